@@ -2,7 +2,7 @@ import { extent, scaleLog } from "d3";
 import { digits } from "./figures.ts";
 import type { LoadResult, Results } from "./report.ts";
 
-/** Draws a load as a picture: a dot for each server's median CPU time per request, a line for its spread. */
+/** Draws a chart of a load: a dot for each server's median CPU time per request, a line for its range. */
 
 const names: Readonly<Record<string, string>> = {
   service: "This service",
@@ -19,7 +19,7 @@ const left = 245;
 const right = 90;
 const top = 66;
 const rowHeight = 34;
-// The greys can be read on white and on black; where the reader's scheme is known, they are sharper.
+// The default greys are readable on white and on black. Known colour schemes get more contrast.
 const style = `
   text { font: 13px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; fill: #6e7781; }
   .title { font-size: 16px; font-weight: 600; }

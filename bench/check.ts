@@ -6,12 +6,14 @@ import { least, mean } from "d3";
 import type { Constant } from "./rivals/rival.ts";
 import type { Server } from "./servers.ts";
 
-/** Checks before anything is measured that all servers answer the same. The service is the reference. */
+/** Checks before measuring that all servers give the same answers as the service. */
 
-/** Every server writes these by itself. */
+/** Headers that differ between HTTP servers and aren't compared. */
 const ofTheConnection = /^(connection|content-length|date|keep-alive|server|transfer-encoding|uwebsockets)$/;
 
-/** Asks for a line of a list, on a connection of its own: the service closes one that waits while lists are written. */
+/**
+ * Sends one request of a list on a new connection, because the service would close an idle one while lists are written.
+ */
 export async function ask({ port, key }: Server, line: string): Promise<Constant> {
   const authorization = `Bearer ${key}`;
   const [path, name = "authorization", value = authorization] = line.split(/\t|: /);
@@ -25,7 +27,7 @@ export async function ask({ port, key }: Server, line: string): Promise<Constant
   };
 }
 
-/** An answer to stand for those to all lines: the one whose body is nearest to the mean length. */
+/** The answer whose body is closest to the mean length of all answers. */
 export async function typicalAnswer(service: Server, lines: readonly string[]) {
   const answers: Constant[] = [];
   for (const line of lines) answers.push(await ask(service, line));
@@ -33,13 +35,13 @@ export async function typicalAnswer(service: Server, lines: readonly string[]) {
   return { constant: least(answers, ({ body }) => Math.abs(body.length - meanBytes))!, meanBytes };
 }
 
-/** A few lines from all over a list. */
+/** `count` lines at equal distances in a list. */
 export function sampleOf(lines: readonly string[], count: number): string[] {
   const step = Math.max(1, Math.floor(lines.length / count));
   return lines.filter((_, i) => i % step === 0).slice(0, count);
 }
 
-/** @throws AssertionError when a server that computes answers otherwise than the service */
+/** @throws AssertionError when a server that computes answers differs from the service */
 export async function checkComputed(server: Server, service: Server, lines: string[]): Promise<void> {
   for (const line of lines) {
     const [expected, found] = await Promise.all([ask(service, line), ask(server, line)]);
@@ -48,7 +50,7 @@ export async function checkComputed(server: Server, service: Server, lines: stri
   }
 }
 
-/** @throws AssertionError when a sender of a constant sends something else, or lacks a header of the service */
+/** @throws AssertionError when a server of a constant sends something else, or lacks a header of the service */
 export async function checkConstant(server: Server, line: string, constant: Constant): Promise<void> {
   const found = await ask(server, line);
   assert.equal(found.status, constant.status, `${server.kind}: status`);

@@ -39,15 +39,15 @@ import {
 import { pricesPath, queryText } from "./rivals/rival.ts";
 
 /*
- * What the engine costs: a price query from its arguments to bytes, and a snapshot from its file to an attached image.
- * Run `npm run bench`; `--smoke` runs each case a few times, to see that it works and answers rightly.
+ * Measures the engine: queries from arguments to bytes, and loading a snapshot file into an attached image. Run it with
+ * `npm run bench`; `--smoke` runs each case a few times to check its answers.
  */
 
 const rows = smoke ? 5_000 : 116_800;
 const timing = smoke ? { iterations: 3, time: 0, warmup: false } : { time: 1000, warmupTime: 250 };
 const slowTiming = smoke ? timing : { iterations: 15, time: 0, warmupIterations: 3 };
 
-/** What is measured, by name. A case returns some figure of what it made. */
+/** Benchmark cases by name. A case returns a number that depends on its result. */
 type Cases = Record<string, () => number>;
 
 const snapshot = syntheticSnapshot({ dataYear: 2024, revision: 1, rows, seed });
@@ -64,11 +64,11 @@ const bodyOf = (query: string, path = pricesPath) => {
   return service.answer(request, path, "GET", false).body ?? new Uint8Array();
 };
 
-// As many keys as a server may have.
+// Fills the key table to its maximum.
 for (let slot = 1; slot < maxKeys; slot++)
   keys.put({ id: 1, hash: randomBytes(32), expires_at: null, revoked_at: null }, slot);
 
-// Many more than the service counts: one asked again would be kept.
+// Far more than the service counts, because an answer requested twice would be cached.
 const draws = smoke ? 1_000 : 50_000;
 const random = seededRandom(seed);
 const queries = allPriceQueries(image, random).slice(0, draws);
@@ -135,7 +135,7 @@ const lookups: Cases = {
   "one procedure in depth (made anew)": () => madeAnew(image, inDepth).length,
   "one facility over the years, one year (made anew)": () => madeAnew(image, trend).length,
 };
-/** Whole exports, made but not sent. */
+/** The length of a whole export. */
 const bytesOf = (pieces: Iterable<Uint8Array>) => sum(pieces, ({ length }) => length);
 const all = { procedure: null, state: null };
 const loads: Cases = {
@@ -148,7 +148,7 @@ const loads: Cases = {
   "export as Arrow": () => bytesOf(arrowPieces(image, all)),
 };
 
-// What each case made is summed up, so that none of the work can be optimized away.
+// Sums the results, so that the compiler can't optimize the work away.
 let sink = 0;
 async function run(cases: Cases, options: BenchOptions) {
   const bench = new Bench(options);

@@ -4,18 +4,18 @@ import { pinned } from "./options.ts";
 import { exportPath } from "./requests.ts";
 import type { Server } from "./servers.ts";
 
-/** Has whole files sent beside a load: as fast as their readers can, and to slow ones. */
+/** Downloads whole files during a load, with fast and slow readers. */
 
 const readers = 8;
-/** In megabytes a second; a file of full size is 30. */
+/** Speed of slow readers in megabytes per second. A full-size file has 30 MB. */
 const slowRate = 1;
 const fileMegabytes = 30;
 
 /**
- * @param seconds how long they are sure to go on
- * @param core that the readers run on; undefined for any
- * @returns what ends them
- * @throws Error, when they are ended, if they had ended by themselves
+ * @param seconds minimum duration of the downloads
+ * @param core CPU core for the readers; undefined for any
+ * @returns a function that stops the downloads
+ * @throws Error from that function if they had already ended
  */
 export async function sendExports({ port, key }: Server, seconds: number, core?: number) {
   const url = `http://127.0.0.1:${port}${exportPath}.csv`;
@@ -27,7 +27,7 @@ export async function sendExports({ port, key }: Server, seconds: number, core?:
     [...fast.split(" "), "--header", header, url],
     [...slow.split(" "), "--header", header, ...Array<string>(slowFiles).fill(url)],
   ];
-  // What is measured is what they take of the server: of the load's core they get what the load leaves.
+  // Run with low priority on the load's core, because only the server's CPU time matters here.
   const children = commands.map((command) =>
     spawn("chrt", ["--idle", "0", ...pinned(command, core)], { stdio: "ignore" }),
   );

@@ -1,6 +1,6 @@
 import { median } from "d3";
 
-/** How figures are summed up and written. */
+/** Summarizes and formats figures. */
 
 export type Spread = ReturnType<typeof spreadOf>;
 

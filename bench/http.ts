@@ -15,17 +15,17 @@ import { loadSnapshot } from "./rivals/rival.ts";
 import { prepareGround, type Server, Servers, sendsConstant } from "./servers.ts";
 
 /*
- * What a request costs the service, beside its rivals: CPU time of the server's process per request, and latencies.
- * `npm run bench:http` measures every load in rounds; in a round one server after the other has a short turn, so that a
- * change of the machine's mood meets all of them, and ratios are made within a round. A run of all loads writes
- * bench/results; `--loads hot,zipf` only prints. `--rounds N`, `--seconds N` per measurement. `--smoke` checks every
- * server's answers and tries every load, all at once.
+ * Compares the service with other servers: CPU time of the server's process per request, and latencies. `npm run
+ * bench:http` measures every load in rounds. In a round each server gets a short turn, so that changes in the machine's
+ * speed affect all servers, and ratios are computed within a round. A run of all loads writes bench/results; `--loads
+ * hot,zipf` only prints. Options: `--rounds N`, `--seconds N` per measurement, `--smoke` to check all servers and loads
+ * quickly.
  */
 
 const size = smoke
   ? { rows: 5000, sample: 25, zipf: 2000, warm: 50, cold: 2000, keys: 100 }
   : { rows: defaultSampleRows, sample: 400, zipf: 200_000, warm: 300, cold: 200_000, keys: 10_000 };
-/** Before a server's first turn. */
+/** Warm-up before a server's first turn. */
 const warmUpSeconds = 3;
 const resultsFolder = join(import.meta.dirname, "results");
 const cores = twoCores();
@@ -52,10 +52,10 @@ function readOptions() {
   return { chosen, rounds: wholeNumber("rounds"), seconds: wholeNumber("seconds") };
 }
 
-/** An entrant that runs and was checked. */
+/** A server that is running and was checked. */
 interface Ready extends Measured {
   server: Server;
-  /** Where in its list it goes on. */
+  /** The next line of its list. */
   position: number;
 }
 
@@ -90,7 +90,7 @@ async function runLoad(servers: Servers, lists: Lists, load: Load, { rounds, sec
     const stop = ready.entrant.besideExports ? await sendExports(ready.server, seconds, core) : () => {};
     const figures = await measure(ready.server, { ...load, list, start: ready.position, seconds, core });
     stop();
-    // Goes on where it stopped, so that nothing is asked again before its turn.
+    // Continues in the list, so that requests aren't repeated too early.
     ready.position = (ready.position + figures.requests) % list.lines.length;
     return figures;
   };
@@ -98,7 +98,7 @@ async function runLoad(servers: Servers, lists: Lists, load: Load, { rounds, sec
   else
     for (let round = 0; round < rounds; round++)
       for (let turn = 0; turn < entrants.length; turn++) {
-        // Another one begins in each round.
+        // Each round starts with a different server.
         const ready = entrants[(round + turn) % entrants.length];
         if (round === 0) await take(ready, warmUpSeconds);
         ready.rounds.push(await take(ready, seconds));
@@ -124,7 +124,7 @@ async function main(): Promise<void> {
     const names = load.entrants.map(({ name }) => name).join("; ");
     if (smoke) console.log(`${load.name}: ${names}: answers checked`);
     else print(result);
-    // Each load meets fresh servers, whatever was measured before.
+    // Each load starts with fresh servers.
     if (!smoke) await servers.stopAll();
   }
   await servers.stopAll();

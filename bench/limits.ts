@@ -16,8 +16,8 @@ import { digits, spreadOf } from "./figures.ts";
 import { runToEnd, smoke } from "./options.ts";
 
 /*
- * What accounts cost: admitting a request, counting its answer, starting with many keys, and saving many counts.
- * Run `node bench/limits.ts`; `--smoke` runs each case once and small, to see that it works and answers rightly.
+ * Measures accounts: admitting a request, counting its answer, starting with many keys, and saving many counts. Run
+ * `node bench/limits.ts`; `--smoke` runs each case once with small sizes as a check.
  */
 
 const month = monthOf(Date.UTC(2026, 0, 15));
@@ -27,10 +27,12 @@ const rounds = smoke ? 1 : 7;
 
 const account = { plan: "free", burst: 10, quota: 10_000, webhook: null, webhook_secret: null } as const;
 
-/** A thread's slot and counters, and words: how many threads are ready, who begin when all are, and their clock. */
+/**
+ * A thread's work. `words` holds the number of threads that are ready (they start when all are) and the shared clock.
+ */
 type Task = { slot: number; threads: number; buffer: SharedArrayBuffer; words: Int32Array };
 
-/** Nanoseconds for each of so many, whose results are summed up so that none of the work can be optimized away. */
+/** Mean nanoseconds per call. Results are summed, so that the compiler can't optimize the work away. */
 function nanoseconds(count: number, each: (i: number) => number): number {
   let sum = 0;
   const start = performance.now();
@@ -40,7 +42,7 @@ function nanoseconds(count: number, each: (i: number) => number): number {
   return ns;
 }
 
-/** Admits requests on a clock that all threads turn on, fast enough that none is refused. @returns nanoseconds for each */
+/** Admits requests, advancing a shared clock fast enough that none is refused. @returns nanoseconds per request */
 function admitAll(limits: Limits, slot: number, words: Int32Array): number {
   return nanoseconds(admits, (i) => {
     if ((i & 255) === 0) Atomics.add(words, 1, 1);
@@ -48,7 +50,7 @@ function admitAll(limits: Limits, slot: number, words: Int32Array): number {
   });
 }
 
-/** Admits in threads that begin together. @returns the mean of their nanoseconds for each */
+/** Admits requests in threads that start together. @returns mean nanoseconds per request */
 async function admitInThreads(threads: number, sameAccount: boolean): Promise<number> {
   const limits = new Limits();
   const slots = Array.from({ length: threads }, (_, i) => (sameAccount ? 0 : i * 8));
@@ -77,7 +79,7 @@ function inThread({ buffer, words, threads, slot }: Task): void {
   parentPort?.postMessage(admitAll(limits, slot, words));
 }
 
-/** Nanoseconds for counting an answer, on any route, and for timing those that are timed. */
+/** Nanoseconds for counting an answer, including the timing of sampled ones. */
 function countAnswers(): number {
   const routes = Array.from({ length: 25 }, (_, route) => `/${route}`);
   const traffic = new Traffic(routes, 1);
@@ -92,8 +94,8 @@ function countAnswers(): number {
 }
 
 /**
- * Milliseconds that a state of so many accounts with a key each takes: for opening its database and filling the shared
- * tables, then for saving the counts of accounts that all changed: first counts, higher ones, and none.
+ * Milliseconds for a state of `count` accounts with one key each: opening the database and filling the shared tables,
+ * then saving counts when all accounts have first counts, higher counts, and no changes.
  */
 function stateTimes(count: number) {
   const folder = temporaryFolder();
@@ -127,7 +129,7 @@ function stateTimes(count: number) {
   return times;
 }
 
-/** Prints the median of what some rounds give, and their range. */
+/** Prints the median and the range of several rounds. */
 async function report(what: string, unit: string, run: (round: number) => number | Promise<number>) {
   const figures: number[] = [];
   for (let round = 0; round < rounds; round++) figures.push(await run(round));

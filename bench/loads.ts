@@ -1,7 +1,7 @@
 import type { ListName } from "./requests.ts";
 import type { Kind } from "./servers.ts";
 
-/** The loads: what is asked, how, and which servers are asked. */
+/** The loads: requests, connections, and the servers to compare. */
 
 /** A server's part in a load. */
 export interface Entrant {
@@ -9,33 +9,33 @@ export interface Entrant {
   kind: Kind;
   threads: number;
   list: ListName;
-  /** The other entrant by which a ratio is made: the ceiling, or the same server in another setting. */
+  /** The entrant to compare with: the ceiling, or the same server with another setting. */
   against: string | null;
-  /** Whether whole files are sent by the server at the same time. */
+  /** Whether the server sends whole files at the same time. */
   besideExports?: boolean;
 }
 
-/** CPU time per request or per byte of the bodies, or the 99th percentile of latencies. */
+/** Figures that can have a target: CPU time per request or per byte of bodies, 99th percentile of latencies. */
 export type Bounded = "cpuUs" | "cpuNsPerByte" | "p99Us";
 
 export interface Load {
   name: string;
   title: string;
   connections: number;
-  /** Requests that each connection sends at once. */
+  /** Pipelined requests per connection. */
   pipeline: number;
   loadProcesses: number;
-  /** Whether servers have one core and the load another; if not, all have all. */
+  /** Whether servers run on one core and the load generator on another; otherwise all use all cores. */
   isPinned: boolean;
   entrants: Entrant[];
-  /** What the median of the rounds may be at most: of an entrant, or as a multiple of another's in a round, `a / b`. */
+  /** Upper bounds of medians over rounds: of an entrant, or (`a / b`) of the ratio of two entrants within a round. */
   targets: Partial<Record<Bounded, Record<string, number>>>;
 }
 
-/** One connection's request after the other, on a core beside the server's, unless something else is said. */
+/** Default settings. */
 export const plain = { connections: 64, pipeline: 1, loadProcesses: 1, isPinned: true };
 
-/** @param others where it isn't `plain` */
+/** @param others settings that differ from `plain` */
 function load(name: string, title: string, entrants: Entrant[], others: Partial<Load> = {}): Load {
   return { ...plain, name, title, entrants, targets: {}, ...others };
 }
@@ -48,11 +48,11 @@ function entrants(list: ListName, kinds: readonly Kind[] = ["service", "ceiling"
 const constants: Kind[] = ["service", "ceiling", "nginx"];
 const databases: Kind[] = ["sqlite", "sqlite-cached", "duckdb"];
 const computing: Kind[] = ["service", "ceiling", ...databases, "node-http"];
-/** The service has to take a fifteenth of what databases take, which keep a table of summaries. */
+/** Target: the service takes at most a fifteenth of the CPU time of databases, which have a table of summaries. */
 const fractions = { "service / sqlite": 1 / 15, "service / duckdb": 1 / 15 };
 const hot200: Entrant = { ...entrants("hot")[0], name: "service, 200" };
 
-/** The service, against nothing but itself. */
+/** The service alone. */
 function service(list: ListName, name: string): Entrant {
   return { ...entrants(list)[0], name, against: null };
 }
@@ -65,7 +65,7 @@ const files = [
 
 function exportsLoad(name: string, title: string, connections: number): Load {
   const beside = { ...service("hot", "service beside exports"), besideExports: true };
-  // 1.5 is what readers of whole files may cost all others.
+  // Downloads of whole files may raise the latency of other requests to 1.5 times.
   const targets = { p99Us: { "service beside exports / service": 1.5 } };
   return load(name, title, [service("hot", "service"), beside], { targets, connections });
 }
@@ -84,7 +84,7 @@ export const loads: readonly Load[] = [
     targets: { cpuUs: { "service / ceiling": 1.2 } },
   }),
   load("search-cold", "searches that were never asked before, one connection", entrants("search-cold"), {
-    // One connection, so that the latency is that of a search and not of a queue.
+    // One connection, so that latency doesn't include queueing.
     connections: 1,
     targets: { p99Us: { service: 300 } },
   }),
@@ -102,7 +102,7 @@ export const loads: readonly Load[] = [
   exportsLoad("exports-1", "one query, 1 connection, beside 8 slow and 8 fast exports as CSV", 1),
   load("whole-files", "whole files, one after the other", files, {
     connections: 1,
-    // 200 MB in a second.
+    // Equals 200 MB per second.
     targets: { cpuNsPerByte: { CSV: 5 } },
   }),
   load(

@@ -8,30 +8,30 @@ import { pinned } from "./options.ts";
 import type { List } from "./requests.ts";
 import type { Server } from "./servers.ts";
 
-/** Measures a server from outside: wrk loads it, and the kernel says what its process took. */
+/** Measures a server from outside: wrk generates the load, /proc gives the server's CPU time. */
 
-/** What /proc counts in, a fixed part of Linux's interface to programs. */
+/** Unit of CPU times in /proc, which is fixed on Linux. */
 const ticksPerSecond = 100;
-/** An answer that takes longer counts as failed. */
+/** Requests that take longer count as failed. */
 const maxAnswerSeconds = 30;
-/** How long wrk may take beyond its time, to read its list and to end. */
+/** Extra time for wrk to read its list and to stop. */
 const maxOverrunMs = 60_000;
 
 const script = join(import.meta.dirname, "wrk.lua");
 
-/** What wrk says at its end. */
+/** Results printed by wrk. */
 interface Heard {
   requests: number;
   seconds: number;
   p50Us: number;
   p99Us: number;
   p999Us: number;
-  /** Answers with a status of 400 or more. */
+  /** Number of responses with status 400 or above. */
   refused: number;
   failed: number;
 }
 
-/** One measurement. CPU time is that of the server's process or processes, all threads, per request. */
+/** One measurement. CPU times are per request, over all threads and processes of the server. */
 export interface Figures extends Omit<Heard, "refused" | "failed"> {
   cpuUs: number;
   userUs: number;
@@ -39,17 +39,17 @@ export interface Figures extends Omit<Heard, "refused" | "failed"> {
   requestsPerSecond: number;
 }
 
-/** What a server gets: requests from a list, over some connections, for some time. */
+/** One measurement's load. */
 interface Burst extends Pick<Load, "connections" | "pipeline" | "loadProcesses"> {
   list: List;
-  /** The line of the list to begin with. */
+  /** First line of the list to send. */
   start: number;
   seconds: number;
-  /** The core that the load runs on; undefined for any. */
+  /** CPU core for wrk; undefined for any. */
   core: number | undefined;
 }
 
-/** @throws Error when a request failed, or was answered with a status of the other kind */
+/** @throws Error when a request failed, or succeeded where a refusal was expected or vice versa */
 export async function measure(server: Server, burst: Burst): Promise<Figures> {
   const before = cpuUs(server.pids);
   const heard = await Promise.all(
@@ -57,7 +57,7 @@ export async function measure(server: Server, burst: Burst): Promise<Figures> {
   );
   const after = cpuUs(server.pids);
   const total = (field: keyof Heard) => sum(heard, (each) => each[field]);
-  // Two loads' percentiles can't be merged: the worse of them stands for both.
+  // Percentiles of two wrk processes can't be merged, so the worse one is reported.
   const worst = (field: keyof Heard) => Math.max(...heard.map((each) => each[field]));
   const [requests, failed, refused] = [total("requests"), total("failed"), total("refused")];
   if (requests === 0) throw new Error("no request was answered, expected at least one");
@@ -85,7 +85,7 @@ async function runWrk({ port, key }: Server, burst: Burst, process: number): Pro
     ...["wrk", "--threads=1", `--connections=${Math.ceil(connections / loadProcesses)}`],
     ...[`--duration=${seconds}s`, `--timeout=${maxAnswerSeconds}s`],
     ...[`--header=Authorization: Bearer ${key}`, `--script=${script}`, `http://127.0.0.1:${port}`],
-    // Two loads of one list shouldn't ask the same at the same time.
+    // Processes start at different lines, so that they don't send the same requests at the same time.
     ...["--", list.file, String(start + process * 1009), String(pipeline)],
   ];
   const output = await run(pinned(command, core), seconds * 1000 + maxOverrunMs);
@@ -95,15 +95,15 @@ async function runWrk({ port, key }: Server, burst: Burst, process: number): Pro
   return JSON.parse(line);
 }
 
-/** Runs a command to its end. @param timeout milliseconds, 0 for any time @returns what it printed */
+/** Runs a command. @param timeout in milliseconds, 0 for none @returns its output */
 export async function run([file, ...args]: string[], timeout = maxOverrunMs): Promise<string> {
   const { stdout } = await promisify(execFile)(file, args, { timeout });
   return stdout;
 }
 
-/** Microseconds of CPU time so far: the programs' own, and the system's for them. */
+/** User and system CPU time of some processes so far, in microseconds. */
 function cpuUs(pids: readonly number[]): number[] {
-  // After the program's name, which may hold spaces and parentheses itself, the third field stands first.
+  // The program's name may contain spaces and parentheses, so fields are split after the last ")".
   const stats = pids.map((pid) => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" "));
   return [11, 12].map((field) => (sum(stats, (fields) => Number(fields[field])) * 1e6) / ticksPerSecond);
 }

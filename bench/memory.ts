@@ -12,15 +12,15 @@ import { loadSnapshot } from "./rivals/rival.ts";
 import { prepareGround, Servers } from "./servers.ts";
 
 /*
- * How much memory the service holds with two full-size snapshots and two threads, while it answers every price query
- * in random order: `node bench/memory.ts`. It takes ten minutes; `--smoke` five seconds, which says nothing of growth.
+ * Measures the service's memory with two full-size snapshots and two threads, while it answers all price queries in
+ * random order. `node bench/memory.ts` takes ten minutes; `--smoke` takes five seconds, too short to detect growth.
  */
 
 const seconds = smoke ? 5 : 600;
 const everyMs = smoke ? 1000 : 10_000;
 const threads = 2;
 const maxBytes = 300e6;
-/** How much larger the mean of the last third may be than that of the second one, to be called flat. */
+/** Memory counts as constant if the mean of the last third is at most this multiple of the second third's. */
 const maxGrowth = 1.02;
 
 const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);

@@ -2,12 +2,12 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { reasonOf } from "../engine/query.ts";
 
-/** How a benchmark is run and ends, and what those over HTTP need of the machine. */
+/** Options, required programs, CPU cores and exit codes of benchmarks. */
 
-/** Whether to be small and quick, only to see that everything works and answers rightly. */
+/** Whether to run quickly with small sizes, only to check that everything works. */
 export const smoke = process.argv.includes("--smoke");
 
-/** @throws Error that says what to install, when one of these programs is missing */
+/** @throws Error that says what to install if a program is missing */
 export function checkPrograms(...needed: string[]): void {
   const missing = needed.filter((name) => spawnSync(name, ["--version"]).error !== undefined).join(" and ");
   if (missing !== "")
@@ -22,18 +22,18 @@ export function twoCores(): { server: number; load: number } | undefined {
     const [from, to = from] = range.split("-").map(Number);
     return Array.from({ length: to - from + 1 }, (_, i) => from + i);
   });
-  // The first one has most of the system's own work.
+  // The first core is avoided, because it does most of the system's work.
   return cores.length < 2 ? undefined : { server: cores[1], load: cores[0] };
 }
 
-/** A command that runs on one core only; on any where it is undefined. */
+/** Makes a command run on one core; on any if undefined. */
 export function pinned(command: readonly string[], core: number | undefined): string[] {
   return core === undefined ? [...command] : ["taskset", "-c", String(core), ...command];
 }
 
-/** Runs a benchmark and ends the process, with code 1 and its message where it failed. */
+/** Runs a benchmark and ends the process. A failure is printed, with exit code 1. */
 export async function runToEnd(main: () => Promise<void>): Promise<never> {
-  // Whatever ends it, servers and folders go at its exit.
+  // Exit handlers stop servers and remove folders, so signals must end in a normal exit.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
   await main().catch((error) => {
     console.error(reasonOf(error));

@@ -6,7 +6,7 @@ import { digits, rounded, type Spread, spreadOf } from "./figures.ts";
 import type { Bounded, Entrant, Load } from "./loads.ts";
 import type { Figures } from "./measure.ts";
 
-/** What a run found, as it stands in the results file. */
+/** A run's results, as stored in the results file. */
 export interface Results extends ReturnType<typeof surroundings> {
   seed: number;
   settings: Record<string, number | null>;
@@ -15,7 +15,7 @@ export interface Results extends ReturnType<typeof surroundings> {
 
 export type LoadResult = ReturnType<typeof summarize>;
 
-/** What was measured of an entrant. */
+/** An entrant's measurements. */
 export interface Measured {
   entrant: Entrant;
   /** Mean length of the bodies. */
@@ -29,7 +29,7 @@ const labels: Record<Bounded, [what: string, unit: string]> = {
   p99Us: ["p99", "µs"],
 };
 
-/** The median of the rounds is found field by field. */
+/** Fields for which the median over rounds is computed. */
 const fields = ["cpuUs", "userUs", "systemUs", "requestsPerSecond", "p50Us", "p99Us", "p999Us"] as const;
 
 export function summarize(load: Load, measured: readonly Measured[]) {
@@ -44,7 +44,7 @@ export function summarize(load: Load, measured: readonly Measured[]) {
       field === "cpuNsPerByte" ? (round.cpuUs * 1000) / bodyBytes : round[field],
     );
   };
-  /** A figure, or its multiple of another entrant's within a round. */
+  /** An entrant's figure, or its ratio to another entrant's in the same round. */
   const found = (name: string, against: string | undefined, field: Bounded = "cpuUs") => {
     const others = against === undefined ? [] : figuresOf(against, field);
     return spreadOf(figuresOf(name, field).map((figure, round) => figure / (others[round] ?? 1)));
@@ -87,7 +87,7 @@ export function print({ name, title, entrants, targets }: LoadResult): void {
     console.log(`  ${what}: ${withRange(found)}, target ≤ ${digits(atMost)}: ${met ? "met" : "missed"}`);
 }
 
-/** Every target and what was found, as a table for README.md in this folder. */
+/** A table of all targets and results for bench/README.md. */
 export function markdownOf({ loads }: Results): string {
   const rows = loads.flatMap(({ title, targets }) =>
     targets.map(
@@ -100,11 +100,11 @@ export function markdownOf({ loads }: Results): string {
 
 const packages = ["uWebSockets.js", "fastify", "better-sqlite3", "@duckdb/node-api"];
 
-/** The day, the machine and the programs that a run's figures are true for. */
+/** Date, machine and program versions of a run. */
 export function surroundings() {
   const asked = JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8"));
   const exact: Record<string, string> = { ...asked.dependencies, ...asked.devDependencies };
-  // nginx says it on stderr, and wrk fails after it.
+  // nginx prints its version on stderr, and wrk exits with an error after printing it.
   const said = (program: string) => spawnSync(program, ["-v"], { encoding: "utf8" }).output.join("");
   const versions: Record<string, string> = {
     node: process.versions.node,

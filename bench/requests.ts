@@ -12,7 +12,7 @@ import { versionsOf } from "../test/support/endpoint-oracle.ts";
 import { type Random, seededRandom } from "../test/support/random.ts";
 import { type loadSnapshot, pricesPath, type Query, queryText } from "./rivals/rival.ts";
 
-/** What is asked: seeded lists, the same for every server. */
+/** Lists of requests, generated from a seed, the same for every server. */
 
 const maxLimit = 50;
 const zipfExponent = 1.1;
@@ -29,11 +29,11 @@ export type ListName = keyof ReturnType<typeof writeLists>;
 export interface List {
   file: string;
   lines: readonly string[];
-  /** Whether all are refused. */
+  /** Whether all requests of the list are refused. */
   refused: boolean;
 }
 
-/** Writes the lists into files. A line is a target and, after a tab, a header that goes with it. */
+/** Writes the lists into files. A line is a request target, optionally followed by a tab and a header. */
 export function writeLists(
   folder: string,
   data: Data,
@@ -43,7 +43,7 @@ export function writeLists(
   const queries = allPriceQueries(data.image, seededRandom(defaultSampleSeed));
   const prices = queries.map((query) => `${pricesPath}?${queryText(query)}`);
   const random = seededRandom(defaultSampleSeed + 1);
-  // The service's cache is full of these at once; the others outnumber what it holds many times.
+  // The warm texts all fit in the service's cache; the cold ones are many times more than it can hold.
   const texts = searchTexts(data, sizes.warm + sizes.cold, random);
   const searches = texts.map((text) => `${searchPath}?q=${encodeURIComponent(text)}`);
   const bytes = () => Buffer.from(Array.from({ length: 32 }, () => random.int(256)));
@@ -61,7 +61,7 @@ export function writeLists(
     "search-warm": list("search-warm", searches.slice(0, sizes.warm)),
     "search-cold": list("search-cold", searches.slice(sizes.warm)),
     "not-modified": list("not-modified", [`${hotTarget}\tIf-None-Match: ${hotEtag}`]),
-    // Well formed and unknown: what costs most to refuse.
+    // A well-formed but unknown key, which is the most expensive to refuse.
     unauthorized: list("unauthorized", unknown, true),
     "export-csv": list("export-csv", [`${exportPath}.csv`]),
     "export-arrow": list("export-arrow", [`${exportPath}.arrow`]),
@@ -75,7 +75,7 @@ export function answerOf(image: Image, { procedure, state, limit }: Query): Uint
 
 const scratch = Buffer.alloc(2 ** 16);
 
-/** What an endpoint answers from one data version, made anew. @param target path and query below `basePath` */
+/** An endpoint's answer, computed without a cache. @param target path and query below `basePath` */
 export function madeAnew(image: Image, target: string): Uint8Array {
   const [path, query = ""] = target.split("?");
   const versions = versionsOf(image);
@@ -85,7 +85,7 @@ export function madeAnew(image: Image, target: string): Uint8Array {
   return body instanceof Uint8Array ? body : assert.fail(`${target} is a file`);
 }
 
-/** The most frequent procedure, nationally, by markup. */
+/** A list of facilities for the most frequent procedure, nation-wide, sorted by markup. */
 export const byMarkup = "/healthcare/facilities?procedure=8011&sort=markup";
 export const inDepth = "/healthcare/procedures/8011";
 
@@ -99,14 +99,14 @@ export function allPriceQueries(image: Image, random: Random): Query[] {
   return random.shuffled(queries);
 }
 
-/** Draws by Zipf's law: the first target is asked most, the n-th 1/n^1.1 as often. */
+/** Draws targets by Zipf's law: the n-th is 1/n^1.1 times as frequent as the first. */
 function drawZipf(targets: readonly string[], count: number, random: Random): string[] {
   const reached = cumsum(targets, (_, i) => 1 / (i + 1) ** zipfExponent);
   const total = reached[reached.length - 1];
   return Array.from({ length: count }, () => targets[bisect(reached, random.next() * total)]);
 }
 
-/** Different searches that each find something: words of a facility's name and place, some cut short or mistyped. */
+/** Distinct searches that have matches: words of a facility's name and city, some shortened or with a typo. */
 export function searchTexts({ image, snapshot }: Data, count: number, random: Random): string[] {
   const { facilities } = partsOf(snapshot.table);
   const texts = new Set<string>();
@@ -123,7 +123,7 @@ export function searchTexts({ image, snapshot }: Data, count: number, random: Ra
   return [...texts];
 }
 
-/** Words of letters only: punctuation is the search's business, not the load's. */
+/** The words of a text that consist of letters only. */
 function wordsOf(text: string): string[] {
   return text.split(" ").filter((word) => /^\p{L}{2,}$/u.test(word) && word !== "St");
 }

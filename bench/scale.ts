@@ -16,15 +16,15 @@ import { pricesPath, type Query } from "./rivals/rival.ts";
 import { prepareGround, Servers } from "./servers.ts";
 
 /*
- * What grows with the data, and what doesn't: load time, memory and query time at 0.1, 1 and 10 million rows. Run
- * `node bench/scale.ts`; `--smoke` takes small sizes, to see that it works. Each figure is of a process of its own.
+ * Measures how load time, memory and query time depend on the amount of data: 0.1, 1 and 10 million rows. Run `node
+ * bench/scale.ts`; `--smoke` uses small sizes as a check. Each figure comes from a separate process.
  */
 
 const sizes = smoke ? [2_000, 5_000, 10_000] : [100_000, 1_000_000, 10_000_000];
 const limit = 25;
 const batch = 1000;
 const memoryRuns = smoke ? 1 : 5;
-/** The median is of them all: the few that come before the code is compiled don't move it. */
+/** The median is over all batches. The few before the code is compiled don't affect it. */
 const batches = smoke ? 3 : 600;
 const [fewThreads, manyThreads] = [1, 4];
 const [connections, requestsPerConnection] = [32, 20];

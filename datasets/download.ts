@@ -6,7 +6,7 @@ import { DataError, systemCode } from "../engine/query.ts";
 import { type Agents, Break, bodyOf, openAddress } from "./cms/http.ts";
 import { sync } from "./folder.ts";
 
-/** Downloads a file in parts: an interrupted download goes on where it ended, if the server still has the same file. */
+/** Downloads files. An interrupted download is resumed if the server still has the same file. */
 
 /** Characters that may be sent in a request's headers. */
 const headerText = /^[ -~\x80-\xff]+$/;
@@ -14,22 +14,22 @@ const headerText = /^[ -~\x80-\xff]+$/;
 export interface Receiving {
   agents: Agents;
   signal: AbortSignal;
-  /** The file's size where it is known before. */
+  /** The file's size, if known in advance. */
   expectedBytes?: number;
   maxBytes: number;
-  /** Room to leave free on the disk. */
+  /** Disk space to keep free. */
   spareBytes: number;
-  /** Advice for a disk that is full. */
+  /** Advice for the error message when the disk is full. */
   whereElse?: string;
-  /** Throws where the headers aren't those of the wanted file. */
+  /** Throws if the headers show that it isn't the wanted file. */
   checkHead?: (headers: IncomingHttpHeaders) => void;
-  /** Receives the bytes that are there, the size where it is known, and the bytes that have just come. */
+  /** Receives the bytes downloaded so far, the size if known, and the bytes received since the last call. */
   onProgress: (bytes: number, totalBytes: number | undefined, added: number) => void;
-  /** Takes a line for whoever waits. */
+  /** Receives status lines for the user. */
   say?: (line: string) => void;
 }
 
-/** What the server said of the file of which a part is there; empty texts where it gave none. */
+/** The server's headers for a partly downloaded file; empty strings for missing headers. */
 interface PartState {
   etag: string;
   lastModified: string;
@@ -37,10 +37,10 @@ interface PartState {
 }
 
 /**
- * Asks once for what is missing of a file, and appends what comes. It is kept when the connection breaks, and dropped when
- * it turns out to be of no use.
+ * Requests the missing bytes of a file once, and appends what it receives. The part is kept if the connection breaks,
+ * and deleted if it can't be resumed.
  *
- * @throws Break when a further try may succeed, DataError when it won't
+ * @throws Break when a retry may succeed, DataError when it won't
  */
 export async function receive(url: string, part: Part, receiving: Receiving): Promise<void> {
   const { agents, signal, checkHead, onProgress, say } = receiving;
@@ -91,14 +91,14 @@ function stateOf(
 
 const isStrong = (etag: string) => etag.startsWith('"');
 
-/** The value of If-Range: a strong ETag, or else a date; empty where the server gave neither. */
+/** The value of If-Range: a strong ETag, or else the date; empty if the server sent neither. */
 function validatorOf({ etag, lastModified }: PartState): string {
   return isStrong(etag) ? etag : lastModified;
 }
 
 /**
- * Whether an answer is of the same file. Some servers ignore If-Range and send the rest of a changed file. Beside a
- * strong ETag the date may be missing (RFC 9110, 15.3.7).
+ * Whether a response is for the same file. Some servers ignore If-Range and send the rest of a changed file. A response
+ * with a strong ETag may lack the date (RFC 9110, 15.3.7).
  */
 function isOfSameFile({ etag, lastModified }: PartState, headers: IncomingHttpHeaders): boolean {
   const { etag: newEtag = "", "last-modified": newDate = "" } = headers;
@@ -106,7 +106,7 @@ function isOfSameFile({ etag, lastModified }: PartState, headers: IncomingHttpHe
   return newDate === lastModified || (isStrong(etag) && [newDate, lastModified].includes(""));
 }
 
-/** @throws Break when the answer isn't the rest of the part, which is dropped then */
+/** @throws Break when the response doesn't continue the part, which is deleted then */
 function checkRest(part: Part, had: PartState | undefined, { statusCode, headers }: IncomingMessage): void {
   const { "content-range": range = "" } = headers;
   const [, start, total] = /^bytes ([0-9]+)-[0-9]+\/([0-9]+)$/.exec(range) ?? [];
@@ -130,7 +130,7 @@ function checkSpace(
   const { bavail, bsize } = statfsSync(dirname(part.path));
   const needed = totalBytes - part.bytes + spareBytes;
   if (bavail * bsize >= needed) return;
-  // A part that has content is kept for when there is room.
+  // A part with content is kept, to be resumed when there is space.
   if (part.bytes === 0) part.drop();
   throw new DataError(
     dirname(part.path),
@@ -139,7 +139,7 @@ function checkSpace(
   );
 }
 
-/** Turns the system's error about a file that can't be written into ours. */
+/** Turns a system error of writing a file into a DataError. */
 export function writeError(path: string, error: unknown): unknown {
   const code = systemCode(error);
   if (code === undefined) return error;
@@ -147,7 +147,7 @@ export function writeError(path: string, error: unknown): unknown {
   return new DataError(path, found, "a disk that can be written to, with room for the file");
 }
 
-/** The part of a file that is there, and beside it what the server said of the file. */
+/** A partly downloaded file, with the server's headers for it in a file beside it. */
 export class Part {
   readonly path: string;
   readonly statePath: string;
@@ -168,7 +168,7 @@ export class Part {
     return hasGained;
   }
 
-  /** Reads the part that is there. @returns what the server said of it; undefined where there is nothing to go on with */
+  /** Reads the existing part. @returns the server's headers for it; undefined if there is nothing to resume */
   resume(): PartState | undefined {
     try {
       const state: PartState = JSON.parse(readFileSync(this.statePath, "utf8"));
@@ -185,14 +185,14 @@ export class Part {
         return state;
       }
     } catch {
-      // There is none, or it is damaged.
+      // It is missing or damaged.
     }
     this.bytes = 0;
     return undefined;
   }
 
   async begin(state: PartState): Promise<void> {
-    // In this order, so that content never lies beside the state of another file.
+    // In this order, so that content is never paired with the headers of another file.
     await (await open(this.path, "w")).close();
     await writeFile(this.statePath, JSON.stringify(state));
     this.bytes = 0;
@@ -216,9 +216,7 @@ export class Part {
     }
   }
 
-  /**
-   * Gives the complete part its final name, and writes it to the disk. The part is dropped where `check` throws.
-   */
+  /** Flushes the complete part to disk and gives it its final name. If `check` throws, the part is deleted. */
   async finish(path: string, check: () => Promise<void>): Promise<void> {
     await this.dropUnless(async () => {
       const { size } = statSync(this.path);
@@ -251,7 +249,7 @@ export class Part {
       rmSync(this.statePath, { force: true });
       rmSync(this.path, { force: true });
     } catch {
-      // The error that is being thrown matters more.
+      // Ignored: the error being thrown matters more.
     }
   }
 }

@@ -1,7 +1,10 @@
 import { closeSync, existsSync, fsyncSync, lstatSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Makes a folder and those above it. Node's own `recursive` never returns where a file system refuses new names, as /proc does. */
+/**
+ * Makes a folder and its parents. Node's `recursive` option never returns on a file system such as /proc, which refuses
+ * new names.
+ */
 export function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
@@ -13,7 +16,7 @@ export function makeFolder(folder: string): void {
   }
 }
 
-/** Writes a file's bytes, or a folder's names, to the disk. */
+/** Flushes a file or a folder to disk. */
 export function sync(path: string): void {
   const descriptor = openSync(path, "r");
   try {
@@ -23,7 +26,7 @@ export function sync(path: string): void {
   }
 }
 
-/** Identifies a file, so that another one in its place is noticed; undefined where there is none. */
+/** Identifies a file, to detect when another one takes its place; undefined if there is none. */
 export function identityOf(file: string): string | undefined {
   const stat = lstatSync(file, { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? undefined : `${stat.dev}:${stat.ino}`;

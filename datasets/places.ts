@@ -2,25 +2,25 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Places, stateIndex } from "../engine/query.ts";
 
-/** The npm package with the places, in the version of package.json. */
+/** The npm package with the ZIP codes. The version equals that in package.json. */
 const version = "8.0.0";
 const name = `GeoNames postal codes (CC BY 4.0), as in npm's zipcodes ${version}`;
-/** A ZIP code with its coordinates and its state, as they stand in the package's JSON. */
+/** Matches a ZIP code with coordinates and state in the package's JSON. */
 const place =
   /"zip":"(\d{5})","latitude":(-?[\d.]+),"longitude":(-?[\d.]+),"city":"[^"]*","state":"([A-Z]{2})"/g;
-/** The United States lie west of this longitude, or east of the other. */
+/** The United States lie west of the first longitude or east of the second. */
 const [eastmost, westmost] = [-60, 140];
 
 let places: Places | undefined;
 
-/** Keeps bytes under a name that stands for this content only. */
+/** Caches bytes under a name that identifies their content. */
 type Keep = (name: string, make: () => Buffer) => Buffer;
 
 /**
- * The places of ZIP codes in the states and territories, read once in a thread. The package's file is read as text: to
- * import its 42,000 objects takes 22 MB of heap and many times longer.
+ * The coordinates of ZIP codes in the states and territories, read once per thread. The package's file is read as text,
+ * because importing its 42,000 objects is many times slower and takes 22 MB of heap.
  *
- * @param keep where to keep the table, because reading the text takes 0.1 s of each loader thread
+ * @param keep caches the table, because reading the text takes each loader thread 0.1 s
  */
 export function readPlaces(keep: Keep = (_, make) => make()): Places {
   places ??= columnsOf(
@@ -31,7 +31,7 @@ export function readPlaces(keep: Keep = (_, make) => make()): Places {
   return places;
 }
 
-/** The ZIP codes with a place, by their first two digits. */
+/** The ZIP codes in the table by their first two digits. */
 export function zipsByStart(): Map<string, string[]> {
   const zips = Array.from(readPlaces().zip, (zip) => String(zip).padStart(5, "0"));
   return Map.groupBy(zips, (zip) => zip.slice(0, 2));
@@ -50,7 +50,7 @@ function tableOf(text: string): Buffer {
   const found = new Map<number, [latitude: number, longitude: number]>();
   for (const [, zip, latitude, longitude, state] of text.matchAll(place)) {
     const east = Number(longitude);
-    // Left out are military addresses, whose places are abroad, and a longitude without its sign.
+    // Leaves out military addresses abroad, and an entry whose longitude lacks its minus sign.
     if (stateIndex.has(state) && (east < eastmost || east > westmost))
       found.set(Number(zip), [Number(latitude), east]);
   }

@@ -9,7 +9,7 @@ export function hundredthsLength(value: number): number {
   return value % 100 === 0 ? length : value % 10 === 0 ? length + 2 : length + 3;
 }
 
-/** Writes hundredths as a JSON number with at most two decimals: 218894 → `2188.94`. @returns the position after it */
+/** Writes a number given in hundredths as JSON: 218894 → `2188.94`. @returns the position after it */
 export function writeHundredths(out: Uint8Array, start: number, value: number): number {
   const end = start + hundredthsLength(value);
   const fraction = value % 100;
@@ -35,14 +35,14 @@ export function utf8(text: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(text);
 }
 
-/** The JSON of an object up to the value of one more field. */
+/** The JSON of an object with one more field, cut off before that field's value. */
 export function jsonUpTo(field: string, object: Record<string, string>): string {
   return `${JSON.stringify(object).slice(0, -1)},"${field}":`;
 }
 
 /** Concatenated strings with the offset of each, in the layout of an Arrow Utf8 column. */
 export interface TextColumn {
-  /** Start of each string, and the end of the last. */
+  /** Start of each string, followed by the end of the last. */
   offsets: Int32Array;
   bytes: Uint8Array;
 }

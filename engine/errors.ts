@@ -1,4 +1,7 @@
-/** An error in data, arguments or settings. The message says subject, found and expected, for an operator. */
+/**
+ * An error in data, arguments or settings. The message tells an operator the subject, what was found and what was
+ * expected.
+ */
 export class DataError extends Error {
   readonly subject: string;
   readonly found: string;
@@ -13,15 +16,15 @@ export class DataError extends Error {
   }
 }
 
-/** An error because data needs more memory than it may take. */
+/** Data needs more memory than allowed. */
 export class SizeError extends DataError {}
 
-/** Input as it is shown in messages: one line, quoted, at most 64 characters. */
+/** Formats input for messages: one line, quoted, at most 64 characters. */
 export function shown(value: string): string {
   return JSON.stringify(value.length > 64 ? `${value.slice(0, 63)}…` : value);
 }
 
-/** @throws DataError when a text isn't JSON */
+/** Parses JSON. @throws DataError when the text isn't JSON */
 export function jsonIn(text: string, subject: string, expected: string): unknown {
   try {
     return JSON.parse(text);
@@ -36,7 +39,7 @@ export function reasonOf(error: unknown): string {
   return error.message || ("code" in error ? String(error.code) : error.name);
 }
 
-/** The operating system's reason without code and path, or the message of any other error. */
+/** The reason in an operating system error, without code and path; for any other error its message. */
 export function fileReasonOf(error: unknown): string {
   const reason = reasonOf(error);
   return systemCode(error) === undefined

@@ -1,4 +1,4 @@
-/** Reads the footer of a snapshot file, without what reads its rows. */
+/** Exports only what reads a snapshot file's footer, so that the row reader isn't loaded. */
 export { headBytes, tailBytes } from "./snapshot/footer.ts";
 export {
   loadNeed,

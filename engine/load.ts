@@ -1,3 +1,3 @@
-/** What loader threads need: reading a snapshot and building its image, without what writes snapshots. */
+/** Exports what loader threads need: reading a snapshot and building its image. */
 export { type BuildLimits, buildImage } from "./image/build.ts";
 export { decodeSnapshot } from "./snapshot/parquet.ts";

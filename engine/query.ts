@@ -1,4 +1,4 @@
-/** What serving threads need: images and queries, without what reads snapshots and builds images. */
+/** Exports what serving threads need: attaching to images and answering queries. */
 
 export { isSourceUrl, isWebAddress, shownAddress, sourceUrlExpected } from "./address.ts";
 export { type Changes, type Coverage, changesBetween, coverageOf, statusOf } from "./answers/catalog.ts";

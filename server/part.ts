@@ -23,23 +23,25 @@ import type { AccountRecord, Store } from "./store/store.ts";
 /** A feature apart from the core, with its settings. */
 export interface Part {
   readonly settings: SettingTable;
-  /** @returns undefined where the settings switch the part off @throws DataError when they don't go with each other */
+  /** @returns undefined if the settings disable the part @throws DataError when settings contradict each other */
   configure(environment: NodeJS.ProcessEnv, core: Settings): PartRun | undefined;
 }
 
-/** A part that the settings switch on. Nothing of it is loaded before one of these functions is called. */
+/** An enabled part. Its modules aren't loaded before one of these functions is called. */
 export interface PartRun {
-  /** The module of its side in serving threads; see `serving/part.ts`. */
+  /** The module that runs in serving threads; see `serving/part.ts`. */
   readonly serving?: URL;
   /** Checks what can be checked before a state is made. @throws DataError */
   check?(isShared: boolean): Promise<void>;
-  /** Makes the state one that several servers share. At most one part does. */
+  /** Shares the state among several servers. At most one part has this. */
   shareState?(ground: Ground): Promise<SharedState>;
   /** Runs an operator's command on the state that servers share. Present with `shareState`. */
   runCommand?(command: SharedCommand): Promise<CommandOutput>;
   /** The servers that share the state. Present with `shareState`. */
   servers?(): Promise<SharingServer[]>;
-  /** Gives back what a server that is gone for good had leased. @throws DataError where there is none, or it runs */
+  /**
+   * Gives back the leases of a server that is gone for good. @throws DataError when the server is unknown or running
+   */
   forgetServer?(id: string): Promise<string>;
   start?(core: Core): Promise<RunningPart>;
 }
@@ -70,7 +72,7 @@ export interface OpsPages {
 /** A command's work on a copy of the state that servers share. */
 export interface SharedCommand {
   run(store: Store): CommandOutput;
-  /** Whether accounts come by it with what they have used. */
+  /** Whether the command adds accounts with existing usage. */
   brings: boolean;
   now: Date;
 }
@@ -79,28 +81,28 @@ export interface SharedCommand {
 export interface SharingServer {
   id: string;
   state: "running" | "gone";
-  /** Seconds since it was heard of. */
+  /** Seconds since its last heartbeat. */
   heard: number;
-  /** Requests of quotas that it has leased and not used. */
+  /** Leased requests that it hasn't used. */
   leased: number;
 }
 
 /** What a command prints; each text ends with a line end. */
 export interface CommandOutput {
-  /** What was asked for, on stdout. */
+  /** The result, for stdout. */
   result: string;
   /** Remarks, on stderr. */
   note?: string;
-  /** Accounts that came with what they have used. */
+  /** Added accounts with existing usage. */
   entered?: AccountRecord[];
 }
 
-/** Changes the state, on every server that shares it: all of `work`, or nothing. */
+/** Changes the state on every server that shares it. Atomic: if `work` throws, nothing changes. */
 export type Change = <Result>(work: () => Result) => Promise<Result>;
 
 export interface SharedState {
   change: Change;
-  /** Waits until the other servers have the last change too, at most so long. */
+  /** Waits until the other servers have the last change too, up to `maxMs`. */
   taken(maxMs: number): Promise<unknown>;
   /** Whether it is this server's turn to deliver events. */
   delivers(): boolean;
@@ -110,19 +112,19 @@ export interface SharedState {
   shareCeilings(accounts: Accounts, limits: Limits, save: () => void): Promise<void>;
 }
 
-/** What runs in the control thread, for whoever needs it. */
+/** The control thread's services for parts. */
 export interface Ground {
   readonly settings: Settings;
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly store: Store;
-  /** Why the state can't be written now; undefined where it can. */
+  /** Why the state can't be written now; undefined if it can. */
   fault(): string | undefined;
-  /** Does something again and again until the server ends; what fails is logged and tried again. */
+  /** Repeats `work` until the server ends. A failure is logged, and the next run tries again. */
   repeat(what: string, everyMs: number, work: () => void | Promise<void>): void;
-  /** Runs when the server ends; what was registered last runs first. */
+  /** Registers a shutdown step. The last one registered runs first. */
   atEnd(close: () => void | Promise<void>): void;
-  /** Waits for what a start needs. @throws when the server is to end meanwhile */
+  /** Waits for a step of the start. @throws when the server is stopping meanwhile */
   unlessStopping<Result>(work: Promise<Result>): Promise<Result>;
 }
 
@@ -135,7 +137,7 @@ export interface Core extends Ground {
   readonly mailer: Mailer | undefined;
   isReady(): boolean;
   change: Change;
-  /** Waits until what was changed holds in every thread, and on every other server that answers soon. */
+  /** Waits until a change is applied in every thread, and on other servers that respond in time. */
   takeEffect(): Promise<void>;
   /** Whether it is this server's turn to deliver events. */
   delivers(): boolean;

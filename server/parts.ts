@@ -3,6 +3,6 @@ import { notificationsPart } from "./parts/notifications/part.ts";
 import { portalPart } from "./parts/portal/part.ts";
 import { replicasPart } from "./parts/replicas/part.ts";
 
-/** The parts, in the order in which they start. Nothing else names them. */
+/** The parts, in the order in which they start. No other module refers to them. */
 
 export const parts = [replicasPart, notificationsPart, portalPart, consolePart];

@@ -5,18 +5,17 @@ import { join } from "node:path";
 import { threadId } from "node:worker_threads";
 
 /**
- * Keeps what Node makes of TypeScript beside its compile cache, which holds compiled code only: each thread would load
- * and warm up a compiler of its own to strip the same types, half of what a start costs. Other things that starts would
- * make anew are kept there too. To be preloaded by `--import`,
- * in an installed package without a compile cache too: Node strips nothing itself below a `node_modules`. Plain
- * JavaScript, so that it itself needs no compiler.
+ * Caches TypeScript modules with their types stripped, beside Node's compile cache. Otherwise each thread would load a
+ * compiler to strip the same types, which takes half of a start's time. Preload it by `--import`. An installed package
+ * needs it even without a compile cache, because Node doesn't strip types below `node_modules`. Plain JavaScript, so
+ * that it needs no stripping.
  */
 
 const folder = process.env.NODE_COMPILE_CACHE;
 
 /** @param {string} source */
 function strip(source) {
-  // Node strips without a word, but warns of the function that does the same.
+  // Suppresses the warning that Node prints for this function.
   const { emitWarning } = process;
   process.emitWarning = () => {};
   try {
@@ -27,7 +26,7 @@ function strip(source) {
 }
 
 /**
- * JavaScript of TypeScript, kept where there is a compile cache.
+ * Strips the types from TypeScript. The result is cached if there is a compile cache.
  *
  * @param {string} source
  */
@@ -36,7 +35,7 @@ export function stripTypes(source) {
 }
 
 /**
- * What is made once, where there is a compile cache.
+ * Makes a file's content once and caches it, if there is a compile cache.
  *
  * @param {string} name a file's name: the same for the same content, and only for that
  * @param {() => Buffer} make
@@ -44,7 +43,7 @@ export function stripTypes(source) {
 export function kept(name, make) {
   if (!folder) return make();
   const path = join(folder, name);
-  // A file that wasn't written to its end doesn't have this one.
+  // Marks the end, to detect a partly written file.
   const end = `\n//${name}`;
   try {
     const found = readFileSync(path);

@@ -5,7 +5,7 @@ import { isMainThread, parentPort, Worker, workerData } from "node:worker_thread
 import { freePort } from "../../test/support/connection.ts";
 import { readSettings } from "./rival.ts";
 
-/** The ceiling: uWebSockets.js sends constant headers and bytes, whatever was asked. */
+/** The ceiling: uWebSockets.js sends the same headers and body for every request. */
 
 const { headers, status, bodyFile, threads } = readSettings();
 const body = readFileSync(bodyFile);
@@ -14,13 +14,13 @@ const head = Buffer.from([status, ...headers.map((header) => header.join(": "))]
 let response: uws.HttpResponse;
 let isStuck = false;
 
-// As cheap as it can be: the status and all headers in one call, as bytes, which are not encoded again; corked, without
-// which all but the first request of a pipeline is answered with a system call for every piece; and no closure made.
+// As cheap as possible: status and headers are written in one call, as bytes, without a closure per request. Corking
+// avoids a system call per write for all but the first of pipelined requests.
 function send(): void {
   response.writeStatus(head);
   if (body.length === 0) response.endWithoutBody();
   else {
-    // With `end()` a client that doesn't read, or resets its connection, would end the process.
+    // `end()` would crash the process if a client doesn't read or resets its connection.
     const [, done] = response.tryEnd(body, body.length);
     isStuck = !done;
   }

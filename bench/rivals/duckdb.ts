@@ -2,7 +2,10 @@ import { DuckDBInstance, type DuckDBPreparedStatement } from "@duckdb/node-api";
 import { serveWithFastify } from "./fastify.ts";
 import { loadSnapshot, percentiles, pricesAnswer, type Query, readSettings } from "./rival.ts";
 
-/** Fastify with DuckDB in memory: prepared statements over a table of prices in the order of answers, and one of summaries. */
+/**
+ * Fastify with in-memory DuckDB: prepared statements over a table of prices, stored in answer order, and a table of
+ * summaries.
+ */
 
 const settings = readSettings();
 const { image } = loadSnapshot(settings.snapshotFile);
@@ -15,7 +18,7 @@ await connection.run(`CREATE TABLE prices AS
 
 /** The summaries of the groups by some columns. Every priced row of the sample has services. */
 function summariesBy(columns: string, state: string): string {
-  // A hundredth of a cent is the smallest difference, so that the tiny addition only mends floating point.
+  // Exact values are multiples of 0.01 cents, so the small addition only corrects floating-point errors.
   const halfUp = (cents: string, name: string) => `floor(${cents} + 0.500001) / 100 AS ${name}`;
   const shares = Object.values(percentiles).map((percent) => percent / 100);
   const charges = Object.keys(percentiles).map((name, i) => halfUp(`charges[${i + 1}]`, name));
@@ -39,7 +42,7 @@ await connection.run(
 const summaryOf = await connection.prepare(
   "SELECT * EXCLUDE (code, state) FROM summaries WHERE code = $procedure AND state = $state",
 );
-// Without an index: they made this slower here.
+// No index: it made these queries slower.
 const rowsWhere = (where: string) =>
   connection.prepare(
     `SELECT facility, city, state, ccn, charge / 100 AS submitted_charge, allowed / 100 AS medicare_allowed
@@ -65,7 +68,7 @@ async function find(query: Query): Promise<object | undefined> {
   return pricesAnswer(image, query, name, { ...summary, facilities: Number(summary.facilities) }, rows);
 }
 
-// One connection does one query at a time; more of them gain nothing on one core.
+// A connection runs one query at a time. More connections don't help on one core.
 let last: Promise<unknown> = Promise.resolve();
 function answer(query: Query): Promise<object | undefined> {
   const found = last.then(() => find(query));

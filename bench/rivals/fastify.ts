@@ -4,7 +4,7 @@ import { stateCodes } from "../../engine/index.ts";
 import { pricesResponse } from "../../server/api/responses.ts";
 import { type Headers, pricesPath, type Query } from "./rival.ts";
 
-/** With a schema, Fastify compiles the code that writes an answer. */
+/** Given a schema, Fastify compiles a serializer. */
 const response = toJsonSchema(pricesResponse, { typeMode: "output" });
 const querystring = {
   type: "object",
@@ -18,10 +18,10 @@ const querystring = {
 
 type Answer = (query: Query) => Promise<object | undefined> | object | undefined;
 
-/** Answers that a database with a cache keeps, at most; the oldest is dropped for a new one. */
+/** Maximum cached answers; the oldest is evicted first. */
 const maxKept = 10_000;
 
-/** Serves price queries, each answered by a database, or from a cache of texts in front of it. */
+/** Serves price queries from a database, optionally with a cache of answers. */
 export async function serveWithFastify(headers: Headers, answer: Answer, caches = false): Promise<void> {
   const constant = Object.fromEntries(headers);
   const kept = new Map<string, string>();

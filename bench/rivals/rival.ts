@@ -3,28 +3,28 @@ import { attachImage, buildImage, decodeSnapshot, type Image, type Snapshot } fr
 import { pathOfPage } from "../../server/api/cursor.ts";
 import { basePath } from "../../server/api/endpoint.ts";
 
-/** What the rivals share. They check no keys and no ceilings, which is to their advantage. */
+/** Shared code of the other servers. They don't check keys or ceilings, which is an advantage for them. */
 
 export type Headers = readonly (readonly [name: string, value: string])[];
 
-/** An answer as a constant. */
+/** A constant answer. */
 export interface Constant {
   status: string;
   headers: Headers;
   body: Buffer;
 }
 
-/** A rival's only argument, as JSON. */
+/** Settings of a server, passed as JSON in its only argument. */
 export interface RivalSettings {
-  /** The snapshot to answer from. */
+  /** Path of the snapshot. */
   snapshotFile: string;
-  /** Of every answer, beside Content-Type, Content-Length and what the rival adds by itself. */
+  /** Headers of every answer, besides Content-Type, Content-Length and those the server adds itself. */
   headers: Headers;
-  /** For rivals that send a constant. */
+  /** For servers that send a constant answer. */
   status: string;
   bodyFile: string;
   threads: number;
-  /** Whether a database keeps its answers. */
+  /** Whether a database server caches answers. */
   caches: boolean;
 }
 
@@ -33,7 +33,7 @@ export function readSettings(): RivalSettings {
 }
 
 export const pricesPath = `${basePath}/healthcare/prices`;
-/** The percentiles of charges in an answer's summary, by their names. */
+/** The percentiles in an answer's summary, by field name. */
 export const percentiles = {
   p10_charge: 10,
   p25_charge: 25,
@@ -53,7 +53,7 @@ export function loadSnapshot(file: string): { snapshot: Snapshot; image: Image }
   return { snapshot, image: attachImage(buildImage(snapshot)) };
 }
 
-/** A query as a target has it, after the question mark. */
+/** A query as a query string. */
 export function queryText({ procedure, state, limit }: Query): string {
   return `procedure=${procedure}${state === null ? "" : `&state=${state}`}&limit=${limit}`;
 }
@@ -62,7 +62,7 @@ export function nextPage(image: Image, query: Query, total: number): Buffer | nu
   return query.limit < total ? pathOfPage(image, "prices", query.limit, queryText(query)) : null;
 }
 
-/** The object to answer with, from what a database found. */
+/** Builds the answer from a database's results. */
 export function pricesAnswer(
   image: Image,
   query: Query,

@@ -5,7 +5,7 @@ import { loadSnapshot, percentiles, pricesAnswer, type Query, readSettings } fro
 
 /**
  * Fastify with better-sqlite3: prepared statements over a table of prices with an index for each order, and a table of
- * summaries. With `caches`, answers are kept as well.
+ * summaries. With `caches`, answers are cached too.
  */
 
 const settings = readSettings();
@@ -34,8 +34,8 @@ db.exec(`
   ANALYZE`);
 
 /*
- * A percentile reads its one or two rows off an index by OFFSET: nine times as fast here as window functions over the
- * group. Interpolated as the service does it: closest ranks, in whole numbers, half a cent up.
+ * A percentile reads one or two rows of an index by OFFSET, which is nine times as fast as window functions over the
+ * group. It is interpolated like the service's: between closest ranks, in integers, rounded half up.
  */
 function statementsFor(where: string) {
   const percentile = (column: string) =>
@@ -64,7 +64,7 @@ function statementsFor(where: string) {
   };
 }
 
-/** The summary of a group, made at the start only. */
+/** Computes the summary of a group, at start only. */
 function summarize({ summary, weighted, charge, allowed }: ReturnType<typeof statementsFor>, group: object) {
   const found = summary.get(group);
   if (found === undefined || found.facilities === 0) return undefined;

@@ -16,13 +16,13 @@ import { foreignKind } from "./kind.ts";
 import { cleanName } from "./names.ts";
 
 /**
- * Reads CMS's OPPS Addendum B, which assigns HCPCS codes to APCs. Each quarter has its own lines of text before the header,
- * and its own order and names of columns.
+ * Reads CMS's OPPS Addendum B, which assigns HCPCS codes to APCs. The lines before the header and the order and names
+ * of columns differ from quarter to quarter.
  */
 
-/** Bytes of an addendum, at most. CMS's have one to three megabytes. */
+/** Maximum bytes of an addendum. CMS's have one to three megabytes. */
 const maxAddendumBytes = 2 ** 25;
-/** Lines before the header, at most. */
+/** Maximum number of lines before the header. */
 const maxTitleLines = 50;
 
 const columnNames = { code: "HCPCS Code", description: "Short Descriptor", status: "SI", apc: "APC" };
@@ -31,7 +31,7 @@ type Columns = Record<keyof typeof columnNames, number>;
 export interface Addendum {
   /** Ascending by code. The procedure is empty where a code has no APC. */
   codes: HcpcsCode[];
-  /** The calendar year in the lines before the header, where they have one. */
+  /** The calendar year, if the lines before the header name one. */
   year: string | undefined;
 }
 
@@ -69,7 +69,7 @@ export async function readAddendum(file: string): Promise<Addendum> {
 async function bytesOf(file: string): Promise<Buffer> {
   try {
     const status = await stat(file);
-    // This comes before reading, because reading a pipe waits for its other end.
+    // Checked before reading, because reading a pipe would wait for its writer.
     if (!status.isFile()) throw new DataError(file, "no regular file", "a CSV file");
     if (status.size > maxAddendumBytes)
       throw new DataError(file, `${status.size} bytes`, `at most ${maxAddendumBytes} of an OPPS Addendum B`);
@@ -112,7 +112,9 @@ function notAddendum(file: string, found: string): DataError {
   );
 }
 
-/** The positions of the columns, if a line is the header. Only words of their names are looked for. */
+/**
+ * The positions of the columns, which are recognised by words in their names; undefined if the line isn't the header.
+ */
 function columnsIn(record: string[]): Columns | undefined {
   const names = record.map((name) => name.toLowerCase().split(/[^a-z0-9]+/));
   const find = (fits: (words: string[]) => boolean) => names.findIndex(fits);
@@ -140,7 +142,7 @@ function codeIn(record: string[], at: Columns, line: string): HcpcsCode | undefi
     if (!/[0-9]/.test(apc)) return undefined;
     throw refuse("code", shown(code), orLostZero("a code such as 27447 or G0105", code, 5));
   }
-  // What stands for none varies: nothing, a dash, N/A.
+  // "No APC" is written in several ways: empty, a dash, N/A.
   const procedure = /[0-9]/.test(apc) ? apc.padStart(4, "0") : "";
   if (!/^([0-9]{4})?$/.test(procedure)) throw refuse("apc", shown(apc), "four digits, or nothing");
   if (status.length > maxStatusCharacters)
@@ -151,7 +153,7 @@ function codeIn(record: string[], at: Columns, line: string): HcpcsCode | undefi
   return { code, procedure, status, description };
 }
 
-/** The codes beside the patients' words of search that an addendum has in another group, a sentence each. */
+/** Warnings about codes in the search vocabulary that the addendum assigns to another group, a sentence each. */
 export function contradictedCodes({ codes }: Addendum): string[] {
   const procedures = new Map(codes.map(({ code, procedure }) => [code, procedure || "no APC"]));
   return Object.entries(plainWordsOf).flatMap(([expected, { codes }]) =>

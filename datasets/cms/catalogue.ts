@@ -11,12 +11,12 @@ import { bodyOf, type Network, openAddress, readText, retried } from "./http.ts"
 /** Finds the releases that CMS offers, and their URLs. */
 
 export const catalogueUrl = "https://data.cms.gov/data.json";
-/** The letters and digits of the title under which CMS lists the files. */
+/** The title under which CMS lists the files, reduced to lower-case letters and digits. */
 const titleLetters = "medicareoutpatienthospitalsbyproviderandservice";
-/** Bytes of a catalogue, at most. CMS's catalogue has about ten megabytes. */
+/** Maximum bytes of a catalogue. CMS's has about ten megabytes. */
 const maxCatalogueBytes = 2 ** 28;
 const catalogueTries = 2;
-/** Lists lie three levels deep in it. */
+/** Maximum nesting depth. CMS's catalogue has three levels. */
 const maxDepth = 12;
 
 /** Releases whose URLs are known without the catalogue. */
@@ -60,8 +60,8 @@ export async function offers(url: string, network: Network): Promise<readonly Of
 }
 
 /**
- * The newest release of each data year in a DCAT catalogue. Only what has to be there is asked for, wherever it lies: a
- * title that has the data set's words, on the file or above it, and an address of a CSV file.
+ * The newest release of each data year in a DCAT catalogue. Entries may be nested anywhere. A release needs only the
+ * URL of a CSV file, and the data set's title on the entry or on one above it.
  *
  * @throws DataError when it has none
  */
@@ -75,7 +75,7 @@ export function offersIn(text: string, subject: string): Offer[] {
     if (year === undefined) continue;
     const modified = textOf(fields.get("modified")) ?? textOf(fields.get("issued")) ?? "";
     const other = newest.get(year);
-    // The first of equal ones, because CMS lists the newest first.
+    // Of equally new files the first one is taken, because CMS lists the newest first.
     if (other === undefined || modified > other.modified)
       newest.set(year, { offer: offerOf(year, url), modified });
   }
@@ -89,9 +89,9 @@ export function offersIn(text: string, subject: string): Offer[] {
 }
 
 interface CatalogueEntry {
-  /** Its own and those above it, outermost first. */
+  /** Titles of this entry and those above it, outermost first. */
   titles: string[];
-  /** Fields by the letters and digits of their names, without a prefix such as dcat. */
+  /** Fields by name, reduced to letters and digits, without a prefix such as `dcat:`. */
   fields: Map<string, unknown>;
 }
 
@@ -110,14 +110,14 @@ function* filesIn(node: unknown, above: string[], depth: number): Generator<Cata
   for (const value of fields.values()) yield* filesIn(value, titles, depth + 1);
 }
 
-/** The URL of a CSV file, if an entry is about one. */
+/** The URL of the CSV file that an entry describes; undefined if it describes none. */
 function addressOf(fields: Map<string, unknown>): string | undefined {
   const url = textOf(fields.get("downloadurl")) ?? textOf(fields.get("accessurl"));
   if (url === undefined || !isWebAddress(url)) return undefined;
   return /\.csv$/i.test(new URL(url).pathname) ? url : undefined;
 }
 
-/** The year in the first of these texts that has one: the address of a file with DYnn in its name, a period, a title. */
+/** The data year in the first text that has one. A text is a URL with DYnn in the file name, a period or a title. */
 function dataYearOf(texts: unknown[]): number | undefined {
   for (const given of texts) {
     const text = textOf(given) ?? "";
@@ -126,7 +126,7 @@ function dataYearOf(texts: unknown[]): number | undefined {
       short === undefined && !/^https?:/.test(text) ? (/(?<![0-9])20[0-9]{2}(?![0-9])/.exec(text) ?? []) : [];
     const year = Number(short === undefined ? long : `20${short}`);
     if (year >= minDataYear && year <= maxDataYear) return year;
-    // An older one has another layout.
+    // Older releases have a different layout.
     if (!Number.isNaN(year)) return undefined;
   }
   return undefined;
@@ -136,7 +136,7 @@ function lettersOf(text: string): string {
   return text.toLowerCase().replace(/[^a-z0-9]/g, "");
 }
 
-/** A text, also one within an object such as {"@id": …} or {"@value": …}. */
+/** A text, which may be wrapped in an object such as {"@id": …} or {"@value": …}. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   if (typeof value !== "object" || value === null) return undefined;

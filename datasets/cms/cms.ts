@@ -22,7 +22,7 @@ import { orLostZero, orPlainNumber, orZip4 } from "./hints.ts";
 import { cleanName, Spellings } from "./names.ts";
 import { suspicionsAbout } from "./plausibility.ts";
 
-/** The columns that a file must have, in the spelling of the 2023 release. Only letters and digits are compared. */
+/** Required columns, as named in the 2023 release. Names are compared by letters and digits only. */
 const requiredNames = {
   ccn: "Rndrng_Prvdr_CCN",
   facility: "Rndrng_Prvdr_Org_Name",
@@ -33,7 +33,7 @@ const requiredNames = {
   charge: "Avg_Tot_Sbmtd_Chrgs",
   allowed: "Avg_Mdcr_Alowd_Amt",
 } as const;
-/** These too, and those that are null in every row where a file lacks them. */
+/** All columns. Optional columns that a file lacks become null in every row. */
 const columnNames = {
   ...requiredNames,
   street: "Rndrng_Prvdr_St",
@@ -51,7 +51,7 @@ const amountColumns = ["charge", "allowed", "payment", "outlierAmount"] as const
 const countColumns = ["services", "beneficiaries", "outlierServices"] as const;
 const addressColumns = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescription"] as const;
 
-/** Any of these, letters and digits only, marks a layout before the present one; without an allowed amount, that of 2011–2015. */
+/** Column names of earlier layouts. A file with one of them but no allowed amount has the layout of 2011–2015. */
 const oldLayoutNames = ["providerid", "averageestimatedsubmittedcharges", "averagetotalpayments"];
 
 export function cmsProvenance(
@@ -77,9 +77,10 @@ export function cmsProvenance(
 const amountPattern = /^([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?$/;
 
 /**
- * Dollars in plain decimal text as cents, rounded once, half up, by the digits: the nearest binary number to 1.005 is less.
+ * Parses dollars in plain decimal text into cents, rounded half up. Rounds the decimal digits, because the
+ * floating-point value of 1.005 is slightly less.
  *
- * @returns `blank` for white space only, NaN for what is no amount of 0 or more; inexact above `maxCents`
+ * @returns `blank` for white space only, NaN for text that isn't a non-negative amount; inexact above `maxCents`
  */
 export function parseCents(text: string): number {
   const trimmed = text.trim();
@@ -89,14 +90,14 @@ export function parseCents(text: string): number {
   const [, whole, fraction = "", exponent = "0"] = match;
   const digits = whole + fraction;
   if (digits === "") return Number.NaN;
-  // This many digits are whole cents. The digit after them decides the rounding.
+  // The number of digits that make whole cents. The next digit decides the rounding.
   const centDigits = whole.length + Number(exponent) + 2;
   if (centDigits < 0) return 0;
   const padded = digits.padEnd(centDigits + 1, "0");
   return Number(padded.slice(0, centDigits)) + (padded[centDigits] >= "5" ? 1 : 0);
 }
 
-/** A spreadsheet may write whole numbers with zeros after the point. */
+/** A whole number. Spreadsheets may add zeros after a decimal point. */
 const countPattern = /^([0-9]+)(?:\.0*)?$/;
 
 /** A growing column of integers. The buffer doubles, so a row takes at most 8 bytes. */
@@ -115,14 +116,17 @@ class GrowingColumn {
   }
 }
 
-/** Builds the table of a release: constructed with the header, then `add` for every row, then `finish` once. */
+/** Builds the table of a release. Call `add` for every row, then `finish` once. */
 export class CmsTable {
   readonly #file: string;
   readonly #fields: number;
-  /** The number of fields up to the last one with a name. */
+  /** The number of columns up to the last one with a name. */
   readonly #named: number;
   readonly #at: Record<Column, number>;
-  /** The number of fields of every row, as in the first row, which may leave out empty columns or add some. */
+  /**
+   * The number of fields in the first row, which all other rows must have too. It may differ from the header's by
+   * unnamed empty columns.
+   */
   #width: number;
 
   readonly #ccns: string[] = [];
@@ -131,10 +135,10 @@ export class CmsTable {
   readonly #addresses = byField(addressColumns, () => new Spellings());
   readonly #states: { state: string; line: number }[] = [];
   readonly #procedures: TableParts["procedures"] = { code: [], name: [] };
-  /** Positions by CCN and by each of its spellings. */
+  /** Positions of facilities by CCN, in every spelling that occurs. */
   readonly #facilityIndex = new Map<string, number>();
   readonly #procedureIndex = new Map<string, number>();
-  /** The first spelling of each name, which needs no cleaning when it is repeated, and its line. */
+  /** The first spelling of each procedure's name, and its line. Repetitions of it needn't be cleaned again. */
   readonly #procedureText: { name: string; line: number }[] = [];
 
   readonly #facility = new GrowingColumn();
@@ -168,9 +172,9 @@ export class CmsTable {
   }
 
   /**
-   * @returns the rows in snapshot order, how many facilities are written with several names or addresses, and what is
-   *   possible but suspect
-   * @throws DataError if there is no priced row, or there are two rows for one facility and procedure
+   * @returns the rows in snapshot order, the number of facilities with several names or addresses, and warnings about
+   *   suspect figures
+   * @throws DataError if no row is priced, or two rows have the same facility and procedure
    */
   finish(): { table: SnapshotTable; severalNames: number; warnings: string[] } {
     if (this.rows === 0) throw new DataError(this.#file, "a header and no rows", "at least one row");
@@ -214,7 +218,7 @@ export class CmsTable {
     return columns.filter((column) => this.#at[column] < 0).map((column) => columnNames[column]);
   }
 
-  /** Checks the number of fields. Columns without a name may follow at the end if they are empty. */
+  /** Checks the number of fields. Empty columns without a name may follow at the end. */
   #checkFields(record: string[], line: number): void {
     let filled = record.length;
     while (filled > this.#named && record[filled - 1].trim() === "") filled--;
@@ -233,7 +237,10 @@ export class CmsTable {
       );
   }
 
-  /** Equal keys stand side by side, in the order of the file. Of several pairs the first in the file is named. */
+  /**
+   * Refuses two rows for one facility and procedure, naming the first pair in the file. `order` has equal keys side by
+   * side.
+   */
   #refuseDuplicates(order: Uint32Array): void {
     const [facility, procedure] = [this.#facility.values(), this.#procedure.values()];
     let second = -1;
@@ -277,7 +284,7 @@ export class CmsTable {
     return facility;
   }
 
-  /** The facility with the CCN of a row, in capitals or not. */
+  /** The facility with the CCN of a row, ignoring case. */
   #facilityOf(record: string[], line: number): number {
     const text = record[this.#at.ccn];
     const known = this.#facilityIndex.get(text);
@@ -380,7 +387,7 @@ export class CmsTable {
   }
 }
 
-/** The positions of the columns, −1 for a missing one that a file may lack. */
+/** The positions of the columns; −1 for a missing optional one. */
 function findColumns(header: string[], subject: string): Record<Column, number> {
   const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
   const names = header.map(plain);

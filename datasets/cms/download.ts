@@ -7,34 +7,34 @@ import { Part, receive, writeError } from "../download.ts";
 import { identityOf, makeFolder } from "../folder.ts";
 import { type Network, retried } from "./http.ts";
 
-/** Downloads one of CMS's files, with retries, and by one process at a time. */
+/** Downloads a file from CMS with retries. Only one process downloads a file at a time. */
 
 /** Ten times the largest release. */
 const maxFileBytes = 2 ** 30;
-/** In a row, without a further byte. */
+/** Maximum consecutive tries without progress. */
 const maxTries = 6;
-/** Room left on the disk for the snapshot that the file becomes. */
+/** Disk space to keep free for the snapshot. */
 const spareBytes = 2 ** 24;
-/** Wait for a claim: two processes that want the same one hold it for microseconds. */
+/** Maximum wait for the lock on a download. While two processes compete for it, each holds it for microseconds only. */
 const maxClaimMs = 100;
-/** Content types of web pages and of other kinds of files. */
+/** Content types that can't be CSV files, such as web pages. */
 const foreignTypes =
   /^(text\/html|application\/(xhtml|json|xml|zip|gzip|pdf)|image\/|audio\/|video\/|multipart\/)/;
 
-/** Receives the bytes that are there, and the size where the server says it. */
+/** Receives the bytes downloaded so far, and the total if the server states it. */
 export type ByteProgress = (bytes: number, totalBytes: number | undefined) => void;
 
 interface Downloading extends Network {
   onProgress: ByteProgress;
-  /** Throws where the content isn't what it should be; the file isn't kept then. */
+  /** Throws if the content is wrong; the file is deleted then. */
   check(path: string): Promise<void>;
 }
 
 /**
- * Downloads a file, or the rest of one. It gets its name when it is complete, checked and on the disk; until then it is
- * called `<path>.part`.
+ * Downloads a file, or resumes its download. The file is called `<path>.part` until it is complete, checked and flushed
+ * to disk.
  *
- * @throws DataError when it can't be downloaded or written, or isn't what it should be; an interrupted part is kept
+ * @throws DataError when the file can't be downloaded or written, or its content is wrong; an interrupted part is kept
  */
 export async function download(url: string, path: string, downloading: Downloading): Promise<void> {
   const { agents, onProgress, say, check } = downloading;
@@ -76,14 +76,14 @@ function makeFolderOf(path: string): void {
 }
 
 /**
- * Keeps two processes from writing to the same part, also in different containers: the lock is on a file beside the part,
- * and the operating system drops it with its process. @returns what releases it
+ * Keeps two processes, even in different containers, from writing to the same part, by a lock on a file beside it. The
+ * operating system releases the lock when the process ends. @returns a function that releases the lock
  */
 function claim(path: string): () => void {
   const lock = `${path}.part.lock`;
   let database: Database.Database | undefined;
   try {
-    // SQLite wouldn't pass on the system's error.
+    // Created here, because SQLite wouldn't report the system's error.
     if (!existsSync(lock)) closeSync(openSync(lock, "a"));
     const identity = identityOf(lock);
     const claimed = new Database(lock, { timeout: maxClaimMs });
@@ -91,7 +91,7 @@ function claim(path: string): () => void {
     // Nothing is written, so no journal file is needed.
     claimed.pragma("journal_mode = MEMORY");
     claimed.exec("BEGIN EXCLUSIVE");
-    // Its owner may have been deleting it just then.
+    // The previous owner may have deleted the lock file meanwhile.
     if (identity === undefined || identityOf(lock) !== identity) throw claimedError(path);
     return () => {
       rmSync(lock, { force: true });

@@ -5,7 +5,7 @@ export interface StrayByte {
   value: number;
 }
 
-/** First bytes after which the second byte of a UTF-8 sequence has a narrower range (Unicode, table 3-7). */
+/** Ranges of the second byte of UTF-8 sequences, by first bytes that restrict it (Unicode, table 3-7). */
 const secondBytes: Readonly<Record<number, readonly [least: number, most: number]>> = {
   224: [0xa0, 0xbf],
   237: [0x80, 0x9f],
@@ -14,22 +14,22 @@ const secondBytes: Readonly<Record<number, readonly [least: number, most: number
 };
 const anySecondByte = [0x80, 0xbf] as const;
 
-/** The number of bytes that follow a first byte of UTF-8; 0 for a byte that isn't one, or for ASCII. */
+/** The number of bytes that follow the first byte of a UTF-8 sequence; 0 for ASCII and for invalid first bytes. */
 function followers(first: number): number {
   if (first < 0xc2 || first > 0xf4) return 0;
   return first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
 }
 
-/** Scans a text file for lines and for bytes that aren't UTF-8. O(bytes). */
+/** Counts the lines of a text file and finds bytes that aren't UTF-8. O(bytes). */
 export class TextScan {
   bytes = 0;
   line = 1;
   stray: StrayByte | undefined;
-  /** The line of the first character that takes several bytes in UTF-8. */
+  /** The line of the first multi-byte UTF-8 character. */
   multibyteLine: number | undefined;
   #lineStart = 0;
   #previous = 0;
-  /** A character that has begun: its first byte, that byte's position, and the bytes still to come. */
+  /** An incomplete character: its first byte, that byte's position, and the number of bytes still missing. */
   #first = 0;
   #firstAt = 0;
   #left = 0;

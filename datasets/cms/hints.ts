@@ -1,4 +1,4 @@
-/** Hints for errors, where a spreadsheet or another program has changed a cell in a known way. */
+/** Hints in error messages about typical damage to cells, such as that done by spreadsheets. */
 
 export function orLostZero(expected: string, text: string, digits: number): string {
   const isShort = /^[0-9]+$/.test(text) && text.length < digits;

@@ -3,16 +3,16 @@ import https from "node:https";
 import { DataError, isWebAddress, shown, shownAddress } from "../../engine/query.ts";
 
 /**
- * Requests to a publisher's server, which may be slow, overloaded or down for a while. Node's `fetch` isn't used: a
- * server that closes the connection while an answer is unread ends the process (undici, issue 5360).
+ * Requests to a publisher's server, which may be slow, overloaded or down for a while. Node's `fetch` isn't used,
+ * because the process crashes if a server closes the connection before the response is read (undici, issue 5360).
  */
 
-/** An attempt ends after this long without a byte. */
+/** An attempt is aborted after this long without receiving a byte. */
 export const stallMs = 30_000;
 const maxRedirects = 5;
 const firstPauseMs = 1000;
 const maxPauseMs = 30_000;
-/** What a server may ask to be waited for. */
+/** Longest Retry-After that is honoured. */
 const maxRetryAfterMs = 300_000;
 
 /** The clock, which tests replace. */
@@ -33,7 +33,7 @@ export interface Network {
   say: (line: string) => void;
 }
 
-/** An error that a retry may avoid. */
+/** A temporary failure, worth a retry. */
 export class Break extends Error {
   /** Milliseconds that the server asks to wait. */
   readonly retryAfterMs: number;
@@ -47,9 +47,9 @@ export class Break extends Error {
 /**
  * Retries an attempt with backoff until it succeeds.
  *
- * @param tries gives up after this many failures in a row without progress
+ * @param tries maximum number of consecutive failures without progress
  * @param attempt calls `alive` for each byte that arrives; the signal aborts it after `stallMs` without a call
- * @throws DataError when a retry is useless, or after the last one
+ * @throws DataError when a retry wouldn't help, or the last one failed
  */
 export async function retried<Result>(
   url: string,
@@ -96,23 +96,23 @@ async function unlessStalled<Result>(
     });
   } finally {
     over.abort();
-    // A response that isn't read to its end would keep the process alive.
+    // An unread response would keep the process alive.
     stalled.abort();
     await watching;
   }
 }
 
-/** Turns a network error into a Break, or into a DataError if a retry is useless. */
+/** Turns a network error into a Break, or into a DataError if a retry wouldn't help. */
 function broken(url: string, what: string, error: unknown, signal: AbortSignal): Error {
   if (signal.aborted && signal.reason instanceof Error) return signal.reason;
   if (!(error instanceof Error)) return new Break(`${what} (${error})`);
   const code = "code" in error ? String(error.code) : "";
-  // What OpenSSL says has several lines.
+  // OpenSSL's messages have several lines.
   const reason = error.message.trim().replace(/\s+/g, " ") || code;
   if (/CERT|SIGNATURE|ISSUER|ERR_TLS/.test(code))
     return new DataError(url, `a certificate that can't be trusted (${reason})`, "a valid one");
   if (code !== "ERR_PROXY_TUNNEL" || !("statusCode" in error)) return new Break(`${what} (${reason})`);
-  // In Node's words: Failed to establish tunnel to <host> via <proxy>: HTTP/1.1 <status>, or whatever came.
+  // Node's message: "Failed to establish tunnel to <host> via <proxy>: " and "HTTP/1.1 <status>" or another reply.
   const [, proxy = "", status = error.statusCode] = / via (\S+):(?: HTTP\S* (.*))?/.exec(reason) ?? [];
   if (Number.isNaN(error.statusCode))
     return new DataError(url, `an answer that isn't HTTP of the proxy ${proxy}`, "an HTTP proxy");
@@ -131,7 +131,7 @@ export function agentsBy(environment: NodeJS.ProcessEnv): Agents {
   const [http_proxy, https_proxy] = ["HTTP_PROXY", "HTTPS_PROXY"].map((name) => proxyIn(environment, name));
   // Lower-case variables take precedence, as in other programs.
   const proxyEnv = { http_proxy, https_proxy, no_proxy: environment.no_proxy || environment.NO_PROXY };
-  // No signal covers the time of connecting to a proxy.
+  // An AbortSignal doesn't cover connecting to a proxy, so a timeout is set too.
   const settings = { ...connectionSettings, proxyEnv, timeout: stallMs };
   return { http: new http.Agent(settings), https: new https.Agent(settings) };
 }
@@ -140,7 +140,7 @@ function proxyIn(environment: NodeJS.ProcessEnv, name: string): string | undefin
   const variable = environment[name.toLowerCase()] ? name.toLowerCase() : name;
   const text = environment[variable];
   if (!text) return undefined;
-  // Without a scheme it is http, as in curl.
+  // The default scheme is http, as in curl.
   const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
   if (url !== null && /^https?:$/.test(url.protocol) && areEscaped(url.username + url.password))
     return url.href;
@@ -157,9 +157,10 @@ function areEscaped(text: string): boolean {
 }
 
 /**
- * Requests a URL and follows redirects. The caller reads the response (200, 206, 304 or 416) to its end, or destroys it.
+ * Requests a URL and follows redirects. The caller must read the response (200, 206, 304 or 416) to its end or destroy
+ * it.
  *
- * @throws Break when the server may do better later, DataError when it won't
+ * @throws Break when a retry may succeed, DataError when it won't
  */
 export async function openAddress(
   url: string,
@@ -243,7 +244,7 @@ function refusal(url: string, { statusCode = 0, statusMessage = "", headers }: I
   return new Break(found, retryAfterMs);
 }
 
-/** The time by the server's clock, which Retry-After dates are in. */
+/** The time by the server's clock, to which Retry-After dates refer. */
 function serverTime(headers: IncomingHttpHeaders): number {
   return Date.parse(headers.date ?? "");
 }

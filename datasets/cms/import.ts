@@ -15,16 +15,17 @@ import { type ReleaseOptions, readRelease } from "./release.ts";
 
 export interface ImportOptions extends ReleaseOptions {
   out: string;
-  /** An OPPS Addendum B with the codes that the procedure groups include. */
+  /** Path of an OPPS Addendum B, which assigns HCPCS codes to procedure groups. */
   codesFile: string | null;
-  /** Whether to write rows that a snapshot of the year in the folder already has. */
+  /** Whether to write a new revision even if a snapshot of the year has the same rows. */
   force: boolean;
 }
 
 /**
- * Imports a CMS release as the next snapshot of its year, unless one has its rows and codes already.
+ * Imports a CMS release as the next snapshot of its year, unless a snapshot of the year already has the same rows and
+ * codes.
  *
- * @throws DataError when a file isn't sound; nothing has been written then
+ * @throws DataError when a file is invalid; nothing is written then
  */
 export async function importFile(options: ImportOptions, known: readonly KnownVersion[]) {
   const { file, year, out, released, sourceUrl, codesFile } = options;
@@ -42,7 +43,7 @@ export async function importFile(options: ImportOptions, known: readonly KnownVe
   const written = () =>
     publishSnapshot(out, year, known, (revision) => {
       const bytes = encodeSnapshot(sealSnapshot(table, { ...provenance, revision }, codes));
-      // A server would refuse what fails here, mostly for its size.
+      // Checks that a server could load the snapshot. The usual reason for a failure is its size.
       buildImage(decodeSnapshot(bytes, `${file} as a snapshot`));
       return bytes;
     });
@@ -50,9 +51,9 @@ export async function importFile(options: ImportOptions, known: readonly KnownVe
     ...said,
     warnings,
     path: there?.path ?? written(),
-    /** Whether the file was written now. Otherwise a snapshot with the same rows was there. */
+    /** Whether a file was written; false if a snapshot with the same rows existed. */
     isNew: there === undefined,
-    /** Options that differ from the metadata of the snapshot that was there. */
+    /** Options that were ignored: they differ from the metadata of the existing snapshot. */
     unwritten: [
       ...(there && released !== null && released !== there.provenance.released ? ["--released"] : []),
       ...(there && sourceUrl !== null && sourceUrl !== there.provenance.sourceUrl ? ["--source-url"] : []),
@@ -63,7 +64,7 @@ export async function importFile(options: ImportOptions, known: readonly KnownVe
   };
 }
 
-/** The codes of an addendum that belong to the procedures of a release, and what is suspect about the addendum. */
+/** The addendum's codes for the procedures of a release, and warnings about the addendum. */
 async function codesOf(
   file: string,
   table: SnapshotTable,

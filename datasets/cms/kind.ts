@@ -1,4 +1,4 @@
-/** Files that aren't text, by their first bytes in hexadecimal. */
+/** Binary file formats by their first bytes in hexadecimal. */
 const binaries: readonly [start: string, kind: string][] = [
   ["1f8b", "a gzip file"],
   ["504b0304", "a zip archive"],
@@ -21,9 +21,9 @@ const separators: readonly [separator: string, name: string][] = [
 ];
 
 /**
- * What a file is instead of comma-separated text, such as "a gzip file"; undefined where nothing speaks against a CSV file.
+ * Names the kind of a file that isn't comma-separated text, such as "a gzip file"; undefined if it may be CSV.
  *
- * @param start its first bytes, up to a megabyte: a workbook is told from another zip archive by the names in it
+ * @param start its first bytes, up to a megabyte: a workbook is a zip archive with certain file names
  */
 export function foreignKind(start: Buffer): string | undefined {
   const hexadecimal = start.toString("hex", 0, 16);

@@ -6,10 +6,10 @@ import { isSynthetic } from "../sample/synthetic-mark.ts";
 import type { Offer } from "./catalogue.ts";
 
 const downloadsFolder = "downloads";
-/** Characters of an address's file name that a download's name keeps. */
+/** Maximum characters of a URL's file name that are kept in the name of the download. */
 const maxNameCharacters = 100;
 
-/** The path of a download. It contains a hash of the URL, because releases have had the same file name. */
+/** The path of a download. It contains a hash of the URL, because different releases have had the same file name. */
 export function downloadPath(out: string, url: string): string {
   const named = basename(new URL(url).pathname)
     .replace(/\.csv$/i, "")
@@ -20,7 +20,7 @@ export function downloadPath(out: string, url: string): string {
 
 export type Listed = ReturnType<typeof listOf>[number];
 
-/** Lists what is offered of each year, and what is in a folder. `say` is told of files that are no snapshots. */
+/** Lists the releases offered and the snapshots in a folder, by year. `say` receives warnings about other files. */
 export function listOf(offered: readonly Offer[], out: string, say: (line: string) => void) {
   const loaded = versionsIn(out, say);
   const others = new Set(loaded.map(({ year }) => year));
@@ -55,7 +55,7 @@ function versionsIn(
       const { metadata } = snapshotHead(readFileSync(path), path);
       const version = basename(name, ".parquet");
       const claimed = `${metadata.data_year}.${metadata.revision}`;
-      // The server also refuses such a file.
+      // A server would refuse such a file.
       if (claimed !== version) throw new DataError(`${path}: data version in its metadata`, claimed, version);
       return [{ year: metadata.data_year, version, synthetic: isSynthetic(metadata) }];
     } catch (error) {

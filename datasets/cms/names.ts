@@ -5,7 +5,7 @@ interface Flaw {
   expected: string;
 }
 
-/** Invisible and meaningless characters. A client couldn't type a name that has one. */
+/** Characters that names may not contain: they are invisible, so nobody could type such a name. */
 const forbidden =
   /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\ufffd]/u;
 const kinds: readonly [characters: RegExp, kind: string][] = [
@@ -15,7 +15,7 @@ const kinds: readonly [characters: RegExp, kind: string][] = [
   [/\p{Co}|\p{Noncharacter_Code_Point}/u, "character without a meaning"],
 ];
 
-/** Cleans a name: composes accents (NFC), trims it, and folds spaces of any kind and their runs into one plain space. */
+/** Cleans a name: composes accents (NFC), trims it, and replaces every run of white space by one space. */
 export function cleanName(text: string): string | Flaw {
   const [character] = forbidden.exec(text) ?? [];
   if (character !== undefined) {
@@ -34,16 +34,16 @@ export function cleanName(text: string): string | Flaw {
 }
 
 /**
- * The spellings of a name by facility, of which the commonest is served, and the first in the file of several that
- * are equally common. Nearly every facility has one, so only further ones are counted. An empty one, where a text may
- * be absent, is served only if there is no other.
+ * Collects the spellings of each facility's name and finds the commonest; the first in the file wins a tie. Nearly all
+ * facilities have only one spelling, so only further ones are counted. An empty spelling wins only if there is no
+ * other.
  */
 export class Spellings {
   readonly #raw: string[] = [];
   readonly #first: string[] = [];
   readonly #others = new Map<number, Map<string, number>>();
 
-  /** @param clean called only for a text that isn't the facility's first one again */
+  /** @param clean not called when the facility's first spelling is repeated */
   enter(facility: number, raw: string, clean: (raw: string) => string): void {
     if (raw === this.#raw[facility]) return;
     const text = clean(raw);
@@ -62,7 +62,7 @@ export class Spellings {
     return [...this.#others].flatMap(([facility, others]) => (named(facility, others) > 1 ? [facility] : []));
   }
 
-  /** @param rows how many each facility has */
+  /** @param rows number of rows of each facility */
   commonest(rows: Int32Array): string[] {
     return this.#first.map((first, facility) => {
       const others = [...(this.#others.get(facility) ?? [])];

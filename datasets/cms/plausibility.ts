@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
 import { blank, columnsOf, decodeSnapshot, partsOf, type SnapshotTable } from "../../engine/index.ts";
 
-/** Looks for figures that are possible, but rarely right. */
+/** Warns about figures that are possible but probably wrong. */
 
-/** The most services of a row whose amounts CMS suppresses. */
+/** CMS suppresses the amounts of rows with at most this many services. */
 const maxSuppressedServices = 10;
-/** Growth of the median charge from one release to the next, from which its amounts may be in another unit. */
+/** A median charge that grew by this factor since the previous release suggests amounts in another unit. */
 const suspectedGrowth = 30;
-/** CCNs that a warning names, at most. */
+/** Maximum number of CCNs in a warning. */
 const maxNamed = 3;
 
-/** What is suspect about the rows of a release, a sentence each. */
+/** Warnings about the rows of a release, a sentence each. */
 export function suspicionsAbout(table: SnapshotTable): string[] {
   const { ccn } = partsOf(table).facilities;
   const { charge, allowed, services, beneficiaries } = columnsOf(table).rows;
@@ -45,7 +45,7 @@ export function suspicionsAbout(table: SnapshotTable): string[] {
   ];
 }
 
-/** What is suspect about the amounts of a release, compared with the snapshot before it. */
+/** Warnings about the amounts of a release, compared with the previous snapshot. */
 export function suspectGrowth(table: SnapshotTable, before: string): string[] {
   const now = medianCharge(table);
   const then = medianIn(before);
@@ -57,7 +57,7 @@ export function suspectGrowth(table: SnapshotTable, before: string): string[] {
   ];
 }
 
-/** The median charge in a snapshot file; undefined where it can't be read. */
+/** The median charge in a snapshot file; undefined if the file can't be read. */
 function medianIn(path: string): number | undefined {
   try {
     return medianCharge(decodeSnapshot(readFileSync(path), path).table);

@@ -9,10 +9,10 @@ import { type StrayByte, TextScan } from "./encoding.ts";
 import { foreignKind } from "./kind.ts";
 
 const readChunkBytes = 2 ** 20;
-/** Bytes of a record, at most: more than any record has, and few enough to notice an open quote. */
+/** Maximum bytes of a record: above any real one, but low enough to detect an unclosed quote early. */
 const maxRecordBytes = 2 ** 16;
 
-/** Lines before the header, at most, that are called title lines. */
+/** Maximum number of lines before the header that an error message calls title lines. */
 const maxTitleLines = 50;
 const unterminated = [
   "a last line without a line break, as in a truncated file",
@@ -24,29 +24,32 @@ export interface ReleaseOptions {
   year: number;
   released: string | null;
   sourceUrl: string | null;
-  /** Whether the last line may lack its end, as it does in a file that was cut. */
+  /** Whether the last line may lack a line end, which may mean that the file was truncated. */
   allowUnterminated: boolean;
 }
 
 interface Release {
   table: SnapshotTable;
   provenance: Omit<Provenance, "revision">;
-  /** The first byte that isn't UTF-8, if the file was therefore read as Windows-1252. */
+  /** The first byte that isn't UTF-8; if there is one, the file was read as Windows-1252. */
   stray: StrayByte | undefined;
-  /** Facilities with several names or addresses, of which the commonest is taken. */
+  /** Number of facilities with several names or addresses, of which the commonest is used. */
   severalNames: number;
-  /** Columns that the file lacks, in CMS's spelling. */
+  /** Optional columns that the file lacks, by CMS's names. */
   absentColumns: string[];
-  /** What is possible but suspect, a sentence each. */
+  /** Warnings about suspect figures, a sentence each. */
   warnings: string[];
 }
 
-/** Reads a CMS release: once for encoding and truncation, then its rows. @throws DataError when it isn't sound */
+/**
+ * Reads a CMS release in two passes: one checks encoding and truncation, one reads the rows. @throws DataError when it
+ * is invalid
+ */
 export async function readRelease(options: ReleaseOptions): Promise<Release> {
   const { file, year, released, sourceUrl } = options;
   let handle: FileHandle | undefined;
   try {
-    // This comes before opening, because opening a pipe waits for its other end.
+    // Checked before opening, because opening a pipe would wait for its writer.
     if (!(await stat(file)).isFile()) throw new DataError(file, "no regular file", "a CSV file");
     handle = await open(file);
     const scan = await scanFile(handle, file);
@@ -88,7 +91,7 @@ export async function checkEnds(file: string, subject: string, allowUnterminated
   }
 }
 
-/** Yields the file's chunks. Each chunk is a new buffer, because the parser keeps the end of it. */
+/** Yields the file's chunks. Each chunk is a new buffer, because the parser holds on to the end of it. */
 async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
   for (let position = 0; ; ) {
     const buffer = Buffer.allocUnsafe(readChunkBytes);
@@ -139,7 +142,7 @@ async function readTable(
   let header: string[] = [];
   let nextLine = 1;
   let emptyLines = 0;
-  /** Where no header was found in the first line with a value: the error, and the number of such lines. */
+  /** Lines with values in which no header was found so far: their number, and the first one's error. */
   let titles: { error: unknown; lines: number } | undefined;
   const startOfRecord = (parser: Parser) => nextLine + parser.info.empty_lines - emptyLines;
 
@@ -150,13 +153,13 @@ async function readTable(
     relax_column_count: true,
     skip_empty_lines: true,
     on_record(record: string[]): null {
-      // Lines are counted here because the parser takes a CRLF inside quotes for two.
+      // Lines are counted here, because the parser counts a CRLF inside quotes as two.
       const line = startOfRecord(parser);
       emptyLines = parser.info.empty_lines;
       nextLine = line + 1;
       for (const field of record) if (field.includes("\n")) nextLine += field.split("\n").length - 1;
 
-      // Empty lines of a spreadsheet have commas.
+      // Spreadsheets export empty lines as commas.
       if (record.every((field) => field.trim() === "")) return null;
       if (table === undefined) {
         try {
@@ -179,7 +182,7 @@ async function readTable(
       return null;
     },
   });
-  // The parser emits no records, but wouldn't end without a reader.
+  // The parser emits no records, but its output must be consumed for it to finish.
   parser.resume();
 
   const hash = createHash("sha256");

@@ -22,7 +22,7 @@ async function place(from: string, to: string): Promise<void> {
     try {
       linkSync(from, draft);
     } catch {
-      // On another file system, or where links aren't allowed.
+      // Linking failed: the folder is on another file system, or links aren't allowed.
       await copyFile(from, draft, constants.COPYFILE_FICLONE);
       sync(draft);
     }
@@ -32,7 +32,7 @@ async function place(from: string, to: string): Promise<void> {
   }
 }
 
-/** @throws DataError when a file isn't the snapshot that its name says */
+/** @throws DataError when a file isn't a valid snapshot of the version in its name */
 function checkSound(path: string, version: string): void {
   const { provenance } = decodeSnapshot(readFileSync(path), path);
   if (versionName(provenance) !== version)
@@ -45,9 +45,9 @@ function publishedIn(folder: string): IndexEntry[] {
 }
 
 /**
- * Puts the snapshots of a folder into another one, and then an index of them, which it returns.
+ * Copies the snapshots of a folder into another one, then writes and returns their index.
  *
- * @throws DataError when a file is no sound snapshot, or a version was published with other content
+ * @throws DataError when a snapshot is invalid, or its version was published with other content
  */
 export async function publishFolder(from: string, to: string): Promise<IndexEntry[]> {
   const versions = (existsSync(from) ? readdirSync(from) : []).flatMap((name) => {

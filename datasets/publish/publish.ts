@@ -14,7 +14,7 @@ import {
 import { makeFolder, sync } from "../folder.ts";
 import { isSynthetic } from "../sample/synthetic-mark.ts";
 
-/** A data version that a server has served: its number is taken. */
+/** A data version that a server has served. Its number can't be used for other content. */
 export interface KnownVersion {
   version: string;
   sha256: string;
@@ -24,12 +24,12 @@ export interface KnownVersion {
 const maxRevision = 9999;
 
 /**
- * Writes the next revision of a year into a folder, which is made if it doesn't exist. The file is linked into place when it
- * is on the disk, so a reader sees the whole file or none, and no file is ever replaced. It is synchronous, so a signal
- * handler can't run in between. @returns the path of the new file
+ * Writes the next revision of a year into a folder, which is made if it doesn't exist. The file is linked into place
+ * after it is flushed to disk, so readers never see a partial file, and no file is ever replaced. Synchronous, so that
+ * no signal handler runs in between. @returns the path of the new file
  *
- * @param encode makes the snapshot file of that revision; called again if another process takes the revision meanwhile
- * @throws DataError when the folder can't be written, or a year has no revision left; no file is left behind then
+ * @param encode encodes the snapshot as that revision; called again if another process takes the revision first
+ * @throws DataError when the folder can't be written, or all revisions of the year are used; leaves no file then
  */
 export function publishSnapshot(
   outDir: string,
@@ -42,7 +42,7 @@ export function publishSnapshot(
     const names = [...namesIn(outDir), ...known.map(({ version }) => version)];
     const last = revisionsOf(dataYear, names).at(-1);
     const revision = 1 + (last?.revision ?? 0);
-    // Some file systems say that every name is taken.
+    // On some file systems every name seems to be taken; this prevents an endless loop.
     if (revision === taken)
       throw new DataError(outDir, "a name that is taken and not there", "a folder that can be written");
     taken = revision;
@@ -59,8 +59,8 @@ export function publishSnapshot(
 }
 
 /**
- * Finds the newest snapshot of a year in a folder that has the same rows, and the same codes where `wanted` has some. A file
- * with the number of a version that was served, but with other content, won't be served.
+ * Finds the newest snapshot of a year in a folder with the same rows, and the same codes if `wanted` has any. Files
+ * that contradict a known version are skipped, because no server would serve them.
  */
 export function findContent(
   outDir: string,
@@ -88,12 +88,12 @@ function snapshotWith(path: string, version: string, contentSha256: string): Sna
     const bytes = readFileSync(path);
     const claimed = snapshotHead(bytes, path).metadata.content_sha256;
     if (claimed !== undefined && claimed !== contentSha256) return undefined;
-    // The footer isn't trusted, because the rows may be damaged.
+    // The whole file is decoded, because its rows may be damaged even if the footer is intact.
     const snapshot = decodeSnapshot(bytes, path);
     const isIt = snapshot.contentSha256 === contentSha256 && versionName(snapshot.provenance) === version;
     return isIt ? snapshot : undefined;
   } catch {
-    // A file that can't be read or decoded isn't the snapshot that is looked for.
+    // An unreadable file doesn't match.
     return undefined;
   }
 }
@@ -108,7 +108,7 @@ export function newestSnapshot(outDir: string, maxYear: number): string | undefi
   return undefined;
 }
 
-/** Whether a file is a synthetic snapshot by its metadata; false if it can't be read. */
+/** Whether a file's metadata say that it is a synthetic snapshot; false if it can't be read. */
 export function isSyntheticFile(path: string): boolean {
   try {
     return isSynthetic(snapshotHead(readFileSync(path), path).metadata);
@@ -121,7 +121,7 @@ function namesIn(outDir: string): string[] {
   return writing(outDir, () => readdirSync(outDir));
 }
 
-/** The revisions of a year among versions and names of files, lowest first. */
+/** The revisions of a year in a list of version and file names, lowest first. */
 function revisionsOf(dataYear: number, names: string[]): { revision: number; name: string }[] {
   const found = names.flatMap((name) => {
     // Case is ignored, because on some file systems 2024.1.PARQUET is the same name.
@@ -131,7 +131,7 @@ function revisionsOf(dataYear: number, names: string[]): { revision: number; nam
   return found.sort((a, b) => a.revision - b.revision);
 }
 
-/** @returns false if there is a file of that name already */
+/** @returns false if the name is taken */
 function placeNew(outDir: string, path: string, bytes: Uint8Array): boolean {
   const temporary = join(outDir, `.${randomUUID()}.tmp`);
   try {

@@ -8,10 +8,10 @@ import { DataError, jsonIn, shown } from "../../engine/index.ts";
 
 export const indexName = "index.json";
 
-/** Bytes of a snapshot file, at most: an image isn't larger, and is larger than its file. */
+/** Maximum bytes of a snapshot file. An image is larger than its file, and has at most this size. */
 const maxFileBytes = 2 ** 32;
 
-/** `<year>.<revision>`, as a snapshot's metadata can have it. */
+/** The form of a data version, `<year>.<revision>`. */
 export const versionPattern = /^[0-9]{4}\.[1-9][0-9]{0,3}$/;
 
 const expected = {
@@ -35,7 +35,7 @@ const entry = v.object(
     /** SHA-256 of the file's bytes. */
     sha256: v.pipe(v.string(expected.sha256), v.regex(/^[0-9a-f]{64}$/, expected.sha256)),
   },
-  // The entry is no object, or a field is missing.
+  // Reached when the entry isn't an object or lacks a field.
   ({ path }) =>
     Object.entries(expected).find(([name]) => name === path?.at(-1)?.key)?.[1] ??
     `an object with ${Object.keys(expected).join(", ")}`,

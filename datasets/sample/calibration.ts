@@ -3,13 +3,13 @@
  *
  * Source: "Medicare Outpatient Hospitals - by Geography and Service", calendar year 2023, Centers for Medicare &
  * Medicaid Services, https://data.cms.gov (a US Government work). Charge and allowed amount are its national averages
- * in whole dollars, services its national count of comprehensive APC services. Beneficiaries are given by service,
- * payment by allowed amount, both nation-wide; outliers as the share of services with an outlier payment, and its
- * average in whole dollars.
+ * in whole dollars, services its national count of comprehensive APC services. National figures too: beneficiaries per
+ * service, payment divided by allowed amount, the share of services with an outlier payment, and the average outlier
+ * payment in whole dollars.
  *
  * 5342 and 5496 became comprehensive APCs in 2024 and are not in that file; their figures are assumed.
  *
- * A line has a procedure's fields in the order of `ProcedureFigures`, ascending by code.
+ * Each line has the fields of `ProcedureFigures`; lines ascend by code.
  */
 const procedures = `
 5072 334117 10680 1476 0.948 0.792 0.0037 5783 Level 2 Excision/ Biopsy/ Incision and Drainage
@@ -86,11 +86,11 @@ const procedures = `
 8011 864077 22846 2422 0.921 0.815 0.0101 4893 Comprehensive Observation Services`;
 
 /**
- * Hospitals of each state, counted in CMS's files by provider of 2023, without Maryland and the territories, of which
- * the outpatient file has no rows; and what a state's averages are to the nation's. A factor is the mean over APCs of the
- * state's average divided by the national one, weighted with the state's services, from the source above. A ZIP code's first two digits are the commonest ones of the
- * state's hospitals.
- * A line has a state's fields in the order of `StateFigures`.
+ * The number of hospitals in each state, from CMS's files by provider of 2023, and the state's averages relative to the
+ * nation's. Maryland and the territories are missing, because the outpatient file has no rows for them. A factor is the
+ * mean over APCs of the state's average divided by the national one, weighted with the state's services, from the
+ * source above. The ZIP prefix is the commonest one among the state's hospitals. Each line has the fields of
+ * `StateFigures`.
  */
 const states = `
 AK 8 1.25 1.13 99
@@ -144,7 +144,7 @@ WI 67 0.76 0.99 53
 WV 25 0.72 0.89 26
 WY 10 0.73 1.05 82`;
 
-/** Kinds of place that a hospital lies in, by Rural-Urban Commuting Area as CMS words it, and how common they are: a share of all, code and description. */
+/** Rural-Urban Commuting Areas of hospitals: share of all hospitals, code, and CMS's description. */
 const ruralUrban = `
 0.74 1 Metropolitan area core: primary flow within an urbanized area of 50,000 and greater
 0.04 2 Metropolitan area high commuting: primary flow 30% or more to an urbanized area of 50,000 and greater
@@ -160,18 +160,18 @@ interface ProcedureFigures {
   charge: number;
   /** National average, in dollars. */
   allowed: number;
-  /** Beneficiaries by services, nation-wide. */
+  /** National beneficiaries divided by services. */
   beneficiaryShare: number;
-  /** What Medicare paid by what it allowed, nation-wide. */
+  /** National Medicare payment divided by the allowed amount. */
   paymentShare: number;
-  /** Services with an outlier payment by all services, nation-wide. */
+  /** National share of services with an outlier payment. */
   outlierShare: number;
-  /** National average of the outlier payments, in dollars. */
+  /** National average outlier payment, in dollars. */
   outlierAmount: number;
   name: string;
 }
 
-/** Factors are the state's average by the national one. */
+/** Factors are the state's average divided by the national one. */
 interface StateFigures {
   state: string;
   hospitals: number;
@@ -181,7 +181,7 @@ interface StateFigures {
   zip: string;
 }
 
-/** The words of each line of a table; the last one takes the rest of its line. */
+/** Splits a table into lines of `words` words; the last word takes the rest of the line. */
 const linesOf = (table: string, words: number) =>
   table
     .trim()

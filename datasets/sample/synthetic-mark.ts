@@ -1,6 +1,6 @@
-/** Tells synthetic snapshots from real ones, without loading the generator. */
+/** Recognises synthetic snapshots. A separate module, so that the generator needn't be loaded. */
 
-/** The publisher of synthetic snapshots, and of no other. */
+/** The publisher of all synthetic snapshots. */
 export const syntheticPublisher = "Healthcare Charge Query Service (synthetic)";
 
 /** Whether a snapshot is a synthetic sample, by its publisher. */

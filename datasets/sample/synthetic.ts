@@ -15,17 +15,20 @@ import { zipsByStart } from "../places.ts";
 import { procedureFigures, ruralUrbanFigures, stateFigures } from "./calibration.ts";
 import { syntheticPublisher } from "./synthetic-mark.ts";
 
-/** Rows of a sample by default: one more than CMS's file of 2023 has. */
+/** Default number of rows: one more than CMS's file of 2023 has. */
 export const defaultSampleRows = 116_800;
 export const defaultSampleSeed = 20_230_101;
-/** Seeds are whole numbers from 0 to this one. */
+/** The largest seed; the smallest is 0. */
 export const maxSampleSeed = 2 ** 32 - 1;
 /** Rows per facility: 3,100 facilities at the default size. */
 const rowsPerFacility = defaultSampleRows / 3100;
 const suppressedShare = 0.45;
-/** Smaller numbers of services or beneficiaries are suppressed. */
+/** The smallest number of services or beneficiaries that CMS publishes. */
 const fewestShown = 11;
-/** Procedures rarer than this in the nation are suppressed everywhere: nobody provides more than ten. */
+/**
+ * Procedures with fewer national services than this are suppressed everywhere, because no hospital provides more than
+ * ten.
+ */
 const fewestPricedServices = 100;
 
 /** Spreads of amounts and volumes, as sigma of a log-normal distribution. */
@@ -36,11 +39,11 @@ const allowedSpread = 0.09;
 const demandSpread = 1.3;
 const sizeSpread = 1.2;
 const paymentSpread = 0.01;
-/** Spreads of the number of outliers, which few hospitals have most of, and of their amounts. */
+/** Spreads of the numbers of outlier services, which are concentrated in few hospitals, and of their amounts. */
 const outlierSpread = { services: 1.5, amount: 0.3 };
 /** Spread of a hospital's services per beneficiary. */
 const repeatSpread = 0.3;
-/** Spreads that are drawn anew each year. */
+/** Spreads of the values that are drawn anew for each year. */
 const yearlySpread = { charge: 0.05, allowed: 0.02, demand: 0.1 };
 /** Linear growth per year, as a share of the level of 2023. Linear growth stays in range up to 2099. */
 const baseYear = 2023;
@@ -49,15 +52,16 @@ const yearlyGrowth = { charge: 0.05, allowed: 0.03 };
 export interface SampleOptions {
   dataYear: number;
   revision: number;
-  /** 1 to `maxSnapshotRows`; there are about 37.7 rows to a facility. */
+  /** 1 to `maxSnapshotRows`; a facility has about 37.7 rows. */
   rows: number;
   /** 0 to `maxSampleSeed`. */
   seed: number;
 }
 
 /**
- * An invented snapshot. The same options give the same one on any machine; another year with the same rows and seed has
- * the same facilities, nearly the same procedures at each, and amounts with that year's growth. O(rows), about 56 bytes a row.
+ * Generates a synthetic snapshot. The same options give the same snapshot on any machine. Another year with the same
+ * rows and seed has the same facilities, nearly the same procedures at each, and that year's amounts. O(rows), about 56
+ * bytes a row.
  *
  * @throws DataError when `rows` is out of range
  */
@@ -84,18 +88,20 @@ export function syntheticSnapshot({ dataYear, revision, rows, seed }: SampleOpti
   });
 }
 
-/** Separate random streams, so that more draws in one don't change the numbers of another. */
+/** Random streams. They are separate, so that additional draws in one don't change the numbers of another. */
 const addressStream = 1;
 const useStream = 10_000;
 
-/** A source of random numbers. One source has what lasts from year to year, others what a year adds. */
+/**
+ * A source of random numbers. One source determines what stays the same over the years, others what changes each year.
+ */
 interface RandomSource {
   below(count: number): number;
-  /** A nearly normal number, mean 0 and variance 1, never beyond ±3.47, so that no amount is absurd. */
+  /** An approximately normal number (mean 0, variance 1) within ±3.47, so that amounts stay plausible. */
   bell(): number;
 }
 
-/** Chris Doty-Humphrey's sfc32: 32-bit integers only, hence the same numbers everywhere. */
+/** Chris Doty-Humphrey's sfc32. It uses only 32-bit integers, so the numbers are the same on every machine. */
 function randomSource(seed: number, stream: number): RandomSource {
   let a = seed | 0;
   let b = stream | 0;
@@ -113,7 +119,8 @@ function randomSource(seed: number, stream: number): RandomSource {
   const scale = Math.sqrt(3) / 65_536;
   return {
     below: (count) => Math.floor((next() / 2 ** 32) * count),
-    // The sum of four even draws of 16 bits: close to a normal one, and without a logarithm.
+    // The sum of four uniform 16-bit numbers is close to normal, and needs no logarithm, which could differ between
+    // machines.
     bell() {
       const x = next();
       const y = next();
@@ -129,7 +136,7 @@ interface Hospitals {
   facilities: TableParts["facilities"];
   state: Uint8Array;
   size: Float64Array;
-  /** Number of procedures of each hospital. The sum is the number of rows. */
+  /** Number of procedures at each hospital. The sum is the number of rows. */
   offered: Uint8Array;
 }
 
@@ -159,7 +166,7 @@ function hospitalsFor(rows: number, random: RandomSource, addresses: RandomSourc
     facilities.ruralUrbanCode.push(code);
     facilities.ruralUrbanDescription.push(description);
     size[i] = random.bell();
-    // Saturating: the smallest offer a handful of procedures, the largest nearly all.
+    // A logistic curve: the smallest hospitals offer a handful of procedures, the largest nearly all.
     const share = 1 / (1 + Math.exp(-0.1 - sizeSpread * size[i]));
     offered[i] = Math.max(1, Math.round(share * procedureFigures.length));
   }
@@ -167,7 +174,7 @@ function hospitalsFor(rows: number, random: RandomSource, addresses: RandomSourc
   return { facilities, state, size, offered };
 }
 
-/** The rural-urban code at a share of all hospitals, from 0 to below 1. */
+/** The rural-urban code at a quantile of all hospitals, from 0 to below 1. */
 function ruralUrbanOf(share: number) {
   let reached = 0;
   for (const figures of ruralUrbanFigures) {
@@ -177,7 +184,7 @@ function ruralUrbanOf(share: number) {
   return ruralUrbanFigures[0];
 }
 
-/** Each facility's state, in order and in proportion to the real hospitals of each. */
+/** Each facility's state, ascending, in proportion to the real numbers of hospitals. */
 function statesOf(count: number): Uint8Array {
   const hospitals = stateFigures.reduce((sum, figures) => sum + figures.hospitals, 0);
   const states = new Uint8Array(count);
@@ -203,7 +210,9 @@ function settle(offered: Uint8Array, rows: number): void {
   }
 }
 
-/** CCNs in ascending order: 99, which no real one starts with, and four digits, decimal below 10,000 facilities, else base 36. */
+/**
+ * The i-th CCN: 99, with which no real CCN starts, and four digits, in base 36 from 10,000 facilities on. CCNs ascend.
+ */
 function sampleCcn(i: number, count: number): string {
   const number = count < 10_000 ? String(i + 1) : i.toString(36).toUpperCase();
   return `99${number.padStart(4, "0")}`;
@@ -227,9 +236,9 @@ function rowsFor(
   const chargeGrowth = 1 + yearlyGrowth.charge * years;
   const allowedGrowth = 1 + yearlyGrowth.allowed * years;
 
-  /** Logarithm of each row's services, up to a constant. */
+  /** Logarithm of each row's services, plus a constant. */
   const volume = new Float32Array(count);
-  /** Each procedure's row with the most volume. It is priced, so that only those too rare in the nation never are. */
+  /** Each procedure's row with the most volume. It is priced unless the procedure is too rare in the nation. */
   const busiest = new Int32Array(kinds).fill(-1);
   const demand = new Float64Array(kinds);
   const ascending = new Float64Array(kinds);
@@ -240,7 +249,7 @@ function rowsFor(
     const { chargeFactor, allowedFactor } = stateFigures[state[facility]];
     const markup = chargeGrowth * chargeFactor * logNormal(lasting.bell(), markupSpread);
     const wage = allowedGrowth * allowedFactor * logNormal(lasting.bell(), wageSpread);
-    // Numbers are drawn for every procedure, offered or not, so that other years draw the same ones.
+    // Numbers are drawn for every procedure, even if it isn't offered, so that other years draw the same ones.
     for (let p = 0; p < kinds; p++) {
       demand[p] = services[p] + lasting.bell() * demandSpread + yearly.bell() * yearlySpread.demand;
       chargeNoise[p] = lasting.bell();
@@ -284,7 +293,8 @@ function cents(dollars: number): number {
 }
 
 /**
- * Blanks both amounts of the rows with the least volume, as CMS does for ten services or fewer. @returns the others' least
+ * Blanks both amounts of the rows with the least volume, as CMS does for ten services or fewer. @returns the least
+ * volume of the other rows
  */
 function suppress(rows: Rows, volume: Float32Array): number {
   const least = volume.slice().sort()[Math.round(volume.length * suppressedShare)];
@@ -297,8 +307,9 @@ function suppress(rows: Rows, volume: Float32Array): number {
 }
 
 /**
- * Fills in the services of priced rows, and what comes with them. Services grow with the volume from the fewest that
- * are shown, at the least volume, so that a procedure's add up to its share of the nation's.
+ * Fills in the services of priced rows, and the columns that depend on them. The row with the least volume gets the
+ * fewest services that CMS publishes; they grow with volume so that a procedure's services add up to its share of the
+ * nation's.
  */
 function measureUse(
   rows: Rows,
@@ -385,7 +396,7 @@ function one(list: readonly string[], random: RandomSource): string {
   return list[random.below(list.length)];
 }
 
-/** Draws a city. In each state a few cities have many hospitals, and most have one. */
+/** Draws a city. In each state a few cities have many hospitals, and most cities have one. */
 function cityIn(state: number, random: RandomSource): string {
   const cities = cityHeads.length * cityTails.length;
   const city = (Math.min(random.below(cities), random.below(cities)) + state * 37) % cities;

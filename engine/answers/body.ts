@@ -4,7 +4,7 @@ import type { Image } from "../image/image.ts";
 const lastPage = Buffer.from(utf8("null}"));
 const [quote, closingBrace] = [34, 125];
 
-/** Bytes of a body's end: the source and the next page. @param next path, plain ASCII */
+/** Length in bytes of the end of a body, which holds the source and the next page. @param next path in ASCII */
 export function endLength({ tail }: Image, next: Uint8Array | null): number {
   return tail.length + (next === null ? lastPage.length : next.length + 3);
 }
@@ -27,7 +27,7 @@ export function room(length: number, scratch: Buffer): Buffer {
 
 const buffers = new WeakMap<Uint8Array, Buffer>();
 
-/** A section as a Buffer, made once: its copy() moves memory, where set() from shared memory goes word by word. */
+/** A section as a Buffer, made once. Buffer.copy() is faster on shared memory than TypedArray.set(). */
 export function bufferOf(section: Uint8Array): Buffer {
   let buffer = buffers.get(section);
   if (buffer === undefined) {

@@ -49,15 +49,17 @@ export function statusOf(images: readonly Image[], image: Image): Status {
   return image === newest ? "available" : "superseded";
 }
 
-/** How the rows of a version differ from those of another one. */
+/** Numbers of rows that differ between two versions. */
 export interface Changes {
   rows_added: number;
   rows_removed: number;
-  /** Rows of the same CCN and APC code of which anything differs, the names and addresses included. */
+  /**
+   * Rows that have the same CCN and APC code in both, but differ in any other column, including names and addresses.
+   */
   rows_changed: number;
 }
 
-/** Compares the rows of two versions. O(rows), for a thread that serves no requests. */
+/** Compares the rows of two versions. O(rows); not for serving threads. */
 export function changesBetween(before: Image, after: Image): Changes {
   const facilities = counterparts(after, before, "ccn", [
     ...(["facilityName", "city", "state", "street", "zip"] as const),
@@ -70,7 +72,7 @@ export function changesBetween(before: Image, after: Image): Changes {
     const facility = facilities.positions[after.facility[row]];
     const procedure = procedures.positions[after.procedure[row]];
     if (facility < 0 || procedure < 0) continue;
-    // The rows of both are in order of CCN and code.
+    // Both versions' rows are sorted by CCN and code.
     while (
       before.facility[old] < facility ||
       (before.facility[old] === facility && before.procedure[old] < procedure)
@@ -94,7 +96,9 @@ export function changesBetween(before: Image, after: Image): Changes {
 
 type TextSection = { [Name in keyof Image]: Image[Name] extends TextColumn ? Name : never }[keyof Image];
 
-/** For each element of an image its position in another one, or −1, and whether it has the same texts there. */
+/**
+ * For each facility or procedure of an image: its position in another image, or −1, and whether its texts are equal.
+ */
 function counterparts(image: Image, other: Image, key: TextSection, texts: readonly TextSection[]) {
   const count = image[key].offsets.length - 1;
   const known = new Map<string, number>();

@@ -30,7 +30,7 @@ export function rowsOfFacility(image: Image, facility: number): RowCounts {
   return { rows: row - start, suppressed };
 }
 
-/** Counts the facilities of a group that charge less than so many cents. O(log facilities). */
+/** Counts the facilities of a group that charge less than `cents`. O(log facilities). */
 export function countBelow({ groupStart, order, charge }: Image, group: number, cents: number): number {
   let low = groupStart[group];
   let high = groupStart[group + 1];

@@ -3,15 +3,15 @@ import { stateCodes } from "../snapshot/schema.ts";
 import { countBelow } from "./counts.ts";
 
 export interface Histogram {
-  /** Strictly ascending; if all charges are equal, that charge twice. */
+  /** Strictly ascending. If all charges are equal, the array holds that charge twice. */
   edges: number[];
-  /** The number of charges from each edge to below the next. The last range includes its upper edge. */
+  /** The number of charges in each bin. A bin excludes its upper edge, except the last bin. */
   counts: number[];
 }
 
 /**
- * Counts the charges of a group (from `findGroup`) in ranges that are equally wide in their logarithms: `bins` at most,
- * as edges that are the same cent are one. O(bins · log facilities).
+ * A histogram of the charges of a group (from `findGroup`), with bins of equal width on a logarithmic scale. It has at
+ * most `bins` bins: edges that round to the same cent are merged. O(bins · log facilities).
  */
 export function histogramOf(image: Image, group: number, bins: number): Histogram {
   const [start, end] = [image.groupStart[group], image.groupStart[group + 1]];
@@ -29,7 +29,7 @@ export function histogramOf(image: Image, group: number, bins: number): Histogra
   return { edges, counts: below.slice(1).map((count, i) => count - below[i]) };
 }
 
-/** The summaries of a procedure in every state that has prices of it, by code. */
+/** A procedure's summary for every state that has prices for it, ordered by state code. */
 export function stateSummaries(image: Image, procedure: number) {
   return stateCodes.flatMap((state, i) => {
     const group = stateGroup(image, procedure, i);

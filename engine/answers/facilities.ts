@@ -5,14 +5,17 @@ import { ratioInHundredths } from "../image/statistics.ts";
 import { blank, ccnPattern } from "../snapshot/schema.ts";
 import { countBelow, firstRow } from "./counts.ts";
 
-/** The facility with a CCN, or −1. O(log facilities). Small letters, which older snapshots may hold, are found. */
+/**
+ * The facility with a CCN, or −1. O(log facilities). The case of letters is ignored, because older snapshots may have
+ * lower case.
+ */
 export function findFacility(image: Image, ccn: string): number {
   if (!ccnPattern.test(ccn)) return -1;
   const found = findCode(image.ccn, ccn);
   return found < 0 ? findCode(image.ccn, ccn.toUpperCase()) : found;
 }
 
-/** The position of a code among codes of its length, which ascend; −1 where there is none. O(log codes). */
+/** The position of a code among sorted codes of the same length, or −1. O(log codes). */
 export function findCode({ offsets, bytes }: TextColumn, code: string): number {
   let low = 0;
   let high = offsets.length - 2;
@@ -28,7 +31,7 @@ export function findCode({ offsets, bytes }: TextColumn, code: string): number {
   return -1;
 }
 
-/** What every list says of a facility. */
+/** The fields that identify a facility in every list. */
 export function nameFacility(image: Image, facility: number) {
   return {
     ccn: textAt(image.ccn, facility),
@@ -59,7 +62,7 @@ export interface Standing {
   medianCharge: number;
 }
 
-/** A row. Amounts are in cents; unknown values are null, and so is what only a priced row has. */
+/** A row. Amounts are in cents. Unknown values are null, as are fields that only priced rows have. */
 export interface FacilityPrice {
   procedure: number;
   status: RowStatus;

@@ -16,11 +16,11 @@ import { blank, byField } from "../snapshot/schema.ts";
 import { identityOrder, stableOrder } from "../snapshot/sort.ts";
 import { findFacility } from "./facilities.ts";
 
-/** Which facilities to list: those that meet every condition that is given. */
+/** Selects the facilities that meet all given conditions. */
 export interface FacilityFilter {
-  /** A procedure's position: facilities that have a row of it. */
+  /** Position of a procedure. Only facilities that have a row for it are listed. */
   procedure?: number | undefined;
-  /** The status of that row. */
+  /** Required status of the row for `procedure`. */
   status: RowStatus | "all";
   /** Cents; only priced rows have a charge. */
   minCharge?: number | undefined;
@@ -28,20 +28,20 @@ export interface FacilityFilter {
   states?: readonly string[] | undefined;
   city?: string | undefined;
   ccns?: readonly string[] | undefined;
-  /** The position of a place, and the miles around it. */
+  /** A circle around a place, given by its position in the table of places. */
   near?: { place: number; miles: number } | undefined;
 }
 
-/** The facilities that a filter leaves, ascending by CCN. */
+/** The facilities that match a filter, ascending by CCN. */
 export interface FacilityList {
   filter: FacilityFilter;
-  /** The row of the procedure at each facility; without a procedure the facilities. */
+  /** With a procedure in the filter, the positions of its rows; otherwise the positions of the facilities. */
   items: Uint32Array<ArrayBuffer>;
-  /** What the list is sorted by; `blank` where absent. */
+  /** The values to sort by; `blank` where absent. */
   values: Float64Array;
-  /** The distance of each in tenths of a mile; empty without a place. */
+  /** Distances in tenths of a mile; empty without `near`. */
   distances: Int32Array;
-  /** Facilities that meet every other condition, but whose place isn't known. */
+  /** Number of facilities that meet every other condition, but whose location is unknown. */
   unplaced: number;
 }
 
@@ -112,13 +112,14 @@ export function listFacilities(image: Image, filter: FacilityFilter, sort: Facil
   };
 }
 
-/** A facility of a list by its position there. */
+/** The facility at a position of a list. */
 export function facilityAt(image: Image, { filter, items }: FacilityList, i: number): number {
   return filter.procedure === undefined ? items[i] : image.facility[items[i]];
 }
 
 /**
- * The value of a row or facility, by its amounts where it is priced. Each is as it is shown, so that what looks equal is.
+ * Returns the function that gives a row's or facility's sort value. Values are rounded as in answers, so that values
+ * that look equal are ties.
  */
 function sortedBy(
   image: Image,
@@ -138,7 +139,7 @@ function sortedBy(
   return values[sort];
 }
 
-/** The facilities with one of the CCNs and in the city; undefined where neither is asked for. */
+/** The facilities that match the filter's CCNs and city; undefined if it has neither. */
 function chosenFacilities(image: Image, { ccns, city }: FacilityFilter): ReadonlySet<number> | undefined {
   const named = ccns && new Set(ccns.map((ccn) => findFacility(image, ccn)));
   if (city === undefined) return named;
@@ -146,7 +147,10 @@ function chosenFacilities(image: Image, { ccns, city }: FacilityFilter): Readonl
   return named === undefined ? inCity : new Set([...named].filter((facility) => inCity.has(facility)));
 }
 
-/** Gives a facility's distance in tenths of a mile: −1 beyond the miles, and undefined where its place isn't known. */
+/**
+ * Returns a function for a facility's distance in tenths of a mile: −1 if too far, undefined if its location is
+ * unknown.
+ */
 function distancesFrom(image: Image, { place, miles }: { place: number; miles: number }) {
   const { placeOf, placeLatitude, placeLongitude } = image;
   const [latitude, longitude] = [placeLatitude[place], placeLongitude[place]];
@@ -154,21 +158,21 @@ function distancesFrom(image: Image, { place, miles }: { place: number; miles: n
   return (facility: number): number | undefined => {
     const there = placeOf[facility];
     if (there < 0) return undefined;
-    // Most facilities are far to the north or south, which costs less to see than the distance.
+    // Most facilities are too far north or south. Comparing latitudes is cheaper than computing the distance.
     if (Math.abs(placeLatitude[there] - latitude) > mostNorth) return -1;
     const tenths = tenthsBetween(latitude, longitude, placeLatitude[there], placeLongitude[there]);
     return tenths <= 10 * miles ? tenths : -1;
   };
 }
 
-/** The positions of a list in its order: ties by CCN, absent values last. O(length). */
+/** The positions of a list's facilities, sorted by value: ties by CCN, absent values last. O(length). */
 export function orderFacilities({ values }: FacilityList, isDescending: boolean): Uint32Array {
   let most = 0;
   for (let i = 0; i < values.length; i++) if (values[i] > most) most = values[i];
   const keys = new Float64Array(values.length);
   for (let i = 0; i < keys.length; i++)
     keys[i] = values[i] === blank ? most + 1 : isDescending ? most - values[i] : values[i];
-  // What is stored in an array of integers loses all bits but the lower 32; a markup may have more.
+  // A markup may need more than 32 bits, so it is sorted by its lower half, then by its upper half.
   const byLow = stableOrder(new Uint32Array(keys), identityOrder(keys.length));
   if (most + 1 < 2 ** 32) return byLow;
   return stableOrder(
@@ -177,7 +181,10 @@ export function orderFacilities({ values }: FacilityList, isDescending: boolean)
   );
 }
 
-/** The statistics of a list with a procedure, in cents: all but the number of facilities are NaN where none is priced. */
+/**
+ * The statistics of a list with a procedure, in cents. If no row is priced, all except the number of facilities are
+ * NaN.
+ */
 export function summaryOfList(image: Image, { filter, items: rows }: FacilityList): Summary {
   const { procedure = 0, states, city, ccns, near, minCharge, maxCharge, status } = filter;
   const narrowing = [city, ccns, near, minCharge, maxCharge, states?.[1]];

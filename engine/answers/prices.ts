@@ -4,11 +4,11 @@ import { bufferOf, endLength, room, writeEnd } from "./body.ts";
 const none = Buffer.alloc(0);
 
 /**
- * The answer to a price query: the JSON of the summary over the whole group and of some of its rows.
+ * Writes the answer to a price query as JSON: the summary of the whole group and one page of its rows.
  *
  * @param group from `findGroup`
- * @param offset rows to leave out, below `groupSize`
- * @returns a copy outside shared memory: the start of `scratch`, or memory of its own
+ * @param offset number of rows to skip, less than `groupSize`
+ * @returns the bytes, in `scratch` if they fit, otherwise in a new buffer
  */
 export function encodePrices(
   image: Image,
@@ -28,7 +28,7 @@ export function encodePrices(
   const body = room(headEnd - headAt + rowsEnd - rowsAt + endLength(image, next), scratch);
   const answers = bufferOf(image.answers);
   let at: number;
-  // On a first page the rows follow the head in the image.
+  // In the image the first page's rows directly follow the head, so one copy is enough.
   if (offset === 0) at = answers.copy(body, 0, headAt, rowsEnd);
   else {
     at = answers.copy(body, 0, headAt, headEnd);

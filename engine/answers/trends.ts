@@ -6,14 +6,14 @@ export function changeOf(before: number, now: number): number {
   return Math.floor((2000 * (now - before) + before) / (2 * before));
 }
 
-/** The facilities that are in two groups, and the medians of their changes. */
+/** The number of facilities that are in both of two groups, and the medians of their changes. */
 interface Matched {
   facilities: number;
   charge: number;
   allowed: number;
 }
 
-/** Compares the facilities that are in two groups of two images, by CCN; null where there is none. O(n log n). */
+/** Compares the facilities that two groups of different images share, by CCN; null if they share none. O(n log n). */
 export function matchGroups(before: Image, groupBefore: number, now: Image, group: number): Matched | null {
   const [earlier, later] = [rowsByCcn(before, groupBefore), rowsByCcn(now, group)];
   const [earlierCcns, laterCcns] = [ccnNumbers(before, earlier), ccnNumbers(now, later)];
@@ -40,12 +40,12 @@ interface Pairs {
   now: number[];
 }
 
-/** The rows of a procedure group by CCN, which is the order of a snapshot. */
+/** The rows of a procedure group in snapshot order, which is by CCN. */
 function rowsByCcn({ order, groupStart }: Image, group: number): Uint32Array {
   return order.slice(groupStart[group], groupStart[group + 1]).sort();
 }
 
-/** The rows' CCNs as numbers: six characters of ASCII. */
+/** The rows' CCNs, six ASCII characters each, as numbers. */
 function ccnNumbers({ ccn: { offsets, bytes }, facility }: Image, rows: Uint32Array): Float64Array {
   const numbers = new Float64Array(rows.length);
   for (let i = 0; i < rows.length; i++) {
@@ -55,7 +55,7 @@ function ccnNumbers({ ccn: { offsets, bytes }, facility }: Image, rows: Uint32Ar
   return numbers;
 }
 
-/** Rounded once, half up. */
+/** The median percent change of pairs of amounts, in tenths of a percent, rounded once, half up. */
 function medianChange(pairs: Pairs, before: Int32Array, now: Int32Array): number {
   const dividends = pairs.now.map((row) => now[row]);
   const divisors = pairs.before.map((row) => before[row]);

@@ -13,8 +13,8 @@ import {
 } from "./scope.ts";
 
 /**
- * Writes rows as an Arrow IPC stream: the schema, a dictionary for each column of texts, batches of rows, and the end.
- * A dictionary has a text per facility or procedure with a row in the scope. It is copied out of the image in pieces.
+ * Writes rows as an Arrow IPC stream: the schema, a dictionary for each text column, record batches and the end marker.
+ * Dictionaries hold only texts of facilities and procedures in the scope, and are copied from the image in pieces.
  */
 
 const batchRows = 128;
@@ -31,7 +31,7 @@ interface Column {
   dictionary?: Dictionary;
   isFloat?: boolean;
   mayBeAbsent?: boolean;
-  /** Reads the codes, numbers or cents of some rows; `blank` where absent. */
+  /** Reads a column's values for some rows: dictionary codes, numbers or cents; `blank` where absent. */
   read: Reader;
 }
 
@@ -44,7 +44,7 @@ function wholeDictionary(texts: string[]): Dictionary {
   return { texts: encodeText(texts), used: Int32Array.from(texts.keys()) };
 }
 
-/** Reads a column. Each kind has its own loop, because a call for each value would cost several times as much. */
+/** Reads a column. Each kind of column has its own loop, because a call per value would be several times slower. */
 type Reader = (rows: Int32Array, values: Int32Array) => void;
 
 const readerOf =
@@ -151,8 +151,8 @@ export function arrowBytes(image: Image, scope: ExportScope): number {
 }
 
 /**
- * Yields the stream of a scope's rows in pieces, each valid until the next one is requested. One is empty if none of the
- * examined rows is in the scope, or while a batch is incomplete.
+ * Yields the stream of a scope's rows in pieces. A piece is valid until the next one is requested. Empty pieces let the
+ * caller do other work while rows are scanned or a batch is filled.
  */
 export function* arrowPieces(image: Image, scope: ExportScope): Generator<Uint8Array, void> {
   const columns = columnsOf(image, scope);
@@ -182,7 +182,7 @@ export function* arrowPieces(image: Image, scope: ExportScope): Generator<Uint8A
   yield streamEnd;
 }
 
-/** The code of each used position; nothing else is looked up. */
+/** The dictionary code of each used position. Entries of other positions are undefined. */
 function codesOf(used: Int32Array, count: number): Int32Array {
   const codes = new Int32Array(count);
   for (let code = 0; code < used.length; code++) codes[used[code]] = code;
@@ -201,7 +201,7 @@ function* offsetPieces({ texts: { offsets }, used }: Dictionary): Generator<Uint
     yield new Uint8Array(piece.buffer);
     filled = 0;
   }
-  // An even number of 4 bytes each.
+  // Offsets have 4 bytes each, so an even number of them fills a multiple of 8.
   if (used.length % 2 === 0) piece[filled++] = 0;
   yield new Uint8Array(piece.buffer, 0, filled * 4);
 }
@@ -258,7 +258,7 @@ class Batch {
     return this.#head.length + this.#body;
   }
 
-  /** Yields the whole batch at the end, because its head counts the nulls, and nothing after every few columns. */
+  /** Yields an empty piece after every few columns, then the whole batch: its header contains the null counts. */
   *write(rows: Int32Array): Generator<Uint8Array, void> {
     if (this.#out === undefined) {
       this.#out = new Uint8Array(this.length);
@@ -268,8 +268,7 @@ class Batch {
     const view = new DataView(out.buffer);
     const values = new Int32Array(rows.length);
     let at = this.#head.length;
-    // The message ends with a pair for each column, whose second number counts the nulls, a padded length, and two pairs
-    // for each column.
+    // The message ends with two numbers per column (length, null count), a padded length, and two buffers per column.
     let absentAt = at - this.#columns.length * 3 * 16;
     for (const [i, column] of this.#columns.entries()) {
       if (i % columnsAtOnce === columnsAtOnce - 1) yield nothing;
@@ -318,10 +317,10 @@ class Batch {
   }
 }
 
-/** Numbers of message types in Arrow's `Message.fbs`. */
+/** Message types in Arrow's `Message.fbs`. */
 const messageTypes = { schema: 1, dictionaryBatch: 2, recordBatch: 3 };
 const metadataVersion = 4;
-/** Numbers of types in Arrow's `Schema.fbs`. */
+/** Data types in Arrow's `Schema.fbs`. */
 const types = { int: 2, float: 3, utf8: 5 };
 const double = 2;
 

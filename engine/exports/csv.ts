@@ -4,15 +4,15 @@ import { blank, snapshotColumns, versionName } from "../snapshot/schema.ts";
 import { type ExportScope, rowStatuses, ScopeRows, statusOfRow, sumOver } from "./scope.ts";
 
 /**
- * Writes rows as CSV (RFC 4180). A row is fields of the facility, of the procedure, amounts and status, then the other
- * columns. The parts that consecutive rows share are encoded once.
+ * Writes rows as CSV (RFC 4180): facility, procedure, amounts, status, then the other columns. Fields that consecutive
+ * rows share are encoded once.
  */
 
 /** A piece ends with the line that reaches this many bytes. */
 const pieceBytes = 4 * 2 ** 10;
-/** Bytes of a line, at most: it has six long texts of at most 500 characters of three bytes. */
+/** Maximum bytes of a line: it has six texts of up to 500 characters with three bytes each. */
 const maxLineBytes = 10 * 2 ** 10;
-/** Fewer bytes are copied faster one by one than by `set`. */
+/** Below this length, a loop copies bytes faster than `set`. */
 const minSetBytes = 40;
 const comma = 44;
 const lineEnd = utf8("\r\n");
@@ -28,8 +28,8 @@ const header = utf8(`${[firstColumns, ...furtherColumns].join(",")}\r\n`);
 const statusBytes = rowStatuses.map(utf8);
 
 /**
- * Yields the lines of a scope's rows in pieces. A piece is valid until the next one is requested. It is empty if none of
- * the examined rows is in the scope.
+ * Yields the lines of a scope's rows in pieces. A piece is valid until the next one is requested, and empty if none of
+ * the scanned rows is in the scope.
  */
 export function* csvPieces(image: Image, scope: ExportScope): Generator<Uint8Array, void> {
   const lines = new RowLines(image);
@@ -101,7 +101,7 @@ class RowLines {
     this.#procedure = this.#procedures[procedure];
   }
 
-  /** The number of bytes that `write` writes, in a third of the time. */
+  /** The number of bytes that `write` would write; three times as fast. */
   length(row: number): number {
     const image = this.#image;
     const [charge, allowed] = [image.charge[row], image.allowed[row]];

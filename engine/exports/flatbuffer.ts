@@ -1,6 +1,9 @@
 import { utf8 } from "../encode.ts";
 
-/** Writes FlatBuffers, the format of Arrow's messages. Every field is written, so lengths don't depend on values. */
+/**
+ * Writes FlatBuffers, the format of Arrow's messages. Fields with default values are written too, so that lengths don't
+ * depend on values.
+ */
 
 type Scalar = { size: 1 | 2 | 4 | 8; value: number };
 export type Node =
@@ -11,19 +14,19 @@ export type Node =
   | { kind: "pairs"; pairs: (readonly [number, number])[] };
 
 export const scalar = (size: Scalar["size"], value: number): Scalar => ({ size, value });
-/** @param fields by their slots, undefined where a slot has none */
+/** @param fields by slot; undefined for an unused slot */
 export const table = (...fields: (Scalar | Node | undefined)[]): Node => ({ kind: "table", fields });
 export const text = (of: string): Node => ({ kind: "text", text: of });
 export const vector = (items: Node[]): Node => ({ kind: "vector", items });
 export const pairs = (of: (readonly [number, number])[]): Node => ({ kind: "pairs", pairs: of });
 
-/** Bytes of a message, at most. The schema is the longest message and takes a bit more than half. */
+/** Maximum bytes of a message. The longest one, the schema, needs slightly more than half. */
 const maxBytes = 4096;
 
 class Writer {
   readonly #bytes = new Uint8Array(maxBytes);
   readonly #view = new DataView(this.#bytes.buffer);
-  /** The root's offset comes first. */
+  /** The first four bytes are for the root's offset. */
   #at = 4;
 
   encode(root: Node): Uint8Array {
@@ -32,7 +35,7 @@ class Writer {
     return this.#bytes.subarray(0, this.#at);
   }
 
-  /** Appends a node, and writes its distance at the place that refers to it. */
+  /** Appends a node, and writes its relative offset at `from`. */
   #refer(from: number, node: Node): void {
     const at = this.#place(node);
     this.#view.setUint32(from, at - from, true);

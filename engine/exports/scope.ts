@@ -1,7 +1,7 @@
 import { groupOf, type Image, stateIndex } from "../image/image.ts";
 import { blank } from "../snapshot/schema.ts";
 
-/** The rows that are exported: all, or those of a procedure (by its position), of a state (by its code), or of both. */
+/** The rows to export. A procedure (by position) and a state (by code) may restrict them. */
 export interface ExportScope {
   procedure: number | null;
   state: string | null;
@@ -26,7 +26,7 @@ export function sumOver(image: Image, { procedure, state }: ExportScope, of: Arr
   return sum;
 }
 
-/** Rows that are examined for one piece of an export, at most. */
+/** Maximum rows scanned for one piece of an export. */
 const maxScannedRows = 2 ** 12;
 
 export class ScopeRows {
@@ -45,7 +45,7 @@ export class ScopeRows {
     return this.#next >= this.#image.facility.length;
   }
 
-  /** The next row, or −1 if there is none among the next `maxScannedRows`. Call again unless `isOver`. */
+  /** The next row, or −1 if none of the next `maxScannedRows` matches; then call again unless `isOver`. */
   next(): number {
     const { facility, procedure } = this.#image;
     const end = Math.min(facility.length, this.#next + maxScannedRows);

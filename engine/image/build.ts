@@ -22,15 +22,15 @@ import { summarize } from "./summaries.ts";
 
 export interface BuildLimits {
   image: number;
-  /** Bytes of texts on the JavaScript heap. They are counted before, because a full heap ends the whole process. */
+  /** Maximum bytes of texts on the JavaScript heap. Checked in advance, because a full heap ends the process. */
   heap: number;
 }
 
 /**
  * Builds the image of a snapshot. O(rows), runs at load only.
  *
- * @param places where ZIP codes are; without them nothing is near anything
- * @throws SizeError before it takes more than the limits
+ * @param places locations of ZIP codes; without them `near` finds nothing
+ * @throws SizeError before it exceeds the limits
  */
 export function buildImage(
   snapshot: Snapshot,
@@ -123,7 +123,7 @@ function ranksOf(names: string[]): Uint32Array {
   return ranks;
 }
 
-/** Fills in the length of each group's rows as CSV, because an export says its length before it is written. */
+/** Fills in the CSV length of each group's rows. An export needs it for Content-Length. */
 function measureCsv(image: Image): void {
   const lengthOf = csvLengths(image);
   for (let row = 0; row < image.facility.length; row++) {

@@ -8,12 +8,12 @@ export type Groups = Omit<ReturnType<typeof groupRows>, "priced">;
  * Groups the rows by procedure, and sorts the priced rows by group, and within a group by charge, then CCN.
  *
  * @param stateOf the state of each facility, by `stateIndex`
- * @param national how many procedures there are, and so how many groups over the nation
+ * @param national number of procedures, which is also the number of national groups
  */
 export function groupRows(rows: TableColumns["rows"], stateOf: Uint8Array, national: number) {
   const count = rows.charge.length;
   const priced = identityOrder(count).filter((row) => rows.charge[row] > 0 && rows.allowed[row] > 0);
-  // Rows come by CCN, and the sort is stable: equal charges stay by CCN.
+  // Rows are in order of CCN and the sort is stable, so equal charges stay in order of CCN.
   const byCharge = stableOrder(rows.charge, priced);
 
   const stateGroup = new Int32Array(count);

@@ -3,21 +3,22 @@ import { DataError, SizeError } from "../errors.ts";
 import { type Counts, type Provenance, stateCodes } from "../snapshot/schema.ts";
 
 /*
- * The image is a data version at run time: one buffer that any thread attaches to by reference. It holds
+ * The image is the in-memory form of a data version: one shared buffer that any thread can attach to. It holds
  *
- *  - the columns of the snapshot's table, rows ascending by CCN and APC code;
- *  - for each facility its state, its place, the rank of its name, and the number of procedures with a price there;
- *  - the places: ZIP codes, ascending, with their coordinates;
- *  - the groups: first one per procedure over the nation, then one per procedure and state, procedure by procedure;
- *  - for each group the number of its rows, of its suppressed rows, and the length of its rows as CSV;
- *  - for each group its summary and further statistics, and the positions of its priced rows in the order of an answer (charge, then CCN);
- *  - for each group its price list as JSON: the head up to the first row, then all rows;
- *  - the HCPCS codes, each with its procedure, and for each procedure the list of its codes as JSON;
- *  - the search indexes.
+ * - the columns of the snapshot's table, rows ascending by CCN and APC code;
+ * - for each facility its state, its place, the rank of its name, and its number of priced procedures;
+ * - the places: ZIP codes, ascending, with their coordinates;
+ * - the groups: first one national group per procedure, then for each procedure one group per state;
+ * - for each group its number of rows, its number of suppressed rows, and the length of its rows as CSV;
+ * - for each group its summary and further statistics, and the positions of its priced rows ordered by charge, then
+ * CCN;
+ * - for each group its price list as JSON: the head up to the first row, then all rows;
+ * - the HCPCS codes, each with its procedure, and for each procedure the list of its codes as JSON;
+ * - the search indexes.
  */
 
 const magic = 0x49514348; // "HCQI"
-/** Increased when the layout or the bytes of any answer change, including cursors, because ETags contain it. */
+/** Increase it when the layout or the bytes of any answer or cursor change, because ETags contain it. */
 export const imageFormatVersion = 12;
 export const maxImageBytes = 2 ** 32 - 1;
 /** APC codes have four digits. */
@@ -39,34 +40,34 @@ const float64: ElementType<Float64Array> = Float64Array;
 /** A `TextColumn`. Absent texts are empty. */
 const texts = { offsets: int32, bytes };
 
-/** The distinct words of documents in order of their bytes, the words of each document, and the documents of each word. */
+/** The distinct words of documents in byte order, the words of each document, and the documents of each word. */
 const textIndex = {
   wordOffsets: int32,
   wordBytes: bytes,
-  /** The words in order of their numbers of letters, then of their bytes; and the start of each length there. */
+  /** The words ordered by length, then by bytes, and the start of each length. */
   byLength: uint32,
   lengthStart: uint32,
   /** The letters of each word of `byLength`, by `lettersOf`. */
   letters: int32,
-  /** The start of each document's tokens, and the end of the last. */
+  /** The start of each document's tokens, followed by the end of the last. */
   tokenStart: uint32,
-  /** A word and its field: word << fieldBits | field. */
+  /** Words with their fields: word << fieldBits | field. */
   tokens: uint32,
-  /** The number of documents that have each word; and these, ascending, or as a bit set if that is shorter. */
+  /** For each word, how many documents have it, and which: ascending positions, or a bit set if that is shorter. */
   documentCount: uint32,
   postingStart: uint32,
   postings: int32,
-  /** The fields in which any document has a word, a bit for each field. */
+  /** For each word, the fields in which it occurs in any document, one bit per field. */
   wordFields: bytes,
-  /** The start of the documents with each size of name. */
+  /** The first document of each name size. */
   sizeStart: uint32,
 };
 export type TextIndex = SectionsOf<typeof textIndex>;
 
 /**
- * An index of documents in order of the sizes of their names, then of name and code; the set of documents with prices;
- * the document of each facility or procedure; the rank of each document by name and code, and the facility or procedure
- * of each rank; and the row of each document as JSON, up to its score.
+ * An index of documents ordered by name size, name and code. It has the set of documents with prices, the document of
+ * each facility or procedure, the rank of each document by name and code, the facility or procedure of each rank, and
+ * each document's row as JSON up to its score.
  */
 const documents = {
   ...textIndex,
@@ -77,7 +78,7 @@ const documents = {
   rows: texts,
 };
 
-/** The sections in order, each with the type of its elements. */
+/** The sections in order, with their element types. */
 const layout = {
   description: bytes,
   tail: bytes,
@@ -100,16 +101,22 @@ const layout = {
   payment: int32,
   outlierServices: int32,
   outlierAmount: int32,
-  /** Per facility: its state by `stateIndex`, the position of its ZIP code among the places or −1, the rank of its name, priced procedures. */
+  /**
+   * Per facility: state (see `stateIndex`), position of its ZIP code among the places or −1, rank of its name, priced
+   * procedures.
+   */
   stateOf: bytes,
   placeOf: int32,
   nameOrder: uint32,
   pricedProcedures: uint32,
-  /** ZIP codes as numbers, ascending, and their coordinates in millionths of a degree. */
+  /** ZIP codes as ascending numbers, and their coordinates in millionths of a degree. */
   placeZip: int32,
   placeLatitude: int32,
   placeLongitude: int32,
-  /** The rows of each procedure, ascending, and where they start; and their amounts, because a list reads them all. */
+  /**
+   * The ascending rows of each procedure, their start, and their amounts, stored side by side because lists read them
+   * all.
+   */
   procedureRows: uint32,
   procedureStart: uint32,
   procedureCharge: int32,
@@ -125,7 +132,10 @@ const layout = {
   order: uint32,
   rowEnd: uint32,
   answers: bytes,
-  /** Codes, ascending; their procedures; and the codes of each procedure as JSON, `null` where the snapshot has none. */
+  /**
+   * HCPCS codes in ascending order, their procedures, and each procedure's codes as JSON (`null` if the snapshot has
+   * none).
+   */
   hcpcs: texts,
   hcpcsProcedure: uint32,
   includes: texts,
@@ -139,7 +149,7 @@ type SectionsOf<Part> = {
 };
 type Sections = SectionsOf<typeof layout>;
 
-/** Bytes that are written directly into the image, because they are too many to be held twice. */
+/** Bytes that are written directly into the image, because a second copy would take too much memory. */
 interface Written {
   length: number;
   write(out: Uint8Array): void;
@@ -151,9 +161,9 @@ const elementTypes = leavesOf<ElementType>(layout);
 const headerWords = 2 + 2 * elementTypes.length;
 
 /**
- * Statistics of a group, in the order of `summaries`: amounts in cents, spread in hundredths. `services` is NaN if no row
- * of the group has services, and the weighted charges if there is no service. `weighted_facilities` counts the rows that
- * have services.
+ * Statistics of a group, in the order of `summaries`: amounts in cents, spread in hundredths. `services` is NaN if no
+ * row of the group has services; the weighted charges are NaN also if their sum is 0. `weighted_facilities` counts the
+ * rows that have services.
  */
 export const summaryFields = [
   "facilities",
@@ -188,16 +198,16 @@ export const detailFields = [
 export interface Description {
   provenance: Provenance;
   counts: Counts;
-  /** HCPCS codes of all procedures; null where the snapshot doesn't know them. */
+  /** Number of HCPCS codes of all procedures; null if the snapshot has none. */
   codes: number | null;
-  /** SHA-256 of the snapshot's content and provenance, and of its rows alone. */
+  /** SHA-256 of the content and provenance, and of the rows alone. */
   sha256: string;
   contentSha256: string;
-  /** The name of the table of places; null where there is none. */
+  /** The name of the table of places; null without one. */
   places: string | null;
 }
 
-/** An attached image: typed arrays over shared memory, read-only by convention, and look-up tables. */
+/** An attached image: typed arrays over shared memory, which must not be written to, and look-up tables. */
 export interface Image extends Omit<Sections, "description"> {
   readonly buffer: SharedArrayBuffer;
   readonly description: Readonly<Description>;
@@ -208,7 +218,7 @@ export interface Image extends Omit<Sections, "description"> {
   readonly procedures: number;
 }
 
-/** State code → position among a procedure's groups. */
+/** Position of each state code among a procedure's groups. */
 export const stateIndex: ReadonlyMap<string, number> = new Map(stateCodes.map((code, i) => [code, i]));
 
 /** A group's statistics: amounts in cents, spread in hundredths; all 0 for a group without rows. */
@@ -220,7 +230,7 @@ export function summaryOf({ summaries }: Pick<Image, "summaries">, group: number
 
 const medianAt = summaryFields.indexOf("median_charge");
 
-/** A group's median charge alone: reading the whole summary takes longer than finding a rank. */
+/** A group's median charge. Reading the whole summary would take longer than finding a rank. */
 export function medianOf({ summaries }: Image, group: number): number {
   return summaries[group * summaryFields.length + medianAt];
 }
@@ -248,7 +258,7 @@ export function inDollars(field: keyof Summary, value: number): number {
   return counts.has(field) ? value : value / 100;
 }
 
-/** The group of a procedure over the nation (state null) or within a state, which has to be a known one. */
+/** The group of a procedure in the nation (state null) or in a known state. */
 export function groupOf(image: Image, procedure: number, state: string | null): number {
   return state === null ? procedure : stateGroup(image, procedure, stateIndex.get(state) ?? 0);
 }
@@ -258,7 +268,7 @@ export function stateGroup(image: Image, procedure: number, state: number): numb
   return image.procedures + procedure * stateCodes.length + state;
 }
 
-/** The number of priced rows of a group, which is that of its facilities. */
+/** The number of priced rows of a group, which equals its number of facilities. */
 export function groupSize({ groupStart }: Image, group: number): number {
   return groupStart[group + 1] - groupStart[group];
 }
@@ -271,7 +281,10 @@ export function findGroup(image: Image, procedureCode: string, state: string | n
   return image.groupStart[group] === image.groupStart[group + 1] ? -1 : group;
 }
 
-/** Attaches to an image without copying or parsing its rows. @throws DataError when it is none of this format */
+/**
+ * Attaches to an image without copying or parsing its rows. @throws DataError when the buffer isn't an image of this
+ * format
+ */
 export function attachImage(buffer: SharedArrayBuffer): Image {
   const header = new Uint32Array(buffer, 0, Math.min(headerWords, Math.floor(buffer.byteLength / 4)));
   if (header.length < headerWords || header[0] !== magic || header[1] !== imageFormatVersion)
@@ -308,19 +321,19 @@ export function textAt({ offsets, bytes }: TextColumn, i: number): string {
   return textOf(bytes.subarray(offsets[i], offsets[i + 1]));
 }
 
-/** Text of bytes in shared memory; a copy first, because text decoders need not take shared memory. */
+/** Decodes UTF-8 in shared memory. The bytes are copied first, because text decoders may reject shared memory. */
 export function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("utf8");
 }
 
-/** The leaves of a tree that is made as the layout is, in the layout's order. */
+/** The leaves of a tree of the layout's shape, in the layout's order. */
 function leavesOf<Leaf>(tree: Tree<Leaf>, shape: Tree<ElementType> = layout): Leaf[] {
   return Object.entries(shape).flatMap(([name, part]) =>
     typeof part === "function" ? [tree[name] as Leaf] : leavesOf(tree[name] as Tree<Leaf>, part),
   );
 }
 
-/** A tree made as the layout is, of what `view` gives for one section after the other. */
+/** Builds a tree of the layout's shape by calling `view` for each section in order. */
 function viewsOf<Shape extends Tree<ElementType>>(
   shape: Shape,
   view: (type: ElementType) => Elements,
@@ -333,7 +346,7 @@ function viewsOf<Shape extends Tree<ElementType>>(
 }
 
 /**
- * Lays out an image: the header, and then every section.
+ * Allocates an image and lays out its header and sections.
  *
  * @throws SizeError when it would be larger than `maxBytes`, DataError when it would be larger than any image can be
  */

@@ -1,6 +1,6 @@
 /** A table of ZIP codes with their coordinates. */
 export interface Places {
-  /** What answers name as the source of distances. */
+  /** Name of the table in answers (`source.places`). */
   name: string | null;
   /** ZIP codes as numbers, ascending. */
   zip: Int32Array;
@@ -12,7 +12,7 @@ export interface Places {
 const none = new Int32Array(0);
 export const noPlaces: Places = { name: null, zip: none, latitude: none, longitude: none };
 
-/** The position of a ZIP code of five digits among sorted ones; −1 where it isn't there. O(log places). */
+/** The position of a five-digit ZIP code among sorted ones, or −1. O(log places). */
 export function findPlace(placeZip: Int32Array, zip: string): number {
   if (zip === "") return -1;
   const wanted = Number(zip);

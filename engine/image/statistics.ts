@@ -2,7 +2,7 @@
  * Percentile by linear interpolation between closest ranks (numpy's default, SQL `quantile_cont`), rounded half up.
  * Exact: all arithmetic is on integers below 2^53.
  *
- * @param at the value at rank i, 0 ≤ i < count; ascending integers, each below 2^40
+ * @param at returns the value at rank i, 0 ≤ i < count: ascending integers below 2^40
  */
 export function percentile(at: (rank: number) => number, count: number, percent: number): number {
   const position = (count - 1) * percent;
@@ -14,9 +14,9 @@ export function percentile(at: (rank: number) => number, count: number, percent:
 }
 
 /**
- * Percentiles of exact quotients of whole numbers, interpolated as by `percentile` and rounded once, half up. O(n log n).
+ * Percentiles of exact quotients of integers, interpolated as in `percentile` and rounded once, half up. O(n log n).
  *
- * @param scale what the quotients are multiplied by before they are rounded: 100 gives hundredths
+ * @param scale factor applied before rounding: 100 gives hundredths
  */
 export function ratioPercentiles(dividends: ArrayLike<number>, divisors: ArrayLike<number>, scale: number) {
   const ratios = new Float64Array(dividends.length);
@@ -42,7 +42,7 @@ export function ratioInHundredths(max: number, min: number): number {
 }
 
 /**
- * Lower weighted median: the least value at which the weights of all values up to it reach half of their sum.
+ * Lower weighted median: the smallest value for which the weights of all values up to it reach half of the total.
  *
  * @param values ascending
  * @param total the sum of all weights: above 0, below 2^52
@@ -53,7 +53,7 @@ export function weightedMedian(values: Int32Array, weights: Int32Array, total: n
   return values[at];
 }
 
-/** Weighted mean, rounded half up. Exact: what a number doesn't hold is summed up beside it. */
+/** Weighted mean, rounded half up. Exact: the part of the sum that exceeds a number's precision is kept separately. */
 export function weightedMean(values: Int32Array, weights: Int32Array, total: number): number {
   let large = 0n;
   let small = 0;

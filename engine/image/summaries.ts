@@ -52,7 +52,7 @@ export function summarize(rows: Columns, { order, groupStart }: Groups) {
 
 /** The statistics of some priced rows, at least one. O(n log n). */
 export function summaryOfRows(rows: Columns, found: Uint32Array): Summary {
-  // Sorted by a copy of the charges, because the rows lie far apart in memory.
+  // The charges are copied before sorting, because the rows lie far apart in memory.
   const charges = taken(rows.charge, found);
   const byCharge = stableOrder(charges, identityOrder(found.length));
   return statisticsOf(
@@ -82,7 +82,7 @@ function statisticsOf(charges: Int32Array, allowed: Int32Array, services: Int32A
   };
 }
 
-/** The statistics in which a charge's weight is its services. Absent services become 0, which is no weight. */
+/** The statistics that weight charges by services. Absent services have weight 0. */
 function weighted(charges: Int32Array, services: Int32Array) {
   let known = 0;
   let total = 0;

@@ -14,7 +14,7 @@ export interface ParquetFooter {
 
 interface ColumnSchema {
   name: string;
-  /** Parquet's name of the type, e.g. `INT32`. */
+  /** Parquet type name, e.g. `INT32`. */
   type: string;
   isOptional: boolean;
 }
@@ -25,23 +25,23 @@ export interface RowGroup {
 }
 
 export interface ColumnChunk {
-  /** Parquet's name of the compression, e.g. `ZSTD`. */
+  /** Parquet codec name, e.g. `ZSTD`. */
   codec: string;
   values: number;
   start: number;
   length: number;
-  /** Bytes of all pages with their headers, decompressed. */
+  /** Decompressed bytes of all pages, including their headers. */
   decodedLength: number;
 }
 
 export const headBytes = 4;
 /** Bytes of the footer's length and the magic number at the file's end. */
 export const tailBytes = 8;
-/** Bytes of a footer, at most: twice what every code of CMS's addendum that has an APC takes. */
+/** Maximum bytes of a footer: twice what all codes of CMS's addendum take. */
 const maxFooterBytes = 2 ** 19;
 const magic = "PAR1";
 const codecs = "UNCOMPRESSED SNAPPY GZIP LZO BROTLI LZ4 ZSTD LZ4_RAW".split(" ");
-/** Parquet's names of the compressions that are read. Snapshots are written with zstd. */
+/** Parquet codecs that can be read. Snapshots are written with ZSTD. */
 export const readableCodecs: readonly string[] = ["ZSTD", "UNCOMPRESSED"];
 const types = "BOOLEAN INT32 INT64 INT96 FLOAT DOUBLE BYTE_ARRAY FIXED_LEN_BYTE_ARRAY".split(" ");
 
@@ -59,8 +59,8 @@ export function footerRange(size: number, head: Uint8Array, tail: Uint8Array) {
 /**
  * Parses a footer.
  *
- * @param end where it starts in the file, and so where the pages end
- * @throws Error with a short reason when it is no footer of a Parquet file
+ * @param end position of the footer in the file, where the pages must end
+ * @throws Error with a short reason when it isn't a Parquet footer
  */
 export function parseFooter(bytes: Uint8Array, end: number): ParquetFooter {
   const footer = new ThriftReader(bytes).struct();

@@ -19,16 +19,16 @@ import {
   snapshotColumns,
 } from "./schema.ts";
 
-/** Bytes of a row outside of the heap: its columns in the table, and what sorting and encoding them takes. */
+/** Bytes per row outside the heap: the table's columns, and working memory for sorting and encoding. */
 const bytesPerRow = 108;
-/** Bytes of a row of the row group that is being read: codes of the text columns and one more column, and levels. */
+/** Bytes per row of the row group being read: codes of the text columns and of one more column, and levels. */
 const bytesPerGroupRow = 64;
-/** Bytes of the heap for a character of the codes in the metadata: of three of them, an empty list. */
+/** Heap bytes per character of the codes' JSON. The worst case is an empty list, which has three characters. */
 const bytesPerCodeCharacter = 32;
-/** Bytes of a procedure: its summaries over the nation and every state, and the positions of its groups. */
+/** Bytes per procedure: its summaries in the nation and in every state, and the positions of its groups. */
 const bytesPerProcedure = 8192;
 
-/** The footer of a snapshot file. Its figures aren't trusted before the whole file is read. */
+/** The footer of a snapshot file. Its figures are verified only when the whole file is read. */
 export interface SnapshotHead {
   fileBytes: number;
   footer: ParquetFooter;
@@ -36,10 +36,10 @@ export interface SnapshotHead {
 }
 
 /**
- * Finds the footer of a snapshot file, which is read before the rest.
+ * Finds the footer of a snapshot file.
  *
- * @param head its first `headBytes`, and `tail` its last `tailBytes`, or fewer where it has no more
- * @throws DataError when it is no Parquet file, or too large
+ * @param head the file's first `headBytes` bytes, or fewer if it is shorter
+ * @param tail its last `tailBytes` bytes, or fewer
  */
 export function snapshotFooterRange(size: number, head: Uint8Array, tail: Uint8Array, subject: string) {
   if (size > maxSnapshotFileBytes)
@@ -50,9 +50,9 @@ export function snapshotFooterRange(size: number, head: Uint8Array, tail: Uint8A
 }
 
 /**
- * Reads and checks a snapshot file's footer, which begins at `start`.
+ * Reads and checks the footer of a snapshot file, which begins at `start`.
  *
- * @throws DataError when it isn't a snapshot's, or says that the file is too large
+ * @throws DataError when it isn't the footer of a snapshot, or the snapshot is too large
  */
 export function readSnapshotHead(bytes: Uint8Array, start: number, subject: string): SnapshotHead {
   const footer = guarded(subject, "footer", () => parseFooter(bytes, start));
@@ -69,7 +69,10 @@ export function snapshotHead(file: Uint8Array, subject: string): SnapshotHead {
   return readSnapshotHead(file.subarray(start, start + length), start, subject);
 }
 
-/** Upper bounds of the memory for loading a snapshot, as the footer tells: bytes without the image, and of the heap. */
+/**
+ * Upper bounds, from the footer, of the bytes needed to load a snapshot: outside the heap (without the image) and on
+ * it.
+ */
 interface LoadNeed {
   buffers: number;
   heap: number;
@@ -85,10 +88,10 @@ export function loadNeed({ fileBytes, footer: { groups, columns }, metadata }: S
       fileBytes +
       metadata.rows * bytesPerRow +
       largest(groups.map((group) => group.rows)) * bytesPerGroupRow +
-      // A decompressed page, and its copy while it is checked.
+      // A decompressed page and, while it is checked, a copy.
       largest(groups.flatMap(({ chunks }) => chunks.map((chunk) => 2 * chunk.decodedLength))) +
       metadata.procedures * bytesPerProcedure,
-    // A short string takes some dozen bytes on the heap. Strings of earlier row groups may be kept.
+    // A short string takes a few dozen heap bytes. Strings of earlier row groups may still be referenced.
     heap:
       6 * largest(textBytes) +
       2 * textBytes.reduce((sum, bytes) => sum + bytes, 0) +
@@ -96,7 +99,7 @@ export function loadNeed({ fileBytes, footer: { groups, columns }, metadata }: S
   };
 }
 
-/** Calls a function that reads part of a file, and wraps its errors as DataError. */
+/** Calls a function that reads part of a file, and wraps its errors in DataError. */
 export function guarded<T>(subject: string, part: string, read: () => T): T {
   try {
     return read();

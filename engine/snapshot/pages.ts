@@ -3,9 +3,10 @@ import type { ColumnChunk } from "./footer.ts";
 import { countOf, type Struct, structOf, ThriftReader } from "./thrift.ts";
 
 /*
- * Reads the pages of a column chunk. A page's header says how many bytes it decompresses to and how many values it has,
- * and may lie. So a page gets no more bytes than its header says, a chunk no more than the footer says, and every value
- * is backed by bytes or by the row count. Only the encodings that writers use for snapshots are read.
+ * Reads the pages of a column chunk. Page headers state a decompressed size and a number of values, which aren't
+ * trusted: a page may decompress to no more bytes than its header says, a chunk to no more than the footer says, and
+ * numbers of values are checked against the bytes or the row count. Only the encodings that snapshots use are
+ * supported.
  */
 
 const encodings =
@@ -15,9 +16,9 @@ const encodings =
 const pageTypes = "DATA_PAGE INDEX_PAGE DICTIONARY_PAGE DATA_PAGE_V2".split(" ");
 /** Logarithm of the largest zstd window: 8 MiB, which every decompressor must support (RFC 8878). */
 const maxWindowLog = 23;
-/** Bits of a dictionary position, at most: 16 million values. */
+/** Maximum bits of a dictionary position: 16 million values. */
 const maxBitWidth = 24;
-/** Value of the last digit of a run length, to base 128: five digits make 32 bits. */
+/** Weight of the last base-128 digit of a run length, which has at most five digits. */
 const maxRunScale = 128 ** 4;
 
 interface Page {
@@ -49,7 +50,7 @@ function* pagesOf(file: Uint8Array, chunk: ColumnChunk): Generator<Page> {
 
 function decompressed(bytes: Uint8Array, length: number): Uint8Array {
   return zstdDecompressSync(bytes, {
-    // One byte more is an error, and takes no memory.
+    // zlib fails if the output is longer, and requires a limit of at least 1.
     maxOutputLength: Math.max(1, length),
     chunkSize: Math.max(64, length),
     params: { [constants.ZSTD_d_windowLogMax]: maxWindowLog },
@@ -67,9 +68,9 @@ function valuesOf(header: Struct): Omit<Page, "bytes"> {
 }
 
 export interface PlainType<Value> {
-  /** Bytes of a value, at least. */
+  /** Minimum bytes of a value. */
   minBytes: number;
-  /** Passes `count` values from `at` on to `take`. @returns the position after them */
+  /** Passes `count` values, read from position `at`, to `take`. @returns the position after them */
   read(bytes: Uint8Array, at: number, count: number, take: (value: Value) => void): number;
 }
 
@@ -99,10 +100,10 @@ export const plainText: PlainType<string> = {
   },
 };
 
-/** A column of a row group: for each row the position of its value, −1 for null. */
+/** The values of a column in a row group. */
 export interface ColumnValues<Value> {
   codes: Int32Array;
-  /** The values. They are distinct if the file's own dictionary is. */
+  /** The values that rows refer to. They are distinct if the file's dictionary is. */
   values: Value[];
 }
 
@@ -139,7 +140,7 @@ export function readColumn<Value>(
       present = 0;
       for (let i = 0; i < into.length; i++) present += into[i];
     }
-    // The codes of present values are read side by side, then moved to their rows.
+    // Codes of present values are read contiguously, then moved to their rows.
     const dense = present === into.length ? into : new Int32Array(present);
     if (page.encoding === "RLE_DICTIONARY" || page.encoding === "PLAIN_DICTIONARY") {
       if (present > 0) readHybrid(bytes.subarray(at + 1), bytes[at], dense, present);
@@ -148,7 +149,7 @@ export function readColumn<Value>(
     } else {
       let next = 0;
       plainly(page, at, present, type, (value) => {
-        // Rows are ordered by CCN, so values of facilities repeat.
+        // Rows are ordered by CCN, so a facility's values repeat in consecutive rows.
         if (values.length === dictionary || value !== values[values.length - 1]) values.push(value);
         dense[next++] = values.length - 1;
       });
@@ -181,7 +182,7 @@ function lengthAt(bytes: Uint8Array): number {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.length).getUint32(0, true);
 }
 
-/** Reads integers of `width` bits in Parquet's RLE and bit-packing hybrid encoding. Further ones are padding. */
+/** Reads integers of `width` bits in Parquet's RLE/bit-packing hybrid encoding. Integers beyond `count` are padding. */
 function readHybrid(bytes: Uint8Array, width: number, into: Int32Array, count: number): void {
   if (width > maxBitWidth) throw new Error(`numbers of ${width} bits`);
   const mask = 2 ** width - 1;
@@ -214,7 +215,7 @@ function readHybrid(bytes: Uint8Array, width: number, into: Int32Array, count: n
     for (let i = 0; i < packed; i++) {
       const bit = i * width;
       const from = start + (bit >>> 3);
-      // Four bytes hold any number of 24 bits, at any bit position. Bytes beyond the end aren't part of it.
+      // A number of up to 24 bits, at any bit offset, lies within four bytes. Bytes beyond the end read as 0.
       const word = bytes[from] | (bytes[from + 1] << 8) | (bytes[from + 2] << 16) | (bytes[from + 3] << 24);
       into[filled++] = (word >>> (bit & 7)) & mask;
     }

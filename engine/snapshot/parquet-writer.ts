@@ -4,7 +4,7 @@ import type * as v from "valibot";
 import { type metadataSchema, schemaVersion } from "./schema.ts";
 import { codeValues, type Snapshot } from "./snapshot.ts";
 
-/** A snapshot as a Parquet file: zstd, dictionary-coded texts, `null` for what is absent, metadata in the footer. */
+/** Encodes a snapshot as Parquet: zstd, dictionary-coded texts, nulls for absent values, metadata in the footer. */
 export function encodeSnapshot(snapshot: Snapshot): Uint8Array {
   const { table, provenance, counts, codes } = snapshot;
   const metadata: Record<string, string> = {

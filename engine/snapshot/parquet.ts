@@ -24,7 +24,7 @@ import { type Snapshot, sealSnapshot } from "./snapshot.ts";
 import { ascending, columnsOf, makeTable, ranked, type SnapshotTable, type TableParts } from "./table.ts";
 
 /**
- * Reads and verifies a snapshot file: the footer, then one column of a row group at a time, so memory stays within
+ * Reads and verifies a snapshot file: the footer, then one column of a row group at a time, so that memory stays within
  * `loadNeed`.
  *
  * @param onRows called after each row group with the number of rows read so far
@@ -69,7 +69,7 @@ const codesSchema = v.array(
   ]),
 );
 
-/** The codes in the metadata, which ascend and belong to procedures of the table. */
+/** Parses the HCPCS codes in the metadata. They must ascend and belong to procedures of the table. */
 function codesIn(text: string | undefined, table: SnapshotTable, subject: string): Snapshot["codes"] {
   if (text === undefined) return null;
   const part = `${subject}: metadata hcpcs_codes`;
@@ -196,7 +196,7 @@ function groupReader(file: Uint8Array, { columns, groups }: ParquetFooter, group
   };
 }
 
-/** Patterns of the columns of facilities that have one, for texts that aren't empty. */
+/** Patterns that non-empty texts of facility columns must match. */
 const facilityPatterns: [field: FacilityField, what: string, pattern: RegExp, expected: string][] = [
   ["zip", "ZIP code", zipPattern, "five digits"],
   ["ruralUrbanCode", "RUCA code", ruralUrbanCodePattern, "a code such as 1 or 4.1"],

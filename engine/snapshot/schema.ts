@@ -50,25 +50,25 @@ export function byField<Field extends string, Value>(
   return Object.fromEntries(fields.map((field) => [field, value(field)])) as Record<Field, Value>;
 }
 
-/** How an absent number stands in an `Int32Array`; an absent text is an empty one. */
+/** Stands for an absent number in an `Int32Array`. An absent text is an empty string. */
 export const blank = -1;
 export const maxCount = 2 ** 31 - 1;
 /** The largest amount that a snapshot holds, in cents: $21,474,836.47. */
 export const maxCents = 2 ** 31 - 1;
 
-/** What may be read at all; a footer that promises more is refused before anything is decompressed. */
+/** Limits of a snapshot file. A footer that exceeds them is refused before anything is decompressed. */
 export const maxSnapshotFileBytes = 2 ** 31 - 1;
 export const maxSnapshotRows = 50_000_000;
 /**
- * Priced rows that an image can hold at all: each has its JSON twice, of at least 96 bytes, and positions have 32 bits.
- * Real names are longer, so an image may end before; the exact size is checked before memory is taken.
+ * Upper bound of the priced rows in an image: each is stored twice as JSON of at least 96 bytes, and positions have 32
+ * bits. Longer names lower the bound; the exact size is checked before memory is allocated.
  */
 export const maxImageRows = Math.floor(2 ** 32 / 2 / 96);
-/** Decoded column bytes that a row can honestly need, beside a fixed allowance for the dictionaries of small files. */
+/** Maximum decoded column bytes per row, in addition to a fixed allowance for the dictionaries of small files. */
 export const maxColumnBytesPerRow = 512;
 export const columnBytesAllowance = 2 ** 20;
 
-/** State codes the service knows, by name: the 50 states, DC and the territories, in alphabetical order of codes. */
+/** Names of the 50 states, DC and the territories by code, in alphabetical order of codes. */
 export const stateNames: Readonly<Record<string, string>> = Object.freeze(
   Object.fromEntries(
     (
@@ -88,43 +88,43 @@ export const stateNames: Readonly<Record<string, string>> = Object.freeze(
 );
 export const stateCodes: readonly string[] = Object.freeze(Object.keys(stateNames));
 
-/** A CCN is six letters or digits, kept as text: 010001 is not 10001. */
+/** A CCN is six letters or digits. Leading zeros matter, so it is text. */
 export const ccnPattern = /^[0-9A-Za-z]{6}$/;
 export const procedureCodePattern = /^[0-9]{4}$/;
 export const zipPattern = /^[0-9]{5}$/;
-/** A code of the Healthcare Common Procedure Coding System (HCPCS), which has the CPT codes: 27447, 0616T, G0105. */
+/** A code of the Healthcare Common Procedure Coding System (HCPCS), which includes CPT codes: 27447, 0616T, G0105. */
 export const hcpcsPattern = /^(?:[0-9]{4}[0-9A-Z]|[A-Z][0-9]{4})$/;
-/** A code of the Rural-Urban Commuting Area (RUCA): 1 to 10 and perhaps a digit more, or 99 where none is coded. */
+/** A code of the Rural-Urban Commuting Area (RUCA): 1 to 10 with an optional decimal, or 99 for "not coded". */
 export const ruralUrbanCodePattern = /^([1-9]|10|99)(\.[0-9])?$/;
 
-/** The longest name of a facility, a city or a procedure, and the longest of their other texts. */
+/** Maximum lengths of the names of facilities, cities and procedures, and of other texts. */
 export const maxNameCharacters = 500;
-/** The longest status indicator of a code. CMS's have one or two characters. */
+/** Maximum length of a status indicator. CMS's have one or two characters. */
 export const maxStatusCharacters = 10;
 
 export const minDataYear = 2016;
 export const maxDataYear = 2099;
 
-/** What a snapshot says of itself, beside what is counted from its rows. */
+/** A snapshot's metadata, except counts of its rows. */
 export interface Provenance {
   dataYear: number;
-  /** 1 for the first snapshot of a year, counted up by each later one. */
+  /** 1 for the first snapshot of a year, increased by one for each later snapshot. */
   revision: number;
   title: string;
   publisher: string;
   sourceUrl: string | null;
-  /** SHA-256 of the source file, in hexadecimal; null where there was none, or from before it was kept. */
+  /** SHA-256 of the source file in hexadecimal; null without a source file and in old snapshots. */
   sourceSha256: string | null;
   released: string | null;
   caveat: string;
 }
 
-/** A HCPCS code that belongs to a procedure group, from CMS's OPPS Addendum B. Absent texts are empty. */
+/** A HCPCS code that belongs to a procedure group, from CMS's OPPS Addendum B. Absent texts are empty strings. */
 export interface HcpcsCode {
   code: string;
   /** APC code of the procedure group. */
   procedure: string;
-  /** Status indicator, which says how Medicare pays for it, such as J1. */
+  /** Status indicator, such as J1: how Medicare pays for the code. */
   status: string;
   description: string;
 }
@@ -134,14 +134,14 @@ export function versionName({ dataYear, revision }: Provenance): string {
   return `${dataYear}.${revision}`;
 }
 
-/** Counts over a snapshot's rows; `rows` is the sum of the three kinds. */
+/** Counts over a snapshot's rows; `rows` is the sum of the other three. */
 export interface Counts {
   rows: number;
   /** Charge and allowed amount both present and above zero. */
   pricedRows: number;
   /** Both amounts blank. */
   suppressedRows: number;
-  /** Neither of the two: one amount blank, or a zero. */
+  /** One amount blank, or an amount of zero. */
   incompleteRows: number;
   facilities: number;
   procedures: number;
@@ -163,7 +163,7 @@ export const releasedPattern = /^20[0-9]{2}-(0[1-9]|1[0-2])$/;
 
 const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 
-/** Parquet key-value metadata of a snapshot; every value is a string there, an absent optional one the empty string. */
+/** Parquet key-value metadata of a snapshot. All values are strings; the empty string means absent. */
 export const metadataSchema = v.object({
   schema_version: v.pipe(decimal, v.literal(schemaVersion)),
   data_year: dataYear,
@@ -180,7 +180,7 @@ export const metadataSchema = v.object({
   facilities: decimal,
   procedures: decimal,
   sha256,
-  /** Optional, because older snapshots lack these two. */
+  /** These two are optional, because older snapshots lack them. */
   content_sha256: v.optional(sha256),
   source_sha256: v.optional(sha256),
   /** JSON of the HCPCS codes, ascending, each as `[code, procedure, status, description]`; absent where there are none. */

@@ -13,9 +13,9 @@ export interface Snapshot {
   table: SnapshotTable;
   provenance: Provenance;
   counts: Counts;
-  /** What each procedure group includes, ascending by code; null where that isn't known. */
+  /** The HCPCS codes of the procedure groups, ascending; null if unknown. */
   codes: readonly HcpcsCode[] | null;
-  /** SHA-256 of rows, provenance and codes, in hexadecimal: the content that a version's number stands for. */
+  /** SHA-256 of rows, provenance and codes in hexadecimal. It identifies the content of a data version. */
   sha256: string;
   /** SHA-256 of the rows alone, in hexadecimal. */
   contentSha256: string;
@@ -51,10 +51,10 @@ export function countRows(table: SnapshotTable): Counts {
 }
 
 /**
- * Both checksums cover the canonical content, whatever the Parquet encoding: a line of JSON with the schema's version
- * and the counts, a line each for every facility and procedure, then the columns of the rows as little-endian 32-bit
- * integers, first the positions of facilities and procedures. The checksum of the whole snapshot has another first
- * word, and a line with the provenance and the codes after the first line.
+ * Both checksums cover the content in a canonical form, independent of the Parquet encoding: a line of JSON with schema
+ * version and counts, one line per facility and procedure, then the columns of the rows as little-endian 32-bit
+ * integers, beginning with the positions of facilities and procedures. The whole snapshot's checksum starts with a
+ * different word, and has a second line with provenance and codes.
  */
 function checksums(table: SnapshotTable, provenance: Provenance, counts: Counts, codes: Snapshot["codes"]) {
   const { facilities, procedures, rows } = partsOf(table);
@@ -84,7 +84,7 @@ function checksums(table: SnapshotTable, provenance: Provenance, counts: Counts,
 function provenanceValues(provenance: Provenance, codes: Snapshot["codes"]): unknown[] {
   const { dataYear, revision, title, publisher, sourceUrl, released, caveat, sourceSha256 } = provenance;
   const values = [dataYear, revision, title, publisher, sourceUrl, released, caveat];
-  // A snapshot without a source file or codes has the checksum that it had before there were any.
+  // Absent fields are left out, so that snapshots from before these fields existed keep their checksums.
   return [
     ...values,
     ...(sourceSha256 === null ? [] : [sourceSha256]),
@@ -92,7 +92,7 @@ function provenanceValues(provenance: Provenance, codes: Snapshot["codes"]): unk
   ];
 }
 
-/** A code as it stands in files. */
+/** A code as the list of values stored in files. */
 export function codeValues({ code, procedure, status, description }: HcpcsCode): string[] {
   return [code, procedure, status, description];
 }

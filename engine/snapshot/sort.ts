@@ -8,8 +8,8 @@ export function identityOrder(length: number): Uint32Array<ArrayBuffer> {
 }
 
 /**
- * Sorts positions by `keys[position]`, which isn't negative; equal keys keep their order. Radix sort, so O(n) and without
- * a comparator; sorting by several columns is one call a column, the least important first.
+ * Sorts positions by their non-negative `keys[position]`, with a stable radix sort in O(n). To sort by several columns,
+ * call it once per column, least significant first.
  */
 export function stableOrder(
   keys: Int32Array | Uint32Array,

@@ -27,10 +27,10 @@ type ColumnTypes = {
 
 /**
  * The rows of a snapshot: an Arrow table of one record batch, with one row per facility and procedure, ascending by CCN
- * and APC code. Text columns are dictionary-coded. A column of facilities has one dictionary entry per facility, ascending
- * by CCN, and a column of procedures one per procedure, ascending by code. So all columns of facilities have the same
- * codes, and all columns of procedures too. An absent value is null. In memory it is `blank` in a column of numbers, and
- * the code of an empty text in a column of texts.
+ * and APC code. Text columns are dictionary-coded. A column of facilities has one dictionary entry per facility,
+ * ascending by CCN, and a column of procedures one per procedure, ascending by code. So all facility columns share the
+ * same codes, and so do all procedure columns. Absent values are null in Arrow's validity bitmaps; the value arrays
+ * hold `blank` for numbers, and the code of an empty string for texts.
  */
 export type SnapshotTable = Table<ColumnTypes>;
 
@@ -45,11 +45,14 @@ export interface TableParts {
   /** Texts of each facility, empty where absent. */
   facilities: Record<FacilityField, string[]>;
   procedures: Record<ProcedureField, string[]>;
-  /** For each row the positions of its facility and procedure, and its numbers, `blank` where absent. */
+  /** For each row, the positions of its facility and procedure, and its numbers (`blank` where absent). */
   rows: Record<"facility" | "procedure" | MeasureField, Int32Array>;
 }
 
-/** Makes a table of facilities by CCN, procedures by code, and rows by both. It keeps the arrays of the rows' numbers. */
+/**
+ * Makes a table from sorted parts: facilities by CCN, procedures by code, rows by both. It reuses the arrays of
+ * numbers.
+ */
 export function makeTable({ facilities, procedures, rows }: TableParts): SnapshotTable {
   // Neighbouring columns must not share memory: the library's IPC writer would merge their buffers.
   const codes = {
@@ -79,7 +82,7 @@ export function makeTable({ facilities, procedures, rows }: TableParts): Snapsho
   return table;
 }
 
-/** The parts of tables, because decoding their texts again takes 15 ms per load of 117,000 rows. */
+/** Remembers the parts of each table: decoding the texts again would take 15 ms for 117,000 rows. */
 const knownParts = new WeakMap<SnapshotTable, TableParts>();
 
 function textVector(texts: string[]): Vector<Utf8> {
@@ -87,7 +90,7 @@ function textVector(texts: string[]): Vector<Utf8> {
   return new Vector([makeData({ type: new Utf8(), valueOffsets: offsets, data: bytes, nullCount: 0 })]);
 }
 
-/** Arrow's validity bitmap of values that are `blank` where absent: bit i is 0 where value i is absent. */
+/** Arrow's validity bitmap: bit i is 0 where value i is `blank`. */
 function validity(values: Int32Array) {
   const nullBitmap = new Uint8Array(Math.ceil(values.length / 8));
   let nullCount = 0;
@@ -98,11 +101,11 @@ function validity(values: Int32Array) {
   return nullCount === 0 ? { nullCount } : { nullCount, nullBitmap };
 }
 
-/** The columns of a table, in the memory of the table. */
+/** The columns of a table, without copying. */
 export interface TableColumns {
   facilities: Record<FacilityField, TextColumn>;
   procedures: Record<ProcedureField, TextColumn>;
-  /** For each row the positions of its facility and procedure, and its numbers, `blank` where absent. */
+  /** As in `TableParts`. */
   rows: TableParts["rows"];
 }
 
@@ -135,7 +138,7 @@ export function partsOf(table: SnapshotTable): TableParts {
 }
 
 /**
- * Makes a table of parts in any order. Facilities and procedures without a row are left out.
+ * Makes a table from unsorted parts. Facilities and procedures without a row are left out.
  *
  * @returns the table and, for each of its rows, the position of that row in the parts given
  */

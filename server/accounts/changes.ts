@@ -56,7 +56,7 @@ export function makeKey(
   return { key, id: store.keys.create(account, hashKey(key), key.slice(-4), expires, now, label), expires };
 }
 
-/** Makes a key like an old one, which ends after the overlap or at its own expiry. @throws DataError */
+/** Replaces a key. The old key ends after the overlap, or earlier if it expires. @throws DataError */
 export function rotateKey(
   store: Store,
   old: StoredKey,
@@ -92,7 +92,7 @@ type Webhook = Pick<
   "webhook" | "webhook_secret" | "webhook_old_secret" | "webhook_old_secret_until"
 >;
 
-/** The webhook of an account after its address is set; another address gets a new secret. @throws DataError */
+/** An account's webhook fields after its URL is set. A new URL gets a new secret. @throws DataError */
 export function webhookAt(
   url: string | null,
   known: Webhook | undefined,

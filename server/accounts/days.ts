@@ -29,7 +29,7 @@ export class UsageDays {
     Atomics.store(this.#words, slot * slotWords + day, used);
   }
 
-  /** The requests of each day of a month up to today, to which all that aren't known to be older belong. */
+  /** The requests of each day of a month up to today. Requests of unknown days count for today. */
   of(slot: number, month: number, today: number, used: number): number[] {
     const base = slot * slotWords;
     const isKnown = Atomics.load(this.#words, base) === month;

@@ -2,13 +2,13 @@ import { maxAccounts } from "./limits.ts";
 
 /** The quota events of a month, per account slot, in shared memory. */
 
-/** Maximum number of events in a slot; the newest stay. A month has three for each quota that was set in it. */
+/** Maximum events in a slot; the newest are kept. A month has three for each quota set in it. */
 export const maxEvents = 15;
 /** A slot has 64-bit words: the month, and one word per event; 0 is none. */
 const slotWords = 1 + maxEvents;
 /** Marks a slot whose month is being changed. */
 const noMonth = 0n;
-/** An event is one word, so that it is never half written: its Unix milliseconds times this, plus its threshold. */
+/** An event is one word, so that it is written atomically: Unix milliseconds times this, plus the threshold. */
 const timeUnit = 128n;
 
 export interface UsageEvent {

@@ -3,9 +3,9 @@ import { dayMs } from "../shared/months.ts";
 import type { StoredKey } from "../store/store.ts";
 
 /*
- * The table of keys lies in shared memory, so that every thread sees a new or a revoked key at once and no thread
- * has a copy. It is a hash table with linear probing; entries never move or vanish. The control thread alone writes it,
- * but for the days on which keys were last used: these the serving threads note.
+ * The table of keys lies in shared memory, so that every thread sees a new or a revoked key at once and no thread has a
+ * copy. It is a hash table with linear probing; entries never move or vanish. Only the control thread writes to it,
+ * except for the days of last use, which serving threads write.
  */
 
 export const maxKeys = 500_000;
@@ -21,7 +21,7 @@ const [empty, active, revoked, suspended] = [0, 1, 2, 3];
 const entriesBytes = capacity * entryWords * 4;
 /** The entries are followed by the keys' ids, as 64-bit floats. */
 const idsBytes = capacity * Float64Array.BYTES_PER_ELEMENT;
-/** The ids are followed by one byte per group of entries: whether one of them was used on a new day. */
+/** The ids are followed by one byte per group of entries: whether an entry was first used on a new day. */
 const groupEntries = 1024;
 /** The largest day that 16 bits hold, in the year 2149. Later days are stored as this one. */
 const maxDay = 2 ** 16 - 1;

@@ -28,7 +28,7 @@ const isForQuotaWord = 3;
 const leftWord = 4;
 
 export const maxAccounts = 1_000_000;
-/** One byte before the slots stands for this many slots: whether one of them is marked. */
+/** Slots per group. Before the slots, each group has a byte that tells whether one of its slots is marked. */
 const groupSlots = 16;
 const groupBytes = Math.ceil(maxAccounts / groupSlots / 64) * 64;
 const longIdleSeconds = 10;
@@ -67,7 +67,7 @@ export class Limits {
     Atomics.store(this.#words, base + quotaWord, quota);
     if (!this.isShared) for (const odd of [0, 1]) this.#bind(this.#counterOf(slot, odd), quota, true, quota);
     if (Atomics.exchange(this.#words, base + burstWord, burst) === burst) return;
-    // The ticks have changed, so the old time means nothing. A time long ago means a full bucket.
+    // A new `burst` changes the length of a tick, which invalidates the old time. A time long ago means a full bucket.
     Atomics.sub(this.#words, base + usedAtWord, longIdleSeconds);
   }
 
@@ -155,7 +155,7 @@ export class Limits {
     }
   }
 
-  /** Uncounts a request that failed by our fault. */
+  /** Uncounts a request that failed with a server error. */
   giveBack(slot: number, month: number): void {
     const at = this.#counterOf(slot, month);
     if (Atomics.load(this.#words, at) !== month) return;

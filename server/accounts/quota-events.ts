@@ -66,7 +66,7 @@ export function channelsOf(account: Account): Channel[] {
 
 const payloadSchema = v.object({
   data: v.object({
-    // It becomes part of an e-mail's header.
+    // ASCII only, because the name becomes part of an e-mail header.
     account: v.pipe(v.string(), v.regex(/^[ -~]*$/)),
     plan: v.string(),
     month: v.string(),

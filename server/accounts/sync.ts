@@ -11,14 +11,14 @@ import { reached, recordEvents } from "./quota-events.ts";
 
 interface Count {
   month: number;
-  /** The last count that was read. Serving threads may have counted more. */
+  /** The count as last read from shared memory, which may be higher by now. */
   used: number;
   saved: number;
-  /** The highest total of the saved counts of all servers that was read so far. */
+  /** The highest total of all servers' counts read so far. */
   inAll: number;
   /** The quota for which events are recorded. It no longer changes once the month is over. */
   quota: number;
-  /** The threshold up to which this quota's events are recorded. */
+  /** The highest threshold whose event is recorded for this quota. */
   recorded: number;
 }
 
@@ -40,9 +40,9 @@ interface Tables {
   events: UsageEvents;
 }
 
-/** Serving threads hold the counts of two months: that of this long ago, and the next. Shorter jumps of a clock stay there. */
+/** Shared memory holds two months: the one this long ago, and the next. Smaller clock changes stay within them. */
 const lookBackMs = 14 * 86_400_000;
-/** Months of counts that wait for a disk or database that fails, beside those in memory. */
+/** Maximum months of unsaved counts kept while the database can't be written, besides the two in shared memory. */
 const maxUnsavedMonths = 24;
 
 export class Accounts {
@@ -63,7 +63,7 @@ export class Accounts {
   #eventRow = 0;
   #changes = "";
   #taken: Changes = { accounts: 0, keys: 0 };
-  /** Whether the database says how far this server has applied changes. */
+  /** Whether this server has recorded in the database which changes it has applied. */
   #gaveWord = false;
   /** Called with the id of each new or changed account. */
   onChange: (account: number) => void = () => {};
@@ -113,7 +113,7 @@ export class Accounts {
     this.#refresh((account, month) => this.#store.usage.of(account, monthName(month)));
   }
 
-  /** Tells waiting commands that their changes are applied, if these could be made lasting. */
+  /** Tells waiting commands that their changes are applied, once they are durable. */
   giveWord(makeLasting: () => boolean): void {
     if (this.#gaveWord || !makeLasting()) return;
     this.#store.progress.saveApplied(this.#taken);
@@ -187,7 +187,10 @@ export class Accounts {
     }
   }
 
-  /** Loads the counts of the months around now, whichever way the clock went. @throws Error when they can't be read */
+  /**
+   * Loads the counts of the two months around now, even after the clock was set back. @throws Error when they can't be
+   * read
+   */
   enterMonths(nowMs: number): void {
     if (monthOf(nowMs) !== this.#monthOfDays) this.#enterDays(monthOf(nowMs));
     const first = firstMonth(nowMs);
@@ -242,7 +245,10 @@ export class Accounts {
     this.#unsaved.set(before.month, others.set(entry, before));
   }
 
-  /** Saves the changed counts of all months and their events; after a failure all again. @returns the new events */
+  /**
+   * Saves the changed counts of all months and their events. After a failure it saves all of them again. @returns the
+   * new events
+   */
   save(nowMs: number): StoredEvent[] {
     const { limits } = this.tables;
     const thisMonth = monthOf(nowMs);
@@ -251,7 +257,7 @@ export class Accounts {
       const quota = count.month < thisMonth ? count.quota : entry.account.quota;
       const recorded = quota === count.quota ? count.recorded : 0;
       const highest = reached(used, quota);
-      // The Redis script does so for shared ceilings, because this server counts only a part.
+      // For shared ceilings the Redis script does this, because this server knows only its own counts.
       const isReached = !limits.isShared && highest > recorded;
       // After a start the other servers' counts aren't known yet.
       const inAll = Math.max(count.inAll, used + others);
@@ -307,7 +313,7 @@ function dayWithin(month: number, nowMs: number): string {
   return dayName(Math.min(Math.max(nowMs, startOfMonth(month)), startOfMonth(month + 1) - 1));
 }
 
-/** The earlier one of the two months to serve at a time. */
+/** The earlier of the two months that are in memory at a time. */
 function firstMonth(nowMs: number): number {
   return monthOf(nowMs - lookBackMs);
 }

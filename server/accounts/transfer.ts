@@ -23,7 +23,7 @@ const fields = <Entries extends v.ObjectEntries>(entries: Entries) =>
     return input === undefined ? "a value" : "an object";
   });
 const list = <Item extends v.GenericSchema>(item: Item) => v.array(item, "a list");
-/** A list without duplicates by some fields, of which the database would keep only one. */
+/** A list without duplicates in fields that are unique in the database. */
 const distinct = <Item extends v.GenericSchema>(
   item: Item,
   what: string,
@@ -188,10 +188,10 @@ function withIsoTimes(name: string, value: unknown): unknown {
 }
 
 /**
- * Imports what was exported, under the same ids. An account that exists is left as it is if it is the same, else refused.
+ * Imports an export under the same ids. An existing account is skipped if it is identical, otherwise refused.
  * @param subject what messages call the input, such as its file
- * @returns the new accounts, the number of those that were there, one line for each that is refused, and a line when
- *   the file has another number of accounts than its first line says
+ * @returns the new accounts, the number of skipped ones, a line for each refused one, and a line if the number of
+ *   accounts differs from that in the file's first line
  * @throws DataError when the first line isn't that of an export
  */
 export function importAccounts(
@@ -226,7 +226,7 @@ export function importAccounts(
   return { entered, known: rest.length - entered.length - refused.length, refused, miscount };
 }
 
-/** @returns whether the account is new @throws DataError when it contradicts one that is there */
+/** @returns whether the account is new @throws DataError when it contradicts an existing one */
 function enter(store: Store, record: AccountRecord, about: string): boolean {
   const before = store.accounts.byId(record.id) ?? store.accounts.byName(record.name);
   if (before === undefined) {
@@ -290,7 +290,7 @@ function parsed<Schema extends v.GenericSchema>(
   throw new DataError(subject, foundIn(issue.input, path), issue.message);
 }
 
-/** Describes the place of a fault in a line: the account, key or event, as far as known, and the field. */
+/** Describes where in a line an error is: the account, key or event if known, and the field. */
 function placeOf(value: unknown, path: readonly unknown[]): string[] {
   const name = fieldOf(value, "name");
   const account = typeof name === "string" ? [`account ${v.is(accountName, name) ? name : shown(name)}`] : [];
@@ -309,7 +309,7 @@ function fieldOf(value: unknown, name: unknown): unknown {
   return Object.entries(value).find(([key]) => key === String(name))?.[1];
 }
 
-/** A value as messages show it, without secrets. */
+/** A value for messages, without secrets. */
 function foundIn(value: unknown, path: readonly unknown[]): string {
   if (value === undefined) return "nothing";
   if (Array.isArray(value)) return "a list";

@@ -5,7 +5,10 @@ import { specialPurposeOf } from "../shared/special-addresses.ts";
 
 const maxUrlCharacters = 2000;
 
-/** Checks a webhook's URL, when it is set and before each delivery. @returns what it should be; undefined if it is */
+/**
+ * Checks a webhook's URL, when it is set and before each delivery. @returns the requirement that it breaks; undefined
+ * if it is valid
+ */
 export function webhookFault(url: string, allowLoopback: boolean): string | undefined {
   if (!URL.canParse(url) || url.length > maxUrlCharacters) return "a URL";
   // URL drops tabs and line breaks silently.

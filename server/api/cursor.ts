@@ -31,7 +31,7 @@ const bytes = new Uint8Array(maxBytes + 2);
 const path = Buffer.alloc(pagesPath.length + Math.ceil(maxBytes / 3) * 4);
 path.write(pagesPath, "latin1");
 
-/** The start of the last list's cursors. It holds no image, because the image may be retired. */
+/** The bytes that all cursors of the last list begin with. Holds no image, so that retired images can be freed. */
 let start: { of: Image["description"]; list: string; length: number; check: number } | undefined;
 
 function startOf(image: Image, list: string): { length: number; check: number } {
@@ -42,8 +42,7 @@ function startOf(image: Image, list: string): { length: number; check: number } 
 }
 
 /**
- * The path of a page. It is written byte by byte: most price lists have a next page, and with strings, crc32 and
- * base64url an answer that isn't cached takes a fifth longer.
+ * The path of a page. Written byte by byte, because with strings an uncached answer takes a fifth longer.
  *
  * @param query percent-encoded: ASCII without `~`
  * @returns ASCII, valid until the next call

@@ -16,7 +16,7 @@ export interface Versions {
   byName: ReadonlyMap<string, Image>;
   /** The ISO times at which the versions were loaded. */
   loadedAt: ReadonlyMap<string, string>;
-  /** What each version changed, compared with the revision before it; null where that isn't served. */
+  /** What each version changed, compared with the revision before it; null if that one isn't served. */
   previous: ReadonlyMap<string, Previous | null>;
   /** The snapshot files of the versions. */
   files: ReadonlyMap<string, SnapshotFile>;
@@ -47,18 +47,18 @@ export interface Context {
   /** Memory that the answer may be written to. The next answer overwrites it. */
   scratch: Buffer;
   usage(): Usage;
-  /** Says that the request names every data version that the answer comes from, so that it never changes. */
+  /** Marks the answer as immutable: the request names all data versions that it uses. */
   pin(): void;
   /** This context with another data version and offset, for a page of a list. */
   onPage(image: Image, offset: number): Context;
 }
 
-/** A body that is a file instead of JSON. It is made while it is sent. */
+/** A body that is a file instead of JSON. It is generated while it is sent. */
 export class FileBody {
   readonly name: string;
   readonly length: number;
   readonly chunks: (start: number, end: number) => Generator<Uint8Array, void>;
-  /** Identifies the bytes; needed where ranges are served, and other bytes may hold the same data. */
+  /** Identifies the exact bytes. Needed for ranges, because different files may hold the same data. */
   readonly signature: string | undefined;
 
   constructor(name: string, length: number, chunks: FileBody["chunks"], signature?: string) {
@@ -95,10 +95,10 @@ export interface Endpoint {
   keyed: Keyed | undefined;
 }
 
-/** Reads an endpoint's common queries as one number each. Reading them as strings costs as much as the answer. */
+/** Reads an endpoint's common queries as one number each, because parsing strings costs as much as the answer. */
 export interface Keyed {
   /**
-   * Reads a query. @returns a 32-bit integer, equal for all queries with the same answer; −1 for a query in another
+   * Reads a query. @returns a 32-bit integer, equal for all queries with the same answer; −1 for queries in another
    * form or without an answer
    */
   read(image: Image, query: string): number;

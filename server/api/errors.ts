@@ -4,7 +4,7 @@
 interface ErrorHeader {
   name: string;
   description: string;
-  /** Null where the error itself has the value. */
+  /** Null if each error has its own value. */
   value: string | null;
   pattern?: string;
 }
@@ -97,7 +97,7 @@ export const apiErrors: Readonly<Record<keyof typeof documented, DocumentedError
 
 export type ApiErrorType = keyof typeof apiErrors;
 
-/** All errors: the API's, and those of what people do on the portal's pages. */
+/** All errors: the API's and those of the portal's pages. */
 export const errors = {
   ...apiErrors,
   forbidden: { status: "403 Forbidden" },
@@ -144,11 +144,11 @@ interface ErrorDetails {
   param?: string;
   /** The ceiling that is reached, on a 429. */
   ceiling?: ReachedCeiling;
-  /** Value of the error's header where the table has none: the seconds to wait, or the file's size. */
+  /** Value of the error's header if the table has none: the seconds to wait, or the file's size. */
   header?: number | string;
 }
 
-/** An error that a request is answered with. The message is for people, and safe to show to the client. */
+/** An error response. The message is for people and safe to show to the client. */
 export class ApiError extends Error {
   readonly type: ErrorType;
   readonly param: string | undefined;
@@ -215,7 +215,7 @@ export function echoBare(input: string): string {
   return `${cut}…`.toWellFormed();
 }
 
-/** Replaces API keys, and whatever is as long as a secret in base62 or base64url, escaped or not, by an ellipsis. */
+/** Replaces API keys, and any base62 or base64url text as long as a secret, escaped or not, by an ellipsis. */
 export function withoutKeys(text: string): string {
   return text.replace(/hcq_[\w%-]*|[\w%-]{40,}/gi, "…");
 }

@@ -132,7 +132,7 @@ export function noFacilities(image: Image, asked: string, { filter, unplaced }: 
   return notFound(image, what, states.length === 1 ? noRowsIn(image, states[0]) : undefined);
 }
 
-/** The error for an empty list of procedures. @param minFacilities the least number of facilities that was asked for */
+/** The error for an empty list of procedures. @param minFacilities the requested minimum number of facilities */
 export function noProcedures(image: Image, state: string | undefined, minFacilities: number): ApiError {
   const { pricedRows } = image.description.counts;
   const facilities = minFacilities === 1 ? "a facility" : `${minFacilities} facilities`;

@@ -87,7 +87,7 @@ function isVariant(schema: v.GenericSchema | { type: string }): schema is Varian
   return schema.type === "variant";
 }
 
-/** Which schema a variant's answer has, by the value of one property. */
+/** The OpenAPI discriminator of a union: the property whose value selects the schema. */
 function discriminatorOf({ key: propertyName, options }: Variant) {
   const mapping = options.flatMap((option) => {
     if (!("entries" in option)) return [];
@@ -98,7 +98,7 @@ function discriminatorOf({ key: propertyName, options }: Variant) {
   return { propertyName, mapping: Object.fromEntries(mapping) };
 }
 
-/** The exceptions to the library's conversion. */
+/** Overrides of the library's conversion. */
 const conversion: ConversionConfig = {
   target: "draft-2020-12",
   typeMode: "output",

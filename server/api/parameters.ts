@@ -108,7 +108,7 @@ export function checkParameters<Schema extends Parameters>(
 
 export const required = v.pipe(v.string(), v.nonEmpty());
 
-/** A text that isn't empty, of at most so many characters. */
+/** A non-empty text of at most `most` characters. */
 export function textUpTo(most: number, expected: string) {
   return v.pipe(
     v.string(),
@@ -140,7 +140,7 @@ export const state = v.optional(
   ),
 );
 
-/** A list of values that commas separate. Values given twice count once. */
+/** A comma-separated list of values. Duplicates count once. */
 function listOf(value: string, most: number, expected: string, description: string, example: string) {
   return v.pipe(
     v.string(),

@@ -11,7 +11,7 @@ const described = <Schema extends v.GenericSchema>(description: string, schema: 
   v.pipe(schema, v.description(description));
 const object = <Entries extends v.ObjectEntries>(description: string, entries: Entries) =>
   described(description, v.object(entries));
-/** A list of objects, which are a component of their own. */
+/** A list of objects. Their schema is a component of the OpenAPI document. */
 const rows = <Entries extends v.ObjectEntries>(description: string, title: string, entries: Entries) =>
   described(description, v.array(v.pipe(v.object(entries), v.title(title))));
 const text = (description: string, example: string) =>
@@ -246,7 +246,7 @@ const statusOfRow = described(
   "`priced` with both amounts; `suppressed` where the publisher left them out for few services; `incomplete` without a price for another reason",
   v.picklist(rowStatuses),
 );
-/** What only a priced row has. */
+/** Fields that only priced rows have. */
 const ifPriced = {
   submitted_charge: v.nullable(priceFields.submitted_charge),
   medicare_allowed: v.nullable(priceFields.medicare_allowed),
@@ -255,12 +255,12 @@ const standings = {
   national: described("Among the nation's facilities; null unless priced", v.nullable(standing)),
   within_state: described("Among the facilities of its state; null unless priced", v.nullable(standing)),
 };
-/** Makes each of some fields one that may be absent. */
+/** Makes fields optional. */
 const optionalFields = <Fields extends v.ObjectEntries>(fields: Fields) =>
   Object.fromEntries(
     Object.entries(fields).map(([name, schema]) => [name, v.optional(schema)]),
   ) as unknown as { [Name in keyof Fields]: v.OptionalSchema<Fields[Name], undefined> };
-/** Makes each of some fields one that may be null. */
+/** Makes fields nullable. */
 const nullableFields = <Fields extends v.ObjectEntries>(fields: Fields) =>
   Object.fromEntries(
     Object.entries(fields).map(([name, schema]) => [name, v.nullable(schema)]),

@@ -98,7 +98,7 @@ function allowed(endpoint: Endpoint, version: string | null, segment: string): T
   return version !== null && endpoint.kind !== "versioned" ? undefined : { endpoint, version, segment };
 }
 
-/** The image of a version's name, of a bare year's newest revision, or the current one. @throws ApiError `not_found` */
+/** The image of a version, of a bare year's newest revision, or (null) the current one. @throws ApiError `not_found` */
 export function findVersion(versions: Versions, version: string | null): Image {
   if (version === null) return versions.images[0];
   const isYear = /^\d{4}$/.test(version);
@@ -125,7 +125,7 @@ export const routes: readonly string[] = [
 ];
 const routeOfTemplate = new Map(routes.map((template, route) => [template, route]));
 
-/** The route of a path, whatever the answer to it is. */
+/** The route of a path, as an index into `routes`. */
 export function routeOf(path: string): number {
   if (!isApiPath(path)) return 1;
   const exact = routeOfTemplate.get(path);

@@ -4,16 +4,16 @@ import type { Versions } from "./endpoint.ts";
 import { ApiError } from "./errors.ts";
 import { unknownVersion } from "./not-found.ts";
 
-/** Chooses the data versions that trends compare, and names them as a source. */
+/** Chooses the data versions that trends compare, and describes them as a source. */
 
-/** The newest revision of each year, the oldest first: of the real versions, or of the synthetic ones where no other is loaded. */
+/** The newest revision of each year, oldest first. Synthetic versions are used only if no real one is loaded. */
 export function newestOfYears({ images }: Versions): Image[] {
   const real = images.filter((image) => !isInvented(image));
   const ofOneKind = real.length > 0 ? real : images;
   return ofOneKind.filter((image) => statusOf(ofOneKind, image) !== "superseded").toReversed();
 }
 
-/** The versions of these names, the oldest first. @throws ApiError where one isn't loaded, or real and synthetic ones are mixed */
+/** The named versions, oldest first. @throws ApiError if one isn't loaded, or real and synthetic ones are mixed */
 export function versionsNamed(versions: Versions, names: readonly string[]): Image[] {
   for (const name of names) if (!versions.byName.has(name)) throw unknownVersion(versions, name);
   const chosen = versions.images.filter(({ description }) =>
@@ -30,7 +30,7 @@ export function versionsNamed(versions: Versions, names: readonly string[]): Ima
 
 const isInvented = ({ description }: Image) => isSynthetic(description.provenance);
 
-/** @param images those that the answer comes from, the oldest first */
+/** @param images the versions used in the answer, oldest first */
 export function sourceOfYears(images: readonly Image[]) {
   const said = images.map(({ description }) => description.provenance);
   return {
@@ -40,7 +40,7 @@ export function sourceOfYears(images: readonly Image[]) {
   };
 }
 
-/** Joins the caveats, each once. Caveats that differ in their data year only become one, with all years. */
+/** Joins distinct caveats. Caveats that differ only in the data year become one that names all years. */
 function caveatOf(said: readonly Provenance[]): string {
   const distinct = new Map(said.map((provenance) => [provenance.caveat, provenance])).values();
   const alike = Map.groupBy(distinct, ({ caveat, dataYear }) => caveat.replaceAll(String(dataYear), ""));

@@ -6,7 +6,7 @@ import { maxBurst, maxQuota, planNames, plans } from "../shared/plans.ts";
 import { emailAddress, wholeNumber } from "../shared/schemas.ts";
 import type { Account, NewAccount } from "../store/store.ts";
 
-/** The options by which an operator describes an account. */
+/** The command-line options for an account's plan, limits, webhook and e-mail address. */
 
 export const accountOptions = v.object({
   account: accountName,
@@ -29,7 +29,7 @@ export type AccountOptions = v.InferOutput<typeof accountOptions>;
 /** Usage of the options that describe an account, without its name. */
 export const accountUsage = `[--plan ${planNames.join("|")}] [--burst N --quota N] [--webhook URL|none] [--email ADDRESS|none]`;
 
-/** Works out an account's plan and limits: the plan's own, or the numbers of an enterprise account. */
+/** Determines an account's plan and limits: those of the plan, or the given numbers for an enterprise account. */
 function ceilings({ account, plan = undefined, burst, quota }: AccountOptions, known: Account | undefined) {
   const name = plan ?? known?.plan;
   if (name === undefined)
@@ -47,12 +47,12 @@ function ceilings({ account, plan = undefined, burst, quota }: AccountOptions, k
   return { plan: name, burst: numbers.burst, quota: numbers.quota };
 }
 
-/** Tells a webhook's signing secret, which nothing shows a second time. */
+/** The message with a webhook's signing secret, which can't be shown again. */
 export function secretShown(secret: string): string {
   return `webhook signing secret, shown this once: ${secret}\n`;
 }
 
-/** An address as an option sets it: unchanged without the option; `none` removes it. */
+/** The address after an option is applied: unchanged without the option, null after `none`. */
 function addressAsked(option: string | undefined, known: string | null = null): string | null {
   if (option === undefined) return known;
   return option === "none" ? null : option;
@@ -68,9 +68,9 @@ function checkLoopback(url: string | null, known: Account | undefined, allowLoop
 }
 
 /**
- * The account that the options describe. What they don't name stays as `known` has it.
+ * The account after the options are applied. Other fields stay as in `known`.
  *
- * @throws DataError when the options don't go together
+ * @throws DataError when the options contradict each other
  */
 export function accountAsked(
   options: AccountOptions,
@@ -87,7 +87,7 @@ export function accountAsked(
   };
 }
 
-/** The fields whose changes are reported, by the names that operators know. */
+/** The fields whose changes are reported, with their names in messages. */
 function described(account: NewAccount): [what: string, value: string | number][] {
   return [
     ["plan", account.plan],

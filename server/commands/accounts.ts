@@ -12,7 +12,7 @@ import type { Account, Store } from "../store/store.ts";
 import { secretShown } from "./account-options.ts";
 import { type Context, checkEnd, listed, overlapOptions, readOptions, runCommand } from "./command.ts";
 
-/** The command `accounts`: lists, suspends, deletes and moves accounts. `keys` makes and changes them. */
+/** The `accounts` command: lists, suspends, deletes, exports and imports accounts. The `keys` command creates them. */
 
 function list(args: string[], { store, now }: Context): CommandOutput {
   const month = monthName(monthOf(now.getTime()));

@@ -39,18 +39,18 @@ interface FolderSubcommand extends Help {
   onFolder(args: string[], stateDir: string): string;
 }
 
-/** A subcommand about the servers that share a state. */
+/** A subcommand that concerns the servers sharing a state. */
 interface ServersSubcommand extends Help {
   onServers(args: string[], part: PartRun): Promise<string>;
 }
 
 /** A subcommand that works on the state. */
 interface Subcommand extends Help {
-  /** Whether it may create a state. For others a missing one means a mistyped STATE_DIR. */
+  /** Whether it may create a state. Otherwise a missing state is an error, probably a mistyped STATE_DIR. */
   makesState?: boolean;
-  /** Whether it brings accounts that have used something. */
+  /** Whether it adds accounts that already have usage. */
   brings?: boolean;
-  /** Reads its input, where it has one besides its arguments. */
+  /** Reads the subcommand's input, if it has any besides its arguments. */
   read?(args: string[]): Promise<string>;
   run(args: string[], context: Context): CommandOutput;
 }
@@ -76,7 +76,7 @@ STATE_DIR names the folder of the state (default: var), whether a server runs on
 /**
  * Runs an operator's command on the state, in one transaction. A failure changes nothing.
  *
- * @param parts those that may share the state
+ * @param parts the parts of the server, one of which may share the state
  */
 export async function runCommand(
   name: string,
@@ -133,7 +133,7 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
   // A command that fails creates no state, which would hide a mistyped STATE_DIR.
   if (isNew && mayCreate) rehearse(subcommand, args, context);
   const store = Store.open(stateDir, { mayCreate });
-  // From here on an interruption ends the waiting only: what is stored is reported.
+  // From here on an interruption only ends the wait: the change is stored, and its result is printed.
   const interruption = new AbortController();
   const { stop } = onSignal;
   onSignal.stop = () => interruption.abort();
@@ -161,8 +161,8 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
     if (isNew) process.stderr.write(`made a new state in STATE_DIR ${stateDir}\n`);
     process.stderr.write(said.note ?? "");
     if (narrowed.length > 0)
-      process.stderr.write(`other users could read the state: no longer (${narrowed.join(", ")})\n`);
-    if (open.length > 0) process.stderr.write(`other users can get at the state (${open.join(", ")})\n`);
+      process.stderr.write(`removed other users' access to the state (${narrowed.join(", ")})\n`);
+    if (open.length > 0) process.stderr.write(`other users can access the state (${open.join(", ")})\n`);
     if (doubt !== undefined) process.stderr.write(`${doubt}\n`);
   } finally {
     onSignal.stop = stop;
@@ -170,7 +170,7 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
   }
 }
 
-/** Runs a command on a new database in memory first. */
+/** Tries a command on a new in-memory database. Throws what the command throws. */
 function rehearse(subcommand: Subcommand, args: string[], context: Omit<Context, "store">): void {
   const store = Store.inMemory();
   try {
@@ -193,7 +193,7 @@ function transact<Result>(store: Store, folder: string, work: () => Result): Res
 const reaches = (done: Changes, wanted: Changes) =>
   done.accounts >= wanted.accounts && done.keys >= wanted.keys;
 
-/** A remark where a running server hasn't applied a change; undefined where it has, or none runs. */
+/** A warning if a running server hasn't applied a change; undefined if it has, or no server runs. */
 async function doubtAbout(
   store: Store,
   folder: string,
@@ -212,7 +212,7 @@ async function doubtAbout(
   }
 }
 
-/** Reads `--name value` options by a schema. @throws DataError when they aren't as it says */
+/** Reads `--name value` options by a schema. @throws DataError when they don't match it */
 export function readOptions<Entries extends v.ObjectEntries>(
   command: string,
   schema: v.ObjectSchema<Entries, undefined>,
@@ -239,7 +239,7 @@ export function optionsNamed(names: string[]): string {
   return names.map((name) => `--${name}`).join(", ");
 }
 
-/** @throws DataError when words follow the last one that a command takes */
+/** @throws DataError for surplus arguments */
 export function checkEnd(command: string, more: string[], last = "the id"): void {
   if (more.length > 0) throw new DataError(command, `${shown(more.join(" "))} after ${last}`, "nothing more");
 }
@@ -247,9 +247,9 @@ export function checkEnd(command: string, more: string[], last = "the id"): void
 type Cell = string | number | null;
 
 /**
- * Formats a list: with `--json` an array, else a header and rows with tabs.
+ * Formats a list: as a JSON array with `--json`, otherwise as tab-separated rows with a header.
  *
- * @param inWords a cell as a line shows it; null becomes a dash
+ * @param inWords formats a cell; null becomes a dash
  */
 export function listed<Item>(
   command: string,

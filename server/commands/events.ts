@@ -36,8 +36,8 @@ function list(args: string[], { store }: Context): CommandOutput {
 const nothing = { state: "none", tries: 0, last_answer: null } as const;
 
 /**
- * Starts the tries of an event again: of the deliveries that failed or wait, else of all. The event takes its place
- * in the account's order again: it waits for earlier pending ones, and later ones wait for it.
+ * Retries an event: its failed and pending deliveries, or all if there are none. It keeps its place in the account's
+ * order: it waits for earlier pending events, and later ones wait for it.
  */
 function retry([id, ...more]: string[], { store, now }: Context): CommandOutput {
   if (id === undefined) throw new DataError("events retry", "nothing", "one event id from events list");

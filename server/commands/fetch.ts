@@ -21,13 +21,13 @@ next data version of that year, and prints the path of the snapshot. A download 
 was; one that is there already isn't made again. To download it again, delete it first.
 
   --year YYYY            calendar year of the services, the data year
-  --all                  every year that is offered, from ${minDataYear} on
-  --list                 what is offered, and what is in DIR; --json as JSON
-  --url URL              another address of the file
-  --out DIR              where snapshots lie, and downloads in DIR/downloads; DATASETS_DIR, or else ${defaultOut}
-  --catalogue URL        another catalogue than ${catalogueUrl}
-  --allow-unterminated   takes a file whose last line has no end; it may have been cut
-  --force                writes rows that a data version of that year in DIR has already
+  --all                  every year offered, from ${minDataYear} on
+  --list                 list the releases offered and the snapshots in DIR; --json for JSON
+  --url URL              URL of the file, in place of the catalogue's
+  --out DIR              folder of the snapshots, with downloads in DIR/downloads; default DATASETS_DIR or ${defaultOut}
+  --catalogue URL        URL of the catalogue; default ${catalogueUrl}
+  --allow-unterminated   accept a file whose last line has no line end; it may be truncated
+  --force                write a new revision even if DIR has the same rows
 
 Where the catalogue doesn't answer, addresses that are known serve. HTTPS_PROXY, HTTP_PROXY and NO_PROXY are obeyed. The
 registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given out again.
@@ -76,7 +76,7 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv) {
       throw new DataError(String(name), shownAddress(address), "an http or https URL, without a password");
   if (out === "") throw new DataError("--out", "nothing", "a folder");
   return {
-    /** Undefined for all that are offered. */
+    /** Undefined for all years. */
     year: year === undefined ? undefined : Number(year),
     isList: list,
     isJson: json,
@@ -94,7 +94,7 @@ async function fetchOffer(offer: Offer, options: FetchOptions, network: Network,
   const path = downloadPath(out, url);
   const isKnownMonth =
     released !== null && released >= String(year) && released <= now.toISOString().slice(0, 7);
-  // As the import command has them, so that what it refuses isn't downloaded.
+  // Checked like the import command's options, so that a bad option fails before the download.
   const importOptions = parseImportOptions(
     [
       ...[`--year=${year}`, `--out=${out}`, `--source-url=${url}`],
@@ -119,13 +119,13 @@ async function fetchOffer(offer: Offer, options: FetchOptions, network: Network,
   try {
     await importAndSay(importOptions, process.env);
   } catch (error) {
-    // What is wrong with the folder or the registry is no matter of the file.
+    // Errors about the folder or the registry don't concern this file.
     if (!(error instanceof DataError && error.subject.startsWith(path))) throw error;
     throw new DataError(error.subject, error.found, `${error.expected}; delete ${path} to have it anew`);
   }
 }
 
-/** Tells how far a download is, in a line for each tenth. */
+/** Reports the progress of a download, one line per tenth. */
 export function byteProgress(clock: Pick<Clock, "now">, tell: (line: string) => void): ByteProgress {
   let start: { ms: number; bytes: number } | undefined;
   let last = { bytes: 0, tenth: 0 };
@@ -181,7 +181,7 @@ async function run(args: string[]): Promise<void> {
   await fetchOffer(offer, options, network, now);
 }
 
-/** All that are offered, oldest first; one that can't be had keeps the others from nothing. */
+/** Fetches all releases, oldest first. A failure doesn't stop the others. */
 async function fetchAll(
   offered: readonly Offer[],
   options: FetchOptions,

@@ -30,13 +30,13 @@ version of its year, and prints the path of the snapshot. All faults of the file
 one error, and nothing is written then.
 
   --year YYYY            calendar year of the services, the data year
-  --out DIR              where snapshots lie; DATASETS_DIR, or else ${defaultOut}
+  --out DIR              folder of the snapshots; default DATASETS_DIR or ${defaultOut}
   --codes FILE           CMS's OPPS Addendum B as CSV: the HCPCS and CPT codes that each procedure group includes. CPT
                          codes and descriptors are the American Medical Association's
   --released YYYY-MM     month of publication
   --source-url URL       where the file came from
-  --allow-unterminated   takes a file whose last line has no end; it may have been cut
-  --force                writes rows and codes that a data version of that year in DIR has already
+  --allow-unterminated   accept a file whose last line has no line end; it may be truncated
+  --force                write a new revision even if DIR has the same rows and codes
 
 The registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given out again.
 `;
@@ -82,7 +82,9 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now
   return { file, year: Number(year), out, codesFile, released, sourceUrl, allowUnterminated, force };
 }
 
-/** CMS's names of files have the data year, such as DY23 in MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv. */
+/**
+ * Checks the year against the file's name: CMS's names contain it, as DY23 in MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv.
+ */
 function checkDataYear(what: string, named: string, year: string): void {
   for (const [part, , digits] of path
     .basename(named)
@@ -91,7 +93,7 @@ function checkDataYear(what: string, named: string, year: string): void {
       throw new DataError("--year", shown(year), `20${digits} for ${what} with ${part} in its name`);
 }
 
-/** Imports a release, and says what came of it: the path of the snapshot on stdout, all else on stderr. */
+/** Imports a release. Prints the snapshot's path on stdout, everything else on stderr. */
 export async function importAndSay(options: ImportOptions, environment: NodeJS.ProcessEnv): Promise<void> {
   const { known, notice } = registryOf(environment);
   const imported = await importFile(options, known);

@@ -25,7 +25,7 @@ import {
   runCommand,
 } from "./command.ts";
 
-/** The command `keys`: makes, lists and ends keys, and makes and changes their accounts. */
+/** The `keys` command: creates, lists, rotates and revokes keys, and creates and changes their accounts. */
 
 const keyOptions = v.object({
   ...accountOptions.entries,
@@ -45,7 +45,7 @@ const expiryOptions = v.object({
   ),
 });
 
-/** Finds the account that a new key is for, or makes it. */
+/** Finds or creates the account of a new key. */
 function accountFor(options: AccountOptions, { store, settings, now }: Context) {
   const known = store.accounts.byName(options.account);
   const wanted = accountAsked(options, known, settings.WEBHOOK_ALLOW_LOOPBACK);

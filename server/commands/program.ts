@@ -1,14 +1,14 @@
 import { reasonOf } from "../../engine/query.ts";
 import { asksForHelp } from "../shared/settings.ts";
 
-/** What all commands have in common: help, signals, one line for an error, and output that nobody reads. */
+/** Shared by all commands: help, signals, one-line errors, and closed output pipes. */
 
-/** What a signal does. Unless a command says otherwise it ends, once what it does in one go is done. */
+/** The reaction to a signal. By default the process exits after the current synchronous work. */
 export const onSignal = { stop: (exitCode: number): void => process.exit(exitCode) };
 process.on("SIGINT", () => onSignal.stop(130));
 process.on("SIGTERM", () => onSignal.stop(143));
 
-/** Does long work in one go that leaves nothing behind. A signal ends the process at once meanwhile, without handlers. */
+/** Runs long synchronous work without side effects. Signals end the process immediately meanwhile. */
 export function interruptibly<Result>(work: () => Result): Result {
   const signals = ["SIGINT", "SIGTERM"] as const;
   const handlers = signals.map((signal) => process.listeners(signal));
@@ -47,7 +47,7 @@ export async function runProgram(
     process.stdout.write(helpFor(words));
     return;
   }
-  // A library's callback threw it, such as that of a connection to something that isn't Redis.
+  // Thrown by a library's callback, for example when the connected server isn't Redis.
   process.once("uncaughtException", (error) => {
     fail(reasonOf(error));
     process.exit();

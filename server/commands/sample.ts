@@ -26,10 +26,10 @@ const help = `usage: ${usage}
 Writes a synthetic snapshot, whose facilities and amounts are invented, as the next data version of its year, and
 prints its path.
 
-  --out DIR      where snapshots lie
+  --out DIR      folder of the snapshots
   --year YYYY    the data year
   --rows N       ${defaultSampleRows} unless given, ${maxSnapshotRows} at most
-  --seed N       the same number makes the same rows; ${defaultSampleSeed} unless given
+  --seed N       the same seed gives the same rows; default ${defaultSampleSeed}
 
 The registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given out again.
 `;

@@ -12,12 +12,12 @@ import { closers, log, metrics, repeat, stdout, unlessStopping } from "./running
 import { onSignal } from "./signals.ts";
 import type { State } from "./state.ts";
 
-/** Loads the snapshots of the folder; fetches them first, or writes a sample, where there are none. */
+/** Loads the snapshots in the folder. An empty folder is filled first, by fetching or with a sample. */
 
 const scanMs = 500;
 const settleStepMs = 100;
 const mirrorMs = 10_000;
-/** Between looks at the index while there is nothing to serve. */
+/** Interval between reads of the index while there is nothing to serve. */
 const firstMirrorMs = 1000;
 const sampleYears = [2023, 2024];
 
@@ -79,7 +79,7 @@ export async function loadData(
   return snapshots;
 }
 
-/** Makes the mirror of DATASETS_URL, whose HTTP client is loaded only where it is needed. */
+/** Makes the mirror of DATASETS_URL. Its HTTP client is loaded on demand. */
 async function openMirror(options: MirrorOptions): Promise<Mirror> {
   return new (await import("../snapshots/mirror.ts")).Mirror(options);
 }
@@ -103,7 +103,7 @@ async function writeSample(folder: string, stateDir: string): Promise<void> {
   }
 }
 
-/** Looks for changes of the folder regularly, and at once on SIGHUP. */
+/** Scans the folder for changes regularly, and immediately on SIGHUP. */
 export function watchFolder(snapshots: SnapshotFolder): void {
   const scan = () => snapshots.scan();
   repeat("looking for snapshots", scanMs, scan);

@@ -2,19 +2,18 @@ import type { Socket } from "node:net";
 import { isatty, ReadStream } from "node:tty";
 import pino, { type Logger } from "pino";
 
-/** Writes the log and other lines to stdout and stderr without ever waiting for a reader. */
+/** Writes the log and other lines to stdout and stderr without blocking. */
 
-/** Bytes that wait for a slow reader; further lines are dropped. */
+/** Maximum bytes buffered for a slow reader; further lines are dropped. */
 const maxWaitingBytes = 2 ** 20;
-/** The longest wait at the end for a reader that takes nothing. */
+/** Maximum wait at exit for a reader that doesn't read. */
 const maxFlushMs = 500;
 const flushStepMs = 5;
 
 /**
- * Lines to stdout or stderr. A write never throws and never waits for a reader. A line is lost when the reader is
- * gone or slow, or the disk is full. Node's own streams buffer writes to pipes and sockets, and report errors of
- * files and devices by events. A terminal that is stopped would block them; a ReadStream on it doesn't block, and can
- * write as well.
+ * Lines to stdout or stderr. A write never throws and never waits for a reader. A line is lost if the reader is gone or
+ * slow, or the disk is full. Node's streams buffer writes to pipes and sockets, and emit errors of files and devices as
+ * events. A stopped terminal would block them, so terminals are written through a ReadStream, which doesn't block.
  */
 export class Output {
   readonly isTerminal: boolean;

@@ -20,7 +20,7 @@ const table = {
   ),
 };
 
-/** @returns a line for each setting that names something this machine doesn't have */
+/** @returns a line for each setting whose address or folder doesn't exist on this machine */
 export async function machineFaults(environment: NodeJS.ProcessEnv): Promise<string[]> {
   const given = givenIn(coreSettings, environment);
   const { issues = [] } = await v.safeParseAsync(v.objectAsync(table), given, { abortPipeEarly: true });

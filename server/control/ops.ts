@@ -69,14 +69,17 @@ export async function listenOps(settings: Settings, health: Health): Promise<Ope
   } catch (error) {
     throw new Error(`can't listen on ${host} port ${port} (ops): ${reasonOf(error)}`);
   }
-  // Such as a connection that can't be accepted, because too many files are open.
+  // For example when a connection can't be accepted because too many files are open.
   server.on("error", (error) => log.error({ reason: reasonOf(error) }, "the operator's listener failed"));
   const address = server.address();
   if (typeof address === "object" && address !== null) operator.port = address.port;
   return operator;
 }
 
-/** Answers a connection's requests one at a time: a whole pipeline at once would block the thread for seconds. */
+/**
+ * Answers a connection's requests one at a time: answering all pipelined requests at once would block the thread for
+ * seconds.
+ */
 function oneAtATime(answer: Answer): (request: IncomingMessage, response: ServerResponse) => void {
   const queues = new WeakMap<Socket, [IncomingMessage, ServerResponse][]>();
   return safely(async (request, response) => {

@@ -3,16 +3,16 @@ import { createServer, type ListenOptions, type Server } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { reasonOf } from "../../engine/query.ts";
 
-/** Finds the port that the serving threads share, and keeps other servers off it. */
+/** Finds the port that the serving threads share, and prevents other servers from using it. */
 
-/** The longest wait for another server that is starting on the same port. */
+/** Maximum wait for another server that is starting on the same port. */
 const maxTurnMs = 10_000;
 const turnStepMs = 20;
 
 /**
  * Finds the port that threads can share, and listens on it. Serving threads share a port by SO_REUSEPORT. Two servers
- * would share it too, each getting half of the other's requests. So the port is first taken alone, by one server at a
- * time.
+ * would share it too, each getting half of the other's requests. So servers first check, one at a time, that the port
+ * is free.
  * @param port 0 for any that is free
  * @param listen resolves when the threads listen
  * @throws Error when the port is taken or the address can't be listened on

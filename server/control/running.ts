@@ -4,11 +4,11 @@ import { Metrics } from "../shared/metrics.ts";
 import { safely } from "../shared/safely.ts";
 import { logTo, Output } from "./log.ts";
 
-/** The control thread's log, metrics and timers, and the orderly end of the process. */
+/** The control thread's log, metrics and timers, and the shutdown. */
 
-/** The longest time from SIGTERM to the end; what isn't done by then is abandoned. */
+/** Maximum time from SIGTERM to the end of the process. */
 const maxStopMs = 9000;
-/** The longest time for one step of the end; the next steps, such as saving counts, then go on without it. */
+/** Maximum time for one shutdown step. After that the next steps, such as saving counts, run anyway. */
 const maxCloseMs = 7000;
 
 export const metrics = new Metrics();
@@ -16,7 +16,7 @@ const countDropped = () => metrics.logLinesDropped.inc();
 export const [stdout, stderr] = [new Output(1, countDropped), new Output(2, countDropped)];
 export const log = logTo(stderr);
 
-/** Functions that undo what was begun; the last one runs first. */
+/** Shutdown steps. The last one registered runs first. */
 export const closers: (() => void | Promise<void>)[] = [];
 const stopping = new AbortController();
 
@@ -36,7 +36,7 @@ export async function unlessStopping<Result>(work: Promise<Result>): Promise<Res
   return result;
 }
 
-/** Repeats something until the server ends. A failure is logged, and the next turn tries again. */
+/** Repeats `work` until the server ends. A failure is logged, and the next run tries again. */
 export function repeat(what: string, everyMs: number, work: () => void | Promise<void>): void {
   let failure: string | undefined;
   const tryOnce = async () => {
@@ -45,7 +45,7 @@ export function repeat(what: string, everyMs: number, work: () => void | Promise
   };
   const onError = (error: unknown) => {
     const reason = reasonOf(error);
-    // Logged once, not at every turn.
+    // A repeated failure is logged once.
     if (reason !== failure) log.error({ reason }, `${what} failed`);
     failure = reason;
   };
@@ -53,7 +53,10 @@ export function repeat(what: string, everyMs: number, work: () => void | Promise
   closers.push(() => clearInterval(timer));
 }
 
-/** Ends the process: undoes what was begun. A failure on the way, or a second one, makes the exit code 1. */
+/**
+ * Runs the shutdown steps and ends the process. If a step fails, or `end` is called again after a failure, the exit
+ * code is 1.
+ */
 export async function end(exitCode: number, sayWhy = () => log.info("stopped")): Promise<void> {
   if (exitCode > 0) process.exitCode = exitCode;
   if (isStopping()) return;

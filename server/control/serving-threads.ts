@@ -23,7 +23,7 @@ import { closers, end, log, throwIfStopping, unlessStopping } from "./running.ts
 
 /** Requests leave little garbage, so a larger young generation would only cost memory in each thread. */
 const maxYoungGenerationSizeMb = 8;
-/** The longest time for requests in flight when the server stops. */
+/** Maximum time for requests in flight when the server stops. */
 const maxDrainMs = 5000;
 
 interface Reports {
@@ -89,7 +89,7 @@ export class ServingThreads {
   #isListening = false;
   readonly #gate = new Int32Array(new SharedArrayBuffer(4));
 
-  /** @param traffic one block for each thread @param published what they serve at first */
+  /** @param traffic one block per thread @param published the first versions to serve */
   constructor(
     data: Omit<ServeData, "gate" | "traffic">,
     traffic: readonly SharedArrayBuffer[],
@@ -119,7 +119,7 @@ export class ServingThreads {
     this.#isListening = true;
   }
 
-  /** Lets all threads answer; before, they listen only. */
+  /** Lets the threads answer. Until then they only listen. */
   answer(): void {
     this.#leaveGate(gate.open);
   }
@@ -131,7 +131,7 @@ export class ServingThreads {
     return waited;
   }
 
-  /** Publishes images to every thread; resolves when no thread answers from others any more. */
+  /** Publishes images to every thread. Resolves when no thread answers from older images any more. */
   async publish(published: Published): Promise<void> {
     await this.#ask({ type: "publish", published }, "published");
   }
@@ -186,7 +186,7 @@ export async function startServing(
     },
     error: (stack: string, requestId?: string) => log.error({ stack, requestId }, "request failed"),
     access(access: object) {
-      // Each thread alone may report as many.
+      // The limit holds for all threads together; each thread applies it to itself only.
       if (accessLines.pass(performance.now())) log.info(access, "request");
     },
   };

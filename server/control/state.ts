@@ -10,13 +10,13 @@ import { closers, isStopping, log, repeat } from "./running.ts";
 
 /** Opens the state, applies what commands change, and saves the counts. */
 
-/** Between looks for changes; commands wait for them. */
+/** Interval between checks for changes. Commands wait for the next one. */
 const refreshMs = 100;
 const guardMs = 300;
 const saveMs = 1000;
-/** A start warns of a state that is older than this. */
+/** A state older than this causes a warning at start. */
 const maxFreshMs = 3_600_000;
-/** The longest wait for a command that is writing; the operator's listener waits meanwhile. */
+/** Maximum wait for a command that is writing. It blocks the operator's listener. */
 const maxStateWaitMs = 200;
 const stateLost = `the state isn't what was opened: requests are counted in memory only, commands are refused, and no data version is published or retired; put back what was deleted or replaced, or stop the server, ${restoring}, and start again`;
 
@@ -31,7 +31,7 @@ export class Health {
   savedAtMs = performance.now();
   /** Why the state's files can't be used; undefined while they can. */
   fault: string | undefined;
-  /** Whether accounts and keys that other servers change are known too late. */
+  /** Whether this server's copy of accounts and keys is older than allowed. */
   isBehind = () => false;
 
   get isFit(): boolean {
@@ -45,8 +45,8 @@ export function openState({ STATE_DIR: stateDir, isTrial }: Settings, isShared: 
   const guard = new StateGuard(stateDir);
   closers.push(() => guard.close());
   const { narrowed, open } = narrowAccess(stateDir);
-  if (narrowed.length > 0) log.warn({ files: narrowed }, "other users could read the state: no longer");
-  if (open.length > 0) log.warn({ files: open }, "other users can get at the state");
+  if (narrowed.length > 0) log.warn({ files: narrowed }, "removed other users' access to the state");
+  if (open.length > 0) log.warn({ files: open }, "other users can access the state");
   const store = Store.open(stateDir, { maxWaitMs: maxStateWaitMs });
   closers.push(() => {
     try {
@@ -58,7 +58,7 @@ export function openState({ STATE_DIR: stateDir, isTrial }: Settings, isShared: 
   });
   guard.watch();
   if (!isShared && store.directory.isCopy) throw onlyACopy(stateDir);
-  // This is what a mistyped STATE_DIR looks like.
+  // Logged because STATE_DIR may be mistyped.
   if (isNew && !isTrial)
     log.warn({ stateDir }, "made a new state: without accounts, and without a registry of data versions");
   warnOfAge(store, Date.now());

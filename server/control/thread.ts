@@ -24,9 +24,9 @@ import { type ServingThreads, startServing } from "./serving-threads.ts";
 import { onSignal } from "./signals.ts";
 import { Health, keepState, openState, saveAtEnd } from "./state.ts";
 
-/** The control thread: starts everything in order, and owns what changes. */
+/** The control thread: starts everything in order and owns all mutable state. */
 
-/** The longest wait for other servers to apply a change. */
+/** Maximum wait for other servers to apply a change. */
 const maxTakenMs = 1000;
 
 /** Makes the account `demo` at the first start of a trial. @returns its key, which is shown once */
@@ -141,7 +141,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   stdout.write(`ready ${api} ops ${url(settings.OPS_HOST, operator.port)}\n`);
 }
 
-/** The pages of an operator's listener where no part has any. */
+/** The operator's listener's pages if no part has any. */
 const noPages = { file: () => undefined, streamPath: "", stream() {} };
 
 async function mailerOf({ SMTP_URL: smtpUrl, MAIL_FROM: from }: Settings): Promise<Mailer | undefined> {
@@ -150,7 +150,7 @@ async function mailerOf({ SMTP_URL: smtpUrl, MAIL_FROM: from }: Settings): Promi
 }
 
 // Our own callbacks are wrapped. Errors that arrive here come from a library's callback, such as a connection to
-// something that isn't Redis. They leave nothing of ours half done, so the server goes on.
+// something that isn't Redis. They don't interrupt our own work, so the server continues.
 process.on("unhandledRejection", (error) => log.error({ reason: reasonOf(error) }, "unhandled error"));
 process.on("uncaughtException", (error) => {
   const { stack } = error;

@@ -42,10 +42,10 @@ export class AnswerCache<Key extends string | number> {
   }
 }
 
-/** Counters, of which a request has the one that its hash gives. */
+/** Number of counters. A request's hash selects its counter. */
 const places = 2 ** 14;
 
-/** Counts how often each request comes. A request may lose its count to another one. */
+/** Counts how often each request comes. Another request with the same counter resets the count. */
 export class AskCounter {
   readonly #hashes = new Int32Array(places);
   readonly #asks = new Uint32Array(places);

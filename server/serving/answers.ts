@@ -124,7 +124,7 @@ export class Answers {
     if (asks < keyedAsksToKeep && !isCoded && request.getHeader(headerNames.ifNoneMatch) === "")
       return { status: 200, head: this.#headOf(image, key, remaining), body };
     const head = { tag: tagOfKey(image, key), cacheControl: current, resetLines: this.#resetLines };
-    // Compressing costs more than keeping.
+    // A compressed answer is always cached, because compressing costs more.
     const isKept = asks >= asksToKeep;
     const answer = new Answer(head, body, isKept);
     if (isKept) this.#kept.keep(key, answer);
@@ -149,7 +149,7 @@ function isImmutable({ byName }: Versions, { endpoint, version }: Target): boole
   return endpoint.kind === "page" || (version !== null && byName.has(version));
 }
 
-/** The text of an answer's ETag. The same request on the same data gives the same bytes, so these aren't hashed. */
+/** The text of an answer's ETag. It is derived from request and data, which determine the bytes. */
 function requestTag(image: Image, { endpoint, segment }: Target, query: string): string {
   const key = endpoint.keyed?.read(image, query) ?? -1;
   if (key >= 0) return tagOfKey(image, key);

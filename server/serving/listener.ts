@@ -20,7 +20,7 @@ export interface HttpServer {
   close(): void;
 }
 
-/** Answers requests within the call, as far as the connection takes the answer. */
+/** Answers requests. What the socket can't take during the call is sent later. */
 interface Answerer {
   answer(res: HttpResponse, req: HttpRequest, path: string, method: string, route: number): void;
 }
@@ -109,6 +109,6 @@ function closeAfterAll(res: HttpResponse): void {
   try {
     res.close();
   } catch {
-    // It was answered already.
+    // The request was answered already.
   }
 }

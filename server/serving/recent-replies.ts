@@ -11,7 +11,7 @@
 const bufferBytes = 16 * 2 ** 10;
 /** Most bytes that the library adds to a head: the protocol, the date and the length. */
 export const headOverheadBytes = 128;
-/** Answers to look back at. */
+/** Number of answers remembered. */
 const remembered = 64;
 const withoutBody = 2 ** 32 - 1;
 

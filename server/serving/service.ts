@@ -88,7 +88,7 @@ export class Service {
     this.#answers.enterMonth(this.#month.resetLines);
   }
 
-  /** An admitted request that failed by our fault doesn't count. @returns requests left of the month */
+  /** Uncounts an admitted request that failed with a server error. @returns requests left of the month */
   #giveBack(slot: number): number {
     const { limits } = this.#options;
     limits.giveBack(slot, this.#month.number);

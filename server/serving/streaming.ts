@@ -13,7 +13,7 @@ const empty = new Uint8Array(0);
 
 /** An answer that isn't completely sent. */
 export interface Wait {
-  /** Whether the answer was sent or its connection closed. The response mustn't be used any more then. */
+  /** Whether the answer was sent or its connection closed. The response must not be used afterwards. */
   readonly isOver: boolean;
   end(): void;
 }

@@ -32,8 +32,8 @@ import { Service } from "./service.ts";
 /** A serving thread: its own HTTP server on the shared port, over images that all threads share. */
 
 /**
- * A draining thread is done when nobody is connected, or when no answer was asked for or was on its way for this long: a
- * client that is slow to ask again is told to close, too.
+ * A draining thread is done when no connection is open, or after this long without a request or an unfinished answer.
+ * The pause lets slow clients receive `Connection: close`, too.
  */
 const quietMs = 1000;
 const drainStepMs = 50;

@@ -9,7 +9,7 @@ export function calledAs(name: string): string {
   return name === "start" ? "npm start" : `npm run --silent ${name} --`;
 }
 
-/** @throws DataError when a command line isn't as the configuration says, or has an option twice */
+/** @throws DataError when a command line doesn't match the configuration, or repeats an option */
 export function parsedArguments<Config extends ParseArgsConfig>(
   command: string,
   config: Config,

@@ -28,7 +28,7 @@ export interface Published {
   hidden: string[];
 }
 
-/** States of the gate, in shared memory, at which listening threads wait until they may answer or have to end. */
+/** States of the gate in shared memory, at which listening threads wait until they may answer or must end. */
 export const gate = { shut: 0, open: 1, ending: 2 } as const;
 
 export interface ServeData {
@@ -124,7 +124,7 @@ export type FromServe =
   | { type: "access"; access: Access }
   | { type: "error"; stack: string; requestId: string | undefined };
 
-/** The next load; null when there is no more. */
+/** The next load; null if there is none. */
 export type ToLoad = LoadData | null;
 
 export interface LoadData {

@@ -7,7 +7,9 @@ import { bucketBounds, type Traffic, type TrafficSnapshot } from "./traffic.ts";
 
 const packageFile = new URL("../../package.json", import.meta.url);
 
-/** The library's gauges whose names end like counters', to which promtool objects. The library has the same by type. */
+/**
+ * The library's gauges whose names end in `_total`, which promtool rejects. The library has the same metrics by type.
+ */
 const miscalledGauges = [
   "nodejs_active_handles_total",
   "nodejs_active_requests_total",

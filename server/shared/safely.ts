@@ -14,7 +14,7 @@ export function safely<Args extends unknown[]>(
     try {
       onError(error, ...args);
     } catch {
-      // Nobody is left to tell.
+      // `onError` failed too; there is nowhere to report it.
     }
   };
   return (...args) => {

@@ -218,7 +218,7 @@ export function readTable<Table extends SettingTable>(
   return parsed.success ? parsed.output : faultsOf(table, parsed.issues, given);
 }
 
-/** The texts of a table's settings. An empty one counts as unset. */
+/** The values of a table's settings in the environment. Empty values count as unset. */
 export function givenIn(table: SettingTable, environment: NodeJS.ProcessEnv): Record<string, string> {
   const given: Record<string, string> = {};
   for (const name of Object.keys(table)) {

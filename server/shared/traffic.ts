@@ -65,14 +65,14 @@ for (const [place, status] of statuses.entries()) if (place > 0) placeOfStatus[N
 const maxTimedEach = 1000;
 /** One in this many further requests is timed, at random. */
 const busyStride = 16;
-/** Stands for a time that isn't taken. */
+/** Marks a request that isn't timed. */
 const untimed = -1;
 
 export class ThreadTraffic {
   readonly #words: Float64Array;
   readonly #nowMs: () => number;
   readonly #random: () => number;
-  /** Requests that a timed one stands for. */
+  /** Weight of the next timed request: the number of requests it was sampled from. */
   #stride = 1;
   /** Requests until the next one that is timed. */
   #untilTimed = 1;

@@ -35,7 +35,7 @@ export interface FileState {
   otherThanFile: string | undefined;
 }
 
-/** Maximum number of looks. A name that isn't UTF-8 can never be looked up. */
+/** Maximum scans. Files whose names aren't UTF-8 can never be found. */
 const maxLooks = 3;
 
 /**
@@ -96,7 +96,7 @@ export interface OpenFile {
 
 /** Opens a regular file. @returns undefined when the file has changed */
 export async function openFile(path: string, signature: string): Promise<OpenFile | undefined> {
-  // Doesn't block if it has become a FIFO.
+  // With O_NONBLOCK, opening doesn't block even if the file has been replaced by a FIFO.
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = await handle.stat();

@@ -16,7 +16,7 @@ const memoryShare = 0.5;
 const smallShare = 0.25;
 /** Rows of a small snapshot. Loading it takes about a second. */
 const maxSmallRows = 250_000;
-/** Time after which a load is given up. The largest snapshot takes less than two minutes on one core. */
+/** Maximum time of a load. The largest snapshot takes less than two minutes on one core. */
 const maxLoadMs = 600_000;
 /** Cores per small load: its first second keeps two busy, one of them with V8's compiler. */
 const coresPerSmallLoad = 2;
@@ -42,7 +42,7 @@ export interface Wanted {
   signature: string;
   arrivedMs: number;
   head: SnapshotHead;
-  /** Called now and then with the number of rows read. */
+  /** Called regularly with the number of rows read so far. */
   onRows: (rows: number) => void;
 }
 
@@ -98,7 +98,7 @@ export class Loads {
       return await this.#enqueue(wanted, Math.min(usual, this.#maxLargeBytes));
     } catch (error) {
       if (!(error instanceof SizeError) || usual >= this.#maxLargeBytes) throw error;
-      // The names are unusually long, so all memory is allowed once.
+      // The estimate was too low, because names are unusually long: retry with all memory allowed.
       return this.#enqueue(wanted, this.#maxLargeBytes);
     }
   }
@@ -196,7 +196,7 @@ async function startLoader(head: SnapshotHead, share: number, { handle }: OpenFi
 class Loader {
   readonly #thread: Worker;
   readonly #ended: Promise<unknown>;
-  /** Whether it has finished its load and can take another one. */
+  /** Whether the thread can take another load. */
   isIdle = true;
 
   constructor(heap: number) {

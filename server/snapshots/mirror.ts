@@ -15,18 +15,18 @@ export interface MirrorOptions {
   url: string;
   folder: string;
   log: Logger;
-  /** Time in which at least `leastBytes` have to come. */
+  /** Interval in which at least `leastBytes` must arrive. */
   stallMs?: number;
   /** Time after which the index is read again before the next file is begun. */
   roundMs?: number;
 }
 
 const maxIndexBytes = 1 << 20;
-/** A slower download is given up, so that it doesn't keep others waiting; its part is kept. */
+/** Slower downloads are aborted, so that others don't wait; their parts are kept. */
 const leastBytes = 64 << 10;
 const defaultStallMs = 15_000;
 const defaultRoundMs = 10_000;
-/** Room that a download leaves free on the disk. */
+/** Disk space that a download leaves free. */
 const spareBytes = 64 << 20;
 /** Pause before a failed file is tried again; it doubles with each failure. */
 const firstPauseMs = 1000;
@@ -40,12 +40,12 @@ interface Failure {
 
 export class Mirror {
   readonly #options: MirrorOptions;
-  /** A folder with a second hard link to each fetched file, which tells these from the operator's own files. */
+  /** A folder with a second hard link to each fetched file, to distinguish these from the operator's files. */
   readonly #fetched: string;
   readonly #stopping = new AbortController();
   /** Failures by version. */
   readonly #failures = new Map<string, Failure>();
-  /** The state of each file when its SHA-256 was found to be the index's, by version. */
+  /** The state of each file when its SHA-256 last matched the index, by version. */
   readonly #compared = new Map<string, string>();
   #index: IndexEntry[] = [];
   #etag: string | undefined;
@@ -54,7 +54,7 @@ export class Mirror {
   #working: Promise<void> | undefined;
   /** The download that is under way, and what ends it. */
   #underWay: { entry: IndexEntry; ending: AbortController } | undefined;
-  /** When the folder last had all that the index named; until then the process's start. */
+  /** When the folder last had all files of the index; initially the start of the process. */
   #syncedMs = 0;
 
   constructor(options: MirrorOptions) {
@@ -80,12 +80,12 @@ export class Mirror {
     return this.#working;
   }
 
-  /** Milliseconds since the folder last had all that the index named. */
+  /** Milliseconds since the folder last had all files of the index. */
   syncAgeMs(steadyMs: number): number {
     return steadyMs - this.#syncedMs;
   }
 
-  /** Gives up the download that is under way; the next start goes on with its part. */
+  /** Aborts the current download; the next start resumes it. */
   async close(): Promise<void> {
     this.#stopping.abort(new Error("stopped"));
     await Promise.all([this.#looking, this.#working]);
@@ -242,7 +242,7 @@ export class Mirror {
     });
   }
 
-  /** What has come of a file: named by its content, so that parts of two files of one version never mix. */
+  /** The downloaded part of a file. Named by SHA-256, so that parts of different files of one version never mix. */
   #part({ sha256 }: IndexEntry): Part {
     return new Part(join(this.#fetched, sha256));
   }
@@ -258,7 +258,7 @@ export class Mirror {
       const [ours, served] = [identityOf(fetched), identityOf(path)];
       if (served !== undefined && served === ours) {
         await rm(path);
-        this.#options.log.info({ file: name }, "snapshot taken out: the index names it no more");
+        this.#options.log.info({ file: name }, "snapshot removed: it is no longer in the index");
       }
       await rm(fetched);
     }

@@ -33,7 +33,7 @@ type Registry = Pick<Store, "atomically" | "versions">;
 
 /** Watches the registry's files: nothing is read from or written to a database that was replaced. */
 interface Guard {
-  /** What has happened to the files; undefined when they are as they were opened. */
+  /** Describes what has happened to the files; undefined if they are unchanged since they were opened. */
   fault(): string | undefined;
   /** Moves what was written from the write-ahead log into the database, and returns the same as `fault`. */
   checkpoint(): string | undefined;
@@ -77,7 +77,7 @@ interface Served {
   refusal: Refusal | undefined;
 }
 
-/** What was decided about a file. A file is looked at again when its signature differs from the one here. */
+/** The decision about a file. It is made again when the file's signature changes. */
 type Decision =
   | { is: "none"; signature?: undefined }
   | Served
@@ -85,7 +85,7 @@ type Decision =
   /** A synthetic version that isn't served because real ones are. */
   | { is: "hidden"; signature: string | undefined };
 
-/** What is being done with a file that has no decision yet, or has changed since. */
+/** Work in progress on a file that has no decision yet, or has changed since. */
 type Work =
   | { is: "none" }
   | { is: "loading"; done: Promise<void>; isSample: boolean }
@@ -229,7 +229,7 @@ export class SnapshotFolder {
     this.#isDeferring = false;
     if (this.#isClosed) return;
     const states = await this.#list();
-    // The server's log has the fault; serving goes on.
+    // The fault is logged elsewhere; serving continues.
     if (states === undefined || (this.#isServing && this.#with.guard.fault() !== undefined)) return;
     for (const entry of this.#entries) if (!states.has(entry.name)) this.#forgetFile(entry);
     await this.#retire(states);
@@ -258,7 +258,7 @@ export class SnapshotFolder {
     return entry;
   }
 
-  /** Forgets a file that was deleted, but not what is served of it nor its load. */
+  /** Forgets a deleted file, except for its served version and a running load. */
   #forgetFile(entry: Entry): void {
     const { decision, work } = entry;
     entry.error = undefined;
@@ -434,7 +434,7 @@ export class SnapshotFolder {
     );
   }
 
-  /** Whether a version is one that real ones hide. */
+  /** Whether a version is synthetic and is hidden when a real one is served. */
   #isSample(version: { publisher: string }): boolean {
     return !this.#with.includeSample && isSynthetic(version);
   }
@@ -449,7 +449,7 @@ export class SnapshotFolder {
     return samples.map(({ name }) => name);
   }
 
-  /** @param signature of a file that wasn't served before */
+  /** @param signature the file's signature, if it wasn't served before */
   #hide(entries: Entry[], signature?: string): void {
     if (entries.length === 0) return;
     for (const entry of entries) {

@@ -26,7 +26,7 @@ export function openDatabase(
     if (mayCreate) makeStateFolder(folder);
     else if (!existsSync(file))
       throw new DataError(`STATE_DIR ${folder}`, "no state.sqlite", "a folder with the state of a server");
-    // In this order, because a log that is seen had its database beside it at that time.
+    // In this order: if the log exists now, its database existed at that moment.
     const isLogged = hasLog(folder);
     if (!existsSync(file)) {
       if (isLogged) throw damaged(file, "none beside a write-ahead log");
@@ -133,7 +133,7 @@ function checkSound(file: string): void {
   }
 }
 
-/** Names a table or columns that the schema has and a database lacks. */
+/** Names a table or columns of the schema that a database lacks. */
 function lackOf(database: Database.Database): string | undefined {
   const fresh = new Database(":memory:");
   try {

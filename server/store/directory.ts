@@ -2,7 +2,7 @@ import { Table } from "./connection.ts";
 import { nextChange } from "./schema.ts";
 import type { Used } from "./usage.ts";
 
-/** The directory: the rows of the tables that all servers share through Redis, and up to which change this copy is current. */
+/** The directory: table rows that all servers share through Redis, and the version of this copy. */
 
 /** The shared tables, each with its primary key. */
 const tables = {
@@ -28,7 +28,7 @@ export interface TakenRow extends Row {
   version: number;
 }
 
-/** Tables with a column `changed`, which each database counts for itself. */
+/** Tables with a column `changed`, which each database numbers independently. */
 const counted: readonly string[] = ["accounts", "keys"];
 
 class Undo extends Error {}
@@ -48,10 +48,10 @@ ${tableNames
   .join("\n")}`;
 
 export interface Position {
-  /** Identifies the shared directory; "" while this is no copy. */
+  /** Identifies the shared directory; "" if this database isn't a copy. */
   epoch: string;
   version: number;
-  /** The incarnation of Redis that has been sent the rows which an earlier one may have lost. */
+  /** The incarnation of Redis to which this server has resent rows that an earlier one may have lost. */
   life: string;
 }
 
@@ -145,8 +145,8 @@ export class Directory extends Table {
   }
 
   /**
-   * Gives an account a unique name: two may have got the same one where Redis lost one of them. The later account's id
-   * is appended to its name, whichever comes first, so that all copies are the same.
+   * Gives an account a unique name. Two accounts may have the same name if Redis had lost one of them. The newer
+   * account's id is then appended to its name, in any order of arrival, so that all copies are equal.
    */
   #named(row: Record<string, unknown>): Record<string, unknown> {
     const other = this.db.first<{ id: number }>(

@@ -5,7 +5,7 @@ import type { KnownVersion } from "../../datasets/publish/publish.ts";
 import { DataError } from "../../engine/query.ts";
 import { checkServed, databaseFile } from "./served.ts";
 
-/** Reads the registry of data versions, which says whose numbers are taken. */
+/** Reads the registry of data versions, which records the numbers in use. */
 
 /**
  * The registry of all data versions that were ever served. It is part of the server's state, so that a number never

@@ -18,8 +18,8 @@ export const schema = `
     burst INTEGER NOT NULL, -- requests per second
     quota INTEGER NOT NULL, -- requests per UTC calendar month
     webhook TEXT, -- where events are posted
-    webhook_secret TEXT, -- what they are signed with
-    webhook_old_secret TEXT, -- what they are signed with as well, until
+    webhook_secret TEXT, -- signs posts
+    webhook_old_secret TEXT, -- signs posts too, until
     webhook_old_secret_until INTEGER,
     email TEXT, -- where events are mailed
     suspended_at INTEGER, -- null while the account's keys work
@@ -108,9 +108,9 @@ ${versionsTable}
   CREATE TABLE directory ( -- one row, or none: up to where accounts, keys and events are a copy of those in Redis
     epoch TEXT NOT NULL,
     version INTEGER NOT NULL,
-    life TEXT NOT NULL -- in which Redis was told again what it may have lost
+    life TEXT NOT NULL -- incarnation of Redis that was sent what it may have lost
   ) STRICT;
-  CREATE TABLE directory_rows ( -- rows of those, also such that are gone, with the version in which each changed last
+  CREATE TABLE directory_rows ( -- names of their rows, deleted ones included, with the version of the last change
     name TEXT PRIMARY KEY,
     version INTEGER NOT NULL UNIQUE
   ) STRICT, WITHOUT ROWID;

@@ -64,7 +64,7 @@ export function linesOf(identities: Iterable<string | undefined>): string {
  * @throws DataError when another file, or none, is in the place of the server's database, or it was overwritten
  */
 export function checkServed(folder: string): void {
-  // In this order: what a killed server left says nothing of the next one.
+  // In this order, because a file left by a killed server is no evidence about the next one.
   const hasServer = isServed(folder);
   const served = checkWhole(folder);
   if (!hasServer) checkLog(folder, served);

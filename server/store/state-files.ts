@@ -152,7 +152,7 @@ export class StateGuard {
     try {
       store.checkpoint();
     } finally {
-      // If it was deleted meanwhile, its last time tells it from a file that gets its identity.
+      // If the file was deleted meanwhile, its last time distinguishes it from a new file with the same identity.
       this.#written = writtenOf(file) ?? this.#written;
     }
     return this.fault();

@@ -27,7 +27,7 @@ function checksum(
   return [x, y];
 }
 
-/** How often a log that seems damaged is read, and the wait before the next time. */
+/** How often a log that seems damaged is read, and the pause in between. */
 const looks = 5;
 const lookMs = 20;
 

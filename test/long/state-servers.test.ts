@@ -49,7 +49,9 @@ test("a server whose database is gone, replaced and back says so, and counts in 
   const { api, ops } = await ready(server);
   const files = [stateDir, path.join(stateDir, "state.sqlite")];
   assert.ok(
-    server.stderr.includes(`"files":${JSON.stringify(files)},"msg":"other users could read the state`),
+    server.stderr.includes(
+      `"files":${JSON.stringify(files)},"msg":"removed other users' access to the state`,
+    ),
   );
   const modes = modesIn(stateDir);
   assert.deepEqual([modeOf(stateDir), ...new Set(Object.values(modes))], ["700", "600"]);
@@ -206,8 +208,7 @@ test("a command narrows a folder that others can read, as a server does, and say
   chmodSync(folder, 0o755);
   const file = path.join(folder, "state.sqlite");
   const said = async (...words: string[]) => (await runKeys(folder, ...words)).stderr;
-  const narrowed = (...files: string[]) =>
-    `other users could read the state: no longer (${files.join(", ")})\n`;
+  const narrowed = (...files: string[]) => `removed other users' access to the state (${files.join(", ")})\n`;
   assert.ok((await said("create", "--account", "a", "--plan", "free")).endsWith(narrowed(folder)));
   assert.equal(modeOf(folder), "700");
   chmodSync(file, 0o644);

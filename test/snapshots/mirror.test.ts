@@ -375,6 +375,6 @@ test("a version that the index names no more goes, if it was fetched; what the o
   origin.publish({ "2024.1": three });
   await mirror.poll(later());
   assert.deepEqual(served(), ["2021.1.parquet", "2022.1.parquet", "2024.1.parquet"]);
-  assert.ok(lines.some(({ msg }) => msg.startsWith("snapshot taken out")));
+  assert.ok(lines.some(({ msg }) => msg.startsWith("snapshot removed")));
   assert.ok(!existsSync(join(folder, ".fetched", "2023.1.parquet")));
 });

@@ -114,7 +114,7 @@ const parameters = v.object({
 });
 type Values = v.InferOutput<typeof parameters>;
 
-/** The parameter that each of these needs. */
+/** Parameters and sort orders that require another parameter. */
 const needed: Partial<Record<string, "procedure" | "near">> = {
   within: "near",
   min_charge: "procedure",
@@ -127,7 +127,7 @@ const needed: Partial<Record<string, "procedure" | "near">> = {
   services: "procedure",
 };
 
-/** @throws ApiError `invalid_parameter` for a parameter or an order without what it needs */
+/** @throws ApiError `invalid_parameter` for a parameter or sort order without the parameter that it requires */
 function checkTogether(values: Values): void {
   for (const [name, value] of Object.entries(values)) {
     const other = needed[name === "sort" ? values.sort : name];
@@ -166,7 +166,7 @@ function filterOf(values: Values, procedure: number | undefined, place: number |
   };
 }
 
-/** The query as it is understood: with all defaults, and null for what isn't asked for. */
+/** The query as shown in the answer: with all defaults, and null for absent parameters. */
 function understood(values: Values) {
   const { procedure, near } = values;
   const all = Object.keys(parameters.entries).map((name) => [name, values[name as keyof Values] ?? null]);

@@ -130,7 +130,7 @@ function limitOfKey(key: number): number {
   return key % limitBase;
 }
 
-/** The query of a key, as a cursor has it. */
+/** A key's query, for cursors. */
 function queryOfKey(image: Image, key: number): string {
   const group = groupOfKey(key);
   const place = group - image.procedures;

@@ -6,7 +6,7 @@ import { webFile } from "../../shared/web-file.ts";
 import type { History } from "./history.ts";
 import type { State } from "./state.ts";
 
-/** Serves the operator's console: a page, and a stream of what it draws. It is read-only. */
+/** Serves the operator's console: a page, and a stream of its data. It is read-only. */
 
 const browser = "parts/console/browser";
 const shared = "shared/browser";
@@ -21,7 +21,7 @@ const streamPath = "/console/stream";
 const maxViewers = 16;
 /** Unread bytes after which a viewer is disconnected. */
 const maxUnreadBytes = 4 * 2 ** 20;
-/** Most of the control thread's time that reading the state may take. */
+/** Maximum share of the control thread's time for reading the state. */
 const stateShare = 1 / 20;
 const minStateMs = 2000;
 

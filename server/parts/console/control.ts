@@ -7,7 +7,7 @@ import { stateOf } from "./state.ts";
 
 /** Shows what the server does, in the operator's browser. */
 
-/** Between samples of the history. */
+/** Interval between samples. */
 const sampleMs = 1000;
 
 export async function startConsole(core: Core): Promise<RunningPart> {
@@ -26,7 +26,7 @@ export async function startConsole(core: Core): Promise<RunningPart> {
   return {
     opsPages: shown,
     begin() {
-      // After the ready line, which must not wait for it, and before anything can happen to the files.
+      // After the ready line, which must not be delayed, but before the files can change.
       setImmediate(
         safely(
           () => shown.loadFiles(),

@@ -1,18 +1,18 @@
 import { bucketBounds, type Traffic, type TrafficSnapshot } from "../../shared/traffic.ts";
 
-/** Keeps a sample of the service's work for each second of the last ten minutes, and for each minute of a day. */
+/** Keeps a sample of the traffic for each second of the last ten minutes, and for each minute of the last day. */
 
 const keptSeconds = 600;
 const keptMinutes = 1440;
 const minuteSeconds = 60;
 
-/** The work of one second or minute, or a little more. Rates are per second. */
+/** The traffic of about one second or minute. Rates are per second. */
 export interface Sample {
   /** End of the sample, in Unix seconds. */
   at: number;
   /** Answers per second, by `<route> <status>`. */
   requests: Record<string, number>;
-  /** Microseconds that the server takes for a request, as percentiles; null where there was no request. */
+  /** Percentiles of the time per request in microseconds; null without requests. */
   p50: number | null;
   p90: number | null;
   p99: number | null;
@@ -100,7 +100,7 @@ export class History {
   }
 }
 
-/** Several samples as one: the mean of rates, and the highest of times and of what is held. */
+/** Merges samples: the mean of rates, and the maximum of times and levels. */
 function merged(samples: readonly Sample[]): Sample {
   const requests: Record<string, number> = {};
   for (const sample of samples)

@@ -25,7 +25,7 @@ function letterOf({ id, threshold, payload: text }: StoredEvent, to: string): Em
 export function emailSender(mailer: Mailer | undefined, metrics: Metrics): Sender {
   return {
     channel: "email",
-    // All e-mails go to one server, so cutting one off would help no other.
+    // All e-mails go to the same server, so aborting one wouldn't help another.
     maxUnderWay: 20,
     minTryMs: Number.POSITIVE_INFINITY,
     tries: metrics.emailDeliveries,

@@ -5,16 +5,15 @@ import { maxAnswerCharacters, maxTries } from "../../accounts/quota-events.ts";
 import type { Account, Channel, Delivery, Store, StoredEvent } from "../../store/store.ts";
 
 /**
- * Delivers events by a channel, at least once, with growing pauses, and each account's in order. An account has at
- * most one try in flight: an event waits for the earlier ones. The number of tries in flight is limited. Tries after
- * the first get at most half of the slots, so slow receivers don't delay first tries. Where all slots are taken, a
- * first try may cut off the try that has run longest.
+ * Delivers events by a channel, at least once, with backoff, and in order for each account: an event waits for the
+ * account's earlier ones. The number of tries in flight is limited. Retries get at most half of the slots, so that slow
+ * receivers don't delay first tries. If all slots are taken, a first try may abort the longest running one.
  */
 
 const second = 1;
 const minute = 60 * second;
 const hour = 60 * minute;
-/** Pauses after each try but the last of `maxTries`: about three days in all. */
+/** Pauses between tries, about three days in all. */
 const pausesSeconds = [
   10 * second,
   minute,
@@ -30,7 +29,7 @@ const longestPauseMs = Math.max(...pausesSeconds) * 1000;
 /** Smaller differences between the wall clock and the steady clock don't mean that it was set. */
 const minStepMs = 100;
 
-/** The result of a try. `impossible`: there was no try, and a later one wouldn't help. */
+/** The result of a try. `impossible`: not tried, and retrying wouldn't help. */
 interface Outcome {
   kind: "delivered" | "retry" | "failed" | "impossible";
   answer: string;
@@ -41,7 +40,7 @@ interface Outcome {
 export interface Sender {
   readonly channel: Channel;
   readonly maxUnderWay: number;
-  /** The time that a try always gets before it may be cut off. */
+  /** Time that a try gets before it may be aborted. */
   readonly minTryMs: number;
   readonly tries: Counter<"outcome">;
   /** Tries once, until the signal aborts it. An error means that it is tried again. */
@@ -90,7 +89,7 @@ export class Outbox {
     this.#sender = sender;
   }
 
-  /** Starts the deliveries that are due by the wall clock and the steady clock, as many as have slots. @returns when they are finished */
+  /** Starts the deliveries that are due, as many as there are slots. Resolves when they are finished. */
   async deliverDue(now: Date, steadyMs: number): Promise<void> {
     for (const [id, record] of this.#unrecorded)
       if (!this.#recording.has(id)) {
@@ -133,7 +132,7 @@ export class Outbox {
     this.#aheadMs = aheadMs;
   }
 
-  /** @returns whether a slot is free, after cutting off another try if need be */
+  /** @returns whether a slot is free, after aborting another try if necessary */
   #findSlot(event: Due, steadyMs: number): boolean {
     const { maxUnderWay, minTryMs } = this.#sender;
     const others = [...this.#underWay.values()];
@@ -172,7 +171,7 @@ export class Outbox {
       // The account was deleted meanwhile.
       if (this.#store.events.byId(id) === undefined) return;
       const before = this.#store.events.deliveries(id).find((one) => one.channel === channel);
-      // Another server has delivered it meanwhile, or given up.
+      // Another server has delivered the event meanwhile, or given up.
       if (before !== undefined && before.state !== "pending" && state !== "delivered") return;
       this.#store.events.updateDelivery(delivery);
       outcome.record?.();

@@ -11,12 +11,12 @@ import { specialPurposeOf } from "../../shared/special-addresses.ts";
 /** Posts to a URL that a customer chose: public addresses only, within a deadline. */
 
 const maxTryMs = 15_000;
-/** Informational (1xx) answers before the final one. */
+/** Maximum informational (1xx) responses before the final one. */
 const maxInformational = 10;
 const resolverOptions = { timeout: 2000, tries: 2 };
 
 export interface PostOptions {
-  /** Whether this machine may be the receiver, by plain http too. */
+  /** Whether posts to this machine are allowed, also by plain http. */
   allowLoopback: boolean;
   maxMs?: number;
 }
@@ -27,7 +27,7 @@ function isAllowed(address: string, allowLoopback: boolean): boolean {
 }
 
 /**
- * Resolves a host to addresses that may be connected to. The connection uses these very addresses, so a name can't
+ * Resolves a host to addresses that may be connected to. The connection uses exactly these addresses, so that DNS can't
  * change in between. DNS is queried directly, because `getaddrinfo` holds one of few threads and can't be cancelled.
  */
 async function resolve(host: string, resolver: Resolver, allowLoopback: boolean): Promise<LookupAddress[]> {

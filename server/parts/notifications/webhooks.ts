@@ -51,7 +51,7 @@ export function webhookSender(store: Store, metrics: Metrics, options: PostOptio
       if (status !== 410) return { kind: "retry", answer };
       const record = () => {
         const current = store.accounts.byId(account.id);
-        // Only the URL that answered so.
+        // Only if the account still has the URL that answered 410.
         if (current?.webhook === url) store.accounts.update({ ...current, ...noWebhook });
       };
       return { kind: "failed", answer, record };

@@ -1,15 +1,17 @@
 import { creditOf, type MonthShare, never, type Shard, type Share, type SharesOptions } from "./share.ts";
 
-/** Bounds of what this server may admit: a bucket for the rate, and what is leased of the quota. */
+/** Limits what this server may admit: a token bucket for its share of the rate, and its lease of the quota. */
 
-/** Without an answer for this long, and three round trips, Redis counts as away. */
+/** Redis counts as away after this long, plus three round trips, without an answer. */
 const awayMs = 1500;
-/** Without an answer for this long nothing is admitted but leases have room for; others get this server's part after 60 s. */
+/**
+ * After this long without an answer only leased requests are admitted. After 60 s other servers get this server's part.
+ */
 const lapseMs = 50_000;
-/** An account that isn't used for this long gives back what it holds: longer where the rate is low. */
+/** An account unused for this long gives back what it holds. Accounts with a low rate wait longer. */
 const idleMs = 1000;
 const idleRequests = 3;
-/** A client that was refused for want of a lease comes again in a second, perhaps to another server. */
+/** A client that was refused for lack of a lease retries after a second, perhaps on another server. */
 const comesBackMs = 2000;
 const maxAwaitedMs = 30_000;
 
@@ -21,7 +23,7 @@ export class Bounds {
     this.#options = options;
   }
 
-  /** Whether this server has its part, and buckets had time to fill. */
+  /** Whether this server has its part, and its buckets have had time to fill. */
   isRested({ part, rested }: Shard): boolean {
     return part > 0 && rested > 0.999 * part;
   }
@@ -30,12 +32,15 @@ export class Bounds {
     return nowMs > contactMs + awayMs + 3 * tripMs;
   }
 
-  /** Milliseconds without a request after which an account is idle: those of some requests at this server's part. */
+  /**
+   * Milliseconds without a request after which an account is idle: the time of a few requests at this server's part of
+   * the rate.
+   */
   idleMs({ members }: Shard, { account }: Share): number {
     return Math.max(idleMs, (1000 * idleRequests * members) / this.#options.counts.ceilings(account).burst);
   }
 
-  /** Requests of two round trips, at least one. */
+  /** Requests expected within two round trips, at least one. */
   soon(shard: Shard, share: Share): number {
     return Math.max(1, Math.ceil(share.demand * 2 * ((shard.tripMs + 20) / 1000)));
   }
@@ -52,12 +57,12 @@ export class Bounds {
       each.others + used >= this.#options.counts.ceilings(share.account).quota
     )
       return false;
-    // At the end of a quota asking again at once gains nothing.
+    // When the quota is nearly used up, asking again immediately is useless.
     const isVain = each.told !== undefined && each.told.granted <= used && each.isTight;
     return !isVain && this.leased(shard, share, each, nowMs) - used < Math.ceil(this.soon(shard, share) / 2);
   }
 
-  /** Updates the demand and the bucket with the requests since the last look, and the bounds. */
+  /** Updates the demand and the bucket with the requests since the last call, then the bounds. */
   look(shard: Shard, share: Share, nowMs: number): void {
     const { counts } = this.#options;
     this.fill(shard, share, nowMs);
@@ -83,7 +88,7 @@ export class Bounds {
     return nowMs - contactMs >= lapseMs;
   }
 
-  /** The part of all accounts that this server may use now. */
+  /** This server's part of all accounts' rates, from 0 to 1. */
   partOf(shard: Shard, nowMs: number): number {
     const { isFreeWithoutRedis, knew } = this.#options;
     if (!isFreeWithoutRedis) return this.isLapsed(shard, nowMs) ? 0 : shard.part;
@@ -99,7 +104,7 @@ export class Bounds {
     return nowMs < share.untilMs ? share.rate : Math.min(share.rate, rest);
   }
 
-  /** Fills an account's bucket, which holds one second's worth and one request. */
+  /** Refills an account's bucket, which holds one second's worth plus one request. */
   fill(shard: Shard, share: Share, nowMs: number): void {
     const lapsesMs = this.#options.isFreeWithoutRedis ? nowMs : Math.min(nowMs, shard.contactMs + lapseMs);
     const cutMs = share.isActive ? Math.min(Math.max(share.untilMs, share.levelMs), lapsesMs) : share.levelMs;
@@ -112,7 +117,7 @@ export class Bounds {
     share.level = Math.min(share.level, this.rateOf(shard, share, nowMs) + 1);
   }
 
-  /** Fills the bucket of accounts at rest that aren't used. */
+  /** Refills the bucket of unused accounts at rest. */
   rest(shard: Shard, nowMs: number): void {
     const part = this.partOf(shard, nowMs);
     shard.rested = Math.min(part, shard.rested + (part * (nowMs - shard.restedMs)) / 1000);
@@ -138,7 +143,7 @@ export class Bounds {
     const rate = Math.max(0, Math.floor(level)) + share.counted - used[0] - used[1];
     for (const [i, each] of share.months.entries()) {
       const leased = this.leased(shard, share, each, nowMs);
-      // A lowered quota holds at once, whatever is leased.
+      // A lowered quota applies immediately, whatever is leased.
       const left = quota - Math.max(0, each.others);
       const bound = isFree ? left : Math.min(leased, left);
       const most = this.isLeaving ? used[i] : Math.min(Math.max(used[i], bound), used[i] + Math.max(0, rate));

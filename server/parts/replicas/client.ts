@@ -7,9 +7,9 @@ import type { RedisAddress } from "./redis-url.ts";
 
 export type RedisClient = Redis | Cluster;
 
-/** The longest wait for an answer; `Shares` counts later ones as lost, too. */
+/** Maximum wait for an answer; `Shares` counts later answers as lost, too. */
 const maxAnswerMs = 2000;
-/** A connection without any answer for this long is closed and made again. */
+/** After this long without an answer a connection is closed and reopened. */
 const maxSilenceMs = 3000;
 const firstPauseMs = 50;
 const maxPauseMs = 1000;
@@ -24,10 +24,9 @@ interface Fault extends Error {
 const pauseMs = (tries: number) => Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(tries, 10));
 
 /**
- * Makes a client that never waits for a connection: without one a command fails at once, and no command is sent
- * twice.
- * @param onFault is told why there is no connection
- * @param onConnect is told of each new connection
+ * Makes a client without a queue: without a connection commands fail immediately. No command is sent twice.
+ * @param onFault called with the reason when there is no connection
+ * @param onConnect called for each new connection
  */
 export async function connectRedis(
   address: RedisAddress,
@@ -42,7 +41,7 @@ export async function connectRedis(
     ...(password !== undefined && { password }),
     db,
     connectionName: "hcqs",
-    // Automatic pipelines wait for each other's answers: with a Redis that is far away calls would queue.
+    // Automatic pipelines wait for each other's answers, so calls to a distant Redis would queue.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -60,7 +59,7 @@ export async function connectRedis(
           redisOptions: common,
           enableOfflineQueue: false,
           slotsRefreshTimeout: maxAnswerMs,
-          // A command that waits for another primary sends nothing by which it would hear of it.
+          // A command that waits for a failover sends nothing from which it would learn of the new primary.
           slotsRefreshInterval: maxAnswerMs,
           // A node that failed may have run the command.
           retryDelayOnFailover: 0,
@@ -82,7 +81,7 @@ export async function connectRedis(
   client.on("connect", onConnect);
   client.on("+node", (node: Redis) => node.on("connect", onConnect));
   client.on("node error", ({ message }: Error) => onFault(message));
-  // Further errors of the same connection attempt aren't its cause.
+  // Only the first error of a connection attempt is its cause.
   let isGivenUp = false;
   client.on("connecting", () => {
     isGivenUp = false;
@@ -104,10 +103,10 @@ export async function connectRedis(
   return client;
 }
 
-/** Whether Redis can be asked: of a Cluster, each primary. Connects to those that weren't asked yet. */
+/** Whether Redis is reachable; in a Cluster, each primary. Starts missing connections. */
 export function isReachable(client: RedisClient): boolean {
   if (!("slots" in client)) return client.status === "ready";
-  // A command to a node that is just being connected to would fail.
+  // A command to a node that is still connecting would fail.
   for (const node of client.nodes("master")) if (node.status === "wait") void node.connect().catch(() => {});
   return client.status === "ready" && missingIn(client).length === 0;
 }

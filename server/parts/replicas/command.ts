@@ -13,13 +13,13 @@ import type { RedisAddress } from "./redis-url.ts";
 /** Runs an operator's command on the accounts in Redis, from any machine. */
 
 const maxConnectMs = 3000;
-/** Where another Redis may take the place of a primary that is down, a command waits for it. */
+/** Maximum wait for a failover, with Sentinel or Cluster. */
 const maxFailoverMs = 20_000;
 const connectStepMs = 10;
-/** A command waits this long for the servers that were heard of within a minute to have its change. */
+/** Maximum wait for servers with a heartbeat in the last minute to apply a change. */
 const maxTakenMs = 1500;
 
-/** Connects to Redis for some work. @throws DataError that says which Redis can't be used */
+/** Runs work with a connection to Redis. @throws DataError that names the Redis that can't be used */
 async function withRedis<Result>(
   address: RedisAddress,
   work: (client: RedisClient, records: Records) => Promise<Result>,
@@ -63,7 +63,7 @@ export async function listServers(address: RedisAddress): Promise<SharingServer[
   }));
 }
 
-/** Gives back what a server that is gone for good had leased. @throws DataError where there is none, or it runs */
+/** Gives back the leases of a server that is gone for good. @throws DataError when the server is unknown or running */
 export async function forgetServer(address: RedisAddress, id: string): Promise<string> {
   return withRedis(address, async (_, records) => {
     const months = monthsOf(new Date());
@@ -84,8 +84,8 @@ export async function forgetServer(address: RedisAddress, id: string): Promise<s
 }
 
 /**
- * Runs a command on a copy in memory of what is in Redis, writes what it changes there, and waits for the servers to
- * have it.
+ * Runs a command on an in-memory copy of the directory in Redis, writes its changes to Redis, and waits until the
+ * servers have applied them.
  * @throws DataError when Redis can't be used
  */
 export async function runShared(address: RedisAddress, command: SharedCommand): Promise<CommandOutput> {
@@ -115,7 +115,7 @@ async function runOn(
   );
   const before = store.directory.position().version;
   const work = () => command.run(store);
-  // What imported accounts have used is entered before anybody can use their keys.
+  // Imported counts are entered before the accounts' keys can be used.
   const { entered = [] } = command.brings ? store.directory.rehearse(work).result : {};
   const counted = entered.flatMap(({ id, burst, quota, usage }) =>
     usage.filter((each) => each.month === months[0]).map(({ used }) => ({ account: id, burst, quota, used })),

@@ -15,35 +15,35 @@ import { type SharesScript, shardsOf, sharesIn } from "./redis.ts";
 import type { RedisAddress } from "./redis-url.ts";
 import { Sharing } from "./sharing.ts";
 
-/** Makes this server one of several: it shares accounts and ceilings through Redis, and goes on by itself while Redis is down. */
+/** Shares accounts and ceilings with other servers through Redis, and continues alone while Redis is down. */
 
-/** Between looks at what was counted. */
+/** Interval between checks of local counts. */
 const stepMs = 10;
-/** Between looks at what other servers have counted of accounts that this one isn't asked for. */
+/** Interval between reads of other servers' counts for accounts that aren't in use here. */
 const hearMs = 5000;
-/** Between reads of accounts and keys. Commands wait for them. */
+/** Interval between reads of accounts and keys. Commands wait for the next one. */
 const directoryMs = 250;
-/** Between looks for thresholds that all servers together have crossed. */
+/** Interval between checks for thresholds that were crossed by the sum of all servers' counts. */
 const recordMs = 1000;
-/** A start waits this long at most for its share of the ceilings. */
+/** Maximum wait at start for this server's share of the ceilings. */
 const maxShareWaitMs = 6000;
 const waitStepMs = 20;
-/** A start waits this long at most for accounts and keys. */
+/** Maximum wait at start for accounts and keys. */
 const maxDirectoryWaitMs = 3000;
-/** A stop waits this long at most to give its share back. */
+/** Maximum wait at the end to give back leases and shares. */
 const maxLeaveMs = 1500;
-/** A warning that Redis is down waits this long for the reason; longer than an answer may take. */
+/** Maximum delay of the warning that Redis is down, to include the reason. Longer than the wait for an answer. */
 const maxReasonWaitMs = 2500;
 
 interface Options {
   address: RedisAddress;
-  /** Whether a server admits all that it knows to be left of a quota while Redis is down. */
+  /** Whether a server may admit the whole known rest of a quota while Redis is down (QUOTA_WITHOUT_REDIS=free). */
   isFreeWithoutRedis: boolean;
   /** Age of the copy of accounts and keys beyond which this server isn't ready; 0 for none. */
   maxAgeMs: number;
 }
 
-/** Reads accounts, keys and events from Redis, and shares the ceilings from when the core says so. */
+/** Reads accounts, keys and events from Redis. Ceilings are shared after the core calls `shareCeilings`. */
 export async function shareState(options: Options, ground: Ground): Promise<SharedState> {
   const { store, log, repeat, fault } = ground;
   const { directory, records } = await startDirectory(options.address, ground);
@@ -75,7 +75,7 @@ async function startDirectory(
   { store, log, metrics, atEnd, unlessStopping }: Ground,
 ): Promise<{ directory: Directory; records: Records }> {
   let reason = "no answer";
-  // Apart from the ceilings' connection, which a long read would hold up.
+  // A separate connection, because a long read would delay the calls for ceilings.
   const client = await connectRedis(
     address,
     (fault) => {
@@ -90,7 +90,7 @@ async function startDirectory(
     const found = (
       await Promise.all([month - 1, month].map((each) => records.entered(monthName(each))))
     ).flat();
-    // After the start this server's counts already contain what was entered.
+    // After the start this server's counts already contain imported counts.
     if (found.length > 0 && !isStarting) throw countedTwice();
     return found;
   };
@@ -108,7 +108,7 @@ async function startDirectory(
   for (; performance.now() < untilMs; await delay(waitStepMs))
     try {
       await unlessStopping(directory.read());
-      // Another server brought its accounts there first.
+      // Another server was first to write its accounts to Redis.
       if (directory.isApart) continue;
       await warnOfLosses(address, client, log);
       isStarting = false;
@@ -132,10 +132,10 @@ const countedTwice = () =>
     "a restart of this server: it was started while Redis was away",
   );
 
-/** Without a connection a call only says that there is none; the client is told why. */
+/** Without a connection, calls fail without a reason, which the client reports to `onFault`. */
 const isConnected = ({ status }: RedisClient) => status === "ready";
 
-/** Warns of a Redis that may lose counts, and quotas with them: it evicts keys, or goes on without its replicas. */
+/** Warns if Redis may lose counts, because it evicts keys or accepts writes without its replicas. */
 async function warnOfLosses({ kind }: RedisAddress, client: RedisClient, log: Logger): Promise<void> {
   for (const node of "nodes" in client ? client.nodes("master") : [client]) {
     const info = `${await node.info("memory").catch(() => "")}\n${await node.info("replication").catch(() => "")}`;
@@ -151,7 +151,7 @@ async function warnOfLosses({ kind }: RedisAddress, client: RedisClient, log: Lo
   }
 }
 
-/** Records the events of thresholds that all servers together have crossed. */
+/** Records events for thresholds crossed by the sum of all servers' counts. */
 async function recordCrossings(records: Records, directory: Directory, store: Store): Promise<StoredEvent[]> {
   const found = await records.crossings();
   if (found.length === 0) return [];

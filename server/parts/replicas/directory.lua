@@ -30,10 +30,10 @@ local op = ARGV[1]
 
 local delivererMs = 3000
 local goneMs = 60000
--- A directory that is empty, as far as is known, may be one of replicas that only have to notice.
+-- After a restart of Redis, replicas get this long to notice it.
 local noticedMs = 500
 local tooLongMs = 10000
--- A replica that has nothing new says so often that it is there; who delivers events says it more often.
+-- Heartbeat intervals: of replicas without news, and of the one that delivers events.
 local signOfLifeMs, deliveringMs = 10000, 1000
 local time = call('TIME')
 local known = call('HMGET', meta, 'epoch', 'version', 'run', 'life', 'last', 'kept', 'since', 'learning', 'served', 'rows', 'names')
@@ -42,10 +42,10 @@ local life, last, kept = known[4] or '', known[5] or '', known[6] or '0'
 local since, learning, served = tonumber(known[7] or 0), tonumber(known[8] or 0), known[9] == '1'
 
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
--- Redis' clock may have been set back: nothing that is to end soon ends an hour later.
+-- Redis' clock may have been set back, so deadlines in the distant future are replaced by now.
 if learning > now + noticedMs + tooLongMs then learning = now end
 
--- As Lua writes numbers by itself, long ones are rounded.
+-- Lua's own conversion rounds large numbers.
 local function whole(number)
   return string.format('%.0f', number)
 end
@@ -54,7 +54,7 @@ local function beginLife(run, hasAll)
   last, kept = life, hasAll and whole(version) or '0'
   life = run .. ':' .. time[1] .. string.format('%06d', time[2])
   since, learning = now, 0
-  -- Rows without what belongs to them are what is left of a directory.
+  -- Rows without their other keys are the remains of a directory that was partly lost.
   served = served or epoch == '' and call('EXISTS', rows, names) > 0
   version = math.max(version, time[1] * 1000000 + time[2])
   call('HSET', meta, 'version', whole(version), 'run', run, 'life', life, 'last', last, 'kept', kept, 'since', now,
@@ -73,14 +73,14 @@ if op == 'read' and tonumber(ARGV[3]) > version then
   call('HSET', meta, 'version', whole(version))
 end
 
--- 0: all that is known was said again; 1: it is being said, or may be; 2: nobody is there who says it.
+-- 0: replicas have reported what Redis may have lost; 1: they may still be reporting; 2: there is no replica to report.
 local function state()
   if learning > 0 then return now < learning and 1 or 0 end
   if served then return 2 end
   return epoch == '' and since <= now and now - since < noticedMs and 1 or 0
 end
 
--- Whether a time is so long ago, or to come because the clock was set back.
+-- Whether a time is at least `ms` ago, or in the future because the clock was set back.
 local function isPast(at, ms)
   return now - at >= ms or now - at < 0
 end

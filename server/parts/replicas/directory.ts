@@ -8,19 +8,19 @@ import { notRedis, Script, type ScriptClient } from "./redis.ts";
 /** A copy of the accounts, keys and events in Redis: reads what changes there, and changes it. */
 
 const maxRowsPerCall = 1000;
-/** Tries of a change while other servers are faster. */
+/** Maximum tries of a change that conflicts with other servers' changes. */
 const maxTries = 100;
-/** Between checks of which run of Redis answers. */
+/** Interval between checks whether Redis was restarted. */
 const checkMs = 1000;
 const askTakenMs = 10;
-/** Milliseconds of the right to deliver events; shorter than the lease in the script. */
+/** How long this server may deliver events after acquiring the lease; shorter than the lease in the script. */
 const deliversForMs = 2000;
 /**
  * Milliseconds that servers have to report what Redis may have lost, counted from the first one; reconnecting takes
  * less.
  */
 const learningMs = 2000;
-/** The longest wait of a change for that. */
+/** Maximum wait of a change for those reports. */
 const maxSettleMs = 6000;
 const askSettledMs = 50;
 
@@ -33,7 +33,7 @@ const keys = ["meta", "rows", "names", "members", "deliverer", "origins"].map(
 type ReadAnswer = [
   epoch: string,
   version: number,
-  /** The version of the last row; there are more rows if it is smaller. */
+  /** The version of the last row returned. If it is below the current version, there are more rows. */
   upTo: number,
   rows: [version: number, name: string, content: string][],
   delivers: number,
@@ -160,16 +160,16 @@ export class Directory {
         else if (this.#hasWaited()) throw notSettled();
         else await delay(askSettledMs);
       }
-      throw new StateUnavailable("others change accounts all the time");
+      throw new StateUnavailable("too many concurrent changes of accounts");
     });
   }
 
-  /** Has the next call find out which run of Redis answers: the connection is a new one. */
+  /** Makes the next call check whether Redis was restarted. Call it for each new connection. */
   check(): void {
     this.#checkedMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** Waits until all servers that were heard of within a minute have this copy's version. @returns those that don't */
+  /** Waits until all servers with a heartbeat in the last minute have this copy's version. @returns those that don't */
   async taken(maxMs: number): Promise<string[]> {
     const { version } = this.#store.directory.position();
     for (const end = performance.now() + maxMs; ; await delay(askTakenMs)) {

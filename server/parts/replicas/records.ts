@@ -4,7 +4,7 @@ import type { Used } from "../../store/store.ts";
 import { eventsKey, monthKey, type ScriptClient, sharesIn } from "./redis.ts";
 import type { MonthRecord } from "./sharing.ts";
 
-/** Reads what Redis knows of accounts and servers beside the calls of servers, and enters imported counts. */
+/** Reads records of accounts and servers from Redis, and enters imported counts. */
 
 /** The part of an `ioredis` client that is used here. */
 interface RecordsClient extends ScriptClient {
@@ -33,7 +33,7 @@ export interface Crossing {
 interface ServerRow {
   id: string;
   isGone: boolean;
-  /** Milliseconds since it was heard of. */
+  /** Milliseconds since the last heartbeat. */
   age: number;
   /** The number of the last flag that it has read. */
   read: number;
@@ -52,10 +52,10 @@ interface ScanAnswer {
 }
 
 const mostCrossings = 100;
-/** Milliseconds after which a server that doesn't answer is gone, or goes on by what it holds. */
+/** Maximum wait for servers. One that hasn't answered by then is gone, or admits only what it holds. */
 const maxWaitMs = 4000;
 const askMs = 50;
-/** What imported counts are entered under, in place of a server. */
+/** Prefix of the name under which imported counts are entered, in place of a server's. */
 const imported = "import-";
 
 export class Records {
@@ -80,7 +80,7 @@ export class Records {
     return accounts.map((account) => found.get(account));
   }
 
-  /** Crossings that aren't recorded yet, each with what forgets it. */
+  /** Crossed thresholds that aren't recorded yet, each with a function that removes it from Redis. */
   async crossings(): Promise<{ crossing: Crossing; forget: () => Promise<unknown> }[]> {
     const found = this.#shards.map(async (shard) => {
       const key = eventsKey(shard);
@@ -126,14 +126,14 @@ export class Records {
    */
   async enter(counted: readonly Imported[], months: readonly [string, string]): Promise<void> {
     const script = sharesIn(this.#client);
-    // An import that was interrupted entered the same, so nothing counts twice.
+    // A repeated import has the same name, so nothing is counted twice.
     const server = imported + createHash("sha256").update(JSON.stringify(counted)).digest("base64url");
     const enter = async (shard: number, some: readonly Imported[]) => {
       const rows = some.map(({ account, ...row }) => ({ id: account, ...row }));
       for (const end = performance.now() + maxWaitMs; performance.now() < end; await delay(askMs)) {
         const call = { op: "enter", server, rows, check: true };
         const { isLearning } = await script<{ isLearning: boolean }>(shard, months, call);
-        // While servers say again what they hold, no shortage is known.
+        // While servers report again what they hold, nothing is known about remaining quotas.
         if (!isLearning) break;
       }
       const { version } = await script<{ version: number }>(shard, months, { op: "servers" });

@@ -19,7 +19,7 @@ export interface RedisAddress {
 const form =
   "redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], redis+sentinel://…HOST[:PORT],…/NAME[/DB] or redis+cluster://…HOST[:PORT],…; with rediss for TLS";
 
-/** Reads a URL of Redis. @throws DataError that names the wrong part, and shows nothing that may be a password */
+/** Reads a URL of Redis. @throws DataError that names the wrong part, without showing a possible password */
 export function redisAddress(text: string): RedisAddress {
   const [, protocol, several, rest] = /^(rediss?)(?:\+(sentinel|cluster))?:\/\/(.*)$/s.exec(text) ?? [];
   if (rest === undefined) {

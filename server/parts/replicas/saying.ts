@@ -9,12 +9,12 @@ import {
   type SharesOptions,
 } from "./share.ts";
 
-/** What this server says to Redis of an account. */
+/** Builds this server's reports to Redis about accounts. */
 
 /** Without demand for this long it is proposed to be at rest, longer than `restMs` in the script. */
 const restMs = 5500;
 const leaseSeconds = 10;
-/** Age of a copy of a record that is asked for again. */
+/** Maximum age of a record's copy before it is requested again. */
 const copyMs = 1000;
 
 export class Saying {
@@ -26,7 +26,7 @@ export class Saying {
     this.#bounds = bounds;
   }
 
-  /** What is to be said of an account; undefined where nothing is. Lowers its bounds first. */
+  /** The report about an account, after lowering its bounds; undefined if there is nothing to report. */
   dueRow(shard: Shard, share: Share, nowMs: number, month: number): Row | undefined {
     const isIdle = nowMs - share.usedMs >= this.#bounds.idleMs(shard, share);
     if (isIdle && share.rate > 0) {
@@ -78,7 +78,7 @@ export class Saying {
     const rest = row.burst * shard.part;
     if (!share.isActive) {
       const isShort = share.isShort || (share.demand > 0.8 * rest && share.level < (rest + 1) / 2);
-      // A bucket that only begins to fill after the start says nothing of the demand.
+      // A bucket that has just begun to fill after the start doesn't show a lack of rate.
       if (!isShort || isIdle || shard.part >= 1 || !this.#bounds.isRested(shard)) return;
       row.asks = true;
     }

@@ -1,6 +1,6 @@
 import type { SharesScript } from "./redis.ts";
 
-/** What a server knows of its leases and shares, and what it tells Redis of them. */
+/** A server's leases and shares of an account. */
 
 export const never = Number.NEGATIVE_INFINITY;
 
@@ -15,7 +15,7 @@ export interface Ceilings {
 export interface Counts {
   accounts(): Iterable<number>;
   ceilings(account: number): Ceilings;
-  /** Requests that this server admitted in a month, in all its processes. */
+  /** Requests that this server admitted in a month, including earlier processes. */
   used(account: number, month: number): number;
   /** Requests refused by `admitUpTo` since the start. */
   refused(account: number): number;
@@ -30,16 +30,16 @@ export interface Counts {
 export interface MonthShare {
   month: number;
   name: string;
-  /** The count that Redis has under other names than this process's: that of earlier processes. */
+  /** The part of the count that earlier processes reported under other names. */
   base: number;
   /** The count up to which Redis has granted requests. */
   granted: number;
-  /** This server's count and what it was granted, as of the last answer. */
+  /** This server's count and grant as of the last answer. */
   told: { used: number; granted: number } | undefined;
   /** Requests that other servers counted, as far as known. */
   others: number;
   isTight: boolean;
-  /** Redis' record, which a Redis that has lost it is given back. */
+  /** A copy of Redis' record, to restore it if Redis loses it. */
   copy: string | undefined;
   copiedMs: number;
 }
@@ -56,30 +56,30 @@ export interface Share {
   untilMs: number;
   counted: number;
   refused: number;
-  /** Whether requests were refused for want of the rate since the last call. */
+  /** Whether requests were refused because of the rate since the last call. */
   isShort: boolean;
-  /** Requests per second that come. */
+  /** Incoming requests per second. */
   demand: number;
   lookedMs: number;
   usedMs: number;
-  /** When a request was last refused for want of a lease, if none was admitted since. */
+  /** When a request was last refused for lack of a lease, if none was admitted since. */
   dryMs: number;
   /** Whether Redis may have a share for this server. */
   isListed: boolean;
-  /** Whether it was proposed to be at rest since it was used. */
+  /** Whether this server has proposed to set the account at rest since its last use. */
   isProposed: boolean;
 }
 
 export interface Shard {
   index: number;
-  /** This server's name in the shard, and how often it joined again after it was taken for gone. */
+  /** This server's name in the shard, and how often it rejoined after it was declared gone. */
   server: string;
   rejoined: number;
   sequence: number;
-  /** The life of Redis in which all was said, and the one in which it is being said. */
+  /** The incarnation of Redis that has all reports, and the one to which they are being sent. */
   life: number;
   nextLife: number;
-  /** Servers that this one knew before that. */
+  /** Number of servers known before that. */
   knew: number;
   toSay: Set<Share>;
   read: number;
@@ -87,7 +87,7 @@ export interface Shard {
   members: number;
   /** This server's part of all accounts. */
   part: number;
-  /** What an account at rest that wasn't used has in its bucket, of a rate of 1. */
+  /** Fill level of the bucket of an unused account at rest, for a rate of 1. */
   rested: number;
   restedMs: number;
   joinedMs: number;
@@ -98,7 +98,7 @@ export interface Shard {
   /** When the last round was made, and when something was sent last. */
   lookedMs: number;
   sentMs: number;
-  /** Rounds so far: answers to earlier ones count as lost. */
+  /** Number of the current round. Answers to earlier rounds are ignored. */
   round: number;
   isUnderWay: boolean;
   isLearning: boolean;
@@ -151,15 +151,15 @@ export interface SharesOptions {
   shards: number;
   counts: Counts;
   script: SharesScript;
-  /** Whether the known rest of the quota is admitted while Redis is away. */
+  /** Whether the known rest of the quota may be used while Redis is away. */
   isFreeWithoutRedis: boolean;
-  /** Servers as of the last process; 0 before the first one. */
+  /** Number of servers known to the previous process; 0 if there was none. */
   knew: number;
   /** Milliseconds of a steady clock. */
   clock: () => number;
 }
 
-/** Requests that a server may admit of an account without a lease; the same in `shares.lua`. */
+/** Requests of an account that a server may admit without a lease; must equal the function in `shares.lua`. */
 export function creditOf({ burst, quota }: Ceilings, part: number): number {
   if (part <= 0) return 0;
   return Math.min(Math.floor((quota * part) / 4), Math.max(1, Math.floor(burst * part + 1e-6)));

@@ -20,13 +20,13 @@ local shard, flagged, ended, events = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local call, floor, min, max = redis.call, math.floor, math.min, math.max
 local ask = cjson.decode(ARGV[1])
 
--- After a loss servers say again what they hold, and nothing is granted. Shares end meanwhile.
+-- After Redis lost data, servers report for this long what they hold, and nothing is granted. Shares expire meanwhile.
 local learningMs = 2000
--- A share is in force for 2 s from when its server asked; here for longer, as a clock may be set.
+-- A server uses a share for 2 s after its request. Here it counts for longer, in case a clock is set.
 local shareMs = 3500
 -- Without demand for this long an account is at rest again.
 local restMs = 5000
--- A server that isn't heard of for this long has stopped using its part 10 s ago.
+-- A server without a heartbeat for this long is gone. It stopped using its part 10 s before.
 local goneMs = 60000
 local monthKeptMs = 100 * 86400000
 local mostFlags = 500
@@ -41,7 +41,7 @@ for _, id in ipairs(meta.ids) do
   servers[id], last = server, max(last, beat.at)
 end
 
--- Time goes on by no more than the caller's steady clock says: Redis' own may be set.
+-- Time advances at most as much as the caller's steady clock, because Redis' clock may be set.
 local raw = ask.ms
 if not raw then
   local time = call('TIME')
@@ -70,7 +70,7 @@ if isLost then
     meta.version = max(meta.version, tonumber(call('ZREVRANGE', key, 0, 0, 'WITHSCORES')[2] or 0))
   end
   meta.knew = 0
-  -- Who isn't heard of now may be using what it had: it counts as silent since now.
+  -- Servers that don't report may still use what they had, so their silence counts from now.
   for id, server in pairs(servers) do
     server.read, server.at, server.old = 0, now, true
     if not server.gone then meta.knew = meta.knew + 1 end
@@ -119,11 +119,11 @@ local function save()
   if #values > 0 then call('HSET', shard, unpack(values)) end
 end
 
--- The caller, the number of servers that aren't gone, and the part of those that were there before a loss and aren't
--- heard of since.
+-- The caller, its entry, the number of servers that aren't gone, and the part of servers that haven't reported since a
+-- loss.
 local me, own, count, unheard = ask.server, nil, 0, 0
 
--- Requests that a server may admit of an account without a lease; the same in shares.ts.
+-- Requests of an account that a server may admit without a lease; must equal `creditOf` in share.ts.
 local function creditOf(burst, quota, part)
   return part > 0 and min(floor(quota * part / 4), max(1, floor(burst * part + 1e-6))) or 0
 end
@@ -176,7 +176,7 @@ local function note(account, month, quota, record)
   end
 end
 
--- What a server says of an account's month, and its lease.
+-- Takes a server's report of an account's month, and grants a lease.
 local function lease(row, i, said)
   local month, quota = ask.months[i], row.quota
   local record, text = recordOf(i, row.id)
@@ -184,7 +184,7 @@ local function lease(row, i, said)
   if said.copy and isLearning then
     local copy = cjson.decode(said.copy)
     if copy.n > record.n or isNew then
-      -- What servers have said since the loss is newer.
+      -- Reports since the loss are newer than the copy.
       for id, entry in pairs(record.servers) do
         if entry.life == meta.life then copy.servers[id] = entry end
       end
@@ -201,13 +201,13 @@ local function lease(row, i, said)
       if not servers[id] or servers[id].gone then dead = dead + max(0, entry.granted - entry.used) end
     end
   end
-  -- What this server counted in earlier processes, if nobody else knows.
+  -- This server's counts of earlier processes, if they aren't recorded elsewhere.
   local unknown = max(0, (said.base or 0) - used)
   record.left, used, others = record.left + unknown, used + unknown, others + unknown
   local kept = credits(month, row.burst, quota, record.tight)
   local free = quota - others - kept.live - kept.gone
   local granted = max(said.granted, said.used)
-  -- Too late to say it: others may have been granted it.
+  -- This report is too late: the requests may have been granted to others.
   if not isLearning and granted > max(mine.granted, said.used) then granted = max(said.used, min(granted, free)) end
   free = free - granted
   local tight = record.tight
@@ -225,7 +225,7 @@ local function lease(row, i, said)
     end
   end
   used = used + said.used
-  -- What the dead had is used up, when nobody else has any.
+  -- If no server has requests left, the leases of gone servers count as used.
   local total = used + dead + kept.gone >= quota and max(used, quota) or used
   if isNew or unknown > 0 or mine.used ~= said.used or mine.granted ~= granted or mine.life ~= meta.life
     or record.tight ~= tight or record.total ~= total or ask.leave then
@@ -267,7 +267,7 @@ local function share(row)
   if not rate and row.asks and not isLearning then
     rate = { life = meta.life, version = flag(tostring(row.id)), at = now, shares = {} }
   end
-  -- Shares of a life before end while it is being learned what servers hold.
+  -- Shares from before a loss expire while servers report what they hold.
   if isLearning then return {} end
   if not rate then
     if call('ZSCORE', flagged, row.id) then unflag(tostring(row.id)) end
@@ -304,7 +304,7 @@ local function share(row)
   return { active = true, share = told }
 end
 
--- Enters the caller among the servers, and says which part it has.
+-- Adds the caller to the servers, and determines its part.
 local function join()
   own = servers[me]
   local isAsserting = ask.life ~= meta.life
@@ -334,7 +334,7 @@ local function join()
   end
   if now - meta.since < goneMs and meta.knew > old then unheard = (meta.knew - old) / meta.knew end
   local room = 1 - others - unheard
-  -- What is less comes from rounding.
+  -- Smaller values are rounding errors.
   if room < 1e-6 then room = 0 end
   own.part = isLearning and isAsserting and ask.part or min(ask.part, isAsserting and room or own.part)
   if own.part > 1 / count then return 1 / count end
@@ -366,7 +366,7 @@ local ops = {}
 function ops.tick()
   own = servers[me]
   if own and ask.seq <= own.seq then return { stale = own.seq } end
-  -- A call of one that has left comes late, or this one was taken for gone: it settles, and joins again.
+  -- A late call of a server that has left, or the caller was declared gone: it settles and rejoins.
   local isKnown = own and not own.gone
   if not isKnown and ask.life == meta.life and not ask.leave then return { gone = true } end
   local part = 0
@@ -391,7 +391,7 @@ function ops.tick()
     isComplete = upTo == meta.version, rows = rows }
 end
 
--- Enters use that was counted elsewhere, under a name that isn't a server's.
+-- Enters imported counts, under a name that isn't a server's.
 function ops.enter()
   for _ in pairs(servers) do count = count + 1 end
   count = max(1, count)
@@ -435,7 +435,7 @@ function ops.scan()
   return { cursor = page[1], found = found }
 end
 
--- What it can have admitted without a lease stays charged, too, until its months are over.
+-- Requests that it may have admitted without a lease stay charged until the months are over.
 function ops.forget()
   local server = servers[ask.forget]
   if server then server.gone, server.part, server.forgotten = server.gone or server.part, 0, true end

@@ -18,18 +18,18 @@ import {
  * answers to its last round of calls; `shares.lua` has the other half.
  */
 
-/** Milliseconds between rounds while something changes, and between signs of life. */
+/** Milliseconds between rounds while something changes. */
 const tickMs = 100;
 const signOfLifeMs = 1000;
-/** The shortest pause before a round that can't wait for the next one. */
+/** Minimum pause before an urgent round. */
 const minPauseMs = 2;
 /** An answer that takes longer counts as lost. */
 const maxAnswerMs = 2000;
-/** A share is in force for this long from when the call was sent. */
+/** A share is valid for this long after the call was sent. */
 const shareMs = 2000;
 /** How much longer than its server a call may have been on the way. */
 const lateMs = 500;
-/** Between proposals of accounts that are active without demand here: who had it last may have died. */
+/** Interval for proposing that accounts without demand here be set at rest, in case their last user has died. */
 const proposeMs = 10_000;
 const mostRows = 500;
 
@@ -69,7 +69,7 @@ export class Shares {
     for (const account of options.counts.accounts()) this.enter(account);
   }
 
-  /** Whether this server has its part of everything, and buckets are full. */
+  /** Whether this server has its part in all shards, and its buckets are full. */
   get isReady(): boolean {
     return this.#shards.every((shard) => shard.hasReadAll && this.#bounds.isRested(shard));
   }
@@ -97,7 +97,7 @@ export class Shares {
     return sum;
   }
 
-  /** Asks which run of Redis answers: the connection is a new one. */
+  /** Makes the next calls check whether Redis was restarted. Call it for each new connection. */
   check(): void {
     this.#isChecking = true;
   }
@@ -166,7 +166,7 @@ export class Shares {
     }
   }
 
-  /** Looks at the accounts in use: their buckets fill. Call it ten times a second. */
+  /** Refills the buckets of the accounts in use. Call it ten times a second. */
   refill(nowMs: number): void {
     for (const shard of this.#shards) {
       this.#bounds.rest(shard, nowMs);
@@ -183,7 +183,10 @@ export class Shares {
     await Promise.all(this.#shards.map((shard) => this.#settle(shard, nowMs)));
   }
 
-  /** Has Redis keep what was counted under no server's name. @returns whether all of it was answered */
+  /**
+   * Moves this server's counts in Redis to the common total, which belongs to no server. @returns whether all calls
+   * were answered
+   */
   async #settle(shard: Shard, nowMs: number): Promise<boolean> {
     const shares = [...shard.shares.values()].filter((share) =>
       share.months.some((each) => each.told || this.#bounds.used(share, each) > each.base),
@@ -210,12 +213,12 @@ export class Shares {
     return Math.min(shard.askedMs, shard.lookedMs + (isBusy ? tickMs : signOfLifeMs));
   }
 
-  /** Whether this server hasn't said and read all yet, and got its part. */
+  /** Whether this server has still to report or read something, or to get its part. */
   #isJoining({ toSay, part, hasReadAll, life, nextLife }: Shard): boolean {
     return toSay.size > 0 || part === 0 || !hasReadAll || life !== nextLife;
   }
 
-  /** Sends what is due of all accounts in calls of some rows each, one behind the other, and takes the answers. */
+  /** Sends the due reports of all accounts, in consecutive calls of some rows each, and applies the answers. */
   async #round(shard: Shard, nowMs: number, month: number): Promise<void> {
     const wasAsked = nowMs >= shard.askedMs;
     shard.lookedMs = nowMs;
@@ -258,7 +261,7 @@ export class Shares {
       shard.life = nextLife;
   }
 
-  /** @returns undefined where there is no answer that counts */
+  /** @returns undefined without a valid answer */
   async #send(
     shard: Shard,
     nowMs: number,
@@ -284,7 +287,7 @@ export class Shares {
     return told === undefined || told.gone || told.stale !== undefined ? undefined : told;
   }
 
-  /** Others took this server for gone: it settles what it held, and comes back as a new one. */
+  /** Called when this server was declared gone: it settles what it held and rejoins under a new name. */
   async #rejoin(shard: Shard, nowMs: number): Promise<void> {
     if (!(await this.#settle(shard, nowMs))) return;
     shard.rejoined++;
@@ -319,7 +322,7 @@ export class Shares {
     shard.part = told.part;
     shard.members = told.members;
     const isSame = before.part === shard.part && before.hasReadAll === shard.hasReadAll;
-    // Others fill up, and have to be bound anew meanwhile.
+    // The buckets of all accounts refill at the new part, and their bounds must be set again.
     for (const share of isSame ? [] : shard.shares.values()) shard.live.add(share);
     for (const share of isSame ? due.map(([each]) => each) : shard.live)
       this.#bounds.bind(shard, share, nowMs);
@@ -368,7 +371,7 @@ export class Shares {
     this.#bounds.bind(shard, share, nowMs);
   }
 
-  /** Forgets about an account that has nothing to say until it is used again. */
+  /** Stops tracking an account with nothing to report until it is used again. */
   #retire(shard: Shard, share: Share, nowMs: number): void {
     shard.toSay.delete(share);
     const isFull = share.level >= this.#bounds.rateOf(shard, share, nowMs) + 0.999;

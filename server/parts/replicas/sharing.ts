@@ -19,7 +19,7 @@ interface SharingOptions {
   limits: Limits;
   script: SharesScript;
   shards: number;
-  /** Redis' records of accounts in a month; undefined for one that there is none of. */
+  /** Redis' records of accounts in a month; undefined for a missing one. */
   records(accounts: readonly number[], month: string): Promise<(MonthRecord | undefined)[]>;
   isFreeWithoutRedis: boolean;
   /** Milliseconds of a steady clock. */
@@ -55,7 +55,7 @@ export class Sharing implements Counts {
     accounts.onChange = (account) => this.#shares.enter(account);
   }
 
-  /** Whether this server has its part of everything. */
+  /** Whether this server has its part in all shards. */
   get isReady(): boolean {
     return this.#shares.isReady;
   }
@@ -99,8 +99,8 @@ export class Sharing implements Counts {
   }
 
   /**
-   * Reads what other servers have counted of the next accounts, in turn. Answers to calls say it of accounts in use
-   * here.
+   * Reads other servers' counts for the next batch of accounts. For accounts in use here, answers to calls contain
+   * them.
    */
   async hear(month: number): Promise<void> {
     this.#next ??= this.#options.accounts.ids()[Symbol.iterator]();

@@ -2,14 +2,14 @@ import { counted, percent } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { State } from "../state.ts";
 
-/** Lists what needs the operator's attention, the worst first. */
+/** Lists what needs the operator's attention, most severe first. */
 
 const leastRefusedShare = 0.01;
 const leastQuotaShare = 0.9;
 
 interface AttentionProps {
   state: State;
-  /** Shares of the requests of the last seconds, from 0 to 1. */
+  /** Share of recent requests, from 0 to 1. */
   refusedShare: number;
   failedShare: number;
 }

@@ -14,7 +14,7 @@ import { Traffic } from "./traffic.ts";
 
 const keptSeconds = 600;
 const keptMinutes = 1440;
-/** Samples that the large figures are about. */
+/** Number of samples over which the large figures are averaged. */
 const figureSeconds = 10;
 const stream: string = JSON.parse(document.querySelector("#settings")?.textContent ?? "{}").stream;
 
@@ -22,7 +22,7 @@ interface Seen {
   samples: Sample[];
   minutes: Sample[];
   state: State | undefined;
-  /** Whether a try to connect has failed. */
+  /** Whether connecting has failed. */
   isGone: boolean;
 }
 
@@ -85,7 +85,7 @@ function Figure({ name, value, level = "", samples, of }: FigureProps) {
   </div>`;
 }
 
-/** Whether the server is up, and nothing more. */
+/** Shows whether the server is up. */
 function Health({ state, isGone }: Pick<Seen, "state" | "isGone">) {
   if (isGone) return html`<p class="health bad" role="status">The server can't be reached; trying again…</p>`;
   if (!state) return html`<p class="health quiet" role="status">…</p>`;
@@ -97,7 +97,7 @@ function Health({ state, isGone }: Pick<Seen, "state" | "isGone">) {
   return html`<p class="health good" role="status">Up <span class="quiet">${facts}</span></p>`;
 }
 
-/** The last seconds in figures. */
+/** Figures over the last seconds. */
 function lately(samples: readonly Sample[]) {
   const last = samples.slice(-figureSeconds);
   const sum = (of: (sample: Sample) => number) => last.reduce((total, sample) => total + of(sample), 0);

@@ -40,7 +40,7 @@ export function Lines({ title, samples, series, isLogarithmic, text }: LinesProp
   const [pointed, setPointed] = useState<number | null>(null);
   const data: uPlot.AlignedData = [
     samples.map(({ at }) => at),
-    // 0 has no place on a logarithmic scale.
+    // A logarithmic scale can't show 0.
     ...series.map(({ value }) =>
       samples.map((sample) => value(sample) || (isLogarithmic ? null : (value(sample) ?? null))),
     ),
@@ -50,7 +50,7 @@ export function Lines({ title, samples, series, isLogarithmic, text }: LinesProp
     const element = place.current;
     const make = () => {
       plot.current?.destroy();
-      // A canvas takes no custom property, nor the choice of a colour by the scheme.
+      // A canvas supports neither custom properties nor light-dark().
       const colour = (name: string) => {
         element.style.color = `var(${name})`;
         return getComputedStyle(element).color;
@@ -124,7 +124,7 @@ interface LegendProps extends Pick<LinesProps, "series" | "text"> {
   sample: Sample | undefined;
 }
 
-/** The lines' names and values. Each value has its place, so that nothing moves. */
+/** The lines' names and values. Values have a fixed width, so that the layout doesn't shift. */
 function Legend({ series, sample, text }: LegendProps) {
   return html`<ul class="legend" aria-hidden="true">
     <li class="time">${sample ? new Date(sample.at * 1000).toLocaleTimeString() : ""}</li>

@@ -1,6 +1,6 @@
 import { html } from "../../../shared/browser/html.ts";
 
-/** Draws the course of a figure as a small line. */
+/** Draws a figure's recent values as a small line. */
 
 const [width, height] = [160, 28];
 

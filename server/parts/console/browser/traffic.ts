@@ -1,7 +1,7 @@
 import { html } from "../../../shared/browser/html.ts";
 import type { Sample } from "../history.ts";
 
-/** Shows the busiest routes with their worst status, and the rest folded. */
+/** Shows the busiest routes with their worst status; the others are folded. */
 
 const shownRoutes = 10;
 
