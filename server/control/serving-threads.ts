@@ -186,7 +186,7 @@ export async function startServing(
     },
     error: (stack: string, requestId?: string) => log.error({ stack, requestId }, "request failed"),
     access(access: object) {
-      // The limit holds for all threads together; each thread applies it to itself only.
+      // Each thread keeps to this limit by itself; here it holds for all of them together.
       if (accessLines.pass(performance.now())) log.info(access, "request");
     },
   };

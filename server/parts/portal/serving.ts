@@ -7,6 +7,7 @@ import type { MakePages, PagesContext } from "../../serving/part.ts";
 import type { PostHandler } from "../../serving/posts.ts";
 import { headerNames, type Reply, type RequestHead } from "../../serving/reply.ts";
 import type { PortalReply, WebFile } from "../../shared/messages.ts";
+import { PerSecond } from "../../shared/per-second.ts";
 import { http } from "../../shared/runtime.ts";
 import { embedPage, facilityPage, missingPage } from "./pages.ts";
 import { clientOf, tooMany } from "./rate-limits.ts";
@@ -15,25 +16,31 @@ import { write } from "./written.ts";
 
 /** Answers requests for the portal's pages and assets. */
 
+/** Pages that a thread writes numbers into. Each takes 1 to 2 ms, and no key's ceiling bounds them. */
+const maxWrittenPerSecond = 50;
+
 export const pages: MakePages = (context) => {
-  let portal = new Portal([], context);
+  const writing = new PerSecond(maxWrittenPerSecond);
+  let portal = new Portal([], context, writing);
   return {
     respond: (request, path, method, hasBody) => portal.reply(request, path, method, hasBody),
     postsBelow: "/portal/",
     posts: portalPosts(context),
     show(files) {
-      portal = new Portal(files, context);
+      portal = new Portal(files, context, writing);
     },
   };
 };
 
 export class Portal {
   readonly #files: ReadonlyMap<string, WebFile>;
-
   readonly #context: Pick<PagesContext, "read" | "report">;
+  readonly #writing: PerSecond;
 
-  constructor(files: readonly WebFile[], context: Pick<PagesContext, "read" | "report">) {
+  /** @param writing limits the pages that numbers are written into; beyond it pages come without */
+  constructor(files: readonly WebFile[], context: Pick<PagesContext, "read" | "report">, writing: PerSecond) {
     this.#context = context;
+    this.#writing = writing;
     this.#files = new Map(files.map((file) => [file.path, file]));
   }
 
@@ -62,7 +69,7 @@ export class Portal {
 
   /** The page with what its address shows; as it is where that can't be told. */
   #written(page: WebFile, path: string, request: RequestHead): WebFile {
-    if (page.slots === undefined) return page;
+    if (page.slots === undefined || !this.#writing.pass(performance.now())) return page;
     try {
       const written = write(path, new URLSearchParams(request.getQuery()), this.#context.read);
       let html = Buffer.from(page.bodies.identity).toString();

@@ -3,8 +3,11 @@ import { renameSync } from "node:fs";
 import path from "node:path";
 import { after, test } from "node:test";
 import { brotliDecompressSync } from "node:zlib";
+import { ApiError } from "../../../server/api/errors.ts";
 import type { FacilityAnswer, ProcedureAnswer } from "../../../server/parts/portal/browser/answers.ts";
+import { Portal } from "../../../server/parts/portal/serving.ts";
 import { money, whole } from "../../../server/shared/browser/format.ts";
+import { PerSecond } from "../../../server/shared/per-second.ts";
 import {
   ample,
   call,
@@ -110,8 +113,8 @@ test("a page's ETag is that of its bytes: it changes with the address and with t
   assert.match(before.header("Content-Security-Policy") ?? "", /script-src 'self' 'sha256-/);
   const arriving = datasetsFolder(currentOnly);
   renameSync(path.join(arriving, "2024.3.parquet"), path.join(datasetsDir, "2024.3.parquet"));
-  await until("a page of the new data", async () => (await known()).status === 200);
-  assert.match(await pageAt(target), /, 2024 – What/);
+  await until("a page of the new data", async () => /, 2024 – What/.test(await pageAt(target)));
+  assert.equal((await known()).status, 200);
 });
 
 test("without a key in the pages there are no numbers in them", async () => {
@@ -120,4 +123,22 @@ test("without a key in the pages there are no numbers in them", async () => {
   assert.equal(textIn(String(page.body), "h1"), "What hospitals charge");
   assert.doesNotMatch(String(page.body), /\$\d/);
   assert.equal(await bare.stop(), 0);
+});
+
+test("a thread writes numbers into so many pages a second; more come without", () => {
+  const slots = { head: "<title></title>", sentence: "<p>loading</p>", noscript: "<noscript></noscript>" };
+  const identity = Buffer.from(Object.values(slots).join(""));
+  const file = {
+    path: "/",
+    head: "Content-Type: text/html",
+    etag: '"a"',
+    bodies: { identity },
+    slots,
+  };
+  const context = { read: () => assert.fail(new ApiError("not_found", "no data")), report: assert.fail };
+  const portal = new Portal([file], context, new PerSecond(1));
+  const request = { getHeader: () => "", getQuery: () => "" };
+  const pages = [1, 2].map(() => String(portal.reply(request, "/", "GET", false).body));
+  assert.match(pages[0], /Nothing was found/);
+  assert.equal(pages[1], String(identity));
 });
