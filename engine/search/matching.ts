@@ -45,7 +45,10 @@ export interface Term {
 export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void {
   const { word } = term;
   const index = image.documents[kind];
-  matchTypos(index, term, word);
+  // A city's name that is there as it was typed is hardly another name with a typo.
+  const typed = findWord(index, word);
+  const isCity = kind === "facility" && typed >= 0 && (index.wordFields[typed] & (1 << cityField)) !== 0;
+  if (!isCity) matchTypos(index, term, word);
   // The index may have the singular of a plural with a typo.
   if (word.endsWith("s") && findWord(index, meaningOf(word)) < 0) matchTypos(index, term, word.slice(0, -1));
   if (kind === "facility" || !absentProcedures.has(word)) matchPrefix(index, Buffer.from(word), [term]);

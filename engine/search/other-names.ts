@@ -34,7 +34,7 @@ const list = `
 050013 st helena hospital | former name, until 2018
 050025 ucsd medical center, uc san diego medical center, ucsd hillcrest, jacobs medical center, thornton hospital | former name and campuses under this CCN
 050026 sharp grossmont | its operator's name
-050036 memorial bakersfield | its own short name
+050036 memorial bakersfield, dignity bakersfield | its own short name, its operator
 050038 valley med san jose, scvmc, valley medical center san jose | its own initials
 050039 enloe medical center | former name, until 2022
 050040 olive view | its own short name
@@ -134,6 +134,7 @@ const list = `
 060027 boulder community hospital, boulder community health | its operator's name
 060030 mckee medical center | former name
 060031 penrose st francis | former name
+060034 swedish denver | the city that its suburb belongs to
 060049 yampa valley medical center | former name, until 2017
 060064 porter hospital denver, porter adventist | former name, until 2023
 060103 avista hospital, avista adventist | former name, until 2023
@@ -567,7 +568,7 @@ const list = `
 330084 alice hyde | its own short name
 330100 ny eye and ear, new york eye and ear, nyee | its own short name
 330101 columbia presbyterian, weill cornell, cornell medical center, nyp cornell, nyp columbia, cornell manhattan | predecessors, until 1998, and campuses under this CCN
-330106 nsuh, north shore manhasset | its own initials
+330106 nsuh, north shore manhasset, northwell manhasset | its own initials, its operator
 330119 lenox hill manhattan | its own short name
 330126 orange regional | former name, until 2020
 330136 bassett, bassett cooperstown | its own short name

@@ -199,10 +199,15 @@ test("queries that were written before any result was seen, with the answers loo
   const hospitals = realHospitals();
   if (hospitals === undefined) return t.skip(absentDirectory);
   const images = { facility: imageOf(snapshotOfHospitals(hospitals)), procedure: imageOf(namedProcedures()) };
-  const lines = readFileSync(join(import.meta.dirname, "../support/search-set.tsv"), "utf8")
-    .trim()
-    .split("\n");
-  for (const kind of ["facility", "procedure"] as const) {
+  const sets = ["search-set.tsv", "third-search-set.tsv"].map((name) =>
+    readFileSync(join(import.meta.dirname, "../support", name), "utf8")
+      .trim()
+      .split("\n"),
+  );
+  for (const [lines, kind] of sets.flatMap((set) => [
+    [set, "facility"] as const,
+    [set, "procedure"] as const,
+  ])) {
     const asked = lines.map((line) => line.split("\t")).filter(([of]) => of === kind);
     // These hospitals have no ZIP codes, and so no places.
     const known = asked.filter(([, query]) => !/near \d{5}/.test(query));
@@ -211,7 +216,8 @@ test("queries that were written before any result was seen, with the answers loo
       return !(expected === "none" ? first === undefined : expected.split(",").includes(first?.code));
     });
     t.diagnostic(`${kind}: ${misses.length} of ${known.length} missed`);
-    assert.ok(misses.length <= 0.05 * known.length, misses.map(([, query]) => query).join("; "));
+    const most = lines === sets[0] ? 0.05 : 0.06;
+    assert.ok(misses.length <= most * known.length, misses.map(([, query]) => query).join("; "));
   }
 });
 
