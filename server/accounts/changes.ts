@@ -35,7 +35,7 @@ export function keyState(key: StoredKey, now: Date): "active" | "revoked" | "exp
 
 /** @throws DataError when the time is in the past */
 export function checkToCome(what: string, at: number, now: Date): void {
-  if (at <= now.getTime()) throw new DataError(what, isoTime(at), "a time to come");
+  if (at <= now.getTime()) throw new DataError(what, isoTime(at), "a time in the future");
 }
 
 export interface NewKey {

@@ -259,7 +259,7 @@ export class Accounts {
       const highest = reached(used, quota);
       // For shared ceilings the Redis script does this, because this server knows only its own counts.
       const isReached = !limits.isShared && highest > recorded;
-      // After a start the other servers' counts aren't known yet.
+      // Keeps the highest total known, because after a start the other servers' counts aren't known yet.
       const inAll = Math.max(count.inAll, used + others);
       const after = { ...count, used, saved: used, inAll, quota, recorded: Math.max(recorded, highest) };
       if (used !== count.saved || inAll !== count.inAll || isReached)

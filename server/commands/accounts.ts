@@ -40,7 +40,7 @@ function findAccount(store: Store, command: string, name: string | undefined): A
     );
   const account = store.accounts.byName(name);
   if (account === undefined)
-    throw new DataError(`account ${shown(name)}`, "none of that name", "a name from accounts list");
+    throw new DataError(`account ${shown(name)}`, "no such name", "a name from accounts list");
   return account;
 }
 
@@ -201,7 +201,7 @@ await runCommand("accounts", parts, {
   servers: {
     usage: "[--json]",
     about:
-      "Lists the servers that share REDIS_URL: running or gone, seconds since each was heard of, and requests of quotas that it has leased and not used.",
+      "Lists the servers that share REDIS_URL: running or gone, seconds since the last heartbeat, and requests of quotas that it has leased and not used.",
     onServers: listServers,
   },
   "forget-server": {

@@ -43,8 +43,7 @@ function retry([id, ...more]: string[], { store, now }: Context): CommandOutput 
   if (id === undefined) throw new DataError("events retry", "nothing", "one event id from events list");
   checkEnd("events retry", more);
   const event = store.events.byId(id);
-  if (event === undefined)
-    throw new DataError(`event ${shown(id)}`, "none of that id", "an id from events list");
+  if (event === undefined) throw new DataError(`event ${shown(id)}`, "no such id", "an id from events list");
   const account = store.accounts.byId(event.account);
   const known = store.events.deliveries(id);
   const channels = (account === undefined ? [] : channelsOf(account)).map((channel) => ({

@@ -95,7 +95,7 @@ function update(args: string[], { store, settings }: Context): CommandOutput {
     );
   const known = store.accounts.byName(options.account);
   if (known === undefined)
-    throw new DataError(`account ${options.account}`, "none of that name", "one that exists");
+    throw new DataError(`account ${options.account}`, "no such name", "one that exists");
   const wanted = accountAsked(options, known, settings.WEBHOOK_ALLOW_LOOPBACK);
   const changes = differences(known, wanted).map(
     ({ what, before, after }) => `${what} from ${before} to ${after}`,
@@ -150,7 +150,7 @@ function findKey(store: Store, command: string, [id, ...more]: string[]): Stored
   const key = store.keys.byId(Number(id));
   const name = key === undefined ? undefined : store.accounts.byId(key.account)?.name;
   if (key === undefined || name === undefined)
-    throw new DataError(`key ${id}`, "none of that id", "an id from keys list");
+    throw new DataError(`key ${id}`, "no such id", "an id from keys list");
   return { ...key, name };
 }
 

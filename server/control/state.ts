@@ -100,7 +100,8 @@ export function keepState(
   repeat("looking for the state", guardMs, () => {
     const found = guard.fault();
     if (found !== undefined && found !== health.fault) log.error({ reason: found }, stateLost);
-    if (found === undefined && health.fault !== undefined) log.info("the state is back in its place");
+    if (found === undefined && health.fault !== undefined)
+      log.info("the files of the state can be used again");
     health.fault = found;
   });
   repeat("reading accounts and keys", refreshMs, () => {

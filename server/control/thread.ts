@@ -76,7 +76,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   const shared = await sharing?.shareState?.(ground);
   for (const account of settings.ACCESS_LOG_ACCOUNTS ?? [])
     if (store.accounts.byName(account) === undefined)
-      log.warn({ account }, "ACCESS_LOG_ACCOUNTS names an account that isn't there yet");
+      log.warn({ account }, "ACCESS_LOG_ACCOUNTS names an account that doesn't exist yet");
   const limits = new Limits(undefined, isShared);
   const accounts = new Accounts(store, Date.now(), { limits });
   const save = () => {

@@ -528,7 +528,10 @@ export class SnapshotFolder {
       const [{ name: kept }] = served;
       gone.splice(gone.indexOf(kept), 1);
       if (this.#kept !== kept)
-        this.#with.log.error({ file: kept }, "the last data version stays, though its file is gone");
+        this.#with.log.error(
+          { file: kept },
+          "the last data version is still served, though its file is gone",
+        );
       this.#kept = kept;
     } else this.#kept = undefined;
     for (const name of gone) this.#entry(name).decision = none;

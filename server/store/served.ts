@@ -47,7 +47,7 @@ export function filesOf(folder: string): string[] {
 export const restoring =
   "put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's";
 
-/** The content of `server.database` once the database was overwritten. */
+/** What `server.database` contains if another program has overwritten the database. */
 export const overwritten = "overwritten\n";
 
 /**

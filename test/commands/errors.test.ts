@@ -58,7 +58,7 @@ const refused: [command: string, message: string | RegExp][] = [
     "create --account new --plan free --burst 5 --quota 5",
     `--burst or --quota: found a number, ${expectedNone}`,
   ],
-  [`${another} 2020-01-01`, "--expires: found 2020-01-01T00:00:00.000Z, expected a time to come"],
+  [`${another} 2020-01-01`, "--expires: found 2020-01-01T00:00:00.000Z, expected a time in the future"],
   [`${another} tomorrow`, `--expires: found "tomorrow", expected ${expectedTime}`],
   ...["2099-02-30", "9999-12-31T23:59:59-00:01", "1970-01-01T00:00:00+00:01"].map(
     (text): [string, string] => [
@@ -74,7 +74,7 @@ const refused: [command: string, message: string | RegExp][] = [
   ["list all", 'keys list: found "all", expected --json or nothing more'],
   ["show", `keys show: found nothing, expected ${expectedId}`],
   ["show x", `keys show: found "x", expected ${expectedId}`],
-  ["show 999", "key 999: found none of that id, expected an id from keys list"],
+  ["show 999", "key 999: found no such id, expected an id from keys list"],
   ["revoke", `keys revoke: found nothing, expected ${expectedId}`],
   ["revoke 01", `keys revoke: found "01", expected ${expectedId}`],
   ["revoke 1 2", 'keys revoke: found "2" after the id, expected nothing more'],
@@ -82,9 +82,9 @@ const refused: [command: string, message: string | RegExp][] = [
   ["rotate 1 --overlap -x", '--overlap: found "-x", expected a value, as --overlap=VALUE'],
   ["expire 3", "--at: found nothing, expected a value"],
   ["expire 3 --at now", `--at: found "now", expected ${expectedTime}, up to 9999-12-31 in UTC, or never`],
-  ["expire 3 --at 2020-01-01", "--at: found 2020-01-01T00:00:00.000Z, expected a time to come"],
+  ["expire 3 --at 2020-01-01", "--at: found 2020-01-01T00:00:00.000Z, expected a time in the future"],
   ["update", "--account: found nothing, expected a value"],
-  ["update --account none --plan free", "account none: found none of that name, expected one that exists"],
+  ["update --account none --plan free", "account none: found no such name, expected one that exists"],
   [
     "update --account large",
     "keys update of account large: found nothing to change, expected one or more of --plan, --burst, --quota, --webhook, --email",
@@ -127,10 +127,7 @@ for (const [given, message] of [
     "accounts: found no command, expected one of list, export, import, suspend, resume, delete, servers, forget-server, rotate-secret; --help explains them",
   ],
   ["accounts suspend", "accounts suspend: found nothing, expected an account's name"],
-  [
-    "accounts delete none --yes",
-    'account "none": found none of that name, expected a name from accounts list',
-  ],
+  ["accounts delete none --yes", 'account "none": found no such name, expected a name from accounts list'],
   ["accounts delete large --no", 'accounts delete: found "--no", expected --yes or nothing more'],
   ["accounts delete large --yes more", 'accounts delete: found "more" after --yes, expected nothing more'],
   [
@@ -145,7 +142,7 @@ for (const [given, message] of [
   ["events", "events: found no command, expected one of list, retry; --help explains them"],
   ["events retry", `events retry: found nothing, expected ${expectedEvent}`],
   ["events retry 1 2", 'events retry: found "2" after the id, expected nothing more'],
-  ["events retry x", 'event "x": found none of that id, expected an id from events list'],
+  ["events retry x", 'event "x": found no such id, expected an id from events list'],
 ])
   test(`${given} is refused`, async () => {
     const [{ code, stdout, stderr }] = await run(stateDir, [given]);

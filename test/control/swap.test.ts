@@ -181,7 +181,7 @@ describe("a running server", { concurrency: 4 }, () => {
     const folder = server.datasetsDir;
     for (const version of ["2023.1", "2024.1"]) unlinkSync(path.join(folder, `${version}.parquet`));
     const report = await until("the report of the version that stays", () =>
-      logged(server, "the last data version stays, though its file is gone").at(0),
+      logged(server, "the last data version is still served, though its file is gone").at(0),
     );
     assert.equal(report.file, "2024.1.parquet");
     await change(server, "retired", "2023.1");
@@ -190,7 +190,7 @@ describe("a running server", { concurrency: 4 }, () => {
     put(folder, "2022.1.parquet", fileOf("2022.1"));
     await change(server, "retired", "2024.1");
     assert.equal(await answering(server), "2022.1");
-    assert.equal(logged(server, "the last data version stays, though its file is gone").length, 1);
+    assert.equal(logged(server, "the last data version is still served, though its file is gone").length, 1);
   });
 
   test("SIGHUP reads the folder again", async () => {

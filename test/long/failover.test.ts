@@ -86,11 +86,11 @@ class Fleet {
     assert.equal(made.code, 0, made.stderr);
     const key = made.stdout.trim();
     assert.deepEqual(await this.statuses(key), [200, 200, 200]);
-    assert.doesNotMatch(made.stderr, /not taken over/);
+    assert.doesNotMatch(made.stderr, /not confirmed/);
     const list = JSON.parse((await this.run("keys list --json")).stdout) as { id: number }[];
     const revoked = await this.run(`keys revoke ${Math.max(...list.map(({ id }) => id))}`);
     assert.equal(revoked.code, 0, revoked.stderr);
-    assert.doesNotMatch(revoked.stderr, /not taken over/);
+    assert.doesNotMatch(revoked.stderr, /not confirmed/);
     assert.deepEqual(await this.statuses(key), [401, 401, 401]);
   }
 }

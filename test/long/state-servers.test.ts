@@ -84,7 +84,7 @@ test("a server whose database is gone, replaced and back says so, and counts in 
 
   renameSync(`${file}.away`, file);
   await until("the server to be ready", isReady);
-  assert.match(server.stderr, /the state is back in its place/);
+  assert.match(server.stderr, /the files of the state can be used again/);
   for (const said of [saysOf("2023.2", "published"), saysOf("2023.1", "retired")])
     await until("what lay there to be taken up", () => server.stderr.includes(said));
   server.signal("SIGTERM");
@@ -216,7 +216,7 @@ test("a command narrows a folder that others can read, as a server does, and say
   assert.equal(await said("revoke", "1"), narrowed(file, `${file}-wal`, `${file}-shm`));
   assert.equal(modeOf(file), "600");
   chmodSync(folder, 0o755);
-  assert.match(await said("show", "2"), /found none of that id/);
+  assert.match(await said("show", "2"), /found no such id/);
   assert.equal(modeOf(folder), "755", "what is refused changes nothing");
 });
 

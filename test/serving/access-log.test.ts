@@ -320,7 +320,7 @@ test("with names of accounts every request of theirs is logged, and no other", a
     lines.slice(2).map(({ account, status }) => [account, status]),
     statuses.map((status) => ["acme", status]),
   );
-  const unknown = linesOf(server, "ACCESS_LOG_ACCOUNTS names an account that isn't there yet");
+  const unknown = linesOf(server, "ACCESS_LOG_ACCOUNTS names an account that doesn't exist yet");
   assert.deepEqual(
     unknown.map(({ account }) => account),
     ["acne"],

@@ -220,8 +220,8 @@ test("a server that is killed takes nothing over the quota with it, and what it 
     "accounts forget-server nobody",
     `accounts forget-server ${dead[0].id}`,
   );
-  assert.match(refused.stderr, /: found one that was heard of within a minute, expected /);
-  assert.match(unknown.stderr, /^server "nobody": found none of that id, expected /);
+  assert.match(refused.stderr, /: found one with a heartbeat in the last minute, expected /);
+  assert.match(unknown.stderr, /^server "nobody": found no such id, expected /);
   assert.equal(forgotten.code, 0, forgotten.stderr);
   assert.equal((await listed()).length, count);
   const given = Number(/: (\d+) requests/.exec(forgotten.stdout)?.[1]);

@@ -201,7 +201,7 @@ export class PortalActions {
     } catch (error) {
       // The change is stored, and takes effect as those of commands do. An error would lose a new key, which is
       // shown only once.
-      log.error({ reason: reasonOf(error) }, "a change by the portal isn't taken over yet");
+      log.error({ reason: reasonOf(error) }, "a change by the portal isn't confirmed by all servers yet");
     }
     return result;
   }

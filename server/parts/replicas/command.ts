@@ -74,7 +74,7 @@ export async function forgetServer(address: RedisAddress, id: string): Promise<s
     if (gone.length === 0)
       throw new DataError(
         `server ${shown(id)}`,
-        known.length === 0 ? "none of that id" : "one that was heard of within a minute",
+        known.length === 0 ? "no such id" : "one with a heartbeat in the last minute",
         "one that accounts servers lists as gone",
       );
     let given = 0;
@@ -134,7 +134,7 @@ async function runOn(
     );
   if (behind.length > 0)
     notes.push(
-      `this is stored, but not taken over within ${maxTakenMs / 1000} s by ${behind.length === 1 ? "the server" : "the servers"} ${behind.join(", ")}: until then the accounts and keys from before count there\n`,
+      `this is stored, but not confirmed within ${maxTakenMs / 1000} s by ${behind.length === 1 ? "the server" : "the servers"} ${behind.join(", ")}: until then the accounts and keys from before are used there\n`,
     );
   return { ...said, note: notes.join("") };
 }

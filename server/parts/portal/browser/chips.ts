@@ -8,7 +8,7 @@ import { choose, pin } from "./location.ts";
 import { stateName } from "./states.ts";
 import { placeText } from "./words.ts";
 
-/** Shows what is chosen as chips that can be taken off. */
+/** Shows each choice as a chip with a button that removes it. */
 
 interface ChipsProps {
   choice: Choice;

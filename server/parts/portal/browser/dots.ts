@@ -61,7 +61,7 @@ export function DotsAxis({ x }: { x: Scale }) {
   </svg></div>`;
 }
 
-/** A dot within a text, to explain it. */
+/** A dot in running text, as a legend. */
 export function Key({ kind }: { kind: Kind }) {
   return html`<svg class="key" width="12" height="12" aria-hidden="true"><${Shape} kind=${kind} x=${6} y=${6} size=${4} /></svg>`;
 }
