@@ -108,6 +108,8 @@ export interface SharedState {
   delivers(): boolean;
   /** Whether this server's copy of accounts and keys is older than the operator allows. */
   isBehind(): boolean;
+  /** Ids of servers that are gone and may still hold leases, as of a few seconds ago. */
+  gone(): readonly string[];
   /** Shares the ceilings from now on. @param save saves the counts */
   shareCeilings(accounts: Accounts, limits: Limits, save: () => void): Promise<void>;
 }
@@ -141,6 +143,8 @@ export interface Core extends Ground {
   takeEffect(): Promise<void>;
   /** Whether it is this server's turn to deliver events. */
   delivers(): boolean;
+  /** See `SharedState`. */
+  gone(): readonly string[];
   showPages(files: readonly WebFile[]): void;
 }
 

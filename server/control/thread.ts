@@ -101,6 +101,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
       await shared?.taken(maxTakenMs);
     },
     delivers: () => health.fault === undefined && (shared?.delivers() ?? true),
+    gone: () => shared?.gone() ?? [],
     showPages: (files) => threads?.showPages(files),
   };
   // Before the serving threads start, so that it goes on until the last answer.

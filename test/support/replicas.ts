@@ -87,6 +87,18 @@ export class Replica {
     return (await fetch(`${this.#ops}/readyz`)).status;
   }
 
+  /** The servers that are gone, as the console shows them. */
+  async gone(): Promise<string[]> {
+    const { body } = await fetch(`${this.#ops}/console/stream`);
+    let text = "";
+    for await (const piece of (body ?? assert.fail("no body")).pipeThrough(new TextDecoderStream())) {
+      text += piece;
+      const state = /^event: state\ndata: (.*)$/m.exec(text)?.[1];
+      if (state !== undefined) return JSON.parse(state).server.gone;
+    }
+    return assert.fail("the stream ended");
+  }
+
   async metric(name: string): Promise<number> {
     const text = await metricsText(this.#ops);
     const line = text.split("\n").find((each) => each.startsWith(`${name} `));

@@ -215,6 +215,7 @@ test("a server that is killed takes nothing over the quota with it, and what it 
     dead.map(({ id }) => id.split(".")[0]),
     [replicas[2].id],
   );
+  await until("the console to name it", async () => (await replicas[0].gone())[0] === dead[0].id);
   const [refused, unknown, forgotten] = await command(
     `accounts forget-server ${replicas[1].id}`,
     "accounts forget-server nobody",
@@ -226,6 +227,7 @@ test("a server that is killed takes nothing over the quota with it, and what it 
   assert.equal((await listed()).length, count);
   const given = Number(/: (\d+) requests/.exec(forgotten.stdout)?.[1]);
   assert.ok(given <= dead[0].leased, forgotten.stdout);
+  await until("the console to forget it", async () => (await replicas[0].gone()).length === 0);
   await until("what was given back to be used", async () => {
     await useUp(users);
     return given === 0 || sum(all) > before;

@@ -18,6 +18,8 @@ interface ServerState {
   ready: boolean;
   /** The fault of the state's files. */
   fault: string | null;
+  /** Ids of servers that shared the state and are gone. */
+  gone: readonly string[];
 }
 
 export function stateOf(

@@ -1,12 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { DataError, reasonOf, shown } from "../../../engine/query.ts";
 import type { CommandOutput, SharedCommand, SharingServer } from "../../part.ts";
-import { monthName, monthOf } from "../../shared/months.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { Store } from "../../store/store.ts";
 import { connectRedis, isReachable, placeOf, type RedisClient } from "./client.ts";
 import { Directory } from "./directory.ts";
-import { Records } from "./records.ts";
+import { monthsOf, Records } from "./records.ts";
 import { shardsOf } from "./redis.ts";
 import type { RedisAddress } from "./redis-url.ts";
 
@@ -47,12 +46,6 @@ async function withRedis<Result>(
   } finally {
     client.disconnect();
   }
-}
-
-/** This month and the next one. */
-function monthsOf(now: Date): [string, string] {
-  const month = monthOf(now.getTime());
-  return [monthName(month), monthName(month + 1)];
 }
 
 /** The servers that share the accounts, and what each holds. */

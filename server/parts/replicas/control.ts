@@ -10,7 +10,7 @@ import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import type { Store, StoredEvent } from "../../store/store.ts";
 import { connectRedis, type RedisClient } from "./client.ts";
 import { Directory } from "./directory.ts";
-import { Records } from "./records.ts";
+import { monthsOf, Records } from "./records.ts";
 import { type SharesScript, shardsOf, sharesIn } from "./redis.ts";
 import type { RedisAddress } from "./redis-url.ts";
 import { Sharing } from "./sharing.ts";
@@ -25,6 +25,8 @@ const hearMs = 5000;
 const directoryMs = 250;
 /** Interval between checks for thresholds that were crossed by the sum of all servers' counts. */
 const recordMs = 1000;
+/** Interval between looks for servers that are gone. */
+const goneMs = 5000;
 /** Maximum wait at start for this server's share of the ceilings. */
 const maxShareWaitMs = 6000;
 const waitStepMs = 20;
@@ -47,12 +49,14 @@ interface Options {
 export async function shareState(options: Options, ground: Ground): Promise<SharedState> {
   const { store, log, repeat, fault } = ground;
   const { directory, records } = await startDirectory(options.address, ground);
+  let gone: readonly string[] = [];
   const delivers = () => fault() === undefined && directory.delivers(performance.now());
   return {
     change: (work) => directory.change(work),
     taken: (maxMs) => directory.taken(maxMs),
     isBehind: () => options.maxAgeMs > 0 && directory.syncAgeMs(performance.now()) > options.maxAgeMs,
     delivers,
+    gone: () => gone,
     async shareCeilings(accounts, limits, save) {
       directory.onTaken = () => accounts.refresh();
       await startSharing(options, ground, directory, accounts, limits, save);
@@ -62,6 +66,11 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
           // The ceilings' connection logs that Redis is down.
           if (!(error instanceof StateUnavailable)) throw error;
         });
+      });
+      repeat("looking for servers that are gone", goneMs, async () => {
+        const rows = await records.rows(monthsOf(new Date())).catch(() => undefined);
+        // Without Redis the last answer stands; that it is down is logged already.
+        if (rows !== undefined) gone = rows.filter(({ isGone }) => isGone).map(({ id }) => id);
       });
       repeat("recording events of all servers", recordMs, async () => {
         if (delivers()) logEvents(log, await recordCrossings(records, directory, store));

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { monthName, monthOf } from "../../shared/months.ts";
 import type { Used } from "../../store/store.ts";
 import { eventsKey, monthKey, type ScriptClient, sharesIn } from "./redis.ts";
 import type { MonthRecord } from "./sharing.ts";
@@ -28,6 +29,12 @@ export interface Crossing {
   threshold: number;
   quota: number;
   used: number;
+}
+
+/** This month and the next one. */
+export function monthsOf(now: Date): [string, string] {
+  const month = monthOf(now.getTime());
+  return [monthName(month), monthName(month + 1)];
 }
 
 interface ServerRow {
@@ -93,14 +100,20 @@ export class Records {
     return (await Promise.all(found)).flat();
   }
 
+  /** The servers that have joined and neither left nor were forgotten. */
+  async rows(months: readonly [string, string]): Promise<readonly ServerRow[]> {
+    const [{ servers }] = await this.#all<{ servers: ServerRow[] }>(months, { op: "servers" });
+    return list(servers);
+  }
+
   /** The servers, and the requests that each has leased and not used in this month and the next one. */
   async servers(months: readonly [string, string]): Promise<(ServerRow & { leased: number })[]> {
-    const [{ servers }] = await this.#all<{ servers: ServerRow[] }>(months, { op: "servers" });
+    const servers = await this.rows(months);
     const leased = new Map<string, number>();
     for (const month of months)
       for await (const each of this.#scan(month))
         leased.set(each.server, (leased.get(each.server) ?? 0) + each.leased);
-    return list(servers).map((server) => ({ ...server, leased: leased.get(server.id) ?? 0 }));
+    return servers.map((server) => ({ ...server, leased: leased.get(server.id) ?? 0 }));
   }
 
   /** Gives back what a server that is gone for good had leased. */

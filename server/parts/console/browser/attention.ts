@@ -15,7 +15,7 @@ interface AttentionProps {
 }
 
 export function Attention({ state, refusedShare, failedShare }: AttentionProps) {
-  const { accounts, events, refused } = state;
+  const { accounts, events, refused, server } = state;
   const of = (all: typeof accounts) => all.map(({ name }) => name).join(", ");
   const exhausted = accounts.filter(({ used, quota }) => used >= quota);
   const near = accounts.filter(({ used, quota }) => used < quota && used >= leastQuotaShare * quota);
@@ -33,6 +33,11 @@ export function Attention({ state, refusedShare, failedShare }: AttentionProps) 
         `${counted(refused.length, "file is", "files are")} refused; what was served before goes on.`,
     ],
     ["bad", failed > 0 && `${counted(failed, "delivery has", "deliveries have")} failed for good.`],
+    [
+      "warn",
+      server.gone.length > 0 &&
+        `${counted(server.gone.length, "server is", "servers are")} gone and may hold leases: ${server.gone.join(", ")}. See hcqs accounts servers.`,
+    ],
     [
       "warn",
       refusedShare >= leastRefusedShare &&
