@@ -231,7 +231,8 @@ const plainWords: Readonly<Record<string, string>> = {
   "5244": "stem cell bone marrow transplant | 38240",
   "5302": "endoscopy egd stomach scope peg feeding tube swallowing dilation esophagus | 43259",
   "5303": "endoscopy ercp bile duct | 43274",
-  "5313": "colonoscopy endoscopy hemorrhoids piles colon rectal cancer screening | 45389 46260",
+  "5313":
+    "colonoscopy endoscopy hemorrhoids piles colon rectal cancer screening polyp polyps polypectomy | 45389 46260",
   "5331": "endoscopy bile duct esophagus ercp | 43276",
   "5341": "hernia inguinal umbilical bellybutton | 49505",
   "5361":

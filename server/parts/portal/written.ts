@@ -62,16 +62,18 @@ function writePrices(parameters: URLSearchParams, ask: Ask): Written {
       : ask<PricesAnswer>("/healthcare/facilities", { procedure: code, ...place, limit: 1 });
   const most = () =>
     ask<ProceduresAnswer>("/healthcare/procedures", { sort: "facilities", limit: 1 }).data[0].code;
-  const answer =
-    choice.procedure !== null
-      ? pricesOf(choice.procedure)
-      : (orNone(() => pricesOf(defaultProcedure)) ?? pricesOf(most()));
+  // As in the browser: the usual procedure, unless the nation has no price of it.
+  const usual = () =>
+    orNone(() => ask<PricesAnswer>(`/healthcare/procedures/${defaultProcedure}`, { bins: 1 }))?.procedure
+      .code ?? most();
+  const answer = pricesOf(choice.procedure ?? usual());
   const { procedure, summary, source } = answer;
   const list = (query: Query) =>
     orNone(() => ask<FacilitiesAnswer>("/healthcare/facilities", { procedure: procedure.code, ...query }))
       ?.data ?? [];
 
-  const own = pinned.length === 0 ? [] : list({ ccn: pinned.join(","), status: "all" });
+  // One by one, so that one that isn't there hides no other.
+  const own = pinned.flatMap((ccn) => list({ ccn }));
   // The standing around a ZIP code would take all hospitals there.
   const clauses = own.filter(isPriced).map((entry) => {
     const clause = ownClause(choice, answer, entry, near === null ? entry : {}, null);

@@ -5,6 +5,7 @@ import { after, test } from "node:test";
 import { brotliDecompressSync } from "node:zlib";
 import { ApiError } from "../../../server/api/errors.ts";
 import type { FacilityAnswer, ProcedureAnswer } from "../../../server/parts/portal/browser/answers.ts";
+import { hospitalText } from "../../../server/parts/portal/browser/words.ts";
 import { Portal } from "../../../server/parts/portal/serving.ts";
 import { money, whole } from "../../../server/shared/browser/format.ts";
 import { PerSecond } from "../../../server/shared/per-second.ts";
@@ -76,6 +77,19 @@ test("a hospital's page has its name, its address and its prices", async () => {
   assert.equal(html.split("<tr>").length - 2, data.length);
   for (const { submitted_charge } of data)
     assert.ok(textIn(html, "noscript").includes(money(submitted_charge)));
+});
+
+test("a hospital that isn't there hides none of those beside it, and they keep their order", async () => {
+  const html = await pageAt("/?procedure=5072&with=000041,zzz,000001");
+  assert.match(metaOf(html, "description") ?? "", / Hospital 000041 charges .* Hospital 000001 charges /);
+});
+
+test("a hospital is compared by the procedure groups that others have, too", async () => {
+  const answer = await answerOf<FacilityAnswer>("/healthcare/facilities/000001");
+  const [row] = answer.data;
+  const alone = { ...row, national: { ...row.national, facilities: 1 } };
+  const text = hospitalText({ ...answer, data: [alone, row] });
+  assert.match(text, / of the 1 of its 2 procedure groups that other hospitals have a price for/);
 });
 
 test("an address that nothing is found for says why, and nothing of it becomes HTML", async () => {

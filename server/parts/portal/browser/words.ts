@@ -29,7 +29,7 @@ export interface Prices {
 
 /** The chosen place, to continue a sentence; empty for the nation. */
 export function placeText({ state, near, within }: Place): string {
-  if (near !== null) return `within ${within} miles of ${near}`;
+  if (near !== null) return `within ${within} ${Number(within) === 1 ? "mile" : "miles"} of ${near}`;
   return state === null ? "" : `in ${stateInSentence(state)}`;
 }
 
@@ -144,9 +144,13 @@ export function hospitalText({ data, facility }: FacilityAnswer): string {
   const share = (count: number, all: number) =>
     count === 0 ? "none" : count === all ? "all" : String(count);
   const only = data.length === 1 ? plainOf(data[0].code)?.name : undefined;
+  const groups =
+    compared.length === data.length
+      ? `its ${data.length} procedure groups`
+      : `the ${compared.length} of its ${data.length} procedure groups that other hospitals have a price for`;
   const nation = only
     ? `It has a price for one procedure group: ${only}.`
-    : `It charges more than the nation's median for ${share(above, compared.length)} of its ${data.length} procedure groups` +
+    : `It charges more than the nation's median for ${share(above, compared.length)} of ${groups}` +
       `${inState.length > 0 ? `, and more than ${stateName(facility.state)}'s for ${share(aboveState, inState.length)} of ${inState.length}` : ""}.`;
   const middle = medianOf(data.map((row) => row.submitted_charge / row.medicare_allowed));
   return `${nation} In the middle it charges ${times(middle).replace("×", " times")} what Medicare allows.`;
