@@ -52,6 +52,8 @@ const pricedStatus = rowStatuses.indexOf("priced");
 /** Miles in a degree of latitude, rounded down. */
 const milesPerDegree = 69;
 const millionths = 1e6;
+/** So many that the facilities of one bucket are few, and that counting takes little of a small list's time. */
+const selectionBuckets = 2 ** 11;
 
 /** Lists facilities. O(rows of the procedure), or O(facilities) without one. */
 export function listFacilities(image: Image, filter: FacilityFilter, sort: FacilitySort): FacilityList {
@@ -165,20 +167,49 @@ function distancesFrom(image: Image, { place, miles }: { place: number; miles: n
   };
 }
 
-/** The positions of a list's facilities, sorted by value: ties by CCN, absent values last. O(length). */
-export function orderFacilities({ values }: FacilityList, isDescending: boolean): Uint32Array {
+/**
+ * The positions of a list's first facilities by value: ties by CCN, absent values last. O(length).
+ *
+ * @param count number of facilities wanted; the result may be longer
+ */
+export function orderFacilities(
+  { values }: FacilityList,
+  isDescending: boolean,
+  count = values.length,
+): Uint32Array {
   let most = 0;
   for (let i = 0; i < values.length; i++) if (values[i] > most) most = values[i];
-  const keys = new Float64Array(values.length);
-  for (let i = 0; i < keys.length; i++)
-    keys[i] = values[i] === blank ? most + 1 : isDescending ? most - values[i] : values[i];
+  const keyOf = (value: number) => (value === blank ? most + 1 : isDescending ? most - value : value);
+  const positions = withLowest(values, keyOf, most + 1, count);
+  const keys = Float64Array.from(positions, (position) => keyOf(values[position]));
   // A markup may need more than 32 bits, so it is sorted by its lower half, then by its upper half.
-  const byLow = stableOrder(new Uint32Array(keys), identityOrder(keys.length));
-  if (most + 1 < 2 ** 32) return byLow;
-  return stableOrder(
-    Uint32Array.from(keys, (key) => key / 2 ** 32),
-    byLow,
-  );
+  let order = stableOrder(new Uint32Array(keys), identityOrder(keys.length));
+  if (most + 1 >= 2 ** 32)
+    order = stableOrder(
+      Uint32Array.from(keys, (key) => key / 2 ** 32),
+      order,
+    );
+  return order.map((i) => positions[i]);
+}
+
+/** The positions of the values with the `count` lowest keys, and of some others, ascending: all up to a bound. */
+function withLowest(
+  values: Float64Array,
+  keyOf: (value: number) => number,
+  highest: number,
+  count: number,
+): Uint32Array<ArrayBuffer> {
+  if (count >= values.length) return identityOrder(values.length);
+  const counts = new Uint32Array(selectionBuckets);
+  const scale = (selectionBuckets - 1) / highest;
+  for (let i = 0; i < values.length; i++) counts[Math.floor(keyOf(values[i]) * scale)]++;
+  let bound = 0;
+  let found = 0;
+  while (found < count) found += counts[bound++];
+  const positions = new Uint32Array(found);
+  for (let i = 0, at = 0; at < found; i++)
+    if (Math.floor(keyOf(values[i]) * scale) < bound) positions[at++] = i;
+  return positions;
 }
 
 /**

@@ -219,7 +219,7 @@ export const facilities: Endpoint = endpoint({
     const list = listFacilities(image, filterOf(values, procedure, place), values.sort);
     const { length } = list.items;
     if (length === 0) throw noFacilities(image, queryOf(narrowing), list);
-    const order = orderFacilities(list, values.order === "desc");
+    const order = orderFacilities(list, values.order === "desc", offset + values.limit);
     const next = nextPage(context, facilities.name, length, values.limit, () => queryOf(values));
     const isPriced = procedure !== undefined;
     const row = (i: number) => {
