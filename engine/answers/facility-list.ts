@@ -52,7 +52,7 @@ const pricedStatus = rowStatuses.indexOf("priced");
 /** Miles in a degree of latitude, rounded down. */
 const milesPerDegree = 69;
 const millionths = 1e6;
-/** So many that the facilities of one bucket are few, and that counting takes little of a small list's time. */
+/** Buckets of the histogram that selects a page's facilities: a bucket holds few, and a small list counts quickly. */
 const selectionBuckets = 2 ** 11;
 
 /** Lists facilities. O(rows of the procedure), or O(facilities) without one. */
