@@ -344,6 +344,8 @@ test("a facility's page has what the API says of it, and leads back with it chos
   const { page } = await open("/facilities/000001");
   await heading(page, "Hospital 000001");
   const { data } = await answerOf<FacilityAnswer>("/api/v1/healthcare/facilities/000001");
+  // The heading is the server's; the rows come with the page's program.
+  await page.locator(".standing tbody tr").first().waitFor();
   const rows = await page.locator(".standing tbody tr").allInnerTexts();
   assert.equal(rows.length, data.length);
   const [first] = data.toSorted(
