@@ -80,6 +80,8 @@ test("the first view has the API's numbers, from three requests and few bytes", 
     page,
     `${facilities} hospitals charge from ${dollars(min_charge)} to ${dollars(max_charge)} for ${plainOf("5072")?.name}. Half charge ${dollars(median_charge)} or more; Medicare allows ${dollars(median_allowed)}.`,
   );
+  // The heading is the server's; requests and rows come with the page's program.
+  await page.locator(".facilities tbody tr").nth(9).waitFor();
   assert.deepEqual(asked.slice(0, 3).sort(), [
     "/api/v1/healthcare/facilities?procedure=5072&sort=charge&limit=50",
     `${procedures}/5072`,
