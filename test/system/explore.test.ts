@@ -69,6 +69,8 @@ const procedures = "/api/v1/healthcare/procedures";
 const dollars = (amount: number) => `$${Math.round(amount).toLocaleString("en-US")}`;
 const heading = (page: Page, text: string | RegExp) =>
   page.locator(".sentence h1", { hasText: text }).waitFor();
+/** Waits for the page's program, which comes after the heading that the server writes. */
+const drawn = (page: Page) => page.locator('.state[data-state="NY"]').waitFor();
 const card = (page: Page, title: string) =>
   page.locator("section.card", { has: page.getByRole("heading", { name: title }) });
 
@@ -412,6 +414,7 @@ describe("says", () => {
   test("that the server is gone, keeps the picture, and goes on by itself", async () => {
     const { page } = await open("/?procedure=5072", { mayFail });
     await heading(page, "60 hospitals");
+    await drawn(page);
     await page.route("**/api/**", (route) => route.abort());
     await page.locator('.state[data-state="NY"]').click();
     await page.getByText("The server can't be reached.").waitFor();
@@ -454,6 +457,7 @@ describe("says", () => {
   test("nothing of a second that is used up: it asks again", async () => {
     const { page } = await open("/", { mayFail });
     await heading(page, "60 hospitals");
+    await drawn(page);
     let refused = 0;
     await page.route("**/api/**", async (route) => {
       if (refused++ < 2) await route.fulfill(refusal(429, "no", "1"));
