@@ -154,7 +154,7 @@ test("counts are those of a naive book-keeper, over jumps of a second to ten yea
   const random = seededRandom(seed);
   for (let trial = 0; trial < 10; trial++) {
     const world = new World(t, 20);
-    /** By month: what was admitted; and what of that was saved. */
+    /** Requests admitted, and requests saved, by month. */
     let used = new Map<number, number>();
     let saved = new Map<number, number>();
     const visited = [world.wallMs];

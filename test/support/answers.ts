@@ -62,7 +62,7 @@ function followed(part: unknown, document: unknown): unknown {
   return followed(target, document);
 }
 
-/** The same schema without room for what it doesn't name. */
+/** Copies a schema so that it allows no fields except those it names. */
 function closed(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(closed);
   if (typeof part !== "object" || part === null) return part;

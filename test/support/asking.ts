@@ -57,7 +57,7 @@ export interface Told {
   etag: string | undefined;
   headers: ReadonlyMap<string, string>;
   bytes: Buffer;
-  /** The same as text. */
+  /** The bytes as text. */
   body: string;
 }
 

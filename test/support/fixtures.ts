@@ -199,7 +199,7 @@ export function changed(
   return sealSnapshot(makeTable(content), content.provenance, content.codes);
 }
 
-/** The same rows as another version. */
+/** Copies a snapshot under another version. */
 export function asVersion(
   { table, provenance, codes }: Snapshot,
   dataYear: number,

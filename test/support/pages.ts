@@ -109,7 +109,7 @@ export const rowsOf = (pages: Page[]) => pages.flatMap(({ data }) => data);
 
 /** A list with what it has to hold, by plain loops over the snapshot's rows. */
 interface List {
-  /** Of its first page, without a limit. */
+  /** The path of the list, without a limit. */
   path: string;
   rows: object[];
   maxLimit: number;

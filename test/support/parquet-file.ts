@@ -49,7 +49,7 @@ export interface PageSpec {
   type?: number;
   /** 0 is PLAIN, 8 RLE_DICTIONARY. */
   encoding: number;
-  /** Of its levels: 3 is RLE, as unless given. */
+  /** The encoding of the levels; 3, RLE, unless given. */
   levelEncoding?: number;
   values: number;
   /** As it lies in the file, compressed. */

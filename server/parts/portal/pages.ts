@@ -54,7 +54,7 @@ const links = [
   ["/signup", "Get a key"],
 ] as const;
 
-const name = "What hospitals charge";
+const name = tabTitle(undefined);
 const description =
   "What each US hospital charges for an outpatient procedure, and what Medicare allows: explore, compare, download.";
 /** The sentence of each page whose address says what it shows. */

@@ -3,13 +3,15 @@ import { ApiError } from "../../api/errors.ts";
 import { money, printable, whole } from "../../shared/browser/format.ts";
 import type { WebFile } from "../../shared/messages.ts";
 import { escapeHtml, headOf } from "../../shared/web-assets.ts";
-import type { Entry, FacilitiesAnswer, FacilityAnswer, ProceduresAnswer } from "./browser/answers.ts";
+import type { FacilitiesAnswer, FacilityAnswer, ProceduresAnswer } from "./browser/answers.ts";
 import { choiceOf, defaultProcedure } from "./browser/choice.ts";
 import { titleOf } from "./browser/procedures.ts";
 import {
   addressText,
   comparison,
   hospitalText,
+  isPriced,
+  isSynthetic,
   mainClause,
   ownClause,
   type Prices,
@@ -62,11 +64,13 @@ function writePrices(parameters: URLSearchParams, ask: Ask): Written {
       : ask<PricesAnswer>("/healthcare/facilities", { procedure: code, ...place, limit: 1 });
   const most = () =>
     ask<ProceduresAnswer>("/healthcare/procedures", { sort: "facilities", limit: 1 }).data[0].code;
-  // As in the browser: the usual procedure, unless the nation has no price of it.
-  const usual = () =>
-    orNone(() => ask<PricesAnswer>(`/healthcare/procedures/${defaultProcedure}`, { bins: 1 }))?.procedure
-      .code ?? most();
-  const answer = pricesOf(choice.procedure ?? usual());
+  // As in the browser: the usual procedure, and another one only if the nation has no price of it.
+  const isUsual = () =>
+    orNone(() => ask(`/healthcare/procedures/${defaultProcedure}`, { bins: 1 })) !== undefined;
+  const answer =
+    choice.procedure !== null
+      ? pricesOf(choice.procedure)
+      : (orNone(() => pricesOf(defaultProcedure)) ?? pricesOf(isUsual() ? defaultProcedure : most()));
   const { procedure, summary, source } = answer;
   const list = (query: Query) =>
     orNone(() => ask<FacilitiesAnswer>("/healthcare/facilities", { procedure: procedure.code, ...query }))
@@ -163,12 +167,8 @@ function written(
   };
 }
 
-type Priced = Entry & { submitted_charge: number; medicare_allowed: number };
-const isPriced = (entry: Entry): entry is Priced =>
-  typeof entry.submitted_charge === "number" && typeof entry.medicare_allowed === "number";
-
 /** What a synthetic sample says of itself; else nothing. */
-const caveatOf = ({ caveat }: { caveat: string }) => (/synthetic/i.test(caveat) ? caveat : "");
+const caveatOf = ({ caveat }: { caveat: string }) => (isSynthetic(caveat) ? caveat : "");
 
 const hospitalPath = (ccn: string, year: string | null) =>
   `/facilities/${ccn}${year === null ? "" : `?${new URLSearchParams({ year })}`}`;

@@ -3,6 +3,7 @@ import { html } from "../../../shared/browser/html.ts";
 import { type Failure, keepKey, ownKey } from "./api.ts";
 import { PasteKey } from "./key.ts";
 import { settings } from "./settings.ts";
+import { isSynthetic } from "./words.ts";
 
 /** Shows errors and warnings across the page. */
 
@@ -54,7 +55,7 @@ const signupOffer = (text: string, more: string) =>
 
 /** A warning that the numbers are invented. */
 export function SampleBand({ caveat }: { caveat: string | undefined }) {
-  if (caveat === undefined || !/synthetic/i.test(caveat)) return null;
+  if (caveat === undefined || !isSynthetic(caveat)) return null;
   return html`<div class="band sample" role="note">
     <b>Synthetic sample.</b> ${caveat.replace(/^This is a synthetic sample: (.)/, (_, letter) => letter.toUpperCase())}
   </div>`;

@@ -13,6 +13,7 @@ import type {
 import { Failure } from "./api.ts";
 import { askIfThere, pathOf, rowsAt, there } from "./ask.ts";
 import { type Choice, defaultProcedure } from "./choice.ts";
+import { isPriced } from "./words.ts";
 
 /** Fetches what the page explore shows. */
 
@@ -66,9 +67,6 @@ export interface Unpriced {
   suppressed: number;
   incomplete: number;
 }
-
-export const isPriced = (entry: Entry): entry is Priced =>
-  typeof entry.submitted_charge === "number" && typeof entry.medicare_allowed === "number";
 
 const facilitiesPath = (parameters: Record<string, string | number | null>, year: string | null) =>
   pathOf("/healthcare/facilities", parameters, year);

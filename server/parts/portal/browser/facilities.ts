@@ -7,12 +7,12 @@ import { rowsAt } from "./ask.ts";
 import { Card } from "./card.ts";
 import { rangeOf, rangeText } from "./chips.ts";
 import { Dots, DotsAxis, Key, Letter } from "./dots.ts";
-import { isPriced, type Scope, type View } from "./explore-data.ts";
+import type { Scope, View } from "./explore-data.ts";
 import { csvFile, priceFigures, save } from "./figures.ts";
 import { choose, inYear, pin } from "./location.ts";
 import { dollarScale } from "./picture.ts";
 import { hospitals } from "./sentence.ts";
-import { placeText } from "./words.ts";
+import { isPriced, placeText } from "./words.ts";
 
 /** Lists the hospitals, in any order and between any charges, with their amounts as dots on one scale. */
 

@@ -14,7 +14,7 @@ import { noHospital } from "./sentence.ts";
 import { writtenAt } from "./settings.ts";
 import { isOrder, type Order, Standings } from "./standings.ts";
 import { Trend, trendFigures } from "./trend.ts";
-import { addressText, hospitalText, tabTitle } from "./words.ts";
+import { addressText, hospitalText, isSynthetic, tabTitle } from "./words.ts";
 
 /** Shows a hospital: everything that it does beside nation and state, its years, and the hospitals around it. */
 
@@ -108,7 +108,7 @@ function Shown({ view, order }: { view: View; order: Order }) {
       <${Years} view=${view} />
       ${near && near.data.length > 1 && html`<${Near} near=${near} view=${view} />`}
     </div>
-    ${/synthetic/i.test(source.caveat) ? null : html`<p class="quiet small">${source.caveat}</p>`}
+    ${isSynthetic(source.caveat) ? null : html`<p class="quiet small">${source.caveat}</p>`}
     <p class="quiet small">${counted(data.length, "procedure group has", "procedure groups have")} a price. What it does for too few Medicare patients (10 services or fewer) is suppressed by CMS.
       Data version ${source.data_version}.</p>`;
 }

@@ -3,11 +3,11 @@ import { money, percent, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Priced } from "./answers.ts";
 import { PinShape, type Scale, Strip, Values } from "./dots.ts";
-import { isPriced, type Pinned, type Scope } from "./explore-data.ts";
+import type { Pinned, Scope } from "./explore-data.ts";
 import { type Figures, figuresOf, priceFigures } from "./figures.ts";
 import { dollarScale, placedTicks, Steps, useWidth } from "./picture.ts";
 import { hospitals } from "./sentence.ts";
-import { leastForQuartiles } from "./words.ts";
+import { isPriced, leastForQuartiles } from "./words.ts";
 
 /**
  * Draws the distribution of charges, and below it summaries of charges and allowed amounts, on one logarithmic axis.

@@ -7,7 +7,7 @@ import type { PartProps, Scope, Unpriced } from "./explore-data.ts";
 import { inYear, withParameters } from "./location.ts";
 import { titleOf } from "./procedures.ts";
 import { states } from "./states.ts";
-import { placeText } from "./words.ts";
+import { isSynthetic, placeText } from "./words.ts";
 
 /** Says in words what the pictures can't show: why there is nothing, and how to read what is there. */
 
@@ -61,7 +61,6 @@ interface ReadingProps extends PartProps {
 /** What the pictures don't show, and the source. */
 export function Reading({ scope, view, datasets }: ReadingProps) {
   const { rows, source } = scope;
-  const isSynthetic = /synthetic/i.test(source.caveat);
   const all = rows.priced + rows.suppressed + rows.incomplete;
   const dataset = datasets.find(({ data_version }) => data_version === source.data_version);
   const rowsText =
@@ -80,7 +79,7 @@ export function Reading({ scope, view, datasets }: ReadingProps) {
     <h2 id="reading">What this doesn't say</h2>
     <p><b>A charge is what a hospital bills, not what a patient pays.</b> Medicare pays by its own amounts, and insurers by contract.</p>
     <p>${rowsText}</p>
-    ${!isSynthetic && html`<p class="quiet small">${source.caveat}</p>`}
+    ${!isSynthetic(source.caveat) && html`<p class="quiet small">${source.caveat}</p>`}
     <p class="quiet small">
       ${dataset ? `${dataset.title}${dataset.released ? `, released ${dataset.released}` : ""}, ${dataset.publisher}. ` : ""}Version for citing:
       ${" "}<a href=${inYear("/data")}>${source.data_version}</a>.

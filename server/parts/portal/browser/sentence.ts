@@ -2,9 +2,17 @@ import { counted, printable } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { there } from "./ask.ts";
 import type { Choice } from "./choice.ts";
-import { isPriced, type Pinned, type Scope, type View } from "./explore-data.ts";
+import type { Pinned, Scope, View } from "./explore-data.ts";
 import { inYear } from "./location.ts";
-import { comparison, mainClause, ownClause, pricesTitle, type Word, withoutPrice } from "./words.ts";
+import {
+  comparison,
+  isPriced,
+  mainClause,
+  ownClause,
+  pricesTitle,
+  type Word,
+  withoutPrice,
+} from "./words.ts";
 
 /** Shows a procedure's prices as a sentence. */
 

@@ -1,5 +1,5 @@
 import { money, percent, times, whole } from "../../../shared/browser/format.ts";
-import type { FacilityAnswer, ProcedureAnswer, Standing } from "./answers.ts";
+import type { Entry, FacilityAnswer, Priced, ProcedureAnswer, Standing } from "./answers.ts";
 import type { Choice } from "./choice.ts";
 import { plainOf, titleOf } from "./procedures.ts";
 import { stateInSentence, stateName } from "./states.ts";
@@ -8,6 +8,12 @@ import { stateInSentence, stateName } from "./states.ts";
 
 /** From this number of hospitals on, quartiles say something. */
 export const leastForQuartiles = 8;
+
+/** Whether a caveat is a synthetic sample's. */
+export const isSynthetic = (caveat: string): boolean => /synthetic/i.test(caveat);
+
+export const isPriced = (entry: Entry): entry is Priced =>
+  typeof entry.submitted_charge === "number" && typeof entry.medicare_allowed === "number";
 
 /** A part of a sentence: text, or dollars with what they are. */
 export type Word = string | { kind: "charge" | "allowed"; text: string };
