@@ -9,6 +9,7 @@ import { titleOf } from "./browser/procedures.ts";
 import {
   addressText,
   comparison,
+  entryOf,
   hospitalText,
   isPriced,
   isSynthetic,
@@ -18,6 +19,7 @@ import {
   pricesTitle,
   tabTitle,
   type Word,
+  withoutPrice,
 } from "./browser/words.ts";
 
 /** Writes what an address shows, for shared links and for browsers without JavaScript. In others the page writes it again. */
@@ -77,10 +79,15 @@ function writePrices(parameters: URLSearchParams, ask: Ask): Written {
       ?.data ?? [];
 
   // One by one, so that one that isn't there hides no other.
-  const own = pinned.flatMap((ccn) => list({ ccn }));
+  const own = pinned.flatMap((ccn) => {
+    const found = orNone(() => ask<FacilityAnswer>(`/healthcare/facilities/${encodeURIComponent(ccn)}`));
+    return found === undefined ? [] : [entryOf(found, procedure.code)];
+  });
   // The standing around a ZIP code would take all hospitals there.
-  const clauses = own.filter(isPriced).map((entry) => {
-    const clause = ownClause(choice, answer, entry, near === null ? entry : {}, null);
+  const clauses = own.map((entry) => {
+    const clause = isPriced(entry)
+      ? ownClause(choice, answer, entry, near === null ? entry : {}, null)
+      : [withoutPrice];
     const letter = "ABC"[pinned.findIndex((ccn) => ccn.toUpperCase() === entry.ccn)];
     const link = `<a href="${escapeHtml(hospitalPath(entry.ccn, year))}">${escapeHtml(entry.facility)}</a>`;
     return {

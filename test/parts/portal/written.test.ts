@@ -84,6 +84,11 @@ test("a hospital that isn't there hides none of those beside it, and they keep t
   assert.match(metaOf(html, "description") ?? "", / Hospital 000041 charges .* Hospital 000001 charges /);
 });
 
+test("a hospital to compare that has no price says so", async () => {
+  const html = await pageAt("/?procedure=5361&with=000001");
+  assert.match(metaOf(html, "description") ?? "", / Hospital 000001 has no price for this procedure/);
+});
+
 test("a hospital is compared by the procedure groups that others have, too", async () => {
   const answer = await answerOf<FacilityAnswer>("/healthcare/facilities/000001");
   const [row] = answer.data;

@@ -13,7 +13,7 @@ import type {
 import { Failure } from "./api.ts";
 import { askIfThere, pathOf, rowsAt, there } from "./ask.ts";
 import { type Choice, defaultProcedure } from "./choice.ts";
-import { isPriced } from "./words.ts";
+import { entryOf, isPriced } from "./words.ts";
 
 /** Fetches what the page explore shows. */
 
@@ -205,16 +205,6 @@ function pinnedOf({ pinned, year }: Choice, procedure: string, signal: AbortSign
       return { letter: "ABC"[i], ccn, entry, standing: null, trend: there(trend) };
     }),
   );
-}
-
-/** A hospital with its price for a procedure, if it has one. */
-function entryOf({ facility, data }: FacilityAnswer, procedure: string): Entry {
-  const { ccn, facility: name, city, state, zip } = facility;
-  const own = { ccn, facility: name, city, state, zip, procedures: data.length };
-  const row = data.find(({ code }) => code === procedure);
-  if (row === undefined) return own;
-  const { submitted_charge, medicare_allowed, services, national, state: within_state } = row;
-  return { ...own, submitted_charge, medicare_allowed, services, national, within_state };
 }
 
 /** Counts the rows of a procedure without prices. @returns null where the data has no row */

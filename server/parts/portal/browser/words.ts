@@ -15,6 +15,16 @@ export const isSynthetic = (caveat: string): boolean => /synthetic/i.test(caveat
 export const isPriced = (entry: Entry): entry is Priced =>
   typeof entry.submitted_charge === "number" && typeof entry.medicare_allowed === "number";
 
+/** A hospital with its price for a procedure, if it has one. */
+export function entryOf({ facility, data }: FacilityAnswer, procedure: string): Entry {
+  const { ccn, facility: name, city, state, zip } = facility;
+  const own = { ccn, facility: name, city, state, zip, procedures: data.length };
+  const row = data.find(({ code }) => code === procedure);
+  if (row === undefined) return own;
+  const { submitted_charge, medicare_allowed, services, national, state: within_state } = row;
+  return { ...own, submitted_charge, medicare_allowed, services, national, within_state };
+}
+
 /** A part of a sentence: text, or dollars with what they are. */
 export type Word = string | { kind: "charge" | "allowed"; text: string };
 
