@@ -222,7 +222,7 @@ test("what is in the way is said in words", async () => {
   await signIn(page, smallKey);
   await says(page, `All ${smallQuota} requests of this month are used.`);
   await page.goto("/data");
-  await says(page, "Your account's requests of this month are used up.");
+  await says(page, "Your account's requests for this month are used up.");
   await page.goto("/account");
   await button(page, "Sign out").waitFor();
 
@@ -307,7 +307,7 @@ test("by mail, a key comes after a press on the page of the link", async () => {
   await page.getByLabel("Your name").fill("Bo");
   await page.getByLabel("Your e-mail address").fill("bo@example.org");
   await button(page, "Send me the link").click();
-  await says(page, "Look into your mail");
+  await says(page, "Check your e-mail");
   assert.equal(smtp.mails.length, 1);
   const text = smtp.mails[0].data.replaceAll(/=\n/g, "").replaceAll("=3D", "=");
   const [link] = /\/signup\?token=[\w-]+/.exec(text) ?? assert.fail(text);

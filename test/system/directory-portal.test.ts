@@ -73,6 +73,6 @@ test("who comes to both at once gets no more accounts a day than there may be", 
     ownAddress,
   );
   assert.deepEqual(statusesOf(others), [...several(201, 3), ...several(429, 3)]);
-  assert.match(errorOf(others[5]).message, /as many signups within a day/);
+  assert.match(errorOf(others[5]).message, /signups for a day are used up/);
   assert.equal(store.accounts.ids().length, 8);
 });

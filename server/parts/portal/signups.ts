@@ -82,7 +82,7 @@ export async function signUp(
     if (counts.address >= maxSignupsPerClient)
       throw tooMany(`there were ${maxSignupsPerClient} signups from your address within a day`, daySeconds);
     if (counts.all >= options.settings.signupDaily)
-      throw tooMany("there were as many signups within a day as there may be", daySeconds);
+      throw tooMany("the server's signups for a day are used up", daySeconds);
     if (!isMailed && store.signups.hasAccount(signup.mailbox)) throw mailboxTaken();
     return counts.mailbox;
   };

@@ -45,7 +45,7 @@ function reasonOf(failure: Failure, retry: () => void, isTold: boolean) {
     return ownKey() === null
       ? html`<b>The requests of this page for this month are used up.</b>${" "}
           ${signupOffer("Get a key of your own", ", or paste yours:")} <${PasteKey} done=${retry} />`
-      : html`<b>Your account's requests of this month are used up.</b>${" "}
+      : html`<b>Your account's requests for this month are used up.</b>${" "}
           More are available on the first of the month. <a href="/account">See your account</a>`;
   return html`<b>That didn't work:</b> ${failure.message}. <button type="button" onClick=${retry}>Try again</button>`;
 }

@@ -50,7 +50,7 @@ function unpricedText({ suppressed, incomplete }: Unpriced, where: string): stri
     incomplete > 0 ? "incomplete" : "",
   ].filter(Boolean);
   const place = where && ` ${where}`;
-  const rows = all === 1 ? `Its only row${place} is` : `All ${whole(all)} rows of it${place} are`;
+  const rows = all === 1 ? `Its only row${place} is` : `All ${whole(all)} of its rows${place} are`;
   return `${rows} ${reasons.join(" or ")}: ${all === 1 ? "this hospital's charge isn't" : "these hospitals' charges aren't"} published.`;
 }
 

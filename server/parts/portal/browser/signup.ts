@@ -58,9 +58,9 @@ function Form({ done }: { done: (made: Made) => void }) {
   const own = useOwnKey();
   if (sentTo !== null)
     return html`<div class="column">
-      <${Result}>Look into your mail<//>
-      <p class="lead">If ${sentTo} can have a key, we have sent a link there. It is valid for 24 hours.</p>
-      <p>No e-mail after some minutes? Look into your spam folder, or <button type="button" onClick=${() => setSentTo(null)}>enter the address again</button></p>
+      <${Result}>Check your e-mail<//>
+      <p class="lead">If ${sentTo} may have a key, we have sent a link to it. The link is valid for 24 hours.</p>
+      <p>No e-mail after a few minutes? Check your spam folder, or <button type="button" onClick=${() => setSentTo(null)}>enter the address again</button></p>
     </div>`;
   const submit = (event: Event) => {
     event.preventDefault();

@@ -140,11 +140,11 @@ async function startOfFile(response: Response, type: string): Promise<{ text: st
   // The rest isn't downloaded.
   await reader?.cancel();
   if (!type.startsWith("text/"))
-    return { text: "", cut: "A file that isn't text: the curl saves it with -O, as does the page Data." };
+    return { text: "", cut: "This file isn't text. The curl command saves it with -O, or download it from the page Data." };
   const text = new TextDecoder().decode(value.subarray(0, maxFileBytes));
   const isCut = value.length > maxFileBytes || Number(response.headers.get("Content-Length")) > maxFileBytes;
   return {
     text: isCut ? text.slice(0, text.lastIndexOf("\n")) : text,
-    cut: isCut ? "… and so on: the curl gives the whole file, as does the page Data." : "",
+    cut: isCut ? "… and so on. The curl command gives the whole file, and so does the page Data." : "",
   };
 }
