@@ -33,6 +33,7 @@ import {
   hotQuery,
   inDepth,
   madeAnew,
+  nearest,
   searchPath,
   searchTexts,
 } from "./requests.ts";
@@ -105,7 +106,6 @@ assert.deepEqual(
   markups,
   markups.toSorted((a, b) => a - b),
 );
-const nearest = "/healthcare/facilities?procedure=8011&near=60601&within=500&sort=distance";
 assert.ok(JSON.parse(textOf(madeAnew(image, nearest))).summary.facilities > 0);
 const [ccn] = partsOf(snapshot.table).facilities.ccn;
 const [{ code }] = JSON.parse(textOf(madeAnew(image, `/healthcare/facilities/${ccn}`))).data;

@@ -85,8 +85,9 @@ export function madeAnew(image: Image, target: string): Uint8Array {
   return body instanceof Uint8Array ? body : assert.fail(`${target} is a file`);
 }
 
-/** A list of facilities for the most frequent procedure, nation-wide, sorted by markup. */
+/** Targets of `madeAnew`, for the most frequent procedure in the whole nation or around Chicago. */
 export const byMarkup = "/healthcare/facilities?procedure=8011&sort=markup";
+export const nearest = "/healthcare/facilities?procedure=8011&near=60601&within=500&sort=distance";
 export const inDepth = "/healthcare/procedures/8011";
 
 /** Every procedure, state (or none) and limit that has an answer, in random order. */

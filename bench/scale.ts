@@ -1,7 +1,8 @@
 import { strict as assert } from "node:assert";
 import { statSync } from "node:fs";
+import { sum } from "d3";
 import { defaultSampleSeed as seed } from "../datasets/sample/synthetic.ts";
-import { attachImage, findGroup, groupSize, type Image, textOf } from "../engine/index.ts";
+import { attachImage, csvPieces, findGroup, groupSize, type Image, textOf } from "../engine/index.ts";
 import { Loads } from "../server/snapshots/loads.ts";
 import { temporaryFolder } from "../test/support/folders.ts";
 import { memoryBytes } from "../test/support/memory.ts";
@@ -11,16 +12,16 @@ import { ask, json } from "./check.ts";
 import { rounded, spreadOf } from "./figures.ts";
 import { run } from "./measure.ts";
 import { runToEnd, smoke } from "./options.ts";
-import { allPriceQueries, answerOf, byMarkup, inDepth, madeAnew } from "./requests.ts";
+import { allPriceQueries, answerOf, byMarkup, inDepth, madeAnew, nearest } from "./requests.ts";
 import { pricesPath, type Query } from "./rivals/rival.ts";
 import { prepareGround, Servers } from "./servers.ts";
 
 /*
- * Measures how load time, memory and query time depend on the amount of data: 0.1, 1 and 10 million rows. Run `node
+ * Measures how load time, memory and the time of each kind of answer depend on the amount of data: 0.1, 1, 5 and 10 million rows. Run `node
  * bench/scale.ts`; `--smoke` uses small sizes as a check. Each figure comes from a separate process.
  */
 
-const sizes = smoke ? [2_000, 5_000, 10_000] : [100_000, 1_000_000, 10_000_000];
+const sizes = smoke ? [2_000, 5_000, 10_000] : [100_000, 1_000_000, 5_000_000, 10_000_000];
 const limit = 25;
 const batch = 1000;
 const memoryRuns = smoke ? 1 : 5;
@@ -29,6 +30,16 @@ const batches = smoke ? 3 : 600;
 const [fewThreads, manyThreads] = [1, 4];
 const [connections, requestsPerConnection] = [32, 20];
 const dataYear = 2024;
+/** Answers that are made anew, by what their column is called. */
+const answers: Record<string, string> = {
+  "list by markup": byMarkup,
+  "list near a place": nearest,
+  "procedure in depth": inDepth,
+  "procedures by spread": "/healthcare/procedures?sort=spread",
+  trends: "/healthcare/trends?procedure=8011",
+  search: "/search?q=general+hospital",
+  "search with a typo": "/search?q=regionl+medical+center",
+};
 
 /** CPU time of all threads in microseconds. */
 function cpuUs(): number {
@@ -87,21 +98,27 @@ async function time(files: string[]) {
       times[at].push((cpuUs() - before) / batch);
     }
   assert.ok(sink > 0);
-  return {
-    queryUs: times.map((list) => spreadOf(list).median),
-    byMarkupMs: images.map((image) => cpuMs(image, byMarkup)),
-    inDepthMs: images.map((image) => cpuMs(image, inDepth)),
-    groups: queries.length,
-  };
+  const prices = times.map((list) => spreadOf(list).median);
+  const costs: Record<string, number[]> = { "price query": prices };
+  for (const [name, target] of Object.entries(answers))
+    costs[name] = images.map((image) => medianCpuUs(() => madeAnew(image, target).length));
+  costs["CSV export, CPU ns a byte"] = images.map(exportNsPerByte);
+  return { costs, groups: queries.length };
 }
 
-/** CPU time of an answer that is made anew, the median over batches. */
-function cpuMs(image: Image, target: string): number {
+function exportNsPerByte(image: Image): number {
+  const before = cpuUs();
+  const bytes = sum(csvPieces(image, { procedure: null, state: null }), ({ length }) => length);
+  return ((cpuUs() - before) * 1000) / bytes;
+}
+
+/** CPU time of an answer in microseconds, the median over batches. */
+function medianCpuUs(answer: () => number): number {
   const perBatch = 10;
   const times = Array.from({ length: smoke ? 3 : 60 }, () => {
     const before = cpuUs();
-    for (let i = 0; i < perBatch; i++) madeAnew(image, target);
-    return (cpuUs() - before) / perBatch / 1000;
+    for (let i = 0; i < perBatch; i++) answer();
+    return (cpuUs() - before) / perBatch;
   });
   return spreadOf(times).median;
 }
@@ -154,14 +171,14 @@ async function main(): Promise<void> {
       "MB a further thread": (many - few) / (manyThreads - fewThreads),
     });
   }
-  const { queryUs, byMarkupMs, inDepthMs, groups } = await inProcess(time, files);
-  const costs = (i: number) => ({
-    "query CPU µs": queryUs[i],
-    "list by markup CPU ms": byMarkupMs[i],
-    "procedure in depth CPU ms": inDepthMs[i],
-  });
-  console.table(table.map((row, i) => rounded({ ...row, ...costs(i) })));
-  console.log(`queries over ${groups} groups, ${limit} rows an answer, seed ${seed}`);
+  const { costs, groups } = await inProcess(time, files);
+  console.table(table.map(rounded));
+  const bySize = (each: number[]) =>
+    rounded(Object.fromEntries(each.map((cost, i) => [`${sizes[i]} rows`, cost])));
+  console.table(Object.fromEntries(Object.entries(costs).map(([name, each]) => [name, bySize(each)])));
+  console.log(
+    `CPU µs of an answer, made anew; price queries over ${groups} groups, ${limit} rows an answer, seed ${seed}`,
+  );
 }
 
 const works: Record<string, (...given: never[]) => Promise<unknown>> = { prepareGround, load, time };
