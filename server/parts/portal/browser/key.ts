@@ -92,6 +92,7 @@ export function PasteKey({ done = () => {} }: { done?: () => void }) {
 }
 
 function wordsOf(failure: Failure | null): string {
-  if (failure?.status === 401) return "The server doesn't know this key: it may be incomplete, revoked or expired.";
+  if (failure?.status === 401)
+    return "The server doesn't know this key: it may be incomplete, revoked or expired.";
   return failure === null ? "" : sentenceOf(failure);
 }

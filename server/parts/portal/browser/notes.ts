@@ -5,17 +5,20 @@ import { there } from "./ask.ts";
 import { Command, curlOf } from "./curl.ts";
 import type { PartProps, Scope, Unpriced } from "./explore-data.ts";
 import { inYear, withParameters } from "./location.ts";
-import { titleOf } from "./procedures.ts";
+import { plainOf } from "./procedures.ts";
 import { states } from "./states.ts";
 import { isSynthetic, placeText } from "./words.ts";
 
 /** Says in words what the pictures can't show: why there is nothing, and how to read what is there. */
 
+/** A radius to try where nothing is nearer. */
+const widerMiles = 100;
+
 export function Nothing({ view, datasets }: PartProps) {
   const { choice, code, unpriced, scope } = view;
-  const { state, near, year } = choice;
+  const { state, near, within, year } = choice;
   const official = unpriced?.name ?? there(view.nation)?.procedure.name;
-  const name = official && titleOf({ code, name: official });
+  const name = official && (plainOf(code)?.name ?? official);
   const isState = state === null || state in states;
   const where = isState ? placeText(choice) : "";
   const isYear = datasets.some((one) => [String(one.data_year), one.data_version].includes(year ?? ""));
@@ -36,6 +39,10 @@ export function Nothing({ view, datasets }: PartProps) {
   return html`<h1>${name && isState ? `No prices for ${name} ${where}`.trim() : "Nothing was found"}.</h1>
     <p class="under">${why()}${" "}
       ${
+        near !== null && within < widerMiles
+          ? html`<a href=${withParameters({ within: String(widerMiles) })}>Look within ${widerMiles} miles</a> · `
+          : ""
+      }${
         state === null && near === null
           ? html`<a href="/">See what there is</a>`
           : html`<a href=${withParameters({ state: null, near: null, within: null })}>See the whole nation</a>`

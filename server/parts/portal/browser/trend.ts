@@ -167,6 +167,9 @@ function spread<End extends { at: number }>(ends: End[]): End[] {
   return sorted;
 }
 
+const moved = (share: number) =>
+  share === 0 ? "stayed the same" : `${share > 0 ? "rose" : "fell"} by ${Math.abs(share)} %`;
+
 /** Describes the change, by the same facilities, and why the line breaks. */
 function trendText(years: TrendYear[]): string {
   const last = years[years.length - 1];
@@ -174,10 +177,14 @@ function trendText(years: TrendYear[]): string {
     return `Of the loaded years only ${last.data_year} has prices for it: a trend needs two.`;
   const before = years[years.length - 2];
   const texts: string[] = [];
-  if (last.matched)
+  if (last.matched) {
+    const { facilities, median_charge, median_allowed } = last.matched;
+    const who = counted(facilities, "hospital", "hospitals");
+    const middle = facilities === 1 ? "" : " at the median";
     texts.push(
-      `From ${before.data_year} to ${last.data_year}, ${counted(last.matched.facilities, "hospital that has", "hospitals that have")} a price in both changed ${last.matched.facilities === 1 ? "its charge" : "their charges"} by ${change(last.matched.median_charge)}${last.matched.facilities === 1 ? "" : " at the median"}; Medicare's amount by ${change(last.matched.median_allowed)}.`,
+      `For ${who} with a price in both ${before.data_year} and ${last.data_year}, the charge ${moved(median_charge)}${middle}; Medicare's amount ${moved(median_allowed)}.`,
     );
+  }
   for (const [i, year] of years.entries()) {
     if (i === 0 || isSame(years[i - 1], year)) continue;
     texts.push(

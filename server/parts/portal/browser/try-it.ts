@@ -140,7 +140,10 @@ async function startOfFile(response: Response, type: string): Promise<{ text: st
   // The rest isn't downloaded.
   await reader?.cancel();
   if (!type.startsWith("text/"))
-    return { text: "", cut: "This file isn't text. The curl command saves it with -O, or download it from the page Data." };
+    return {
+      text: "",
+      cut: "This file isn't text. The curl command saves it with -O, or download it from the page Data.",
+    };
   const text = new TextDecoder().decode(value.subarray(0, maxFileBytes));
   const isCut = value.length > maxFileBytes || Number(response.headers.get("Content-Length")) > maxFileBytes;
   return {
