@@ -10,6 +10,7 @@ import { choose, pin } from "./location.ts";
 import { bodyParts, codesBy, plainOf, titleOf } from "./procedures.ts";
 import { states } from "./states.ts";
 import { placeText } from "./words.ts";
+import { YearField, yearsOf } from "./year.ts";
 
 /** The fields of the page explore: procedure, place, hospitals to compare, year. */
 
@@ -26,9 +27,9 @@ export function Controls({ choice, view, datasets }: ControlsProps) {
   const nation = view && there(view.nation);
   const code = choice.procedure ?? view?.code ?? defaultProcedure;
   const official = view?.code === code ? (nation?.procedure.name ?? view.unpriced?.name) : undefined;
-  const years = [...new Set(datasets.map(({ data_year }) => String(data_year)))].sort(d3.descending);
   const known = (view && there(view.scope)) ?? nation;
-  const shownYear = year ?? String(known?.source.data_year ?? view?.unpriced?.year ?? years[0] ?? "");
+  const shownYear =
+    year ?? String(known?.source.data_year ?? view?.unpriced?.year ?? yearsOf(datasets)[0] ?? "");
   const priced = nation && new Set(nation.data.map((row) => row.state));
   const place = placeText(choice).replace(/^in /, "");
   return html`<search class="controls">
@@ -55,14 +56,7 @@ export function Controls({ choice, view, datasets }: ControlsProps) {
       find=${(text: string, signal: AbortSignal) => findHospital(choice, code, text, signal)}
       choose=${(ccn: string) => pin(choice, ccn)}
     />
-    <div class="field year">
-      <label for="year">Year</label>
-      <select id="year" value=${shownYear} onChange=${(event: Event & { currentTarget: HTMLSelectElement }) => choose({ year: event.currentTarget.value || null })}>
-        ${(years.length > 0 ? [...new Set([...years, shownYear])] : [shownYear]).map(
-          (each) => html`<option value=${each} selected=${each === shownYear}>${each || "newest"}</option>`,
-        )}
-      </select>
-    </div>
+    <${YearField} datasets=${datasets} shown=${shownYear} choose=${(year: string) => choose({ year: year || null })} />
   </search>`;
 }
 

@@ -15,6 +15,7 @@ import { writtenAt } from "./settings.ts";
 import { isOrder, type Order, Standings } from "./standings.ts";
 import { Trend, trendFigures } from "./trend.ts";
 import { addressText, hospitalText, isSynthetic, tabTitle } from "./words.ts";
+import { YearField } from "./year.ts";
 
 /** Shows a hospital: everything that it does beside nation and state, its years, and the hospitals around it. */
 
@@ -86,21 +87,13 @@ function Shown({ view, order }: { view: View; order: Order }) {
   const { answer, path, procedure, near } = view;
   const { facility, data, source } = answer;
   const datasets = useDatasets(true);
-  const years = [...new Set([...datasets.map(({ data_year }) => data_year), source.data_year])].sort(
-    d3.descending,
-  );
   return html`<div class="sentence hospital-head">
       <div>
         <h1>${facility.facility}</h1>
         <p class="under quiet">${addressText(answer)}</p>
         <p class="under">${hospitalText(answer)}</p>
       </div>
-      <div class="field year">
-        <label for="year">Year</label>
-        <select id="year" value=${source.data_year} onChange=${(event: Event & { currentTarget: HTMLSelectElement }) => go(withParameters({ year: event.currentTarget.value }))}>
-          ${years.map((year) => html`<option value=${year} selected=${year === source.data_year}>${year}</option>`)}
-        </select>
-      </div>
+      <${YearField} datasets=${datasets} shown=${String(source.data_year)} choose=${(year: string) => go(withParameters({ year }))} />
     </div>
     <${SampleBand} caveat=${source.caveat} />
     <${Standings} answer=${answer} path=${path} order=${order} shown=${procedure.code} />
