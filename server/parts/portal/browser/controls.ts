@@ -6,11 +6,11 @@ import { ask, askIfThere, pathOf, there } from "./ask.ts";
 import { type Choice, defaultProcedure, maxPinned } from "./choice.ts";
 import { Chooser, type Option } from "./chooser.ts";
 import type { View } from "./explore-data.ts";
+import { YearField, yearsOf } from "./field.ts";
 import { choose, pin } from "./location.ts";
 import { bodyParts, codesBy, plainOf, titleOf } from "./procedures.ts";
 import { states } from "./states.ts";
 import { placeText } from "./words.ts";
-import { YearField, yearsOf } from "./year.ts";
 
 /** The fields of the page explore: procedure, place, hospitals to compare, year. */
 

@@ -6,7 +6,7 @@ import { Failure } from "./api.ts";
 import { askIfThere, pathOf, there } from "./ask.ts";
 import { ErrorBand, SampleBand } from "./bands.ts";
 import { Card } from "./card.ts";
-
+import { YearField } from "./field.ts";
 import { useDatasets, useLoaded } from "./load.ts";
 import { go, inYear, withParameters } from "./location.ts";
 import { titleOf } from "./procedures.ts";
@@ -15,7 +15,6 @@ import { writtenAt } from "./settings.ts";
 import { isOrder, type Order, Standings } from "./standings.ts";
 import { Trend, trendFigures } from "./trend.ts";
 import { addressText, hospitalText, isSynthetic, tabTitle } from "./words.ts";
-import { YearField } from "./year.ts";
 
 /** Shows a hospital: everything that it does beside nation and state, its years, and the hospitals around it. */
 

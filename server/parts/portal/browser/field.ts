@@ -1,7 +1,8 @@
 import { useId } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
+import type { Dataset } from "./answers.ts";
 
-/** A field of a form, with its hint and its error. */
+/** A field of a form, with its hint and its error; and the field of the data year. */
 
 export interface FieldProps {
   label: string;
@@ -43,5 +44,27 @@ export function Field({ label, value, set, type = "text", hint, error = "", opti
     </div>
     ${hint && html`<p class="hint quiet" id=${`${id}-hint`}>${hint}</p>`}
     <p class="error" id=${`${id}-error`} role="alert">${error}</p>
+  </div>`;
+}
+
+/** The years of the data, the newest first. */
+export const yearsOf = (datasets: readonly Dataset[]): string[] =>
+  [...new Set(datasets.map(({ data_year }) => String(data_year)))].sort(d3.descending);
+
+interface YearFieldProps {
+  datasets: readonly Dataset[];
+  /** A year or a data version; empty while it isn't known. */
+  shown: string;
+  choose: (year: string) => void;
+}
+
+export function YearField({ datasets, shown, choose }: YearFieldProps) {
+  return html`<div class="field year">
+    <label for="year">Year</label>
+    <select id="year" value=${shown} onChange=${(event: Event & { currentTarget: HTMLSelectElement }) => choose(event.currentTarget.value)}>
+      ${[...new Set([...yearsOf(datasets), shown])]
+        .sort(d3.descending)
+        .map((year) => html`<option value=${year} selected=${year === shown}>${year || "newest"}</option>`)}
+    </select>
   </div>`;
 }
