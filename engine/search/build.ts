@@ -4,6 +4,7 @@ import { type HcpcsCode, stateNames } from "../snapshot/schema.ts";
 import { stableOrder } from "../snapshot/sort.ts";
 import { ascending, type TableParts } from "../snapshot/table.ts";
 import { otherNames } from "./other-names.ts";
+import { plainWordsOf } from "./procedure-words.ts";
 import {
   beyondField,
   bitsOf,
@@ -19,12 +20,14 @@ import {
   nameSizeOf,
   otherNameWords,
   placeWordsOf,
+  procedureWords,
   repeatField,
   splitWords,
   stateField,
   statePartField,
+  termStart,
 } from "./text.ts";
-import { genericWords, plainWordsOf } from "./vocabulary.ts";
+import { genericWords } from "./vocabulary.ts";
 
 /** Estimated bytes on the heap: for a facility or procedure, a character of a text, a word, and a new word. */
 const bytesPerDocument = 512;
@@ -138,11 +141,12 @@ export function procedureDocuments(
     jsonUpTo("score", { type: "procedure", code, name: procedures.name[i] }),
   );
   return documentsOf(procedures.name, priced, rows, (i) => {
-    const name = indexWords(procedures.name[i]);
-    const plain = indexWords(plainWordsOf[procedures.code[i]]?.words ?? "");
+    const name = procedureWords(procedures.name[i]);
+    const terms = plainWordsOf[procedures.code[i]]?.terms ?? [];
+    const plain = terms.flatMap((term) => [termStart, ...procedureWords(term)]);
     // A word that is there twice, or is never needed, would only change the order of matches.
     const others = new Set([...name, ...plain, ...genericWords.procedure]);
-    const described = new Set(included[i].flatMap(({ description }) => indexWords(description)));
+    const described = new Set(included[i].flatMap(({ description }) => procedureWords(description)));
     return [
       { words: name, field: nameField },
       { words: plain, field: beyondField },
