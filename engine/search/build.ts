@@ -3,7 +3,7 @@ import { SizeError } from "../errors.ts";
 import { type HcpcsCode, stateNames } from "../snapshot/schema.ts";
 import { stableOrder } from "../snapshot/sort.ts";
 import { ascending, type TableParts } from "../snapshot/table.ts";
-import { otherNames } from "./other-names.ts";
+import { wordsBesideName } from "./other-names.ts";
 import { plainWordsOf } from "./procedure-words.ts";
 import {
   beyondField,
@@ -13,7 +13,6 @@ import {
   type Document,
   describedField,
   indexText,
-  indexWords,
   initialsOf,
   meaningOf,
   nameField,
@@ -40,7 +39,7 @@ type Procedures = TableParts["procedures"];
 /** The words of a text as they are written, and what they mean. */
 type WordsOf = (text: string) => { written: string[]; meant: string[] };
 
-/** A cache of `indexWords`: facilities share cities and states, and each name is asked for three times. */
+/** A cache of the words of texts: facilities share cities and states, and each name is asked for three times. */
 export function wordsByText(): WordsOf {
   const known = new Map<string, ReturnType<WordsOf>>();
   return (text) => {
@@ -103,7 +102,7 @@ export function facilityDocuments(facilities: Facilities, priced: ReadonlySet<nu
       // What was written before it was replaced by what it means, so that each of its beginnings is found.
       { words: replacedWords(name), field: repeatField },
       { words: replacedWords(city), field: repeatField },
-      { words: (otherNames.get(facilities.ccn[i]) ?? []).flatMap(indexWords), field: beyondField },
+      { words: wordsBesideName(facilities.ccn[i]), field: beyondField },
       { words: initials[i], field: beyondField },
       ...placeWordsOf(city.meant, cityField, cityPartField),
       { words: [facilities.state[i].toLowerCase()], field: stateField },

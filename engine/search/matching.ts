@@ -5,6 +5,7 @@ import { findWord, lowerBound, startsWith, wordAt } from "./dictionary.ts";
 import { type DocumentKind, markWord, type SearchIndex, setBits, withWords } from "./documents.ts";
 import { absentWords } from "./procedure-terms.ts";
 import {
+  beyondField,
   citiesOf,
   cityField,
   fieldBits,
@@ -103,6 +104,8 @@ function matchTypos(index: TextIndex, { kind, matches }: Term, word: string): vo
       const ending = medicalEnding.exec(found) ?? medicalEnding.exec(word);
       if (ending !== null && !isSameStem(found, ending.index, word)) return;
     }
+    // A word that only nicknames and initials have is hardly meant by another.
+    if (kind === "facility" && index.wordFields[close] === 1 << beyondField) return;
     matches.push((close << levelBits) | (typos === 1 ? oneTypo : twoTypos));
   });
 }

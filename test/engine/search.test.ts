@@ -13,7 +13,7 @@ import {
   search,
   stateNames,
 } from "../../engine/index.ts";
-import { otherNames } from "../../engine/search/other-names.ts";
+import { otherNames, systems } from "../../engine/search/other-names.ts";
 import { plainWordsOf } from "../../engine/search/procedure-words.ts";
 import { coverageOf } from "../../engine/search/scoring.ts";
 import { meaningOf, splitWords, wordSize } from "../../engine/search/text.ts";
@@ -244,6 +244,33 @@ test("other names of hospitals find them, belong to one hospital, and aren't the
     const official = officialNames.get(splitWords(name).map(meaningOf).join(" "));
     assert.ok(official === undefined || official === ccn, `${name} is the name of ${official}`);
   }
+});
+
+test("a health system's name with a city finds its hospitals there first", (t) => {
+  const hospitals = realHospitals();
+  if (hospitals === undefined) return t.skip(absentDirectory);
+  const image = imageOf(snapshotOfHospitals(hospitals));
+  const byCcn = new Map(hospitals.map((hospital) => [hospital.ccn, hospital]));
+  for (const { name, ccns } of systems)
+    for (const ccn of ccns) {
+      const hospital = byCcn.get(ccn);
+      assert.ok(hospital, `${name}: ${ccn}`);
+      const [first] = find(image, `${name} ${hospital.city} ${hospital.state}`, "facility", 1);
+      assert.ok(byCcn.get(first?.code)?.city.endsWith(hospital.city), `${name} ${hospital.city}`);
+      assert.ok(
+        ccns.includes(first.code) || first.name.toLowerCase().includes(name.split(" ")[0]),
+        first.name,
+      );
+    }
+});
+
+test("a word with a typo doesn't match what only nicknames have", (t) => {
+  const hospitals = realHospitals();
+  if (hospitals === undefined) return t.skip(absentDirectory);
+  const image = imageOf(snapshotOfHospitals(hospitals));
+  for (const query of ["mcdonalds", "mcdonalds near me", "umihc"])
+    assert.deepEqual(find(image, query), [], query);
+  for (const query of ["macdonald womens", "umich"]) assert.equal(find(image, query).length > 0, true, query);
 });
 
 test("every beginning of three letters or more of a word of the directory finds it, and one wrong letter does no harm", (t) => {
