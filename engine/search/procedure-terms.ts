@@ -16,19 +16,24 @@ export const absentWords: ReadonlySet<string> = new Set(absentTerms.filter((term
 const significantWords = (text: string) => procedureWords(text).filter((word) => !fillerWords.has(word));
 
 /** All terms by their first word. */
-const termsByWord = Map.groupBy(
-  [
+function allTerms(): Map<string, ProcedureTerm[]> {
+  const texts = [
     ...Object.values(plainWordsOf).flatMap(({ terms }) => terms.map((text) => ({ text, isAbsent: false }))),
     ...absentTerms.map((text) => ({ text, isAbsent: true })),
-  ].map((term): ProcedureTerm => ({ ...term, words: significantWords(term.text) })),
-  ({ words }) => words[0],
-);
+  ];
+  const terms = texts.map((term): ProcedureTerm => ({ ...term, words: significantWords(term.text) }));
+  return Map.groupBy(terms, ({ words }) => words[0]);
+}
+
+/** Made by a thread's first search for a procedure, because most threads of a start never search. */
+let termsByWord: ReturnType<typeof allTerms> | undefined;
 
 /**
  * The longest terms in a text, whose words may be in any order: one that a group holds, and one that none holds. O(words ·
  * terms that begin with one of them).
  */
 export function termsInText(text: string): { held?: ProcedureTerm; absent?: ProcedureTerm } {
+  termsByWord ??= allTerms();
   const typed = new Set(significantWords(text));
   const longest: { held?: ProcedureTerm; absent?: ProcedureTerm } = {};
   for (const word of typed)

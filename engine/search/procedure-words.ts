@@ -11,10 +11,10 @@ infected cyst, cyst removal, cyst back, sebaceous cyst, hematoma drainage, serom
 ulcer debridement, foreign body removal, needle biopsy, core biopsy, breast biopsy, stereotactic breast biopsy,
 liver biopsy, kidney biopsy, lung needle biopsy, lymph node biopsy, bone marrow biopsy, bone marrow aspiration,
 thyroid biopsy, muscle biopsy, skin biopsy, fna, fine needle aspiration, bmbx, bone marrow aspirate, carbuncle,
-paronychia, wound washout, necrotic tissue, mastitis abscess, breast abscess, breast cyst drainage,
-ultrasound guided biopsy, ct guided biopsy, image guided biopsy, guided needle biopsy, squamous cell, keloid,
-hidradenitis, percutaneous biopsy, spleen biopsy, bartholin abscess, nodule biopsy, lump biopsy, skin growth,
-epidermoid cyst
+paronychia, wound washout, mastitis abscess, breast abscess, breast cyst drainage, ultrasound guided biopsy,
+ct guided biopsy, image guided biopsy, guided needle biopsy, squamous cell, keloid, hidradenitis, percutaneous biopsy,
+spleen biopsy, bartholin abscess, nodule biopsy, lump biopsy, skin growth, epidermoid cyst, neck lump biopsy,
+wound infection debridement, infected wound
 
 5073 21555
 tumor removal, cyst removal, fatty tumor, fatty lump, lipoma, soft tissue tumor, soft tissue mass, sarcoma,
@@ -83,7 +83,8 @@ trimalleolar fracture, metatarsal, metatarsal fracture, jones fracture, lisfranc
 patella fracture, clavicle, collarbone, open reduction internal fixation, crpp, basal joint, cmc, cmc arthroplasty,
 thumb arthroplasty, trapezium, carpal bone, foraminotomy, hemilaminectomy, ruptured disc, pinched nerve back,
 back decompression, lumbar decompression, lumbar stenosis, balloon kyphoplasty, vertebral augmentation,
-spine compression fracture, femoroacetabular impingement, hip labrum tear, fai
+spine compression fracture, femoroacetabular impingement, hip labrum tear, fai, shoulder debridement,
+torn thumb ligament, herniated lumbar disc
 
 5115 27447 27130 23472
 hip, knee, joint, knee replacement, total knee, total knee replacement, knee arthroplasty, tka, tkr, partial knee,
@@ -143,7 +144,7 @@ septorhinoplasty, nose reconstruction, nasal valve collapse, vivaer, septal perf
 ossicular chain, otosclerosis, stapes, stapedotomy, mastoid infection, eardrum repair, parotid tumor, parotid mass,
 submandibular, sialoadenectomy, salivary tumor, soft palate, palate surgery, sleep apnea palate, mandible fracture,
 broken jaw, orbital fracture, orbital floor, zygoma, zenker, zenker diverticulum, medialization, voice implant,
-neck cyst, branchial cleft, glossectomy
+neck cyst, branchial cleft, glossectomy, breathe nose, nose blockage, nose breathing
 
 5166 69930
 cochlear implant, hearing, hearing implant, hearing loss, deafness, deaf, bionic ear, cochlear, cochlear device,
@@ -180,7 +181,7 @@ leg artery blockage, leg circulation, leg revascularization, peripheral artery, 
 dialysis access angioplasty, fistula angioplasty, fistula declot, thrombectomy, pta, poba, balloon artery,
 percutaneous transluminal angioplasty, peripheral angioplasty, iliac angioplasty, femoral angioplasty,
 popliteal angioplasty, poor leg circulation, leg pad, pad leg, claudication, vein balloon, clot removal leg,
-fistula thrombectomy, fistula balloon, dialysis graft declot
+fistula thrombectomy, fistula balloon, dialysis graft declot, leg circulation balloon
 
 5193 92928 37226
 artery, stent, coronary stent, heart stent, drug eluting stent, artery stent, leg stent, leg artery stent,
@@ -188,9 +189,9 @@ iliac stent, pci, ptca, percutaneous coronary intervention, coronary angioplasty
 heart blockage, coronary artery disease, artery blockage, atherectomy, leg atherectomy, embolization,
 fibroid embolization, uterus fibroid embolization, uterus artery embolization, prostate artery embolization,
 chemoembolization, des, bms, bare metal stent, heart stents placement, percutaneous coronary, lad stent, widowmaker,
-coronary blockage, coronary artery stent, leg vein stent, venous stent, renal stent, kidney artery stent,
-kidney stent artery, embolize, coil embolization, prostate embolization, pae, ufe, uae, tace,
-y90, radioembolization, liver tumor embolization, pelvic congestion, femoral stent, leg plaque, plaque removal artery
+coronary blockage, coronary artery stent, leg vein stent, venous stent, embolize, coil embolization,
+prostate embolization, pae, ufe, uae, tace, y90, radioembolization, liver tumor embolization, pelvic congestion,
+femoral stent, leg plaque, plaque removal artery, renal artery stent
 
 5194 92933 37227
 stent atherectomy, coronary atherectomy, heart artery stent atherectomy, leg stent atherectomy, pfo closure,
@@ -218,12 +219,14 @@ cryoablation afib, pulse field, farapulse, racing heart, heart palpitation, abno
 loop recorder, implantable loop recorder, ilr, linq, reveal linq, heart monitor, heart monitor implant,
 implantable heart monitor, pacemaker battery, pacemaker generator, pacemaker replacement, battery replacement,
 generator replacement, icm, icm implant, insertable cardiac monitor, implantable cardiac monitor,
-cardiac event recorder, pacemaker change, generator change, gen change
+cardiac event recorder, pacemaker change, generator change, gen change, heartbeat watch device, heart watch device,
+heartbeat monitor
 
 5223 33208
 pacemaker, pacemaker implant, dual chamber pacemaker, permanent pacemaker, pacemaker lead, ppm, bradycardia,
 slow heartbeat, slow heart rate, sick sinus, heart block, pacemaker battery, pacemaker generator, pacemaker insertion,
-dual pacemaker, dual lead pacemaker, av block, complete heart block, heart rate low, slow pulse, pacer
+dual pacemaker, dual lead pacemaker, av block, complete heart block, heart rate low, slow pulse, pacer,
+heart rhythm device, heart device
 
 5224 33225
 leadless pacemaker, micra, aveir, biventricular pacemaker, crt p, resynchronization pacemaker,
@@ -254,7 +257,7 @@ stomach tube, gastrostomy, gastrostomy tube, endoscopic ultrasound, eus, pancrea
 esophagus varices banding, stomach polyp, stomach ulcer, food stuck, eus fna, pancreas biopsy endoscopic,
 upper gi endoscopy, upper scope, gullet, swallowing difficulty, dysphagia, food impaction, schatzki ring,
 stomach bleeding, bleeding ulcer, varices, variceal banding, peg placement, gastric tube, nutrition tube,
-gastric polyp, balloon dilation esophagus, egd dilation, egd biopsy, difficulty swallowing
+gastric polyp, balloon dilation esophagus, egd dilation, egd biopsy, difficulty swallowing, food tube
 
 5303 43274
 ercp, bile duct, bile duct stone, bile duct endoscopy, pancreas duct, pancreas duct stone, barrett, barrett ablation,
@@ -273,7 +276,7 @@ polyp, polypectomy, rectum polyp, hemorrhoid, hemorrhoidectomy, piles, anus fiss
 anus sphincterotomy, anus wart, anus abscess, anus surgery, rectum surgery, rectum tumor, bleeding hemorrhoid,
 internal hemorrhoid, external hemorrhoid, thrombosed hemorrhoid, hemorrhoid banding, anal tear, anal skin tag,
 butt abscess, perirectal abscess, perianal fistula, perianal abscess, seton, fistula in ano, lateral sphincterotomy,
-anal condyloma, rectal mass, rectal biopsy, transanal excision
+anal condyloma, rectal mass, rectal biopsy, transanal excision, anus bleeding, rectum bleeding
 
 5341 49505
 hernia, inguinal hernia, groin hernia, femoral hernia, umbilical hernia, belly button hernia, bellybutton hernia,
@@ -293,7 +296,7 @@ galbladder, gallbladder polyp, gallbladder stone, bso, salpingo oophorectomy, bt
 female sterilization, ovarian mass, ovarian tumor, ectopic pregnancy, ovarian torsion, pelvic pain laparoscopy,
 scar tissue, exploratory laparoscopy, lap inguinal hernia, robotic cholecystectomy, robotic gallbladder, tapp,
 tep hernia, thyroid lobectomy, thyroid cancer, half thyroid, thyroid lobe, thyroid goiter, hyperparathyroidism,
-parathyroid adenoma, lap band removal
+parathyroid adenoma, lap band removal, thyroid lump, thyroid mass
 
 5362 58571
 hysterectomy, laparoscopy hysterectomy, robotic hysterectomy, total hysterectomy, keyhole hysterectomy, uterus,
@@ -303,7 +306,7 @@ hiatal hernia, paraesophageal hernia, linx, partial nephrectomy, kidney tumor, k
 pyeloplasty, tlh, lavh, lsh, total laparoscopic hysterectomy, da vinci hysterectomy, da vinci prostate,
 supracervical hysterectomy, womb, fibroid removal, fibroid tumor, uterine cancer, endometrial cancer, ralp, rarp,
 prostate gland removal, prostate cancer, heartburn surgery, toupet, gerd surgery, robotic hiatal hernia,
-kidney tumor ablation, partial kidney, sacral colpopexy
+kidney tumor ablation, partial kidney, sacral colpopexy, stomach acid
 
 5372 52000
 cystoscopy, bladder scope, bladder camera, bladder inside, blood urine, hematuria, cysto, bladder look,
@@ -328,7 +331,8 @@ kidney stone, kidney stone laser, stone laser, laser lithotripsy, ureteroscopy, 
 prostate, prostate surgery, enlarged prostate, large prostate, bph, turp, prostate laser, greenlight laser, holep,
 urolift, percutaneous nephrolithotomy, pcnl, urethroplasty, laser kidney stone, staghorn, prostate resection,
 transurethral resection prostate, trouble urinating prostate, ktp, ktp laser, pvp, thulium laser prostate, tuip,
-swollen prostate, prostate enlargement, large bladder tumor, urethral reconstruction, percutaneous stone
+swollen prostate, prostate enlargement, large bladder tumor, urethral reconstruction, percutaneous stone,
+frequent urination, urination, urine flow prostate, weak urine
 
 5376 55875
 prostate brachytherapy, brachytherapy, prostate seed, prostate cryotherapy, prostate cryoablation, prostate freezing,
@@ -358,7 +362,8 @@ rectocele, enterocele, vaginal repair, bladder sling, pelvic sling, sling, vagin
 stress incontinence, endometrial ablation, uterus ablation, novasure, fibroid hysteroscopy, tvh, tvt, tot sling,
 mid urethral sling, dropped bladder, fallen bladder, fallen uterus, dropped uterus, anterior repair, posterior repair,
 anterior posterior repair, colporrhaphy, perineoplasty, urinary incontinence woman, bladder lift, bladder suspension,
-bladder tack, heavy bleeding ablation, thermachoice, minerva, leaking urine, vaginal prolapse
+bladder tack, heavy bleeding ablation, thermachoice, minerva, leaking urine, vaginal prolapse, uterus lining burn,
+uterus lining ablation, urine leakage, urine leakage sling
 
 5416 57283
 vaginal vault prolapse, vault prolapse, sacrospinous, colpopexy, colpocleisis, sacrospinous ligament, uterosacral,
@@ -371,7 +376,7 @@ back radiofrequency ablation, neck nerve ablation, knee nerve ablation, facet jo
 medial branch ablation, rhizotomy, neuroma, ctr, carpal tunnel endoscopic, median nerve, wrist nerve, hand numbness,
 ulnar nerve transposition, pinched nerve elbow, pinched nerve wrist, rf ablation spine, spine nerve ablation,
 lumbar facet, lumbar ablation, cervical ablation, nerve burn, burn nerve, genicular, genicular nerve ablation,
-knee rfa, neurotomy, denervation, neurolysis
+knee rfa, neurotomy, denervation, neurolysis, finger numbness, numbness
 
 5432 64910
 nerve repair, nerve graft, nerve transfer, cut nerve, severed nerve, digital nerve repair, nerve reconstruction,
@@ -401,12 +406,12 @@ deep brain stimulator, dbs, parkinson, parkinson stimulator, tremor, essential t
 inspire sleep apnea, hypoglossal nerve stimulator, sleep apnea, sleep apnea implant, barostim, nevro,
 boston scientific stimulator, dorsal column stimulator, spinal stimulator battery, drg stimulator, parkinson disease,
 parkinson surgery, shaking hands, brain pacemaker, brain stimulator, brain electrode, upper airway stimulator,
-inspire device, cpap alternative, osa implant, hypoglossal, baroreflex
+inspire device, cpap alternative, osa implant, hypoglossal, baroreflex, snoring implant
 
 5471 62362
 pain pump, baclofen pump, intrathecal pump, morphine pump, drug pump, drug infusion, drug infusion device,
 infusion pump, spine pump, spasticity pump, pump implant, intrathecal, baclofen, morphine, synchromed, spasticity,
-pump replacement, pain medicine pump
+pump replacement, pain medicine pump, muscle spasm pump, spasm pump
 
 5491 66984
 cataract, cataract eye, eye, eye surgery, phaco, phacoemulsification, lens implant, lens, intraocular lens, iol,
@@ -420,7 +425,7 @@ cornea transplant, keratoplasty, dmek, dsaek, retina, retina detachment, detache
 macular hole, macular pucker, epiretinal membrane, scleral buckle, floater, cataract stent, migs, hydrus, xen, kahook,
 glaucoma implant, glaucoma stent, glaucoma valve, pkp, dsek, dalk, cornea graft, fuchs, keratoconus transplant,
 penetrating keratoplasty, ppv, vitreoretinal, vitreous hemorrhage, erm, membrane peel, retinal tear, retinal hole,
-retina surgery, gas bubble eye, silicone oil eye, buckle, eye floater, trab, express shunt
+retina surgery, gas bubble eye, silicone oil eye, buckle, eye floater, trab, express shunt, eye pressure
 
 5493 0616T
 artificial iris, iris prosthesis, iris implant, iris
@@ -447,7 +452,8 @@ vestibular schwannoma
 8011 G0378
 observation, observation stay, hospital stay, overnight, overnight stay, overnight observation, hospital overnight,
 chest pain, chest pain overnight, chest pain observation, obs, obs stay, under observation, observation hospital,
-observation unit, watch overnight, 24 hour stay, 23 hour, hospital monitor overnight, kept hospital
+observation unit, watch overnight, 24 hour stay, 23 hour, hospital monitor overnight, kept hospital,
+hospital observation stay
 `;
 
 /**
@@ -502,7 +508,7 @@ bladder removal, nephrectomy, kidney removal, rectal cancer
 
 hip fracture, femur fracture, thigh fracture, pelvis fracture, hip revision, knee revision, revision knee replacement,
 revision hip replacement, hip pinning, leg amputation, foot amputation, arm amputation, hand amputation,
-limb amputation, leg removal
+limb amputation, leg removal, leg cut, foot cut, arm cut, leg cut, foot cut, arm cut
 
 childbirth, birth, delivery, labor, baby, pregnant, pregnancy, cesarean, caesarean, csection, c section, section,
 vaginal birth, vaginal delivery, ivf, egg retrieval, egg freezing, fertility, insemination, tah,
@@ -554,12 +560,16 @@ const formsOf: Readonly<Record<string, string>> = {
   artery: "arteries arterial",
   arthroscopy: "arthroscopic arthroscope",
   belly: "abdomen abdominal tummy",
-  blockage: "blocked clogged clog narrowed narrowing obstruction obstructed",
   biopsy: "bx",
+  blockage: "blocked clogged clog narrowed narrowing obstruction obstructed",
   breast: "boob",
+  burn: "burning burned burnt",
   carpal: "carple",
-  cornea: "corneal",
   catheterization: "cath catheterisation",
+  chemo: "chemotherapy",
+  cornea: "corneal",
+  debridement: "clean cleaned cleaning cleanup washout washed debride",
+  difficulty: "difficult hard trouble",
   dilation: "dilatation dilate dilated stretch stretched stretching",
   disc: "disk",
   dislocation: "dislocated dislocate",
@@ -567,35 +577,42 @@ const formsOf: Readonly<Record<string, string>> = {
   esophagus: "esophageal oesophagus oesophageal",
   fracture: "fractured fx broken broke break",
   fusion: "fuse fused",
+  gall: "gaul",
   heart: "cardiac",
   hemorrhoid: "haemorrhoid hemroid",
   herniation: "herniated",
   implant: "implanted implanting implantation",
-  gall: "gaul",
   kidney: "renal",
+  labrum: "labral",
   laparoscopy: "lap laparoscopic",
+  leakage: "leak leaking leaks leaky",
   liver: "hepatic",
   nose: "nasal",
+  numbness: "numb",
   ovary: "ovarian",
   pancreas: "pancreatic",
   penis: "penile",
   placement: "place placed placing insert inserted insertion",
+  prolapse: "prolapsed dropped fallen fell falling",
   rectum: "rectal",
   removal: "remove removed removing out",
   repair: "repaired repairing fix fixed fixing",
   replacement: "replace replaced replacing change changed changing new",
   retina: "retinal",
   spine: "spinal",
+  stay: "staying stayed",
   stent: "stented stenting",
   stimulator: "stimulation neurostimulator",
   stomach: "gastric",
   surgery: "surgical operation operate operated op",
-  tear: "torn ruptured rupture",
-  tumor: "tumour",
+  swallowing: "swallow",
+  tear: "torn ruptured rupture snapped",
   testicle: "testicular testis",
   tooth: "teeth",
+  tumor: "tumour",
   ureter: "ureteral",
   urethra: "urethral",
+  urine: "pee peeing urinary",
   uterus: "uterine womb",
   vein: "venous",
 };

@@ -87,7 +87,9 @@ function findProcedures(
 ): Matches {
   const { held, absent } = termsInText(text);
   const isAbsent = absent?.words.some((word) => !isInNames(index, word)) ?? false;
-  if (isAbsent && (absent?.words.length ?? 0) > (held?.words.length ?? 0)) return nothing;
+  // One word for a part of the body doesn't outweigh one for what is done: a kidney's ultrasound is no kidney's surgery.
+  const heldWords = held === undefined || held.words.length === 1 ? 0 : held.words.length;
+  if (isAbsent && (absent?.words.length ?? 0) > heldWords) return nothing;
   const found = find(index, terms, offset, limit, wanted);
   if (found.total > 0 || held === undefined || isAbsent) return found;
   const kept = terms.filter(

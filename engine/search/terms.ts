@@ -39,7 +39,7 @@ export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] 
   });
   const isFiller = (word: string, i: number) =>
     kind === "procedure"
-      ? fillerWords.has(word) || sentenceWords.has(word)
+      ? fillerWords.has(word) || sentenceWords.has(word) || vertebra.test(word)
       : fillerWords.has(word) && !(isStateCode(word) && i + 1 === words.length && typed.at(-1) === word);
   const isLast = (i: number) => i > 0 && i + 1 === words.length;
   const saySomething = words.map(
@@ -107,6 +107,9 @@ function kindMeant(index: TextIndex, kind: DocumentKind, word: string): string {
       if (typosBetween(codePoints(typed), bytes, 1) === 1) return meant;
   return word;
 }
+
+/** A vertebra or a disc's neighbour: l4, c5, s1. It tells no procedure group apart. */
+const vertebra = /^[clst][0-9]{1,2}$/;
 
 const isKnown = (word: string) => absentWords.has(word) || wordForms.has(word);
 

@@ -128,7 +128,7 @@ export const fillerWords: ReadonlySet<string> = setOf(
 export const sentenceWords: ReadonlySet<string> = setOf(
   "i me my your his her we you it its this that is are was be am do does did how much many what which who where when why " +
     "can could should will would get getting got gets have having had has need needs needed want wants take taking taken took " +
-    "put come coming comes cut open lower see says look looking seeing go going make done into down through inside under off up over between after before because if then as about not " +
+    "put come coming comes came problem problems issue cut open lower see says look looking seeing go going make done into down through inside under off up over between after before because if then as about not " +
     "doctor hospital medicare average typical cheap left right small big large minor major side with some any all",
 );
 
@@ -139,7 +139,7 @@ export const genericWords = {
       "main best cheapest nearest closest close nearby emergency er room rooms",
   ),
   procedure: setOf(
-    "surgery operation procedure procedures cost costs price prices charge charges removal removed repair treatment job " +
+    "surgery operation procedure procedures cost costs price prices charge charges removal removed repair treatment job device " +
       "release placement implant correction blasting scraping stripping outpatient inpatient kept",
   ),
 } as const;

@@ -207,6 +207,7 @@ test("queries that were written before any result was seen, with the answers loo
     "third-search-set.tsv",
     "fourth-search-set.tsv",
     "fifth-search-set.tsv",
+    "sixth-search-set.tsv",
   ].map((name) =>
     readFileSync(join(import.meta.dirname, "../support", name), "utf8")
       .trim()
