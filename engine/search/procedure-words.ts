@@ -414,7 +414,7 @@ infusion pump, spine pump, spasticity pump, pump implant, intrathecal, baclofen,
 pump replacement, pain medicine pump, muscle spasm pump, spasm pump
 
 5491 66984
-cataract, cataract eye, eye, eye surgery, phaco, phacoemulsification, lens implant, lens, intraocular lens, iol,
+cataract, cataract eye, eye, phaco, phacoemulsification, lens implant, lens, intraocular lens, iol,
 lens replacement, cloudy lens, glaucoma, goniotomy, ce iol, cataract extraction, cataract removal, cataract laser,
 laser cataract, clouded lens, premium lens, toric lens, multifocal lens, secondary lens, lens exchange, yamane,
 eye lens

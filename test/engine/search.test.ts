@@ -14,9 +14,9 @@ import {
   stateNames,
 } from "../../engine/index.ts";
 import { otherNames, systems } from "../../engine/search/other-names.ts";
-import { plainWordsOf } from "../../engine/search/procedure-words.ts";
+import { absentTerms, plainWordsOf } from "../../engine/search/procedure-words.ts";
 import { coverageOf } from "../../engine/search/scoring.ts";
-import { meaningOf, splitWords, wordSize } from "../../engine/search/text.ts";
+import { meaningOf, procedureWords, splitWords, wordSize } from "../../engine/search/text.ts";
 import { abbreviations, ambiguousForms, fillerWords } from "../../engine/search/vocabulary.ts";
 import { hcpcs } from "../support/addendum.ts";
 import { changed, type ShortRow, snapshotOf } from "../support/fixtures.ts";
@@ -137,6 +137,55 @@ describe("what people mean", () => {
     for (const query of absentQueries) assert.deepEqual(find(image, query, "procedure"), [], query);
     t.diagnostic(`${procedureQueries.length} queries`);
   });
+});
+
+test("every term of a procedure group finds it first, its official name too, and what no group holds finds nothing", () => {
+  const image = imageOf(namedProcedures());
+  const first = (query: string) => find(image, query, "procedure", 1)[0]?.code;
+  const sameOf = (term: string) => procedureWords(term).toSorted().join(" ");
+  const groups = Object.entries(plainWordsOf).flatMap(([code, { terms }]) =>
+    terms.map((term) => ({ code, term, same: sameOf(term) })),
+  );
+  const codesOf = new Map(
+    [...Map.groupBy(groups, ({ same }) => same)].map(([same, of]) => [same, of.map(({ code }) => code)]),
+  );
+  for (const { term, same } of groups) assert.ok(codesOf.get(same)?.includes(first(term) ?? ""), term);
+  for (const { code, name } of procedureFigures) assert.equal(first(name), code, name);
+  const officialWords = new Set(procedureFigures.flatMap(({ name }) => procedureWords(name)));
+  for (const term of absentTerms) {
+    assert.ok(!codesOf.has(sameOf(term)), term);
+    if (!procedureWords(term).every((word) => officialWords.has(word)))
+      assert.equal(first(term), undefined, term);
+  }
+});
+
+test("the longest term says whether a group holds what is asked for", () => {
+  const image = imageOf(namedProcedures());
+  const codes = (query: string) => find(image, query, "procedure").map(({ code }) => code);
+  for (const query of [
+    "kidney removal",
+    "remove my kidney",
+    "brain surgery",
+    "kidney ultrasound",
+    "hip fracture",
+  ])
+    assert.deepEqual(codes(query), [], query);
+  assert.deepEqual(codes("kidney stone removal"), ["5374", "5375"]);
+  assert.equal(codes("deep brain stimulation surgery")[0], "5465");
+  for (const [one, several] of [
+    ["hip", "hips"],
+    ["eye", "eyes"],
+    ["ear", "ears"],
+  ])
+    assert.deepEqual(codes(several), codes(one), several);
+});
+
+test("a term that has more than half of the words finds its groups where none has every word, at a lower score", () => {
+  const image = imageOf(namedProcedures());
+  const score = (query: string) => find(image, query, "procedure", 1)[0]?.score;
+  assert.ok(score("tissue expander xylophone") < 0.7 * score("tissue expander"));
+  for (const query of ["hernia xylophone", "tissue expander xylophone zither", "tissue expander mri"])
+    assert.deepEqual(find(image, query, "procedure"), [], query);
 });
 
 /** The traps of the directory, in invented hospitals. */
