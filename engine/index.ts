@@ -2,7 +2,7 @@
 export * from "./head.ts";
 export * from "./load.ts";
 export * from "./query.ts";
-export { plainWordsOf } from "./search/vocabulary.ts";
+export { plainWordsOf } from "./search/procedure-words.ts";
 export { encodeSnapshot } from "./snapshot/parquet-writer.ts";
 export { type Snapshot, sealSnapshot } from "./snapshot/snapshot.ts";
 export {

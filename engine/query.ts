@@ -48,6 +48,7 @@ export { findPlace, type Places } from "./image/places.ts";
 export { hcpcsCodeIn, procedureIncluding } from "./search/codes.ts";
 export { type DocumentKind, documentKinds } from "./search/documents.ts";
 export { encodeMatches } from "./search/encode.ts";
-export { absentProcedure, asksForVeterans, explainNoMatch } from "./search/no-match.ts";
+export { asksForVeterans, explainNoMatch } from "./search/no-match.ts";
+export { absentProcedure } from "./search/procedure-terms.ts";
 export { search, unpricedMatches } from "./search/search.ts";
 export * from "./snapshot/schema.ts";

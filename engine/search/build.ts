@@ -3,7 +3,8 @@ import { SizeError } from "../errors.ts";
 import { type HcpcsCode, stateNames } from "../snapshot/schema.ts";
 import { stableOrder } from "../snapshot/sort.ts";
 import { ascending, type TableParts } from "../snapshot/table.ts";
-import { otherNames } from "./other-names.ts";
+import { wordsBesideName } from "./other-names.ts";
+import { plainWordsOf } from "./procedure-words.ts";
 import {
   beyondField,
   bitsOf,
@@ -12,19 +13,20 @@ import {
   type Document,
   describedField,
   indexText,
-  indexWords,
   initialsOf,
   meaningOf,
   nameField,
   nameSizeOf,
   otherNameWords,
   placeWordsOf,
+  procedureWords,
   repeatField,
   splitWords,
   stateField,
   statePartField,
+  termStart,
 } from "./text.ts";
-import { genericWords, plainWordsOf } from "./vocabulary.ts";
+import { genericWords } from "./vocabulary.ts";
 
 /** Estimated bytes on the heap: for a facility or procedure, a character of a text, a word, and a new word. */
 const bytesPerDocument = 512;
@@ -37,7 +39,7 @@ type Procedures = TableParts["procedures"];
 /** The words of a text as they are written, and what they mean. */
 type WordsOf = (text: string) => { written: string[]; meant: string[] };
 
-/** A cache of `indexWords`: facilities share cities and states, and each name is asked for three times. */
+/** A cache of the words of texts: facilities share cities and states, and each name is asked for three times. */
 export function wordsByText(): WordsOf {
   const known = new Map<string, ReturnType<WordsOf>>();
   return (text) => {
@@ -100,7 +102,7 @@ export function facilityDocuments(facilities: Facilities, priced: ReadonlySet<nu
       // What was written before it was replaced by what it means, so that each of its beginnings is found.
       { words: replacedWords(name), field: repeatField },
       { words: replacedWords(city), field: repeatField },
-      { words: (otherNames.get(facilities.ccn[i]) ?? []).flatMap(indexWords), field: beyondField },
+      { words: wordsBesideName(facilities.ccn[i]), field: beyondField },
       { words: initials[i], field: beyondField },
       ...placeWordsOf(city.meant, cityField, cityPartField),
       { words: [facilities.state[i].toLowerCase()], field: stateField },
@@ -138,11 +140,12 @@ export function procedureDocuments(
     jsonUpTo("score", { type: "procedure", code, name: procedures.name[i] }),
   );
   return documentsOf(procedures.name, priced, rows, (i) => {
-    const name = indexWords(procedures.name[i]);
-    const plain = indexWords(plainWordsOf[procedures.code[i]]?.words ?? "");
+    const name = procedureWords(procedures.name[i]);
+    const terms = plainWordsOf[procedures.code[i]]?.terms ?? [];
+    const plain = terms.flatMap((term) => [termStart, ...procedureWords(term)]);
     // A word that is there twice, or is never needed, would only change the order of matches.
     const others = new Set([...name, ...plain, ...genericWords.procedure]);
-    const described = new Set(included[i].flatMap(({ description }) => indexWords(description)));
+    const described = new Set(included[i].flatMap(({ description }) => procedureWords(description)));
     return [
       { words: name, field: nameField },
       { words: plain, field: beyondField },

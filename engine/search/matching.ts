@@ -3,18 +3,19 @@ import { type Image, type TextIndex, textOf } from "../image/image.ts";
 import { procedureIncluding } from "./codes.ts";
 import { findWord, lowerBound, startsWith, wordAt } from "./dictionary.ts";
 import { type DocumentKind, markWord, type SearchIndex, setBits, withWords } from "./documents.ts";
+import { absentWords } from "./procedure-terms.ts";
 import {
+  beyondField,
   citiesOf,
   cityField,
   fieldBits,
   fieldMask,
-  meaningOf,
+  meanings,
   otherMeanings,
   otherNumbers,
   stateField,
 } from "./text.ts";
 import { allowedTypos, forEachClose } from "./typos.ts";
-import { absentProcedures } from "./vocabulary.ts";
 
 /** Finds the words of an index that match a word of a query: exactly, as a prefix, with typos, or as several words. */
 
@@ -50,10 +51,11 @@ export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void 
   const isCity = kind === "facility" && typed >= 0 && (index.wordFields[typed] & (1 << cityField)) !== 0;
   if (!isCity) matchTypos(index, term, word);
   // The index may have the singular of a plural with a typo.
-  if (word.endsWith("s") && findWord(index, meaningOf(word)) < 0) matchTypos(index, term, word.slice(0, -1));
-  if (kind === "facility" || !absentProcedures.has(word)) matchPrefix(index, Buffer.from(word), [term]);
+  if (word.endsWith("s") && findWord(index, meanings[kind](word)) < 0)
+    matchTypos(index, term, word.slice(0, -1));
+  if (kind === "facility" || !absentWords.has(word)) matchPrefix(index, Buffer.from(word), [term]);
   // A word that is there as it was typed is hardly meant in another number, or as a city's nickname.
-  const other = findWord(index, meaningOf(word)) < 0 ? exact : prefix;
+  const other = findWord(index, meanings[kind](word)) < 0 ? exact : prefix;
   for (const same of otherNumbers(word)) matchExactly(index, same, other, [term]);
   for (const city of citiesOf(word)) matchExactly(index, city, term.isPlace ? exact : other, [term]);
   for (const other of otherMeanings(word)) matchExactly(index, other, prefix, [term]);
@@ -72,7 +74,8 @@ function facilityWithCode(image: Image, word: string): number {
 }
 
 export function matchExactly(index: TextIndex, word: string, level: number, terms: readonly Term[]): void {
-  for (const same of new Set([word, meaningOf(word)])) {
+  if (terms.length === 0) return;
+  for (const same of new Set([word, meanings[terms[0].kind](word)])) {
     const found = findWord(index, same);
     if (found >= 0) for (const { matches } of terms) matches.push((found << levelBits) | level);
   }
@@ -85,10 +88,7 @@ export function matchPrefix(index: TextIndex, start: Uint8Array, terms: readonly
     for (const { matches } of terms) matches.push((i << levelBits) | prefix);
 }
 
-/**
- * What follows the part of a medical word that tells it apart: a vasectomy is no mastectomy. A typo is allowed only behind
- * that part.
- */
+/** What follows the part of a medical word that tells it apart: a vasectomy is no mastectomy. */
 const medicalEnding = /(ectomy|oscopy|otomy|ostomy|plasty|graphy|tripsy|lysis|desis|pexy|centesis)$/;
 
 function matchTypos(index: TextIndex, { kind, matches }: Term, word: string): void {
@@ -96,24 +96,47 @@ function matchTypos(index: TextIndex, { kind, matches }: Term, word: string): vo
   const allowed = allowedTypos(letters);
   // Numbers aren't matched by typos: another number is another place or procedure.
   if (allowed === 0 || /^[0-9]+$/.test(word)) return;
+  if (kind === "procedure" && absentWords.has(word)) return;
   forEachClose(index, Buffer.from(word), letters, allowed, (close, typos) => {
     if (typos === 0) return;
     if (kind === "procedure") {
       const found = textOf(wordAt(index, close));
       const ending = medicalEnding.exec(found) ?? medicalEnding.exec(word);
-      if (ending !== null && found.slice(0, ending.index) !== word.slice(0, ending.index)) return;
+      if (ending !== null && !isSameStem(found, ending.index, word)) return;
     }
+    // A word that only nicknames and initials have is hardly meant by another.
+    if (kind === "facility" && index.wordFields[close] === 1 << beyondField) return;
     matches.push((close << levelBits) | (typos === 1 ? oneTypo : twoTypos));
   });
+}
+
+/**
+ * Whether a word begins with the part that tells a medical word apart. One letter behind the first may be missing there or
+ * too much (masectomy), or be another vowel (histerectomy), but another consonant makes another word.
+ *
+ * @param parted the number of letters of that part
+ */
+function isSameStem(medical: string, parted: number, word: string): boolean {
+  let same = 0;
+  while (same < parted && word[same] === medical[same]) same++;
+  if (same === parted) return true;
+  if (same === 0) return false;
+  const isVowel = (letter: string) => "aeiouy".includes(letter);
+  const rest = medical.slice(same, parted + 1);
+  return (
+    word.startsWith(rest.slice(1), same) ||
+    word.startsWith(rest, same + 1) ||
+    (isVowel(medical[same]) && isVowel(word[same] ?? "?") && word.startsWith(rest.slice(1), same + 1))
+  );
 }
 
 /** Finds documents that have a word as several words. @param before words of the index that match its start */
 function matchPhrases(index: SearchIndex, rest: string, before: readonly number[], term: Term): void {
   for (let cut = 1; cut < rest.length; cut++) {
-    const start = findWord(index, meaningOf(rest.slice(0, cut)));
+    const start = findWord(index, meanings[term.kind](rest.slice(0, cut)));
     if (start < 0) continue;
     const words = [...before, start];
-    const end = findWord(index, meaningOf(rest.slice(cut)));
+    const end = findWord(index, meanings[term.kind](rest.slice(cut)));
     if (end >= 0) addPhrase(index, [...words, end], term.phrases);
     if (words.length + 1 < mostParts) matchPhrases(index, rest.slice(cut), words, term);
   }

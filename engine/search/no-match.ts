@@ -7,7 +7,7 @@ import { find, type Matches } from "./search.ts";
 import { termsOf } from "./terms.ts";
 import { splitWords } from "./text.ts";
 import { allowedTypos, forEachClose } from "./typos.ts";
-import { absentProcedures, veteransWords } from "./vocabulary.ts";
+import { veteransWords } from "./vocabulary.ts";
 
 interface NoMatch {
   /** The word without a match; undefined if no word of the text says what to look for. */
@@ -54,11 +54,6 @@ export function explainNoMatch(image: Image, kind: DocumentKind, text: string): 
     nearest = found;
   }
   return { word, isUnknown: false, near: nearest === undefined ? [] : namesOf(nearest) };
-}
-
-/** The first word of a text that names what no procedure group of this data can be. */
-export function absentProcedure(text: string): string | undefined {
-  return splitWords(text).find((word) => absentProcedures.has(word));
 }
 
 /** Whether a text asks for a hospital of Veterans Affairs. */

@@ -34,7 +34,7 @@ const list = `
 050013 st helena hospital | former name, until 2018
 050025 ucsd medical center, uc san diego medical center, ucsd hillcrest, jacobs medical center, thornton hospital | former name and campuses under this CCN
 050026 sharp grossmont | its operator's name
-050036 memorial bakersfield, dignity bakersfield | its own short name, its operator
+050036 memorial bakersfield | its own short name
 050038 valley med san jose, scvmc, valley medical center san jose | its own initials
 050039 enloe medical center | former name, until 2022
 050040 olive view | its own short name
@@ -275,7 +275,7 @@ const list = `
 140049 west sub oak park | colloquial
 140054 macneal berwyn, loyola macneal | its own short name
 140065 la grange memorial, adventist la grange | former name
-140067 osf st francis peoria, osf peoria | its operator's name
+140067 osf st francis peoria | its operator's name
 140080 st francis evanston | former name
 140088 uchicago, uchicago medicine, u of c hospital, university of chicago hospital | its operator's name
 140093 united samaritans danville | former name
@@ -303,7 +303,7 @@ const list = `
 140209 methodist peoria, unitypoint methodist peoria | former name
 140211 delnor | its own short name
 140223 lutheran general, lutheran general park ridge | its own short name
-140233 osf st anthony rockford, osf rockford | its operator's name
+140233 osf st anthony rockford | its operator's name
 140239 rockford memorial, mercyhealth rockford | former name, until 2019
 140242 cdh winfield, central dupage, cdh | its own initials
 140251 our lady of the resurrection | former name, until 2014
@@ -568,7 +568,7 @@ const list = `
 330084 alice hyde | its own short name
 330100 ny eye and ear, new york eye and ear, nyee | its own short name
 330101 columbia presbyterian, weill cornell, cornell medical center, nyp cornell, nyp columbia, cornell manhattan | predecessors, until 1998, and campuses under this CCN
-330106 nsuh, north shore manhasset, northwell manhasset | its own initials, its operator
+330106 nsuh, north shore manhasset | its own initials
 330119 lenox hill manhattan | its own short name
 330126 orange regional | former name, until 2020
 330136 bassett, bassett cooperstown | its own short name
@@ -888,6 +888,41 @@ export const otherNames: ReadonlyMap<string, string[]> = new Map(
     .split("\n")
     .map((line) => [line.slice(0, 6), line.slice(7, line.indexOf(" | ")).split(", ")]),
 );
+
+/** Health systems and those of their hospitals whose names lack the system's, in 2023. With a city it finds them. */
+const systemList = `
+commonspirit health | 040007 060015 060031 060124 180010 180143 280060 280081 280130 440091 450193 500005 500108 670075
+dignity health | 030024 030036 030119 050017 050036 050042 050058 050082 050084 050089 050107 050116 050127 050129 050149
+ 050150 050152 050191 050197 050232 050242 050280 050295 050414 050444 050457 050516 050590 290012 290045 290053
+dmc detroit medical center | 230024 230104 230273 230277
+hca healthcare | 020017 050022 050125 050380 050549 060014 060032 060034 060065 060100 060112 110036 110177 170123 170176
+ 170182 260027 290003 290039 290047 300029 340002 420079 450388 450403 450431 450647 450651 450713 450809 460005 460047
+ 490048 490107 490112 490118 670055
+northwell health | 330043 330045 330106 330107 330119 330160 330162 330181 330185 330195 330261 330331
+osf healthcare | 140067 140162 140233
+tenet health | 010103 030010 030011 030030 030083 030094 030110 050243 050464 100258 100268 100287 100288 220175 220176
+ 230024 230104 230273 230277 420002 440183 440228 450002 450058 450668 670047 670078 670120
+`;
+
+/** Health systems and the CCNs of their hospitals. */
+export const systems: readonly { name: string; ccns: readonly string[] }[] = systemList
+  .replaceAll("\n ", " ")
+  .trim()
+  .split("\n")
+  .map((line) => {
+    const [name, ccns] = line.split(" | ");
+    return { name, ccns: ccns.split(" ") };
+  });
+
+/** CCN → the words of the systems that the hospital belongs to. */
+const systemWords = new Map<string, string[]>();
+for (const { name, ccns } of systems)
+  for (const ccn of ccns) systemWords.set(ccn, [...(systemWords.get(ccn) ?? []), ...indexWords(name)]);
+
+/** The words of a hospital's other names and of its systems. */
+export function wordsBesideName(ccn: string): string[] {
+  return [...(otherNames.get(ccn) ?? []).flatMap(indexWords), ...(systemWords.get(ccn) ?? [])];
+}
 
 /** The significant words of a name with their positions, with and without generic words such as hospital. */
 function significant(words: readonly string[]): number[][] {

@@ -1,5 +1,6 @@
+import { findWord } from "./dictionary.ts";
 import type { SearchIndex } from "./documents.ts";
-import { exact, levelBits, levelMask, type Term } from "./matching.ts";
+import { exact, levelBits, levelMask, none, type Term } from "./matching.ts";
 import {
   beyondField,
   cityField,
@@ -12,6 +13,7 @@ import {
   repeatField,
   stateField,
   statePartField,
+  termStart,
   wordSize,
 } from "./text.ts";
 
@@ -124,6 +126,7 @@ export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
   const weights = Float64Array.from(terms, ({ isNeeded }) => weightOf(isNeeded) / exact);
   const weight = totalWeight(terms);
   const hasPhrases = terms.some(({ phrases }) => phrases.size > 0);
+  const likeness = terms[0]?.kind === "procedure" ? likenessOf(index, terms) : undefined;
   return (document, size) => {
     for (let i = 0; i < count; i++) levels[i] = fields[i] = 0;
     let nameWords = 0;
@@ -173,12 +176,56 @@ export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
       if (needs[i] !== 0 && levels[i] < worst) worst = levels[i];
       sum += weights[i] * levels[i] * worths[i][fields[i]];
     }
+    if (likeness !== undefined) return pointsOf(worst, sum / weight, likeness(document));
     const isNamed = (asked & askedAsNeeded) !== 0;
     return pointsOf(
       worst,
       sum / weight,
       coverageOf(size, nameWords, nameFillers, isNamed) * (isLed ? 1 : notLed),
     );
+  };
+}
+
+/**
+ * How much the query is like the name of a procedure group or one of its terms, the most like it: the share of its words
+ * that the query has, times the share of the query's words that it has, by their weights.
+ */
+function likenessOf(index: SearchIndex, terms: readonly Term[]): (document: number) => number {
+  const { tokenStart, tokens } = index;
+  const { entryOf, entryTerm, entryLevel, nextEntry } = scratch;
+  const start = findWord(index, termStart);
+  const weight = totalWeight(terms);
+  /** For each word of the query, the term that had it last. */
+  const hadBy = new Uint32Array(terms.length);
+  let term = 0;
+  return (document) => {
+    let best = 0;
+    let words = 0;
+    let matched = 0;
+    let asked = 0;
+    term++;
+    const end = tokenStart[document + 1];
+    for (let at = tokenStart[document]; at <= end; at++) {
+      const word = tokens[at] >>> fieldBits;
+      if (at === end || word === start || (tokens[at] & fieldMask) === describedField) {
+        if (words > 0) best = Math.max(best, (matched / words) * (asked / weight));
+        if (at < end && word !== start) break;
+        words = matched = asked = 0;
+        term++;
+        continue;
+      }
+      words++;
+      let level = none;
+      for (let entry = entryOf[word]; entry !== 0; entry = nextEntry[entry]) {
+        const typed = entryTerm[entry];
+        level = Math.max(level, entryLevel[entry]);
+        if (hadBy[typed] === term) continue;
+        hadBy[typed] = term;
+        asked += weightOf(terms[typed].isNeeded);
+      }
+      matched += level / exact;
+    }
+    return best;
   };
 }
 

@@ -1,9 +1,11 @@
 import { groupOf, groupSize, type Image, stateIndex } from "../image/image.ts";
 import { Best } from "./best.ts";
+import { findWord } from "./dictionary.ts";
 import { type DocumentKind, intersect, makeRoom, nextOf, type SearchIndex, sets } from "./documents.ts";
 import { matchedBy } from "./matched.ts";
 import { documentsWith, exact, levelBits, mark, none, type Term } from "./matching.ts";
 import { type Nearby, nearbyIn } from "./near.ts";
+import { termsInText } from "./procedure-terms.ts";
 import { codedPoints, forgetWords, maxPoints, mostPoints, scorerOf } from "./scoring.ts";
 import { termsOf } from "./terms.ts";
 import {
@@ -15,6 +17,7 @@ import {
   fieldMask,
   isSet,
   meaningOf,
+  meanings,
   nameField,
   stateField,
 } from "./text.ts";
@@ -61,9 +64,42 @@ export function search(
     if (near.total > 0) return near;
   }
   const terms = termsOf(image, kind, text);
+  if (kind === "procedure") {
+    const found = findProcedures(index, terms, text, offset, limit, wanted);
+    return { ...found, matched: matchedBy(image, terms, found.documents) };
+  }
   const found = find(index, terms, offset, limit, wanted);
-  if (kind === "procedure") return { ...found, matched: matchedBy(image, terms, found.documents) };
   return found.total === 0 ? withoutUnknownWords(index, terms, offset, limit, wanted) : found;
+}
+
+/**
+ * The procedure groups that match every needed word, unless the longest term in the text is for what no group holds: the
+ * removal of a kidney stone is not the removal of a kidney. Where no group matches every word, the longest term finds its
+ * groups, if it has more than half of the words. Their scores are lower by the share of the words that were left out.
+ */
+function findProcedures(
+  index: SearchIndex,
+  terms: readonly Term[],
+  text: string,
+  offset: number,
+  limit: number,
+  wanted: Int32Array,
+): Matches {
+  const { held, absent } = termsInText(text);
+  const isAbsent = absent?.words.some((word) => !isInNames(index, word)) ?? false;
+  // One word for a part of the body doesn't outweigh one for what is done: a kidney's ultrasound is no kidney's surgery.
+  const heldWords = held === undefined || held.words.length === 1 ? 0 : held.words.length;
+  if (isAbsent && (absent?.words.length ?? 0) > heldWords) return nothing;
+  const found = find(index, terms, offset, limit, wanted);
+  if (found.total > 0 || held === undefined || isAbsent) return found;
+  const kept = terms.filter(
+    ({ isNeeded, word }) => !isNeeded || held.words.includes(meanings.procedure(word)),
+  );
+  const needed = (some: readonly Term[]) => some.filter(({ isNeeded }) => isNeeded).length;
+  const share = needed(kept) / needed(terms);
+  if (share <= 0.5) return nothing;
+  const { total, documents, scores } = find(index, kept, offset, limit, wanted);
+  return { total, documents, scores: scores.map((score) => Math.round(1000 * score * share) / 1000) };
 }
 
 /** The facilities around a place that match the other words of a search, the nearest first: a mile lowers the score. */
@@ -117,6 +153,12 @@ function withoutUnknownWords(
   const scores = found.scores.map((score) => Math.round(1000 * score * share) / 1000);
   const end = offset + limit;
   return { total: 1, documents: found.documents.slice(offset, end), scores: scores.slice(offset, end) };
+}
+
+/** Whether a word is in the official name of a procedure group. */
+function isInNames(index: SearchIndex, word: string): boolean {
+  const found = findWord(index, word);
+  return found >= 0 && (index.wordFields[found] & (1 << nameField)) !== 0;
 }
 
 /** The fields in which a document has words that match a term. */

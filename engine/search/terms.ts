@@ -5,6 +5,8 @@ import { findWord, lowerBound, startsWith } from "./dictionary.ts";
 import { type DocumentKind, type SearchIndex, setBits, withWords } from "./documents.ts";
 import { exact, matchExactly, matchNeeded, matchPrefix, mostParts, type Term } from "./matching.ts";
 import { otherNameIn } from "./other-names.ts";
+import { absentWords } from "./procedure-terms.ts";
+import { wordForms } from "./procedure-words.ts";
 import {
   citiesOf,
   cityField,
@@ -12,13 +14,14 @@ import {
   fieldBits,
   lettersOf,
   meaningOf,
+  meanings,
   splitWords,
   stateField,
   statePartField,
   stateWords,
 } from "./text.ts";
 import { codePoints, hasMoreBits, oneTypoLetters, typosBetween } from "./typos.ts";
-import { fillerWords, genericWords, placeWords, wordsBeforeSelf } from "./vocabulary.ts";
+import { fillerWords, genericWords, placeWords, sentenceWords, wordsBeforeSelf } from "./vocabulary.ts";
 
 /** Parses a query: which of its words are needed, which are a place, and which belong together. */
 
@@ -35,9 +38,13 @@ export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] 
     return typed.lastIndexOf(word) === i && isInPlace(index, word);
   });
   const isFiller = (word: string, i: number) =>
-    fillerWords.has(word) && !(isStateCode(word) && i + 1 === words.length && typed.at(-1) === word);
+    kind === "procedure"
+      ? fillerWords.has(word) || sentenceWords.has(word) || vertebra.test(word)
+      : fillerWords.has(word) && !(isStateCode(word) && i + 1 === words.length && typed.at(-1) === word);
   const isLast = (i: number) => i > 0 && i + 1 === words.length;
-  const saySomething = words.map((word, i) => !isFiller(word, i) && !genericWords[kind].has(meaningOf(word)));
+  const saySomething = words.map(
+    (word, i) => !isFiller(word, i) && !genericWords[kind].has(meanings[kind](word)),
+  );
   // A generic word alone asks for the names that have it; beside "near me" it says nothing.
   const isAnyNeeded = saySomething.includes(true) || typed.length < splitWords(text).length;
   // Before a word for a hospital, or beside such words only, "va" is no state: it means Veterans Affairs, whose hospitals
@@ -66,7 +73,7 @@ export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] 
       const span = terms.slice(start, end);
       const asTyped = words.slice(start, end);
       const joined = asTyped.join("");
-      const meant = asTyped.map(meaningOf).join("");
+      const meant = asTyped.map(meanings[kind]).join("");
       for (const city of citiesOf(joined)) matchExactly(index, city, exact, span);
       if (meant !== joined) matchExactly(index, meant, exact, span);
       if (joined.length >= joinedPrefixLetters) matchPrefix(index, Buffer.from(joined), span);
@@ -90,7 +97,7 @@ function withoutSelf(words: string[]): string[] {
 
 /** The word of kind that one with a typo stands for, where no word of the index begins with it; otherwise itself. */
 function kindMeant(index: TextIndex, kind: DocumentKind, word: string): string {
-  if (word.length < oneTypoLetters) return word;
+  if (word.length < oneTypoLetters || (kind === "procedure" && isKnown(word))) return word;
   const typed = Buffer.from(word);
   const next = lowerBound(index, typed);
   if (next < index.wordOffsets.length - 1 && startsWith(index, next, typed)) return word;
@@ -101,6 +108,11 @@ function kindMeant(index: TextIndex, kind: DocumentKind, word: string): string {
   return word;
 }
 
+/** A vertebra or a disc's neighbour: l4, c5, s1. It tells no procedure group apart. */
+const vertebra = /^[clst][0-9]{1,2}$/;
+
+const isKnown = (word: string) => absentWords.has(word) || wordForms.has(word);
+
 const spellingsOf = (words: ReadonlySet<string>) =>
   Array.from(words, (meant) => ({
     meant,
@@ -109,7 +121,7 @@ const spellingsOf = (words: ReadonlySet<string>) =>
   })).filter(({ meant }) => meant.length >= oneTypoLetters);
 const kindSpellings = {
   facility: spellingsOf(genericWords.facility),
-  procedure: spellingsOf(genericWords.procedure),
+  procedure: spellingsOf(new Set([...genericWords.procedure, ...wordForms])),
 };
 
 function isInPlace(index: SearchIndex, word: string): boolean {

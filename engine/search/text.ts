@@ -1,6 +1,7 @@
 import { encodeText } from "../encode.ts";
 import type { TextIndex } from "../image/image.ts";
 import { stateNames } from "../snapshot/schema.ts";
+import { procedureMeaning } from "./procedure-words.ts";
 import {
   abbreviations,
   ambiguousForms,
@@ -20,7 +21,7 @@ export function splitWords(text: string): string[] {
   const parts = foldedCase(text)
     .replace(/['’‘`´]/g, "")
     .replaceAll("&", " and ")
-    .replace(/\b([di]) *and *([cd])\b/g, "$1and$2")
+    .replace(/\b([dit]) *and *([acd])\b/g, "$1and$2")
     .replace(/\b(apc|ccn|cpt|hcpcs)(?=\d)/g, "$1 ")
     // Facilities have only the first five digits of a ZIP code.
     .replace(/(?<![\p{L}\p{N}])(\d{5})-\d{4}(?![\p{L}\p{N}])/gu, "$1")
@@ -41,12 +42,20 @@ export function splitWords(text: string): string[] {
 
 const singleLetter = /^[a-z]$/;
 
+/** What a word of a hospital's name or place means. */
 export function meaningOf(word: string): string {
   return abbreviations.get(word) ?? word;
 }
 
+/** What a word means, by what is searched for. */
+export const meanings = { facility: meaningOf, procedure: procedureMeaning } as const;
+
 export function indexWords(text: string): string[] {
   return splitWords(text).map(meaningOf);
+}
+
+export function procedureWords(text: string): string[] {
+  return splitWords(text).map(procedureMeaning);
 }
 
 export function otherNameWords(words: readonly string[]): string[] {
@@ -119,7 +128,7 @@ const initialLetters = 3;
 /**
  * The fields of a document that a word may be in: its name (there as a significant word, a weak word, or a repeated
  * one), the whole city or state with its words joined, one of several words of a city or state, or anything else, such
- * as a ZIP code or a plain word for a procedure.
+ * as a ZIP code or a term for a procedure.
  */
 export const [
   nameField,
@@ -133,6 +142,8 @@ export const [
 ] = [0, 1, 2, 3, 4, 5, 6, 7];
 /** The words of descriptors of a procedure's codes. Procedures have no places, so it has a place's number. */
 export const describedField = statePartField;
+/** Stands before each term of a procedure among its words. No query has it. */
+export const termStart = ",";
 /** Size of a significant word in a name. A weak word has size 1. */
 export const wordSize = 3;
 export const fieldBits = 3;

@@ -192,12 +192,12 @@ export function noMatches(
     return notFound(image, `${what}${inState(state)}`, `${elsewhere} with prices match in other states`);
   const { word, isUnknown, near } = explainNoMatch(image, kind, text);
   const absent = absentProcedure(text);
-  if (absent !== undefined && (kind === "procedure" || isUnknown))
+  if (absent !== undefined && (kind === "procedure" || (isUnknown && absent.split(" ").includes(word ?? ""))))
     return notFound(
       image,
       what,
       `${echo(absent)} is not in this data set, which holds comprehensive APCs only: procedures that Medicare pays as ` +
-        "one with all that belongs to them; imaging, tests, visits and drugs are paid by other APCs or fee schedules",
+        "one with all that belongs to them; inpatient operations, imaging, tests, visits and drugs are paid otherwise",
     );
   if (kind === "facility" && asksForVeterans(text))
     return notFound(

@@ -265,16 +265,16 @@ describe("a search", () => {
   });
 
   test("says what the data set does not hold", () => {
-    for (const [q, word] of [
+    for (const [q, term] of [
       ["MRI", "mri"],
-      ["ct+scan", "ct"],
-      ["emergency+visit", "emergency"],
+      ["ct+scan", "ct scan"],
+      ["emergency+visit", "emergency visit"],
       ["er", "er"],
-      ["c-section", "section"],
+      ["c-section", "c section"],
     ]) {
-      const said = new RegExp(`: "${word}" is not in this data set, which holds comprehensive APCs only`);
+      const said = new RegExp(`: "${term}" is not in this data set, which holds comprehensive APCs only`);
       assert.match(told(`q=${q}&type=procedure`), said);
-      if (word !== "er") assert.match(told(`q=${q}`), said);
+      if (term !== "er") assert.match(told(`q=${q}`), said);
     }
   });
 

@@ -13,10 +13,11 @@ import {
   search,
   stateNames,
 } from "../../engine/index.ts";
-import { otherNames } from "../../engine/search/other-names.ts";
+import { otherNames, systems } from "../../engine/search/other-names.ts";
+import { absentTerms, plainWordsOf } from "../../engine/search/procedure-words.ts";
 import { coverageOf } from "../../engine/search/scoring.ts";
-import { meaningOf, splitWords, wordSize } from "../../engine/search/text.ts";
-import { abbreviations, ambiguousForms, fillerWords, plainWordsOf } from "../../engine/search/vocabulary.ts";
+import { meaningOf, procedureWords, splitWords, wordSize } from "../../engine/search/text.ts";
+import { abbreviations, ambiguousForms, fillerWords } from "../../engine/search/vocabulary.ts";
 import { hcpcs } from "../support/addendum.ts";
 import { changed, type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
@@ -114,7 +115,9 @@ describe("what people mean", () => {
     const named = namedProcedures();
     // Descriptors that have any of the patients' words, in any group, change no first answer.
     const random = seededRandom(7);
-    const words = Object.values(plainWordsOf).flatMap(({ words }) => words.split(" "));
+    const words = Object.values(plainWordsOf).flatMap(({ terms }) =>
+      terms.flatMap((term) => term.split(" ")),
+    );
     const codes = Array.from({ length: 40 * procedureFigures.length }, (_, i) =>
       hcpcs(
         String(10_000 + i),
@@ -134,6 +137,55 @@ describe("what people mean", () => {
     for (const query of absentQueries) assert.deepEqual(find(image, query, "procedure"), [], query);
     t.diagnostic(`${procedureQueries.length} queries`);
   });
+});
+
+test("every term of a procedure group finds it first, its official name too, and what no group holds finds nothing", () => {
+  const image = imageOf(namedProcedures());
+  const first = (query: string) => find(image, query, "procedure", 1)[0]?.code;
+  const sameOf = (term: string) => procedureWords(term).toSorted().join(" ");
+  const groups = Object.entries(plainWordsOf).flatMap(([code, { terms }]) =>
+    terms.map((term) => ({ code, term, same: sameOf(term) })),
+  );
+  const codesOf = new Map(
+    [...Map.groupBy(groups, ({ same }) => same)].map(([same, of]) => [same, of.map(({ code }) => code)]),
+  );
+  for (const { term, same } of groups) assert.ok(codesOf.get(same)?.includes(first(term) ?? ""), term);
+  for (const { code, name } of procedureFigures) assert.equal(first(name), code, name);
+  const officialWords = new Set(procedureFigures.flatMap(({ name }) => procedureWords(name)));
+  for (const term of absentTerms) {
+    assert.ok(!codesOf.has(sameOf(term)), term);
+    if (!procedureWords(term).every((word) => officialWords.has(word)))
+      assert.equal(first(term), undefined, term);
+  }
+});
+
+test("the longest term says whether a group holds what is asked for", () => {
+  const image = imageOf(namedProcedures());
+  const codes = (query: string) => find(image, query, "procedure").map(({ code }) => code);
+  for (const query of [
+    "kidney removal",
+    "remove my kidney",
+    "brain surgery",
+    "kidney ultrasound",
+    "hip fracture",
+  ])
+    assert.deepEqual(codes(query), [], query);
+  assert.deepEqual(codes("kidney stone removal"), ["5374", "5375"]);
+  assert.equal(codes("deep brain stimulation surgery")[0], "5465");
+  for (const [one, several] of [
+    ["hip", "hips"],
+    ["eye", "eyes"],
+    ["ear", "ears"],
+  ])
+    assert.deepEqual(codes(several), codes(one), several);
+});
+
+test("a term that has more than half of the words finds its groups where none has every word, at a lower score", () => {
+  const image = imageOf(namedProcedures());
+  const score = (query: string) => find(image, query, "procedure", 1)[0]?.score;
+  assert.ok(score("tissue expander xylophone") < 0.7 * score("tissue expander"));
+  for (const query of ["hernia xylophone", "tissue expander xylophone zither", "tissue expander mri"])
+    assert.deepEqual(find(image, query, "procedure"), [], query);
 });
 
 /** The traps of the directory, in invented hospitals. */
@@ -199,7 +251,13 @@ test("queries that were written before any result was seen, with the answers loo
   const hospitals = realHospitals();
   if (hospitals === undefined) return t.skip(absentDirectory);
   const images = { facility: imageOf(snapshotOfHospitals(hospitals)), procedure: imageOf(namedProcedures()) };
-  const sets = ["search-set.tsv", "third-search-set.tsv"].map((name) =>
+  const sets = [
+    "search-set.tsv",
+    "third-search-set.tsv",
+    "fourth-search-set.tsv",
+    "fifth-search-set.tsv",
+    "sixth-search-set.tsv",
+  ].map((name) =>
     readFileSync(join(import.meta.dirname, "../support", name), "utf8")
       .trim()
       .split("\n"),
@@ -236,6 +294,33 @@ test("other names of hospitals find them, belong to one hospital, and aren't the
     const official = officialNames.get(splitWords(name).map(meaningOf).join(" "));
     assert.ok(official === undefined || official === ccn, `${name} is the name of ${official}`);
   }
+});
+
+test("a health system's name with a city finds its hospitals there first", (t) => {
+  const hospitals = realHospitals();
+  if (hospitals === undefined) return t.skip(absentDirectory);
+  const image = imageOf(snapshotOfHospitals(hospitals));
+  const byCcn = new Map(hospitals.map((hospital) => [hospital.ccn, hospital]));
+  for (const { name, ccns } of systems)
+    for (const ccn of ccns) {
+      const hospital = byCcn.get(ccn);
+      assert.ok(hospital, `${name}: ${ccn}`);
+      const [first] = find(image, `${name} ${hospital.city} ${hospital.state}`, "facility", 1);
+      assert.ok(byCcn.get(first?.code)?.city.endsWith(hospital.city), `${name} ${hospital.city}`);
+      assert.ok(
+        ccns.includes(first.code) || first.name.toLowerCase().includes(name.split(" ")[0]),
+        first.name,
+      );
+    }
+});
+
+test("a word with a typo doesn't match what only nicknames have", (t) => {
+  const hospitals = realHospitals();
+  if (hospitals === undefined) return t.skip(absentDirectory);
+  const image = imageOf(snapshotOfHospitals(hospitals));
+  for (const query of ["mcdonalds", "mcdonalds near me", "umihc"])
+    assert.deepEqual(find(image, query), [], query);
+  for (const query of ["macdonald womens", "umich"]) assert.equal(find(image, query).length > 0, true, query);
 });
 
 test("every beginning of three letters or more of a word of the directory finds it, and one wrong letter does no harm", (t) => {
@@ -278,15 +363,18 @@ test("a word that no hospital has is left out where the others single one out wi
     assert.deepEqual(names(image, query), [], query);
 });
 
-test("medical words never match others by a typo in the part that tells them apart", () => {
+test("a medical word may lack a letter or have another vowel in the part that tells it apart, but no other consonant", () => {
   const image = imageOf(
     changed(snapshotOf([["000001", "CA", "5092", 1, 1]]), ({ procedures }) => {
       procedures.name[0] = "Mastectomy and Colonoscopy";
     }),
   );
-  for (const query of ["mastectomy", "mastectmy", "mastectomi", "colonoscpy", "colonoscop"])
+  for (const query of [
+    ...["mastectomy", "mastectmy", "mastectomi", "masectomy", "masstectomy", "mistectomy"],
+    ...["colonoscpy", "colonoscop", "collonoscopy"],
+  ])
     assert.equal(find(image, query, "procedure").length, 1, query);
-  for (const query of ["vasectomy", "cystectomy", "gastrectomy", "masectomy", "colposcopy"])
+  for (const query of ["vasectomy", "cystectomy", "gastrectomy", "lastectomy", "maspectomy", "colposcopy"])
     assert.deepEqual(find(image, query, "procedure"), [], query);
 });
 
