@@ -508,7 +508,7 @@ bladder removal, nephrectomy, kidney removal, rectal cancer
 
 hip fracture, femur fracture, thigh fracture, pelvis fracture, hip revision, knee revision, revision knee replacement,
 revision hip replacement, hip pinning, leg amputation, foot amputation, arm amputation, hand amputation,
-limb amputation, leg removal, leg cut, foot cut, arm cut, leg cut, foot cut, arm cut
+limb amputation, leg removal, leg cut, foot cut, arm cut
 
 childbirth, birth, delivery, labor, baby, pregnant, pregnancy, cesarean, caesarean, csection, c section, section,
 vaginal birth, vaginal delivery, ivf, egg retrieval, egg freezing, fertility, insemination, tah,
