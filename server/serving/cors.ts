@@ -1,10 +1,10 @@
-import type { Reply } from "./reply.ts";
+import { headerName, type Reply } from "./reply.ts";
 import type { Respond } from "./responder.ts";
 
 /** Allows pages of other origins to read the API's answers (CORS). */
 
-const originHeader = Buffer.from("origin");
-const preflightHeader = Buffer.from("access-control-request-method");
+const originHeader = headerName("origin");
+const preflightHeader = headerName("access-control-request-method");
 
 const exposed = "ETag, Retry-After, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
 

@@ -9,20 +9,28 @@ export interface RequestHead {
   /** The undecoded text behind the `?`; undefined where there is no `?`. */
   getQuery(): string | undefined;
   /** The first header of that name, or the empty string. The name is one of `headerNames`. */
-  getHeader(lowerCaseName: Uint8Array): string;
+  getHeader(lowerCaseName: ArrayBuffer): string;
 }
 
-/** The headers that are read. A name given as a string would be encoded again for every request. */
+/**
+ * The headers that are read. A name given as a string would be encoded again for every request, and a view of a buffer
+ * takes the library 10 ns more than the buffer.
+ */
 export const headerNames = {
-  contentLength: Buffer.from("content-length"),
-  transferEncoding: Buffer.from("transfer-encoding"),
-  connection: Buffer.from("connection"),
-  authorization: Buffer.from("authorization"),
-  acceptEncoding: Buffer.from("accept-encoding"),
-  ifNoneMatch: Buffer.from("if-none-match"),
-  range: Buffer.from("range"),
-  ifRange: Buffer.from("if-range"),
+  contentLength: headerName("content-length"),
+  transferEncoding: headerName("transfer-encoding"),
+  connection: headerName("connection"),
+  authorization: headerName("authorization"),
+  acceptEncoding: headerName("accept-encoding"),
+  ifNoneMatch: headerName("if-none-match"),
+  range: headerName("range"),
+  ifRange: headerName("if-range"),
 };
+
+/** @param lowerCase the name */
+export function headerName(lowerCase: string): ArrayBuffer {
+  return new Uint8Array(Buffer.from(lowerCase)).buffer;
+}
 
 /** A body that is made while it is sent. Call `source.return()` when no more of it is wanted. */
 export interface BodyStream {

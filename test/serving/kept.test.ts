@@ -22,11 +22,11 @@ for (const [path, query, acceptEncoding] of [
 ])
   test(`${path} asked for with Accept-Encoding "${acceptEncoding}" is made once, until there is other data`, () => {
     const { service, key } = openService(versions);
-    const values = new Map<Uint8Array, string>([
+    const values = new Map<ArrayBuffer, string>([
       [headerNames.authorization, `Bearer ${key}`],
       [headerNames.acceptEncoding, acceptEncoding],
     ]);
-    const request = { getQuery: () => query, getHeader: (name: Uint8Array) => values.get(name) ?? "" };
+    const request = { getQuery: () => query, getHeader: (name: ArrayBuffer) => values.get(name) ?? "" };
     const ask = () => service.answer(request, path, "GET", false);
     const first = Buffer.from(ask().body ?? []);
     for (let i = 0; i < asks; i++) ask();

@@ -75,7 +75,7 @@ export function ask(
   others: Partial<Record<keyof typeof headerNames, string>> = {},
   method = "GET",
 ): Told {
-  const values = new Map<Uint8Array, string>([[headerNames.authorization, `Bearer ${key}`]]);
+  const values = new Map<ArrayBuffer, string>([[headerNames.authorization, `Bearer ${key}`]]);
   for (const [name, value] of Object.entries(others))
     values.set(headerNames[name as keyof typeof headerNames], value);
   const request: RequestHead = {
