@@ -204,9 +204,9 @@ export class Answer {
 
   /** @param remaining requests left of the month */
   replyTo(request: RequestHead, remaining: number): Reply {
-    const accepted = request.getHeader(headerNames.acceptEncoding);
-    const isWhole = accepted === "" || this.#body.length <= minCompressedBytes;
-    const variant = this.#variantOf(isWhole ? "identity" : codingOf(accepted));
+    const isSmall = this.#body.length <= minCompressedBytes;
+    const accepted = isSmall ? "" : request.getHeader(headerNames.acceptEncoding);
+    const variant = this.#variantOf(accepted === "" ? "identity" : codingOf(accepted));
     const condition = request.getHeader(headerNames.ifNoneMatch);
     if (condition !== "" && matches(condition, variant.etag)) {
       const { cacheControl, resetLines } = this.#head;
