@@ -8,6 +8,7 @@ import { after, test } from "node:test";
 import {
   Connection,
   call,
+  listening,
   pricesPath,
   rawRequest,
   requestText,
@@ -143,12 +144,10 @@ test("the service goes on with a Redis that isn't one, whatever it sends", async
       const commands = data.toString("latin1").match(/\*\d+\r\n\$/g)?.length ?? 1;
       socket.write(kind.answer.repeat(commands));
     });
-  }).listen(0, "127.0.0.1");
+  });
+  const port = await listening(redis);
   after(() => redis.close());
-  await once(redis, "listening");
-  const address = redis.address();
-  assert.ok(typeof address === "object" && address !== null);
-  const env = { REDIS_URL: `redis://127.0.0.1:${address.port}`, QUOTA_WITHOUT_REDIS: "free" };
+  const env = { REDIS_URL: `redis://127.0.0.1:${port}`, QUOTA_WITHOUT_REDIS: "free" };
   const server = await startServer({ env });
   for (kind of kinds) {
     for (const socket of connections) socket.destroy();

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer as createWebServer } from "node:http";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import path from "node:path";
 import { test } from "node:test";
 import { publishFolder } from "../../datasets/publish/publish-folder.ts";
@@ -14,6 +13,7 @@ import {
   call,
   currentOnly,
   datasetsFolder,
+  listening,
   pricesPath,
   ready,
   requestText,
@@ -60,10 +60,7 @@ test("a server whose snapshots are elsewhere waits for them, fetches and serves 
     if (isAway) response.writeHead(503).end();
     else response.writeHead(200).end(readFileSync(path.join(published, url)));
   });
-  origin.listen(0, "127.0.0.1");
-  await once(origin, "listening");
-  const { port } = origin.address() as AddressInfo;
-  const env = { DATASETS_URL: `http://127.0.0.1:${port}/index.json` };
+  const env = { DATASETS_URL: `http://127.0.0.1:${await listening(origin)}/index.json` };
   const server = spawnServer({ datasetsDir, stateDir: temporaryFolder(), env });
   try {
     await until("what is said of an index that isn't there", () => server.stderr.includes("status 503"));
@@ -92,10 +89,8 @@ test("a folder with nothing but a damaged file is refused", async () => {
 
 for (const name of ["PORT", "OPS_PORT"])
   test(`a ${name} that another process listens on is refused`, async () => {
-    const other = createServer().listen(0, "127.0.0.1");
-    await once(other, "listening");
-    const address = other.address();
-    const port = typeof address === "object" ? String(address?.port) : "";
+    const other = createServer();
+    const port = String(await listening(other));
     const stateDir = temporaryFolder();
     const lines = await refusal({ DATASETS_DIR: datasetsDir, [name]: port }, stateDir);
     other.close();

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import fs, { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import https from "node:https";
@@ -23,7 +22,7 @@ import { syntheticPublisher } from "../../datasets/sample/synthetic-mark.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
 import { byteProgress, parseOptions } from "../../server/commands/fetch.ts";
 import { csv, otherRow, row } from "../support/cms-files.ts";
-import { snapshotOf, testProvenance } from "../support/fixtures.ts";
+import { snapshotAs, snapshotOf, testProvenance } from "../support/fixtures.ts";
 import {
   type Answer,
   catalogue,
@@ -35,7 +34,7 @@ import {
   redirect,
   status,
 } from "../support/publisher.ts";
-import { Running, temporaryFolder, until } from "../support/server.ts";
+import { listening, Running, temporaryFolder, until } from "../support/server.ts";
 
 /** Downloads of releases, from a publisher whom little works for. */
 
@@ -508,13 +507,12 @@ async function startProxy(connected: string) {
     asked.push(`CONNECT ${request.url}`);
     socket.end(`HTTP/1.1 ${connected}\r\n\r\n`);
   });
-  await once(proxy.listen(0, "127.0.0.1"), "listening");
+  const port = await listening(proxy);
   after(() => {
     proxy.close();
     proxy.closeAllConnections();
   });
-  const address = proxy.address();
-  return { port: typeof address === "object" ? address?.port : 0, asked };
+  return { port, asked };
 }
 
 test("requests go through the proxy of their scheme, which may be written as for curl", async () => {
@@ -564,10 +562,8 @@ test("what answers CONNECT in no HTTP is no proxy, and isn't asked again", async
       socket.end("SSH-2.0-x\r\n\r\n");
     }),
   );
-  await once(server.listen(0, "127.0.0.1"), "listening");
+  const proxy = `http://127.0.0.1:${await listening(server)}/`;
   after(() => server.close());
-  const address = server.address();
-  const proxy = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}/`;
   const url = "https://publisher.test/a.csv";
   await assert.rejects(new Trial(agentsBy({ HTTPS_PROXY: proxy })).download(url), {
     message: `${url}: found an answer that isn't HTTP of the proxy ${proxy}, expected an HTTP proxy`,
@@ -808,12 +804,7 @@ test("the command downloads and imports, and a second time it does neither; the 
   );
   assert.equal(rangesOf(url).length, 1);
 
-  const sample = snapshotOf([["010001", "AL", "5072", 2, 1]], {
-    ...testProvenance,
-    dataYear: 2020,
-    revision: 1,
-    publisher: syntheticPublisher,
-  });
+  const sample = snapshotAs("2020.1", [["010001", "AL", "5072", 2, 1]], { publisher: syntheticPublisher });
   writeFileSync(path.join(out, "2020.1.parquet"), encodeSnapshot(sample));
   const list = await command(["--list", "--catalogue", all], out).finished();
   const rows = list.stdout.split("\n").map((line) => line.split("\t"));

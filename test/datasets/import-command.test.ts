@@ -185,20 +185,11 @@ test("the present year and month are the last ones, by the clock that is given",
 
 test("a data year in the name of the file has to be the one given", () => {
   const year = (file: string) => parseOptions([file, "--year", "2023"], {}, now).year;
-  for (const file of [
-    "MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv",
-    "dy2023.csv",
-    "DY22/a.csv",
-    "BODY22.csv",
-    "a.DY221",
-  ])
+  for (const file of "MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv dy2023.csv DY22/a.csv BODY22.csv a.DY221".split(
+    " ",
+  ))
     assert.equal(year(file), 2023, file);
-  for (const file of [
-    "x/MUP_OUT_RY25_P04_V10_DY22_Prov_Svc.csv",
-    "dy22.csv",
-    "a-DY2022.csv",
-    "DY23_DY22.csv",
-  ])
+  for (const file of "x/MUP_OUT_RY25_DY22_Prov_Svc.csv dy22.csv a-DY2022.csv DY23_DY22.csv".split(" "))
     assert.throws(
       () => year(file),
       /^DataError: --year: found "2023", expected 2022 for a file with DY(20)?22 in its/i,

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { parse } from "csv-parse/sync";
 import { procedureFigures, ruralUrbanFigures, stateFigures } from "../../datasets/sample/calibration.ts";
 import {
@@ -27,7 +26,7 @@ import {
 import { parseOptions } from "../../server/commands/sample.ts";
 import { Store } from "../../server/store/store.ts";
 import { sharedData } from "../support/fixtures.ts";
-import { keepingStripped } from "../support/server.ts";
+import { keepingStripped, temporaryFolder } from "../support/server.ts";
 
 const defaults = { dataYear: 2023, revision: 1, rows: defaultSampleRows, seed: defaultSampleSeed };
 
@@ -297,12 +296,8 @@ test("amounts stay in range in the first and the last year there can be", () => 
   }
 });
 
-let folder = "";
-before(() => {
-  folder = mkdtempSync(join(tmpdir(), "sample-"));
-  Store.open(join(folder, "state")).close();
-});
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
+Store.open(join(folder, "state")).close();
 
 function command(...args: string[]) {
   const file = join(import.meta.dirname, "../../server/commands/sample.ts");

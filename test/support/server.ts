@@ -13,7 +13,16 @@ import { type Answer, Connection, maxWaitMs, rawRequest, requestText, until } fr
 import { type ShortRow, snapshotOf, testProvenance } from "./fixtures.ts";
 import { temporaryFolder } from "./folders.ts";
 
-export { Answer, Connection, freePort, rawRequest, requestText, settled, until } from "./connection.ts";
+export {
+  Answer,
+  Connection,
+  freePort,
+  listening,
+  rawRequest,
+  requestText,
+  settled,
+  until,
+} from "./connection.ts";
 export { temporaryFolder } from "./folders.ts";
 
 /** The real server in a process of its own, with small snapshots. */
