@@ -64,18 +64,8 @@ const found = new Map([
   ["/api/v1/versions", "/api/v1/versions"],
   ["/api/v1/openapi.json", "/api/v1/openapi.json"],
 ]);
-const versioned = [
-  "/healthcare/prices",
-  "/search",
-  "/healthcare/procedures",
-  "/healthcare/procedures/{code}",
-  "/healthcare/facilities",
-  "/healthcare/facilities/{ccn}",
-  "/export.csv",
-  "/export.arrow",
-  "/export.parquet",
-];
-for (const path of versioned) {
+for (const { path, kind } of allEndpoints) {
+  if (kind !== "versioned") continue;
   const request = found.get(`/api/v1${path}`)?.replace("/api/v1", "/api/v1/versions/2023.1") ?? "";
   found.set(`/api/v1/versions/{version}${path}`, request);
 }
