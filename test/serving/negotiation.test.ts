@@ -71,6 +71,7 @@ for (const [version, answering, cacheControl] of [
   ["2024.3", "2024.3", immutable],
   ["2023.2", "2023.2", immutable],
   ["2023.1", "2023.1", immutable],
+  ["%32023%2e1", "2023.1", immutable],
   ["2024", "2024.3", "private, no-cache"],
   ["2023", "2023.2", "private, no-cache"],
 ])
@@ -143,7 +144,7 @@ for (const [request, headers, status] of [
     assert.equal(head.body.length, 0);
   });
 
-for (const [accepted, coding] of [
+const codings: [accepted: string, coding: string | undefined][] = [
   ["br", "br"],
   ["gzip", "gzip"],
   ["gzip, br", "br"],
@@ -170,15 +171,10 @@ for (const [accepted, coding] of [
   ["br;q=abc", undefined],
   [",, gzip,", "gzip"],
   ["", undefined],
-])
-  test(`Accept-Encoding: ${accepted} gives ${coding ?? "the body as it is"}`, async () => {
-    const plain = await ask("?procedure=5072");
-    const answer = await ask("?procedure=5072", { "Accept-Encoding": accepted });
-    assert.equal(answer.status, 200);
-    assert.equal(answer.header("Content-Encoding"), coding);
-    assert.equal(answer.header("Content-Length"), String(answer.body.length));
-    assert.deepEqual(decoded(answer), plain.body);
-    if (coding !== undefined) assert.ok(answer.body.length < plain.body.length / 2);
+];
+for (const [accepted, coding] of codings)
+  test(`Accept-Encoding: ${accepted} gives ${coding ?? "the body as it is"}`, () => {
+    assert.equal(codingOf(accepted), coding ?? "identity");
   });
 
 test("Accept-Encoding headers that are never the same cost no memory", () => {
@@ -195,22 +191,21 @@ test("Accept-Encoding headers that are never the same cost no memory", () => {
   assert.ok(grown < 30 * 2 ** 20, `${grown} bytes more`);
 });
 
-function decoded(answer: Answer): Buffer {
-  const coding = answer.header("Content-Encoding");
-  if (coding === "br") return brotliDecompressSync(answer.body);
-  return coding === "gzip" ? gunzipSync(answer.body) : answer.body;
-}
-
-test("each coding has an ETag of its own, and a condition matches that of the same coding", async () => {
-  const codings = ["identity", "br", "gzip"];
-  const tags = await Promise.all(
-    codings.map(async (accepted) => {
-      const answer = await ask("?procedure=5072", { "Accept-Encoding": accepted });
-      return answer.header("ETag") ?? "";
-    }),
-  );
+test("each coding has the same body and an ETag of its own, and a condition matches that of the same coding", async () => {
+  const plain = await ask("?procedure=5072");
+  const tags: string[] = [];
+  const decoders = { identity: (body: Buffer) => body, br: brotliDecompressSync, gzip: gunzipSync };
+  for (const [accepted, decoded] of Object.entries(decoders)) {
+    const answer = await ask("?procedure=5072", { "Accept-Encoding": accepted });
+    const coding = accepted === "identity" ? undefined : accepted;
+    assert.equal(answer.header("Content-Encoding"), coding);
+    assert.equal(answer.header("Content-Length"), String(answer.body.length));
+    assert.deepEqual(decoded(answer.body), plain.body);
+    if (coding !== undefined) assert.ok(answer.body.length < plain.body.length / 2);
+    tags.push(answer.header("ETag") ?? "");
+  }
   assert.equal(new Set(tags).size, 3);
-  for (const [i, accepted] of codings.entries())
+  for (const [i, accepted] of Object.keys(decoders).entries())
     for (const [j, condition] of tags.entries()) {
       const headers = { "Accept-Encoding": accepted, "If-None-Match": condition };
       const answer = await ask("?procedure=5072", headers);
