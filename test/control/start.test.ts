@@ -140,14 +140,6 @@ test("a server says when and where it is ready, and nothing else on stdout", asy
   await assert.rejects(Connection.open(server.api), /ECONNREFUSED/);
 });
 
-test("a server listens on the address it is told", async () => {
-  const server = await startServer({ datasetsDir, env: { HOST: "::1", OPS_HOST: "localhost" } });
-  assert.match(server.process.stdout, /^ready http:\/\/\[::1\]:\d+ ops http:\/\/localhost:\d+\n$/);
-  const headers = { Authorization: `Bearer ${server.key}` };
-  assert.equal((await fetch(`${server.api}${pricesPath}?procedure=5072`, { headers })).status, 200);
-  assert.equal(await server.stop(), 0);
-});
-
 test("a start says how old the state is where nothing was saved there for an hour", async () => {
   const stateDir = temporaryFolder();
   const started = async (savedMs: number) => {
@@ -170,11 +162,13 @@ test("a start says how old the state is where nothing was saved there for an hou
   assert.doesNotMatch(await started(Date.now() - 3_000_000), /"hours"/);
 });
 
-test("no account is made and no key is shown where STATE_DIR is set", async () => {
+test("a server listens on the addresses it is told, and makes no account where STATE_DIR is set", async () => {
   const stateDir = temporaryFolder();
-  const server = spawnServer({ datasetsDir, stateDir });
+  const env = { HOST: "::1", OPS_HOST: "localhost" };
+  const server = spawnServer({ datasetsDir, stateDir, env });
   const { api } = await ready(server);
-  assert.equal((await call({ api, key: "any" }, `GET ${pricesPath}`)).status, 401);
+  assert.match(server.stdout, /^ready http:\/\/\[::1\]:\d+ ops http:\/\/localhost:\d+\n$/);
+  assert.equal((await fetch(api + pricesPath)).status, 401);
   server.signal("SIGINT");
   const { code, stdout, stderr } = await server.finished();
   assert.equal(code, 0);
