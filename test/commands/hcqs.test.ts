@@ -3,7 +3,8 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { repository, tracked } from "../support/deployment.ts";
+import { repository } from "../support/deployment.ts";
+import { tracked } from "../support/readme.ts";
 import { temporaryFolder } from "../support/server.ts";
 
 /** The package, and the one command that it has. */
@@ -72,7 +73,7 @@ test("hcqs says when npm installed no Node for it", () => {
 test("the package has the programs, what goes with them, and nothing of their tests", () => {
   const packed = execFileSync("npm", ["pack", "--dry-run", "--json"], { cwd: repository, encoding: "utf8" });
   const [{ files }]: { files: { path: string }[] }[] = Object.values(JSON.parse(packed));
-  const wanted = tracked().filter(
+  const wanted = tracked.filter(
     (path) =>
       ["CHANGELOG.md", "LICENSE", "README.md", "package.json"].includes(path) ||
       (/^(?:datasets|engine|server)\//.test(path) && !/tsconfig\.json$|\.test\.|\/screenshots\//.test(path)),
