@@ -118,17 +118,6 @@ test("a reply that has no body, or is made in pieces, ends its connection, and n
     }
 });
 
-test("a client may close right after its request, or in the middle of it", async () => {
-  for (const request of [text(`GET ${prices}`), text(`GET ${prices}`).slice(0, 50), ""]) {
-    const connection = await Connection.open(server.api);
-    await connection.send(request);
-    connection.close();
-    const other = await Connection.open(server.api);
-    await other.send(request);
-    other.cut();
-  }
-});
-
 test("the first of several Authorization headers counts", async () => {
   const request = (first: string, second: string) =>
     `GET ${prices} HTTP/1.1\r\nHost: x\r\nAuthorization: ${first}\r\nauthorization: ${second}\r\n\r\n`;

@@ -48,15 +48,6 @@ test("an account's name is fit to be one, and ends in what nobody knows beforeha
   }
 });
 
-test("as many as like have one name", async (t) => {
-  const portal = new Portal(t, { signupDaily: 1000 });
-  for (let i = 0; i < 100; i++)
-    await portal.done("/portal/signup", form(`a${i}@example.com`, "x"), {
-      address: `10.0.${i >> 8}.${i & 255}`,
-    });
-  assert.equal(new Set(portal.accountNames()).size, 100);
-});
-
 test("a name that is taken is drawn again, a few times at most, and what then fails writes nothing", async (t) => {
   const portal = new Portal(t);
   const other = portal.store.accounts.create(
@@ -178,27 +169,26 @@ async function flood(
 /** Pages that a signup writes, and one in a hundred for indexes that grow. */
 const maxFramesPerSignup = 40;
 
-for (const [what, addressOf] of [
-  ["an address", () => "192.0.2.1"],
-  ["an address in both forms", (i: number) => (i % 2 === 0 ? "192.0.2.1" : "::ffff:192.0.2.1")],
-  ["an IPv6 network of 64 bits", (i: number) => `2001:db8:1:2:${i.toString(16)}::${i.toString(16)}`],
+for (const [what, seconds, addressOf] of [
+  ["an address", 0, () => "192.0.2.1"],
+  ["an address in both forms", 80, (i: number) => (i % 2 === 0 ? "192.0.2.1" : "::ffff:192.0.2.1")],
+  ["an IPv6 network of 64 bits", 80, (i: number) => `2001:db8:1:2:${i.toString(16)}::${i.toString(16)}`],
 ] as const)
-  for (const seconds of [0, 80])
-    test(`1,000 signups from ${what}, one every ${seconds} s, make 5 accounts a day`, async (t) => {
-      const portal = new Portal(t);
-      const before = portal.written();
-      const statuses = await flood(portal, 1000, addressOf, (i) => later(i * seconds * 1000));
-      assert.deepEqual(
-        statuses,
-        new Map([
-          [201, 5],
-          [429, 995],
-        ]),
-      );
-      const frames = portal.written() - before;
-      assert.ok(frames <= 5 * maxFramesPerSignup, `${frames} frames`);
-      assert.equal(portal.accountNames().length, 5);
-    });
+  test(`1,000 signups from ${what}, one every ${seconds} s, make 5 accounts a day`, async (t) => {
+    const portal = new Portal(t);
+    const before = portal.written();
+    const statuses = await flood(portal, 1000, addressOf, (i) => later(i * seconds * 1000));
+    assert.deepEqual(
+      statuses,
+      new Map([
+        [201, 5],
+        [429, 995],
+      ]),
+    );
+    const frames = portal.written() - before;
+    assert.ok(frames <= 5 * maxFramesPerSignup, `${frames} frames`);
+    assert.equal(portal.accountNames().length, 5);
+  });
 
 test("1,000 signups from as many addresses make SIGNUP_DAILY accounts a day, and write no more than these", async (t) => {
   const portal = new Portal(t);
