@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
@@ -7,16 +6,12 @@ import { digits } from "../bench/figures.ts";
 import { markdownOf, type Results } from "../bench/report.ts";
 import { accountUsage } from "../server/commands/account-options.ts";
 import { filesOf, servedFile } from "../server/store/served.ts";
-import { blocksOf, documentAt, documents } from "./support/readme.ts";
+import { blocksOf, documentAt, documents, tracked } from "./support/readme.ts";
 
 /** What the documents say is there: commands, options, links, files, metrics, figures. */
 
 const root = resolve(import.meta.dirname, "..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
-const tracked = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { cwd: root })
-  .toString()
-  .split("\n")
-  .filter((path) => path !== "");
 const description = JSON.parse(read("package.json"));
 const readme = documentAt("README.md");
 

@@ -1,16 +1,12 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join, matchesGlob, resolve } from "node:path";
 import { test } from "node:test";
+import { tracked } from "./support/readme.ts";
 
 /** The repository keeps its own rules. */
 
 const root = resolve(import.meta.dirname, "..");
-const tracked = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { cwd: root })
-  .toString()
-  .split("\n")
-  .filter((path) => path !== "");
 const sources = tracked.filter((path) => path.endsWith(".ts"));
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 

@@ -7,6 +7,7 @@ import { Store } from "../../server/store/store.ts";
 import { ask, serviceOf } from "../support/asking.ts";
 import { imageOf, versionsOf } from "../support/endpoint-oracle.ts";
 import { snapshotOf } from "../support/fixtures.ts";
+import { account } from "../support/state.ts";
 
 /** An account's quota events of the month, as `/usage` shows them. */
 
@@ -21,15 +22,7 @@ test("warnings are shown when they are recorded, after a restart and until the m
     return { accounts, service: serviceOf({ ...accounts.tables, versions, ...clocks }) };
   };
   const create = (name: string, quota: number) => {
-    const fields = {
-      name,
-      plan: "enterprise",
-      burst: 100,
-      quota,
-      webhook: null,
-      webhook_secret: null,
-    } as const;
-    const { id } = store.accounts.create(fields, new Date(wallMs));
+    const { id } = store.accounts.create({ ...account, name, burst: 100, quota }, new Date(wallMs));
     const key = generateKey();
     store.keys.create(id, hashKey(key), "0000", null, new Date(wallMs));
     return key;

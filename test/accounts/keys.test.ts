@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import path from "node:path";
 import { after, test } from "node:test";
 import { crc32 } from "node:zlib";
 import { DataError } from "../../engine/query.ts";
-import { newWebhookSecret } from "../../server/accounts/changes.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { bearerKey, generateKey, hashKey, isWellFormed } from "../../server/accounts/keys.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
@@ -14,6 +12,7 @@ import { Store } from "../../server/store/store.ts";
 import {
   type Answer,
   call,
+  listening,
   pricesPath,
   rawRequest,
   requestText,
@@ -33,16 +32,13 @@ const receiver = createServer(async (request, response) => {
   webhookBodies.push(JSON.stringify(request.headers), Buffer.concat(chunks).toString());
   response.end();
 });
-receiver.listen(0, "127.0.0.1");
-await once(receiver, "listening");
-const receiverAddress = receiver.address();
-assert.ok(typeof receiverAddress === "object" && receiverAddress !== null);
+const receiverPort = await listening(receiver);
 
 const stateDir = temporaryFolder();
 const store = Store.open(stateDir);
 const plain = { plan: "enterprise", burst: 1_000_000, webhook: null, webhook_secret: null } as const;
 const watching = {
-  webhook: `http://127.0.0.1:${receiverAddress.port}/`,
+  webhook: `http://127.0.0.1:${receiverPort}/`,
   webhook_secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
 };
 
@@ -281,18 +277,14 @@ const works = ({ status }: Answer) => status === 200;
 const isRefused = ({ status }: Answer) => status === 401;
 
 test("a new key works in all threads when create returns, and doesn't any more when revoke does", async () => {
-  for (let round = 0; round < 5; round++) {
-    const key = await command(
-      "create",
-      "--account",
-      "a new one",
-      ...(round === 0 ? ["--plan", "business"] : []),
-    );
-    assert.ok((await everywhere(key)).every(works));
-    await command("revoke", idOf(key));
-    assert.ok((await everywhere(key)).every(isRefused));
-  }
+  const key = await command("create", "--account", "a new one", "--plan", "business");
+  assert.ok((await everywhere(key)).every(works));
+  await command("revoke", idOf(key));
+  assert.ok((await everywhere(key)).every(isRefused));
 });
+
+/** A text with every letter escaped. */
+const escaped = (text: string) => text.replaceAll(/./g, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
 
 test("nothing that the server writes has more of a key than its last four characters", async () => {
   const [valid, revoked, expired] = [0, 1, 2].map(() => storeKey(watched));
@@ -332,6 +324,8 @@ test("nothing that the server writes has more of a key than its last four charac
       `/api/v1/search?q=x&type=${key}`,
       `/api/v1/pages/${key}`,
       `/api/v1/healthcare/facilities/${key}`,
+      `/api/v1/healthcare/facilities/${escaped(key)}`,
+      `/api/v1/pages/${key.replace("_", "%5F")}`,
       `/api/v1/versions/${key}/healthcare/prices?procedure=5072`,
       `/api/v1/${key}`,
       `/${key}`,
@@ -360,15 +354,10 @@ test("nothing that the server writes has more of a key than its last four charac
     written.some((text) => text.includes(valid.slice(-4))),
     "the last four characters are stored",
   );
-  const parts = [...used, server.key].flatMap((key) => [key.slice(5, 17), key.slice(-17, -5)]);
+  const plainParts = [...used, server.key].flatMap((key) => [key.slice(5, 17), key.slice(-17, -5)]);
+  const parts = [...plainParts, ...plainParts.map(escaped)];
   for (const part of new Set(parts)) {
     const found = written.find((text) => text.includes(part));
     assert.ok(found === undefined, `${part} is in ${found?.slice(0, 600)}`);
   }
-});
-
-test("a webhook's secret has 24 random bytes", () => {
-  const secrets = new Set(Array.from({ length: 100 }, newWebhookSecret));
-  assert.equal(secrets.size, 100);
-  for (const secret of secrets) assert.match(secret, /^whsec_[0-9A-Za-z+/]{32}$/);
 });

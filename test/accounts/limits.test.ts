@@ -69,17 +69,6 @@ class NaiveBucket {
   }
 }
 
-test("an account has the ceilings that were last set for it, and others keep theirs", () => {
-  const [first, second, third] = [account(1, 2), account(3, 4), account(5, 6)];
-  limits.configure(second, 7, 8);
-  const ceilings = [first, second, third].map((slot) => limits.ceilings(slot));
-  assert.deepEqual(ceilings, [
-    { burst: 1, quota: 2 },
-    { burst: 7, quota: 8 },
-    { burst: 5, quota: 6 },
-  ]);
-});
-
 test("a moment belongs to the month that its date has in UTC, in leap years as well", () => {
   const moments = fc.integer({ min: 0, max: Date.UTC(2401, 0) });
   const edges = [0, 4, 96, 100, 104, 400].flatMap((years) =>

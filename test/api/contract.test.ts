@@ -5,7 +5,9 @@ import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Store } from "../../server/store/store.ts";
 import {
   type Answer,
+  Connection,
   call,
+  createKey,
   datasetsFolder,
   pricesPath,
   rawRequest,
@@ -15,28 +17,23 @@ import {
   temporaryFolder,
   versions,
 } from "../support/server.ts";
+import { account } from "../support/state.ts";
 
 // The core keeps this part of the contract without any part.
 process.env.SERVER_PARTS = "none";
 
-/** What `GET /api/v1/healthcare/prices` answers to every kind of mistake. */
+/** What is answered to every kind of mistake, what counts, and what happens at the two ceilings of an account. */
 
 const stateDir = temporaryFolder();
 const [revokedKey, expiredKey] = [generateKey(), generateKey()];
 const store = Store.open(stateDir);
 const now = new Date();
-const past = {
-  name: "past",
-  plan: "free",
-  burst: 10,
-  quota: 100,
-  webhook: null,
-  webhook_secret: null,
-} as const;
-const { id } = store.accounts.create(past, now);
+const { id } = store.accounts.create({ ...account, name: "past" }, now);
 store.keys.revoke(store.keys.create(id, hashKey(revokedKey), revokedKey.slice(-4), null, now), now);
 store.keys.create(id, hashKey(expiredKey), expiredKey.slice(-4), now.getTime() - 60_000, now);
 store.close();
+const quotaKeys = [createKey(stateDir, "quota", { burst: 10_000, quota: 5 }), createKey(stateDir, "quota")];
+const burstKey = createKey(stateDir, "burst", { burst: 1, quota: 1000 });
 
 const server = await startServer({ stateDir, datasetsDir: datasetsFolder() });
 after(() => server.stop());
@@ -70,6 +67,7 @@ function checkError(answer: Answer, status: number, type: string): void {
   assert.match(answer.header("X-Request-Id") ?? "", /^[0-9a-f]{16}-[0-9a-z]+$/);
   for (const name of ["ETag", "Cache-Control", "Content-Encoding", "Connection"])
     assert.equal(answer.header(name), undefined, name);
+  assert.doesNotMatch(answer.body.toString(), /(-z){32}-/, "more than 64 characters of input");
 }
 
 const p = "procedure=5072";
@@ -84,6 +82,7 @@ const twice = /^"\w+" is given twice, expected once$/;
 const loaded = new RegExp(`loaded are ${versions.join(", ").replaceAll(".", "\\.")}$`);
 
 type Case = [request: string, status: number, type: string, param: string | undefined, message: RegExp];
+const long = "-z".repeat(750);
 const mistakes: Case[] = [
   ["GET /api/v1/healthcare/prices", 400, "missing_parameter", "procedure", isRequired],
   ["?procedure=", 400, "missing_parameter", "procedure", isRequired],
@@ -123,10 +122,13 @@ const mistakes: Case[] = [
   ["/api/v1/healthcare/facilities/%00", 400, "invalid_parameter", "ccn", control],
   ["/api/v1/pages/%FF", 400, "invalid_parameter", "cursor", percentEncoded],
   ["/api/v1/pages/%7F", 400, "invalid_parameter", "cursor", control],
+  [`/api/v1/pages/${long}`, 400, "invalid_parameter", "cursor", /is no cursor/],
   ["/api/v1/pages/%2F", 400, "invalid_parameter", "cursor", /^"\/" is no cursor/],
   [`/api/v1/versions/2023.1%/healthcare/prices?${p}`, 400, "invalid_parameter", "version", percentEncoded],
   [`/api/v1/versions/%09/healthcare/prices?${p}`, 400, "invalid_parameter", "version", control],
   ["/api/v1/versions/%zz/healthcare/facilities/%zz", 400, "invalid_parameter", "version", percentEncoded],
+  [`/api/v1/healthcare/facilities/${long}`, 404, "not_found", undefined, /no facility/],
+  [`/api/v1/versions/${long}/healthcare/prices?${p}`, 404, "not_found", undefined, loaded],
   ["/api/v1/healthcare/facilities/000001%2F", 404, "not_found", undefined, /"000001\/"/],
   ["/api/v1/healthcare/facilities/00000+", 404, "not_found", undefined, /"00000\+"/],
   ["/api/v1/healthcare/facilities/%2530%30001", 404, "not_found", undefined, /"%300001"/],
@@ -140,7 +142,7 @@ const mistakes: Case[] = [
   [`/api/v1/healthcare/price%73?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
   [`/api/v1/versions%2F2023.1/healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
   [`/api/v1/versions/2023.1%2Fhealthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
-  [`/${"a/".repeat(1200)}`, 404, "unknown_endpoint", undefined, /no endpoint/],
+  [`/${long}`, 404, "unknown_endpoint", undefined, /no endpoint/],
   [`/api/v1/versions/2023.1?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
   [`/api/v1/versions//healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
   ["/api/v1/versions/2023.1/versions/2023.1/healthcare/prices", 404, "unknown_endpoint", undefined, /no end/],
@@ -178,44 +180,6 @@ test("bytes that are no UTF-8 give invalid_parameter", async () => {
     assert.match(answer.error().message, percentEncoded);
   }
 });
-
-test("no input is echoed beyond 64 characters", async () => {
-  const long = "z-".repeat(750);
-  for (const request of [
-    `/${long}`,
-    `/api/v1/versions/${long}/healthcare/prices?${p}`,
-    `/api/v1/versions/${long}%2F/healthcare/prices?${p}`,
-    `/api/v1/healthcare/facilities/${long}`,
-    `/api/v1/pages/${long}`,
-  ]) {
-    const answer = await send(request);
-    assert.ok(answer.status >= 400, request);
-    const { message, param = "" } = answer.error();
-    for (const text of [message, param]) assert.doesNotMatch(text, /(z-){33}/, request);
-  }
-});
-
-const secret = server.key.slice(4);
-/** A text with every letter escaped. */
-const escaped = (text: string) =>
-  text.replaceAll(/./g, (letter) => `%${letter.charCodeAt(0).toString(16).padStart(2, "0")}`);
-for (const [place, request] of [
-  ["a value", `?procedure=${server.key}`],
-  ["a path", `/api/v1/${server.key}`],
-  ["a version", `/api/v1/versions/${server.key}/healthcare/prices?${p}`],
-  ["an escaped value", `?procedure=%68cq%5F${secret}`],
-  ["an escaped version", `/api/v1/versions/%68cq%5F${secret}/healthcare/prices?${p}`],
-  ["an escaped CCN", `/api/v1/healthcare/facilities/${escaped(server.key)}`],
-  ["an escaped cursor", `/api/v1/pages/hcq%5F${secret}`],
-])
-  test(`a key that stands in ${place} isn't echoed`, async () => {
-    const answer = await send(request);
-    assert.ok(answer.status === 400 || answer.status === 404);
-    const telling = secret.slice(0, 16);
-    for (const form of [telling, escaped(telling)])
-      assert.ok(!answer.body.includes(form), answer.body.toString());
-    assert.ok(!answer.head.includes(telling), answer.head);
-  });
 
 for (const [what, authorization] of [
   ["no Authorization", undefined],
@@ -256,57 +220,85 @@ for (const [what, key] of wrongKeys)
     );
   });
 
-test("the key is checked before path, method and parameters", async () => {
+test("the key is checked before path, method and parameters, and without one nothing counts", async () => {
+  const before = (await send(`?${p}`)).remaining;
   for (const request of ["/nothing", `POST ?${p}`, "?bad=1", "?procedure=9999", "OPTIONS /"])
     for (const [authorization, type] of [
       [undefined, "missing_api_key"],
       [`Bearer ${generateKey()}`, "invalid_api_key"],
     ])
       checkError(await send(request, { Authorization: authorization }), 401, String(type));
+  assert.equal((await send(`?${p}`)).remaining, before - 1);
 });
 
-for (const authorization of [`bearer ${server.key}`, `BEARER ${server.key}`, `Bearer   ${server.key}`])
-  test(`the scheme ${authorization.split(server.key)[0]} is accepted`, async () => {
-    assert.equal((await send(`?${p}`, { Authorization: authorization })).status, 200);
-  });
+test("an answer counts, with a body or without", async () => {
+  const first = await send(`?${p}`);
+  for (const [i, [request, headers, status]] of (
+    [
+      [`?${p}`, { "If-None-Match": first.header("ETag") }, 304],
+      [`HEAD ?${p}`, {}, 200],
+      ["HEAD ?limit=0", {}, 400],
+      ["POST ?", { "Content-Length": "0" }, 405],
+    ] as const
+  ).entries()) {
+    const answer = await send(request, headers);
+    assert.deepEqual([answer.status, answer.remaining], [status, first.remaining - 1 - i], request);
+  }
+});
 
-for (const [request, rows, state] of [
-  [`?${p}`, 25, "national"],
-  [`?${p}&limit=1`, 1, "national"],
-  [`?${p}&limit=50`, 50, "national"],
-  [`?${p}&state=ny`, 20, "NY"],
-  [`?${p}&state=Al&limit=50`, 40, "AL"],
-  ["?%70rocedure=%35072&state=%4Ey", 20, "NY"],
-  [`?&&state=NY&${p}&`, 20, "NY"],
-  ["?procedure=5073", 2, "national"],
-] as const)
-  test(`${request} gives ${rows} rows of ${state}`, async () => {
-    const answer = await send(request);
-    assert.equal(answer.status, 200);
-    assert.match(answer.body.toString(), new RegExp(`"scope":\\{"state":"${state}"\\}`));
-    assert.equal(answer.body.toString().split('"ccn":').length - 1, rows);
-  });
+function checkRefused(answer: Answer, ceiling: string, message: RegExp): void {
+  assert.equal(answer.status, 429);
+  const { type, ceiling: reached, message: said } = answer.error();
+  assert.deepEqual([type, reached], ["rate_limit_exceeded", ceiling]);
+  assert.match(said, message);
+  assert.equal(answer.header("Content-Type"), "application/json");
+  assert.equal(answer.header("X-RateLimit-Remaining"), "0");
+  assert.match(answer.header("Retry-After") ?? "", /^[1-9]\d*$/);
+}
 
-for (const [plain, spelled] of [
-  ["/api/v1/healthcare/facilities/000001", "/api/v1/healthcare/facilities/%30%30000%31"],
-  [`/api/v1/versions/2023.1/healthcare/prices?${p}`, `/api/v1/versions/%32023%2e1/healthcare/prices?${p}`],
-  [
-    "/api/v1/versions/2023/healthcare/facilities/000001",
-    "/api/v1/versions/202%33/healthcare/facilities/0%300001",
-  ],
-])
-  test(`${spelled} is ${plain}, with the same ETag and Cache-Control`, async () => {
-    const [expected, answer] = [await send(plain), await send(spelled)];
-    assert.equal(answer.status, 200);
-    assert.deepEqual(answer.json(), expected.json());
-    for (const name of ["ETag", "Cache-Control"])
-      assert.equal(answer.header(name), expected.header(name), name);
-  });
+test("all keys and all answers use up an account's quota; then any request is 429 until next month", async () => {
+  const asked: [request: string, status: number][] = [
+    [`?${p}`, 200],
+    ["GET /api/v1/healthcare/prices", 400],
+    ["GET /nothing", 404],
+    [`POST ?${p}`, 405],
+    [`HEAD ?${p}`, 200],
+  ];
+  const bearer = (i: number) => ({ Authorization: `Bearer ${quotaKeys[i % 2]}` });
+  for (const [i, [request, status]] of asked.entries()) {
+    const answer = await send(request, bearer(i));
+    assert.deepEqual([answer.status, answer.remaining], [status, 4 - i]);
+  }
+  for (const [i, [request]] of asked.entries()) {
+    const answer = await send(request, bearer(i));
+    if (request.startsWith("HEAD")) assert.deepEqual([answer.status, answer.body.length], [429, 0]);
+    else checkRefused(answer, "quota", /per month/);
+    assert.ok(nextMonths().includes(answer.reset));
+    const wait = answer.reset - Date.now() / 1000 - Number(answer.header("Retry-After"));
+    assert.ok(Math.abs(wait) < 60, `${wait} s`);
+  }
+});
+
+test("a burst beyond the ceiling gives 429 for about a second", async () => {
+  const connection = await Connection.open(server.api);
+  const text = requestText(target(`?${p}`), { Authorization: `Bearer ${burstKey}` });
+  const before = Date.now() / 1000;
+  // In one segment, for no time to pass in between.
+  await connection.send(text + text);
+  assert.equal((await connection.answer()).status, 200);
+  const refused = await connection.answer();
+  const after = Date.now() / 1000;
+  checkRefused(refused, "burst", /per second/);
+  assert.equal(refused.header("Retry-After"), "1");
+  assert.ok(refused.reset > before - 1 && refused.reset <= after + 2, `${refused.reset} after ${before}`);
+  connection.close();
+});
 
 test("a cursor may be escaped", async () => {
   const { next } = (await send(`?${p}`)).json() as { next: string };
   const cursor = next.slice(next.lastIndexOf("/") + 1);
-  const answer = await send(`/api/v1/pages/${escaped(cursor)}`);
+  const escaped = cursor.replaceAll(/./g, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
+  const answer = await send(`/api/v1/pages/${escaped}`);
   assert.equal(answer.status, 200);
   assert.deepEqual(answer.json(), (await send(next)).json());
 });

@@ -1,32 +1,10 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import * as v from "valibot";
-import { importFile } from "../../datasets/cms/import.ts";
-import { decodeSnapshot } from "../../engine/index.ts";
-import { plainImport } from "../support/cms-files.ts";
-import { compareDistributions } from "../support/distribution-oracle.ts";
 import { ask, assertRefused, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
-import { randomSnapshot, type ShortRow, sharedData, snapshotOf } from "../support/fixtures.ts";
-import { temporaryFolder } from "../support/server.ts";
+import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
 
 /** One procedure group in depth. */
-
-test("the definitions give the answer for every procedure, nation and state of 3 random snapshots", () => {
-  let compared = 0;
-  for (let seed = 701; seed <= 703; seed++) compared += compareDistributions(randomSnapshot(seed));
-  assert.ok(compared > 125, `${compared} compared`);
-});
-
-const excerpt = "prov_svc_dy23_subset.csv";
-test("the definitions give the answer for every procedure, nation and state of the real excerpt", async (t) => {
-  const file = sharedData(excerpt);
-  if (file === undefined) return t.skip(`${excerpt} is not beside the repository`);
-  const out = temporaryFolder();
-  const imported = await importFile(plainImport(file, out), []);
-  const snapshot = decodeSnapshot(readFileSync(imported.path), excerpt);
-  t.diagnostic(`${compareDistributions(snapshot)} compared`);
-});
 
 const histogram = v.object({
   histogram: v.object({ edges: v.array(v.number()), counts: v.array(v.number()) }),

@@ -1,57 +1,19 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { describe, test } from "node:test";
 import * as v from "valibot";
-import { importFile } from "../../datasets/cms/import.ts";
-import { decodeSnapshot, type Snapshot, stateCodes } from "../../engine/index.ts";
+import { type Snapshot, stateCodes } from "../../engine/index.ts";
 import { datasetsResponse, facilityResponse, usageResponse } from "../../server/api/responses.ts";
 import { openapiDocument } from "../support/answers.ts";
-import { plainImport } from "../support/cms-files.ts";
-import {
-  ask,
-  assertRefused,
-  compareEverything,
-  imageOf,
-  refusal,
-  versionsOf,
-} from "../support/endpoint-oracle.ts";
-import {
-  randomSnapshot,
-  type ShortRow,
-  sharedData,
-  snapshotOf,
-  testProvenance,
-} from "../support/fixtures.ts";
+import { ask, assertRefused, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
+import { type ShortRow, snapshotAs, snapshotOf } from "../support/fixtures.ts";
 import { call, runKeys, startServer, temporaryFolder } from "../support/server.ts";
 
 // The core keeps this part of the contract without any part.
 process.env.SERVER_PARTS = "none";
 
-/** Facilities, procedures, the catalog, the account's usage and data versions: each answer against another's figures. */
+/** Facilities, the catalog, the account's usage and data versions. */
 
 const serving = (...snapshots: Snapshot[]) => versionsOf(...snapshots.map(imageOf));
-
-describe("the definitions", () => {
-  test("give the answer for every facility, procedure and gap of 3 random snapshots", () => {
-    for (let seed = 401; seed <= 403; seed++) compareEverything(randomSnapshot(seed));
-  });
-
-  const excerpt = "prov_svc_dy23_subset.csv";
-  test("give the answer for every facility, procedure and gap of the real excerpt", async (t) => {
-    const file = sharedData(excerpt);
-    if (file === undefined) return t.skip(`${excerpt} is not beside the repository`);
-    const out = mkdtempSync(path.join(tmpdir(), "endpoints-import-"));
-    try {
-      const imported = await importFile(plainImport(file, out), []);
-      const snapshot = decodeSnapshot(readFileSync(imported.path), excerpt);
-      t.diagnostic(compareEverything(snapshot));
-    } finally {
-      rmSync(out, { recursive: true });
-    }
-  });
-});
 
 describe("a facility", () => {
   const hospital = (ccn: string, state: string, charge: number): ShortRow => [ccn, state, "5072", charge, 1];
@@ -89,18 +51,7 @@ describe("a facility", () => {
     const versions = serving(
       snapshotOf([hospital("00000A", "CA", 10), ["000002", "CA", "5072", null, null]]),
     );
-    for (const ccn of [
-      "000002",
-      "000003",
-      "00000",
-      "0000000",
-      "A",
-      "national",
-      "__proto__",
-      "%20",
-      "é",
-      "0000ß",
-    ])
+    for (const ccn of "000002 000003 00000 0000000 A national __proto__ %20 é 0000ß".split(" "))
       assertRefused(versions, `/healthcare/facilities/${ccn}`, "not_found");
     assert.ok(ask(versions, "/healthcare/facilities/00000A"));
     assertRefused(versions, "/healthcare/facilities/%", "invalid_parameter");
@@ -136,29 +87,27 @@ describe("a CCN's letters", () => {
 });
 
 describe("the catalog", () => {
-  const revision = (dataYear: number, number: number, rows: ShortRow[] = [["000001", "CA", "5072", 1, 1]]) =>
-    snapshotOf(rows, { ...testProvenance, dataYear, revision: number });
   const catalogOf = (...snapshots: Snapshot[]) =>
     v.parse(datasetsResponse, ask(serving(...snapshots), "/datasets")).data;
 
   test("says of each version whether it is current, available or superseded", () => {
+    const expected = [
+      ...["2024.10 current", "2024.9 superseded", "2024.1 superseded"],
+      ...["2023.2 available", "2023.1 superseded", "2019.1 available"],
+    ];
     const catalog = catalogOf(
-      ...[revision(2024, 10), revision(2024, 9), revision(2024, 1)],
-      ...[revision(2023, 2), revision(2023, 1), revision(2019, 1)],
+      ...expected.map((line) => snapshotAs(line.split(" ")[0], [["000001", "CA", "5072", 1, 1]])),
     );
     assert.deepEqual(
       catalog.map(({ data_version, status }) => `${data_version} ${status}`),
-      [
-        ...["2024.10 current", "2024.9 superseded", "2024.1 superseded"],
-        ...["2023.2 available", "2023.1 superseded", "2019.1 available"],
-      ],
+      expected,
     );
     assert.equal(new Set(catalog.map(({ id }) => id)).size, 6);
   });
 
   test("knows why Maryland and four territories are missing, and says no more of the others than it knows", () => {
     const [{ coverage }] = catalogOf(
-      revision(2024, 1, [
+      snapshotOf([
         ["000001", "CA", "5072", 1, 1],
         ["000002", "WY", "5072", null, null],
       ]),
@@ -174,20 +123,13 @@ describe("the catalog", () => {
       assert.doesNotMatch(reasons.get(state) ?? "", /OPPS|all-payer/i, state);
     assert.notEqual(reasons.get("WY"), reasons.get("AL"), "suppressed rows are not the same as none");
   });
-
-  test("takes no parameters", () => {
-    assertRefused(serving(revision(2024, 1)), "/datasets?limit=1", "invalid_parameter");
-  });
 });
 
 describe("a data version", () => {
-  const charges = (dataYear: number, number: number, charge: number) =>
-    snapshotOf([["000001", "CA", "5072", charge, 1]], { ...testProvenance, dataYear, revision: number });
   const versions = serving(
-    charges(2024, 10, 5),
-    charges(2024, 9, 4),
-    charges(2023, 2, 3),
-    charges(2023, 1, 2),
+    ...["2024.10", "2024.9", "2023.2", "2023.1"].map((version, i) =>
+      snapshotAs(version, [["000001", "CA", "5072", 5 - i, 1]]),
+    ),
   );
   const answered = v.object({ source: v.object({ data_version: v.string() }) });
   const versioned = [
@@ -214,18 +156,7 @@ describe("a data version", () => {
   });
 
   test("that isn't loaded is 404, and the message lists the loaded ones", () => {
-    for (const name of [
-      "2022",
-      "2024.2",
-      "2024.1",
-      "2024.010",
-      "02024",
-      "2024.",
-      ".9",
-      "latest",
-      "2024.9.1",
-      "%32022",
-    ])
+    for (const name of "2022 2024.2 2024.1 2024.010 02024 2024. .9 latest 2024.9.1 %32022".split(" "))
       for (const target of versioned) {
         const { type, message } = refusal(versions, `/versions/${name}${target}`);
         assert.equal(type, "not_found", name);

@@ -1,149 +1,24 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import * as v from "valibot";
-import { importFile } from "../../datasets/cms/import.ts";
 import { readPlaces } from "../../datasets/places.ts";
-import {
-  decodeSnapshot,
-  type FacilityField,
-  type Places,
-  partsOf,
-  type Snapshot,
-} from "../../engine/index.ts";
+import type { FacilityField, Snapshot } from "../../engine/index.ts";
 import type { Versions } from "../../server/api/endpoint.ts";
-import { plainImport } from "../support/cms-files.ts";
 import { ask, assertRefused, imageOf, imageWith, refusal, versionsOf } from "../support/endpoint-oracle.ts";
-import {
-  type Asked,
-  naiveFacilities,
-  naiveFacilityTrend,
-  randomPlaces,
-  randomQuery,
-} from "../support/facility-oracle.ts";
-import {
-  changed,
-  randomSnapshot,
-  type ShortRow,
-  sharedData,
-  snapshotOf,
-  testProvenance,
-  yearsOf,
-} from "../support/fixtures.ts";
-import { type Random, seededRandom } from "../support/random.ts";
+import { changed, type ShortRow, snapshotAs, snapshotOf } from "../support/fixtures.ts";
 
 /** Lists of facilities, and one facility over the years. */
-
-const targetOf = (asked: Asked) => {
-  const given = Object.entries(asked).map(([name, value = ""]): [string, string] => [name, value]);
-  return `/healthcare/facilities?${new URLSearchParams(given)}`;
-};
-
-const page = v.looseObject({ data: v.array(v.unknown()), next: v.nullable(v.string()) });
-
-/** The whole list, page after page, and that all say the same of it. */
-function wholeList(versions: Versions, target: string, limit: number) {
-  let { next, data, ...rest } = v.parse(page, ask(versions, target));
-  const rows = [...data];
-  while (next !== null) {
-    assert.equal(data.length, limit, target);
-    const further = v.parse(page, ask(versions, next.replace("/api/v1", "")));
-    ({ next, data } = further);
-    const { next: _, data: __, ...same } = further;
-    assert.deepEqual(same, rest, target);
-    rows.push(...data);
-  }
-  return { ...rest, data: rows };
-}
-
-/** Compares lists of random queries with the definitions. @returns how many rows were compared */
-function compareLists(snapshot: Snapshot, places: Places, queries: number, random: Random): number {
-  const versions = versionsOf(imageWith(snapshot, places));
-  let compared = 0;
-  for (let i = 0; i < queries; i++) {
-    const asked = randomQuery(snapshot, places, random);
-    const target = targetOf(asked);
-    const expected = naiveFacilities(snapshot, places, asked);
-    if (expected === undefined) {
-      assertRefused(versions, target, "not_found");
-      continue;
-    }
-    assert.deepEqual(wholeList(versions, target, Number(asked.limit ?? 25)), expected, target);
-    compared += expected.data.length;
-  }
-  return compared;
-}
-
-describe("the definitions", () => {
-  test("give every list of 40 random tables, by any condition and order", (t) => {
-    let compared = 0;
-    for (let seed = 901; seed <= 940; seed++) {
-      const random = seededRandom(seed);
-      const snapshot = randomSnapshot(seed);
-      compared += compareLists(snapshot, randomPlaces(snapshot, random), 60, random);
-    }
-    t.diagnostic(`${compared} rows compared`);
-    assert.ok(compared > 5000, `${compared} rows compared`);
-  });
-
-  const excerpt = "prov_svc_dy23_subset.csv";
-  test("give lists of the real excerpt, near real places", async (t) => {
-    const file = sharedData(excerpt);
-    if (file === undefined) return t.skip(`${excerpt} is not beside the repository`);
-    const out = mkdtempSync(path.join(tmpdir(), "facilities-import-"));
-    try {
-      const imported = await importFile(plainImport(file, out), []);
-      const snapshot = decodeSnapshot(readFileSync(imported.path), excerpt);
-      const places = readPlaces();
-      const { zip } = partsOf(snapshot.table).facilities;
-      assert.deepEqual(
-        zip.filter((code) => !places.zip.includes(Number(code))),
-        [],
-      );
-      t.diagnostic(String(compareLists(snapshot, places, 40, seededRandom(23))));
-    } finally {
-      rmSync(out, { recursive: true });
-    }
-  });
-
-  test("give every facility's trend over 5 times four random years", (t) => {
-    let compared = 0;
-    for (let seed = 951; seed <= 955; seed++) {
-      const years = yearsOf(randomSnapshot(seed), seed);
-      const versions = versionsOf(...years.map(imageOf).toReversed());
-      const all = years.map(({ table }) => partsOf(table));
-      const ccns = new Set(all.flatMap(({ facilities }) => facilities.ccn));
-      const codes = new Set(all.flatMap(({ procedures }) => procedures.code));
-      for (const ccn of ccns)
-        for (const code of codes) {
-          const target = `/healthcare/facilities/${ccn}/trends?procedure=${code}`;
-          const data = naiveFacilityTrend(years, ccn, code);
-          if (data.length === 0) assertRefused(versions, target, "not_found");
-          else {
-            const answer = v.parse(v.looseObject({ data: v.unknown() }), ask(versions, target));
-            assert.deepEqual(answer.data, data, target);
-          }
-          compared += data.length;
-        }
-    }
-    t.diagnostic(`${compared} rows compared`);
-    assert.ok(compared > 300, `${compared} rows compared`);
-  });
-});
 
 /** A copy of a snapshot in which its facilities have other texts. */
 const withTexts = (snapshot: Snapshot, texts: Partial<Record<FacilityField, string[]>>) =>
   changed(snapshot, ({ facilities }) => Object.assign(facilities, texts));
 
-const rowsOf = (versions: Versions, query: string) =>
-  v
-    .parse(
-      v.object({ data: v.array(v.object({ ccn: v.string() })) }),
-      ask(versions, `/healthcare/facilities?${query}`),
-    )
-    .data.map(({ ccn }) => ccn);
+const page = v.object({ data: v.array(v.object({ ccn: v.string() })) });
+const ccnsIn = (versions: Versions, target: string) =>
+  v.parse(page, ask(versions, target)).data.map(({ ccn }) => ccn);
+const rowsOf = (versions: Versions, query: string) => ccnsIn(versions, `/healthcare/facilities?${query}`);
 
 describe("a list of facilities", () => {
   const hospital = (ccn: string, state: string, charge: number | null, allowed: number | null): ShortRow => [
@@ -288,33 +163,22 @@ describe("a list of facilities", () => {
     );
   });
 
-  test("of a data version stays below its path, and its pages too", () => {
-    const older = imageWith(
-      snapshotOf([hospital("000009", "NY", 5, 5), hospital("000008", "NY", 5, 5)], {
-        ...testProvenance,
-        dataYear: 2023,
-        revision: 1,
-      }),
-      places,
-    );
-    const both = versionsOf(...versions.images, older);
-    const first = v.parse(page, ask(both, "/versions/2023.1/healthcare/facilities?limit=1&order=desc"));
-    assert.deepEqual(wholeCcns(first), ["000009"]);
-    const second = v.parse(page, ask(both, (first.next ?? "").replace("/api/v1", "")));
-    assert.deepEqual(wholeCcns(second), ["000008"]);
+  test("of a data version stays below its path", () => {
+    const older = snapshotAs("2023.1", [hospital("000009", "NY", 5, 5), hospital("000008", "NY", 5, 5)]);
+    const both = versionsOf(...versions.images, imageWith(older, places));
+    assert.deepEqual(ccnsIn(both, "/versions/2023.1/healthcare/facilities"), ["000008", "000009"]);
   });
 });
 
 describe("one facility over the years", () => {
-  const ofYear = (dataYear: number, revision: number, ...rows: ShortRow[]) =>
-    imageOf(snapshotOf(rows, { ...testProvenance, dataYear, revision }));
+  const imageAs = (version: string, ...rows: ShortRow[]) => imageOf(snapshotAs(version, rows));
   const versions = versionsOf(
-    ofYear(2024, 2, ["000001", "CA", "5072", 300, 30, "New name"], ["000002", "CA", "5072", 100, 10]),
-    ofYear(2024, 1, ["000001", "CA", "5072", 999, 99]),
-    ofYear(2023, 1, ["000001", "CA", "5072", null, null]),
-    ofYear(2022, 1, ["000001", "CA", "5072", 200, 40, "Old name"]),
-    ofYear(2021, 1, ["000001", "CA", "5072", 100, 40]),
-    ofYear(2020, 1, ["000001", "CA", "5073", 100, 40]),
+    imageAs("2024.2", ["000001", "CA", "5072", 300, 30, "New name"], ["000002", "CA", "5072", 100, 10]),
+    imageAs("2024.1", ["000001", "CA", "5072", 999, 99]),
+    imageAs("2023.1", ["000001", "CA", "5072", null, null]),
+    imageAs("2022.1", ["000001", "CA", "5072", 200, 40, "Old name"]),
+    imageAs("2021.1", ["000001", "CA", "5072", 100, 40]),
+    imageAs("2020.1", ["000001", "CA", "5073", 100, 40]),
   );
   const told = (target: string) => {
     const { type, param, message } = refusal(versions, target);
@@ -389,6 +253,3 @@ test("places are those of the npm package in its version, in the states and terr
   // An address of the forces abroad, and one whose longitude has the wrong sign.
   for (const absent of [9001, 10200]) assert.equal(zip.indexOf(absent), -1);
 });
-
-const wholeCcns = ({ data }: v.InferOutput<typeof page>) =>
-  v.parse(v.array(v.object({ ccn: v.string() })), data).map(({ ccn }) => ccn);

@@ -1,27 +1,36 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { hash } from "node:crypto";
+import { test } from "node:test";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
-import { stateCodes } from "../../engine/index.ts";
+import { readPlaces } from "../../datasets/places.ts";
+import { encodeSnapshot, stateCodes, versionName } from "../../engine/index.ts";
 import { apiErrors } from "../../server/api/errors.ts";
 import { allEndpoints } from "../../server/api/openapi.ts";
-import { checkAnswer, checkValue, jsonOf, openapiDocument, operationsOf } from "../support/answers.ts";
-import { type Answer, datasetsFolder, rawRequest, requestText, startServer } from "../support/server.ts";
+import { checkAnswer, checkValue, openapiDocument, operationsOf } from "../support/answers.ts";
+import { ask as askService, openService } from "../support/asking.ts";
+import { imageWith, versionsOf } from "../support/endpoint-oracle.ts";
+import { versionSnapshot, versions } from "../support/server.ts";
 
 /** The OpenAPI document says what the API does, all of it and nothing else. */
 
-const server = await startServer({ datasetsDir: datasetsFolder() });
-after(() => server.stop());
-
+const snapshots = versions.map(versionSnapshot);
+const files = snapshots.map((snapshot): [string, { bytes: Uint8Array; sha256: string }] => {
+  const bytes = encodeSnapshot(snapshot);
+  return [versionName(snapshot.provenance), { bytes, sha256: hash("sha256", bytes) }];
+});
+const { service, key } = openService({
+  ...versionsOf(...snapshots.map((snapshot) => imageWith(snapshot, readPlaces()))),
+  files: new Map(files),
+});
 const operations = operationsOf(openapiDocument);
 
-/** Asks, and checks the answer's head and body against the document that the server gives. */
-async function ask(request: string, headers: Record<string, string | undefined> = {}): Promise<Answer> {
-  const [method, path] = request.split(" ");
-  const text = requestText(request, { Authorization: `Bearer ${server.key}`, ...headers });
-  const answer = await rawRequest(server.api, text);
-  const body = method === "HEAD" ? undefined : answer.body;
-  checkAnswer(openapiDocument, path, answer.status, body, answer.headers);
-  return answer;
+/** Asks, and checks the answer against the document. The listener adds a header to errors. */
+function ask(target: string) {
+  const [path, query] = target.split(/\?(.*)/s);
+  const { status, bytes, headers } = askService(service, key, path, () => query);
+  const lowered = new Map(Array.from(headers, ([name, value]) => [name.toLowerCase(), value]));
+  checkAnswer(openapiDocument, target, status, bytes, status < 400 ? lowered : undefined);
+  return { status, json: () => JSON.parse(bytes.toString()) };
 }
 
 test("every property of a schema says what it is", () => {
@@ -64,25 +73,12 @@ const found = new Map([
   ["/api/v1/versions", "/api/v1/versions"],
   ["/api/v1/openapi.json", "/api/v1/openapi.json"],
 ]);
-const versioned = [
-  "/healthcare/prices",
-  "/search",
-  "/healthcare/procedures",
-  "/healthcare/procedures/{code}",
-  "/healthcare/facilities",
-  "/healthcare/facilities/{ccn}",
-  "/export.csv",
-  "/export.arrow",
-  "/export.parquet",
-];
-for (const path of versioned) {
+for (const { path, kind } of allEndpoints) {
+  if (kind !== "versioned") continue;
   const request = found.get(`/api/v1${path}`)?.replace("/api/v1", "/api/v1/versions/2023.1") ?? "";
   found.set(`/api/v1/versions/{version}${path}`, request);
 }
-before(async () => {
-  const { next } = jsonOf((await ask(`GET ${found.get("/api/v1/search")}`)).body) as { next: string };
-  found.set("/api/v1/pages/{cursor}", next);
-});
+found.set("/api/v1/pages/{cursor}", ask(found.get("/api/v1/search") ?? "").json().next);
 
 const lint = async (openapi: object) => {
   const config = await createConfig({ extends: ["recommended"] });
@@ -94,8 +90,8 @@ test("the document passes Redocly's lint", async () => {
   assert.deepEqual(await lint(openapiDocument), []);
 });
 
-test("the server gives the document", async () => {
-  assert.deepEqual((await ask("GET /api/v1/openapi.json")).json(), openapiDocument);
+test("the service gives the document", () => {
+  assert.deepEqual(ask("/api/v1/openapi.json").json(), openapiDocument);
 });
 
 test("the paths are those of the route table and of the contract", () => {
@@ -241,16 +237,17 @@ for (const [path, { parameters }] of operations) {
     );
   });
 
-  test(`${path} takes what the document allows for its parameters, and nothing beyond`, async () => {
-    const request = new URL(found.get(path) ?? "", server.api);
-    const statusWith = async (name: string, value: string) => {
+  test(`${path} takes what the document allows for its parameters, and nothing beyond`, () => {
+    const request = new URL(found.get(path) ?? "", "http://x");
+    const statusWith = (name: string, value: string) => {
       const url = new URL(request);
       url.searchParams.set(name, value);
-      const answer = await ask(`GET ${url.pathname}${url.search}`);
+      const answer = ask(`${url.pathname}${url.search}`);
       if (answer.status === 400) {
         const { required } = parameters.find((each) => each.name === name) ?? { required: false };
         const type = value === "" && required ? "missing" : "invalid";
-        assert.deepEqual([answer.error().type, answer.error().param], [`${type}_parameter`, name]);
+        const { error } = answer.json();
+        assert.deepEqual([error.type, error.param], [`${type}_parameter`, name]);
       }
       return answer.status === 400 ? "refused" : "taken";
     };
@@ -283,26 +280,26 @@ for (const [path, { parameters }] of operations) {
       }
       assert.ok(cases.length > 1, `${name} has limits`);
       for (const [value, outcome] of cases)
-        assert.equal(await statusWith(name, value), outcome, `${name}=${value}`);
+        assert.equal(statusWith(name, value), outcome, `${name}=${value}`);
     }
   });
 
-  test(`a parameter of ${path} that is left out has its documented default`, async () => {
-    const request = new URL(found.get(path) ?? "", server.api);
+  test(`a parameter of ${path} that is left out has its documented default`, () => {
+    const request = new URL(found.get(path) ?? "", "http://x");
     for (const { name, in: place, schema } of parameters) {
       if (place !== "query" || schema.default === undefined) continue;
       request.searchParams.delete(name);
-      const without = await ask(`GET ${request.pathname}${request.search}`);
+      const without = ask(`${request.pathname}${request.search}`);
       request.searchParams.set(name, String(schema.default));
-      const withDefault = await ask(`GET ${request.pathname}${request.search}`);
-      const { next: _, ...body } = without.json() as { next: unknown };
-      const { next: __, ...other } = withDefault.json() as { next: unknown };
+      const withDefault = ask(`${request.pathname}${request.search}`);
+      const { next: _, ...body } = without.json();
+      const { next: __, ...other } = withDefault.json();
       assert.deepEqual(body, other, name);
     }
   });
 }
 
-test("every page of every list, of every version, is as documented", async () => {
+test("every page of every list, of every version, is as documented", () => {
   const pages = new Map<string, number>();
   for (const base of ["", "/versions/2024", "/versions/2023", "/versions/2023.1", "/versions/2024.3"])
     for (const list of [
@@ -315,8 +312,7 @@ test("every page of every list, of every version, is as documented", async () =>
       "/healthcare/facilities?procedure=5072&status=all&sort=markup&order=desc&limit=3",
     ]) {
       let next: string | null = `/api/v1${base}${list}`;
-      for (; next !== null; pages.set(list, (pages.get(list) ?? 0) + 1))
-        next = ((await ask(`GET ${next}`)).json() as { next: string | null }).next;
+      for (; next !== null; pages.set(list, (pages.get(list) ?? 0) + 1)) next = ask(next).json().next;
     }
   for (const [list, count] of pages) assert.ok(count >= 10, `${list} has ${count} pages`);
 });
@@ -326,22 +322,19 @@ test("an answer that isn't documented is told from one that is", () => {
   const check = (path: string, status: number, value: unknown, headers?: Map<string, string>) => () =>
     checkAnswer(openapiDocument, path, status, Buffer.from(JSON.stringify(value)), headers);
   const prices = "/api/v1/healthcare/prices?procedure=5072";
+  const error = (type: string, more: object = { message: "x" }) => ({ error: { type, ...more } });
   assert.doesNotThrow(check(prices, 404, body));
-  assert.throws(check("/api/v1/datasets", 404, body), /undocumented status/);
-  assert.throws(check(prices, 418, body), /undocumented status/);
-  assert.throws(check("/nowhere", 400, body), /path isn't in the document/);
-  assert.throws(check("/nowhere", 404, body), /404 for \/nowhere: not_found/);
-  assert.throws(check(prices, 400, body), /undocumented error not_found/);
-  const refused = { error: { type: "rate_limit_exceeded", message: "x" } };
-  assert.throws(check(prices, 429, refused), /required property 'ceiling'/);
-  assert.throws(check(prices, 429, { error: { ...refused.error, ceiling: "early" } }), /allowed values/);
-  assert.doesNotThrow(check(prices, 429, { error: { ...refused.error, ceiling: "lease" } }));
-  const elsewhere = { error: { type: "unknown_endpoint", message: "x" } };
-  assert.throws(check(prices, 404, elsewhere), /undocumented error unknown_endpoint/);
-  assert.throws(check(prices, 404, { error: { ...body.error, hint: "x" } }), /additional properties/);
-  assert.throws(check(prices, 404, { ...body, hint: "x" }), /additional properties/);
-  assert.throws(check(prices, 404, { error: { type: "not_found" } }), /required property 'message'/);
-  assert.throws(check(prices, 404, { error: { type: "lost", message: "x" } }), /allowed values/);
+  for (const [path, status, value, fault] of [
+    ["/api/v1/datasets", 404, body, /undocumented status/],
+    ["/nowhere", 400, body, /path isn't in the document/],
+    ["/nowhere", 404, body, /404 for \/nowhere: not_found/],
+    [prices, 400, body, /undocumented error not_found/],
+    [prices, 404, error("unknown_endpoint"), /undocumented error unknown_endpoint/],
+    [prices, 404, { ...body, hint: "x" }, /additional properties/],
+    [prices, 404, error("not_found", {}), /required property 'message'/],
+    [prices, 429, error("rate_limit_exceeded", { message: "x", ceiling: "early" }), /allowed values/],
+  ] as const)
+    assert.throws(check(path, status, value), fault);
   const given = new Map([["content-type", "application/json"]]);
   assert.throws(check(prices, 404, body, given), /no header X-RateLimit-Remaining/);
   given.set("x-ratelimit-remaining", "1").set("x-ratelimit-reset", "soon");

@@ -2,29 +2,12 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as v from "valibot";
 import { syntheticPublisher } from "../../datasets/sample/synthetic-mark.ts";
-import type { Image, Snapshot } from "../../engine/index.ts";
+import type { Image } from "../../engine/index.ts";
 import { ask as askService, openService } from "../support/asking.ts";
-import { compareTrends } from "../support/distribution-oracle.ts";
 import { ask, assertRefused, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
-import {
-  asVersion,
-  randomSnapshot,
-  type ShortRow,
-  snapshotOf,
-  testProvenance,
-  yearsOf,
-} from "../support/fixtures.ts";
+import { type ShortRow, snapshotAs, snapshotOf } from "../support/fixtures.ts";
 
 /** A procedure group over the data years. */
-
-const ofYear = (snapshot: Snapshot, dataYear: number, revision = 1): Snapshot =>
-  asVersion(snapshot, dataYear, revision);
-
-test("the definitions give the answer for every procedure, nation and state of 3 times four random years", () => {
-  let compared = 0;
-  for (let seed = 801; seed <= 803; seed++) compared += compareTrends(yearsOf(randomSnapshot(seed), seed));
-  assert.ok(compared > 125, `${compared} rows compared`);
-});
 
 const year = v.object({
   data_version: v.string(),
@@ -40,8 +23,7 @@ const pinned = v.object({
 const body = v.object({ data: v.array(year), source: v.object({ data_years: v.array(v.number()) }) });
 
 describe("a trend", () => {
-  const charges = (dataYear: number, revision: number, ...rows: ShortRow[]) =>
-    imageOf(ofYear(snapshotOf(rows), dataYear, revision));
+  const charges = (version: string, ...rows: ShortRow[]) => imageOf(snapshotAs(version, rows));
   const hospital = (ccn: string, charge: number | null, allowed = 10): ShortRow => [
     ccn,
     "CA",
@@ -50,11 +32,11 @@ describe("a trend", () => {
     charge === null ? null : allowed,
   ];
   const versions = versionsOf(
-    charges(2024, 2, hospital("000001", 300), hospital("000003", 1)),
-    charges(2024, 1, hospital("000001", 999)),
-    charges(2023, 1, hospital("000001", null)),
-    charges(2022, 1, hospital("000001", 200, 40), hospital("000002", 400, 40)),
-    charges(2021, 1, hospital("000009", 7)),
+    charges("2024.2", hospital("000001", 300), hospital("000003", 1)),
+    charges("2024.1", hospital("000001", 999)),
+    charges("2023.1", hospital("000001", null)),
+    charges("2022.1", hospital("000001", 200, 40), hospital("000002", 400, 40)),
+    charges("2021.1", hospital("000009", 7)),
   );
   const { data, source } = v.parse(body, ask(versions, "/healthcare/trends?procedure=5072"));
 
@@ -89,10 +71,10 @@ describe("a trend", () => {
 
   test("that no year has names each year's reason where these differ", () => {
     const unpriced = versionsOf(
-      charges(2024, 1, hospital("000001", null), hospital("000002", null)),
-      charges(2023, 1, hospital("000001", null), hospital("000002", null)),
-      charges(2022, 1, hospital("000001", null)),
-      charges(2021, 1, ["000001", "CA", "5073", 1, 1]),
+      charges("2024.1", hospital("000001", null), hospital("000002", null)),
+      charges("2023.1", hospital("000001", null), hospital("000002", null)),
+      charges("2022.1", hospital("000001", null)),
+      charges("2021.1", ["000001", "CA", "5073", 1, 1]),
     );
     assert.equal(
       refusal(unpriced, "/healthcare/trends?procedure=5072").message,
@@ -117,7 +99,7 @@ describe("a trend", () => {
       ["2024.1", 233],
     ]);
     assert.deepEqual(trendOf("2022.1,2024.1,2022.1").answer, answer);
-    const newer = versionsOf(charges(2024, 3, hospital("000001", 1)), ...versions.images);
+    const newer = versionsOf(charges("2024.3", hospital("000001", 1)), ...versions.images);
     assert.deepEqual(trendOf("2022.1,2024.1", newer).answer, answer);
     const unpinned = v.parse(pinned, ask(versions, "/healthcare/trends?procedure=5072"));
     assert.deepEqual(
@@ -152,14 +134,7 @@ describe("a trend", () => {
     ]);
     const [type, param] = told("2022");
     assert.deepEqual([type, param], ["invalid_parameter", "versions"]);
-    const sample = imageOf(
-      snapshotOf([hospital("000001", 5)], {
-        ...testProvenance,
-        dataYear: 2020,
-        revision: 1,
-        publisher: syntheticPublisher,
-      }),
-    );
+    const sample = imageOf(snapshotAs("2020.1", [hospital("000001", 5)], { publisher: syntheticPublisher }));
     assert.deepEqual(told("2020.1,2022.1", versionsOf(...versions.images, sample)), [
       "invalid_parameter",
       "versions",
@@ -168,14 +143,9 @@ describe("a trend", () => {
   });
 
   test("has real years alone where there are any, and synthetic ones where there are no others", () => {
-    const imageWith = (dataYear: number, revision: number, publisher: string, charge: number) => {
-      const provenance = { ...testProvenance, dataYear, revision, publisher };
-      return imageOf(snapshotOf([hospital("000001", charge)], provenance));
-    };
-    const real = (dataYear: number, revision: number, charge: number) =>
-      imageWith(dataYear, revision, "CMS", charge);
-    const invented = (dataYear: number, revision: number, charge: number) =>
-      imageWith(dataYear, revision, syntheticPublisher, charge);
+    const real = (version: string, charge: number) => charges(version, hospital("000001", charge));
+    const invented = (version: string, charge: number) =>
+      imageOf(snapshotAs(version, [hospital("000001", charge)], { publisher: syntheticPublisher }));
     const trendOf = (...images: Image[]) => {
       const { data, source } = v.parse(body, ask(versionsOf(...images), "/healthcare/trends?procedure=5072"));
       assert.deepEqual(
@@ -184,16 +154,16 @@ describe("a trend", () => {
       );
       return data.map(({ data_version, change }) => [data_version, change?.median_charge ?? null]);
     };
-    const samples = [invented(2024, 1, 500), invented(2023, 2, 400)];
+    const samples = [invented("2024.1", 500), invented("2023.2", 400)];
     assert.deepEqual(trendOf(...samples), [
       ["2023.2", null],
       ["2024.1", 25],
     ]);
-    assert.deepEqual(trendOf(...samples, real(2023, 1, 100), real(2022, 1, 80), invented(2021, 1, 1)), [
+    assert.deepEqual(trendOf(...samples, real("2023.1", 100), real("2022.1", 80), invented("2021.1", 1)), [
       ["2022.1", null],
       ["2023.1", 25],
     ]);
-    assert.deepEqual(trendOf(...samples, real(2022, 1, 80)), [["2022.1", null]]);
+    assert.deepEqual(trendOf(...samples, real("2022.1", 80)), [["2022.1", null]]);
     const withoutIt = refusal(
       versionsOf(...samples, imageOf(snapshotOf([["000001", "CA", "5073", 1, 1]]))),
       "/healthcare/trends?procedure=5072",
@@ -203,10 +173,9 @@ describe("a trend", () => {
 
   test("says a caveat once, with its years where they alone differ", () => {
     const caveatOf = (...years: [dataYear: number, caveat: string][]) => {
-      const images = years.map(([dataYear, caveat]) => {
-        const provenance = { ...testProvenance, dataYear, revision: 1, caveat };
-        return imageOf(snapshotOf([hospital("000001", 7)], provenance));
-      });
+      const images = years.map(([dataYear, caveat]) =>
+        imageOf(snapshotAs(`${dataYear}.1`, [hospital("000001", 7)], { caveat })),
+      );
       const answer = ask(versionsOf(...images.reverse()), "/healthcare/trends?procedure=5072");
       return v.parse(v.object({ source: v.object({ caveat: v.string() }) }), answer).source.caveat;
     };

@@ -1,14 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { monthName } from "../../server/shared/months.ts";
+import { run } from "../support/commands.ts";
 import { month, now, World } from "../support/quota-events.ts";
-import { Running } from "../support/server.ts";
 
 /** The operator's command for events. */
-
-function run(stateDir: string, ...words: string[]) {
-  return new Running("server/commands/events.ts", words, { STATE_DIR: stateDir }).finished();
-}
 
 test("events are listed in lines and as JSON, each with its quota, and made due again by their id", async (t) => {
   const world = new World(t);
@@ -21,42 +17,32 @@ test("events are listed in lines and as JSON, each with its quota, and made due 
   const name = monthName(month);
   const pending = { created, account: "acme", month: name, quota: 1, delivery: "pending", tries: 0 };
   const due = { ...pending, next_try: created, last_answer: null, channel: "webhook" };
-  const json = await run(world.folder, "list", "--json");
+  const retries = [`events retry ${id}`, `events retry ${first}`];
+  const said = await run(world.folder, ["events list --json", "events list", ...retries]);
+  const [json, list, ...retried] = said;
   assert.deepEqual(JSON.parse(json.stdout), [
     { ...due, id: first, threshold: 80 },
     { ...due, id, threshold: 90, delivery: "failed", tries: 10, next_try: null, last_answer: "503" },
     { ...due, id: last, threshold: 100 },
   ]);
-  const list = await run(world.folder, "list");
   const lines = [
-    [
-      "id",
-      "created",
-      "account",
-      "month",
-      "threshold",
-      "delivery",
-      "tries",
-      "next try",
-      "last answer",
-      "quota",
-      "channel",
-    ],
+    "id created account month threshold delivery tries next~try last~answer quota channel"
+      .split(" ")
+      .map((name) => name.replace("~", " ")),
     [first, created, "acme", name, "80 %", "pending", "0", created, "-", "1", "webhook"],
     [id, created, "acme", name, "90 %", "failed", "10", "-", "503", "1", "webhook"],
     [last, created, "acme", name, "100 %", "pending", "0", created, "-", "1", "webhook"],
   ];
   assert.equal(list.stdout, lines.map((fields) => `${fields.join("\t")}\n`).join(""));
-  assert.deepEqual(await run(world.folder, "retry", id), {
-    code: 0,
-    stdout: `event ${id}, 90 % of 1 in ${name}: the delivery was failed after 10 tries, and waits for event ${first}\n`,
-    stderr: "",
-  });
-  assert.deepEqual(await run(world.folder, "retry", first), {
-    code: 0,
-    stdout: `event ${first}, 80 % of 1 in ${name}: the delivery was pending after 0 tries, and is due now\n`,
-    stderr: "",
-  });
+  const event = (which: string, percent: number) =>
+    `event ${which}, ${percent} % of 1 in ${name}: the delivery`;
+  assert.deepEqual(
+    retried.map(({ code, stdout, stderr }) => [code, stdout, stderr]),
+    [
+      [0, `${event(id, 90)} was failed after 10 tries, and waits for event ${first}\n`, ""],
+      [0, `${event(first, 80)} was pending after 0 tries, and is due now\n`, ""],
+    ],
+  );
   const { state, tries } = world.delivery(id);
   assert.deepEqual([state, tries], ["pending", 0]);
 });

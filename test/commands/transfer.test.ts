@@ -4,7 +4,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { exportAccounts } from "../../server/accounts/transfer.ts";
-import { isoTime } from "../../server/shared/time.ts";
 import { Store } from "../../server/store/store.ts";
 import { run, succeed } from "../support/commands.ts";
 import { keepingStripped, temporaryFolder } from "../support/server.ts";
@@ -317,20 +316,6 @@ test("an account that was deleted isn't imported again under its id", async () =
     [skipped.stdout, skipped.stderr],
     ["entered 0 accounts; 2 were there already, the same; 1 refused\n", refusal],
   );
-});
-
-test("an instant of the export's is ISO text there, and Unix milliseconds in the database", async () => {
-  const folder = await filledState();
-  const [, one] = contentOf(folder).split("\n");
-  const { created_at, keys } = JSON.parse(one);
-  const store = Store.open(folder);
-  const record = store.records.read(1);
-  store.close();
-  assert.deepEqual(
-    [created_at, keys[0].expires_at],
-    [isoTime(record.created_at), isoTime(record.keys[0].expires_at ?? 0)],
-  );
-  assert.ok(Number.isInteger(record.created_at));
 });
 
 test("a file that is there isn't written over, and one that isn't can't be read", async () => {

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { after, test } from "node:test";
 import { opsServer } from "../../server/control/ops.ts";
 import { OperatorConsole } from "../../server/parts/console/console.ts";
 import { History } from "../../server/parts/console/history.ts";
 import { Traffic } from "../../server/shared/traffic.ts";
-import { Connection, requestText, until } from "../support/connection.ts";
+import { Connection, listening, requestText, until } from "../support/connection.ts";
 
 /** The operator's listener, with metrics that the tests make slow, and let fail. */
 
@@ -26,15 +25,11 @@ const server = opsServer({
   pages: () => shown,
   allowedHosts: ["prometheus.example"],
 });
-server.listen(0, "127.0.0.1");
-await once(server, "listening");
+const url = `http://127.0.0.1:${await listening(server)}`;
 after(() => {
   server.close();
   server.closeAllConnections();
 });
-const address = server.address();
-assert.ok(typeof address === "object" && address !== null);
-const url = `http://127.0.0.1:${address.port}`;
 
 async function ask(request: string, headers: Record<string, string> = {}) {
   const connection = await Connection.open(url);
@@ -119,11 +114,24 @@ for (const target of ["/", "/livez", "/readyz", "/metrics", "/console/stream", "
     for (const headers of [
       { Host: "evil.example" },
       { Host: "127.0.0.1", Origin: "http://evil.example" },
+      { Host: "127.0.0.1", Origin: "null" },
+      { Host: "127.0.0.1", Origin: "http://6.6.6.6" },
       { Host: "127.0.0.1", "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors" },
     ] as Record<string, string>[])
       assert.equal((await ask(`GET ${target}`, headers)).status, 403);
-    for (const host of ["localhost:9090", "10.1.2.3", "[::1]:9090", "prometheus.example"])
-      assert.notEqual((await ask(`GET ${target}`, { Host: host })).status, 403);
+    for (const Host of [
+      "localhost:9090",
+      "127.0.0.1",
+      "10.1.2.3:80",
+      "[::1]:9090",
+      "PROMETHEUS.example:9090",
+    ])
+      assert.notEqual((await ask(`GET ${target}`, { Host })).status, 403, Host);
+    const itself = { Origin: "http://127.0.0.1:9090", "Sec-Fetch-Site": "same-origin" };
+    assert.notEqual((await ask(`GET ${target}`, { Host: "127.0.0.1:9090", ...itself })).status, 403);
+    const followed = { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate" };
+    const link = await ask(`GET ${target}`, { Host: "127.0.0.1", ...followed });
+    if (target === "/") assert.notEqual(link.status, 403, "a link");
   });
 
   test(`${target} takes GET and HEAD alone`, async () => {

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer as createWebServer } from "node:http";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import path from "node:path";
 import { test } from "node:test";
 import { publishFolder } from "../../datasets/publish/publish-folder.ts";
@@ -14,6 +13,7 @@ import {
   call,
   currentOnly,
   datasetsFolder,
+  listening,
   pricesPath,
   ready,
   requestText,
@@ -60,10 +60,7 @@ test("a server whose snapshots are elsewhere waits for them, fetches and serves 
     if (isAway) response.writeHead(503).end();
     else response.writeHead(200).end(readFileSync(path.join(published, url)));
   });
-  origin.listen(0, "127.0.0.1");
-  await once(origin, "listening");
-  const { port } = origin.address() as AddressInfo;
-  const env = { DATASETS_URL: `http://127.0.0.1:${port}/index.json` };
+  const env = { DATASETS_URL: `http://127.0.0.1:${await listening(origin)}/index.json` };
   const server = spawnServer({ datasetsDir, stateDir: temporaryFolder(), env });
   try {
     await until("what is said of an index that isn't there", () => server.stderr.includes("status 503"));
@@ -92,10 +89,8 @@ test("a folder with nothing but a damaged file is refused", async () => {
 
 for (const name of ["PORT", "OPS_PORT"])
   test(`a ${name} that another process listens on is refused`, async () => {
-    const other = createServer().listen(0, "127.0.0.1");
-    await once(other, "listening");
-    const address = other.address();
-    const port = typeof address === "object" ? String(address?.port) : "";
+    const other = createServer();
+    const port = String(await listening(other));
     const stateDir = temporaryFolder();
     const lines = await refusal({ DATASETS_DIR: datasetsDir, [name]: port }, stateDir);
     other.close();
@@ -145,14 +140,6 @@ test("a server says when and where it is ready, and nothing else on stdout", asy
   await assert.rejects(Connection.open(server.api), /ECONNREFUSED/);
 });
 
-test("a server listens on the address it is told", async () => {
-  const server = await startServer({ datasetsDir, env: { HOST: "::1", OPS_HOST: "localhost" } });
-  assert.match(server.process.stdout, /^ready http:\/\/\[::1\]:\d+ ops http:\/\/localhost:\d+\n$/);
-  const headers = { Authorization: `Bearer ${server.key}` };
-  assert.equal((await fetch(`${server.api}${pricesPath}?procedure=5072`, { headers })).status, 200);
-  assert.equal(await server.stop(), 0);
-});
-
 test("a start says how old the state is where nothing was saved there for an hour", async () => {
   const stateDir = temporaryFolder();
   const started = async (savedMs: number) => {
@@ -175,11 +162,13 @@ test("a start says how old the state is where nothing was saved there for an hou
   assert.doesNotMatch(await started(Date.now() - 3_000_000), /"hours"/);
 });
 
-test("no account is made and no key is shown where STATE_DIR is set", async () => {
+test("a server listens on the addresses it is told, and makes no account where STATE_DIR is set", async () => {
   const stateDir = temporaryFolder();
-  const server = spawnServer({ datasetsDir, stateDir });
+  const env = { HOST: "::1", OPS_HOST: "localhost" };
+  const server = spawnServer({ datasetsDir, stateDir, env });
   const { api } = await ready(server);
-  assert.equal((await call({ api, key: "any" }, `GET ${pricesPath}`)).status, 401);
+  assert.match(server.stdout, /^ready http:\/\/\[::1\]:\d+ ops http:\/\/localhost:\d+\n$/);
+  assert.equal((await fetch(api + pricesPath)).status, 401);
   server.signal("SIGINT");
   const { code, stdout, stderr } = await server.finished();
   assert.equal(code, 0);

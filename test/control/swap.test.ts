@@ -7,17 +7,13 @@ import { encodeSnapshot } from "../../engine/index.ts";
 import { datasetsResponse } from "../../server/api/responses.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";
-import { snapshotOf, testProvenance } from "../support/fixtures.ts";
-import { metricsText } from "../support/metrics-text.ts";
+import { snapshotAs } from "../support/fixtures.ts";
 import {
-  ample,
   Connection,
   call,
   type Finished,
-  freePort,
   getStuck,
   pricesPath,
-  ready,
   requestText,
   type ServerOptions,
   spawnServer,
@@ -33,15 +29,11 @@ const query = "?procedure=5072";
 
 /** A snapshot file in which one charge, in dollars, tells the version: 2024.2 has 20242. */
 function fileOf(version: string, charge = Number(version.replace(".", ""))): Uint8Array {
-  const [dataYear, revision] = version.split(".").map(Number);
   return encodeSnapshot(
-    snapshotOf(
-      [
-        ["010001", "AL", "5072", charge, 100],
-        ["330001", "NY", "5072", charge + 1, 100],
-      ],
-      { ...testProvenance, dataYear, revision },
-    ),
+    snapshotAs(version, [
+      ["010001", "AL", "5072", charge, 100],
+      ["330001", "NY", "5072", charge + 1, 100],
+    ]),
   );
 }
 
@@ -55,7 +47,6 @@ function put(folder: string, name: string, bytes: Uint8Array, changed = new Date
 
 /** For what has to hold in every serving thread. */
 const twoThreads = { env: { THREADS: "2" } };
-const _longAgo = new Date(Date.now() - 3_600_000);
 
 function folderOf(...versions: string[]): string {
   const folder = temporaryFolder();
@@ -118,11 +109,6 @@ async function missing(server: TestServer, version: string): Promise<string> {
   const { type, message } = answer.error();
   assert.equal(type, "not_found");
   return message;
-}
-
-async function _metric(server: TestServer, name: string): Promise<number> {
-  const text = await metricsText(server.ops);
-  return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
 }
 
 const usedThisMonth = (stateDir: string) => {
@@ -193,16 +179,6 @@ describe("a running server", { concurrency: 4 }, () => {
     assert.equal(logged(server, "the last data version is still served, though its file is gone").length, 1);
   });
 
-  test("SIGHUP reads the folder again", async () => {
-    const server = await serving(["2024.1"]);
-    for (const version of ["2024.2", "2024.3"]) {
-      put(server.datasetsDir, `${version}.parquet`, fileOf(version));
-      server.process.signal("SIGHUP");
-      await change(server, "published", version);
-    }
-    assert.equal(await answering(server), "2024.3");
-  });
-
   test("a second server on the same STATE_DIR is refused", async () => {
     const server = await serving(["2024.1"]);
     const second = await spawnServer(server).finished();
@@ -256,24 +232,5 @@ describe("a running server", { concurrency: 4 }, () => {
     connection.resume();
     for (let i = 0; i < asked; i++) assert.equal((await connection.answer()).status, 200);
     assert.equal((await server.process.finished()).code, 0);
-  });
-
-  test("after kill -9 the next start is clean and has the usage that was saved", async () => {
-    const stateDir = temporaryFolder();
-    const env = { THREADS: "2", PORT: String(await freePort()) };
-    const server = await serving(["2024.1"], { stateDir, env });
-    for (let i = 0; i < 5; i++) await call(server, `GET ${pricesPath}${query}`);
-    await until("usage to be saved", () => usedThisMonth(stateDir) === 5);
-    server.process.signal("SIGKILL");
-    await assert.rejects(server.process.finished(), /ended by SIGKILL/);
-
-    const next = spawnServer({ datasetsDir: server.datasetsDir, stateDir, env });
-    const { api } = await ready(next);
-    assert.equal(api, server.api);
-    const answer = await call(server, `GET ${pricesPath}${query}`);
-    assert.equal(answer.status, 200);
-    assert.equal(answer.remaining, ample.quota - 6);
-    next.signal("SIGTERM");
-    assert.equal((await next.finished()).code, 0);
   });
 });

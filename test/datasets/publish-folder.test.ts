@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import { publishFolder } from "../../datasets/publish/publish-folder.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
-import { snapshotOf, testProvenance } from "../support/fixtures.ts";
+import { snapshotAs } from "../support/fixtures.ts";
 import { temporaryFolder } from "../support/folders.ts";
 
 /** Publishing snapshots into a folder that servers elsewhere fetch from. */
@@ -23,9 +23,7 @@ function fileOf(version: string, charge = 100): Buffer {
 }
 
 function encoded(version: string, charge: number): Buffer {
-  const [dataYear, revision] = version.split(".").map(Number);
-  const provenance = { ...testProvenance, dataYear, revision };
-  return Buffer.from(encodeSnapshot(snapshotOf([["010001", "AL", "5072", charge, 50]], provenance)));
+  return Buffer.from(encodeSnapshot(snapshotAs(version, [["010001", "AL", "5072", charge, 50]])));
 }
 
 function folderOf(...versions: string[]): string {

@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import os from "node:os";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { publishSnapshot } from "../../datasets/publish/publish.ts";
 import { decodeSnapshot, encodeSnapshot, type Snapshot, sealSnapshot } from "../../engine/index.ts";
 import { randomSnapshot } from "../support/fixtures.ts";
+import { temporaryFolder } from "../support/folders.ts";
 
-const folder = mkdtempSync(path.join(os.tmpdir(), "publish-test-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 /** A snapshot that could be published as that revision. */
 function snapshotOf(revision: number): Snapshot {

@@ -15,10 +15,9 @@ import {
   head,
   image,
   repository,
-  tracked,
   wordsOf,
 } from "../support/deployment.ts";
-import { readmeBlock } from "../support/readme.ts";
+import { readmeBlock, tracked } from "../support/readme.ts";
 
 /** The files that put the server into a container, against what the server takes. */
 
@@ -77,7 +76,7 @@ test("npm runs no package's scripts, and none has to run one", () => {
 });
 
 test("the build sees the programs and what npm needs, without documents and tests", () => {
-  const programs = tracked().filter(
+  const programs = tracked.filter(
     (path) =>
       /^(?:datasets|engine|server)\//.test(path) &&
       !/^server\/(?:deploy|monitoring)\/|\.md$|tsconfig\.json$/.test(path),

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tableFromIPC } from "apache-arrow";
-import * as parquet from "parquet-wasm";
 import { attachImage, buildImage, partsOf } from "../../engine/index.ts";
 import {
   arrowBytes,
@@ -56,16 +55,6 @@ test("of 40 random tables, every scope's streams are as long as was said and hav
         assert.equal(arrow.length, arrowBytes(image, scope));
         assert.deepEqual(rowsOf(arrow), expected, `seed ${seed}`);
       }
-  }
-});
-
-test("another implementation reads the Arrow streams, of one batch, of full ones and of several", () => {
-  for (const facilities of [1, 7, 128, 256, 600]) {
-    const snapshot = randomSnapshot(facilities, { facilities, procedures: 2, density: 1 });
-    const image = attachImage(buildImage(snapshot));
-    const stream = joined(arrowPieces(image, { procedure: null, state: null }));
-    const readBack = parquet.Table.fromIPCStream(stream).intoIPCStream();
-    assert.deepEqual(rowsOf(readBack), expectedRows(snapshot), `${facilities} facilities`);
   }
 });
 

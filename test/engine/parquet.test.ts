@@ -106,114 +106,82 @@ test("packed numbers of any width up to 24 bits are read wherever they start", (
 
 const zeros = (length: number) => new Uint8Array(length);
 const one = numbers(1);
-const cases: [name: string, chunk: Chunk, type: PlainType<unknown>, message: string | RegExp][] = [
-  ["other values than rows", { pages: [one], rows: 1, values: 2 }, plainInt32, "2 values in 1 rows"],
-  ["fewer values than rows", { pages: [one], rows: 2 }, plainInt32, "1 values in 2 rows"],
-  ["more values than rows", { pages: [one, one], rows: 1 }, plainInt32, "more than 1 values"],
-  ["a page cut off", { pages: [one], rows: 1, cut: 1 }, plainInt32, "a page larger than its chunk"],
-  [
-    "more bytes than the footer says",
-    { pages: [one], rows: 1, lessDecoded: 1 },
-    plainInt32,
-    "a page larger than its chunk",
-  ],
+/** A page that is at fault, what is said of it, how its values are read, the pages, and what of their chunk isn't usual. */
+type Fault = [string, string | RegExp, PlainType<unknown>, PageSpec[], Partial<Chunk>?];
+const uncompressedOne = { ...uncompressed(one, lengthOf(1)), decodedLength: 3 };
+const faults: Fault[] = [
+  ["other values than rows", "2 values in 1 rows", plainInt32, [one], { values: 2 }],
+  ["fewer values than rows", "1 values in 2 rows", plainInt32, [one], { rows: 2 }],
+  ["more values than rows", "more than 1 values", plainInt32, [one, one]],
+  ["a page cut off", "a page larger than its chunk", plainInt32, [one], { cut: 1 }],
+  ["more bytes than the footer says", "a page larger than its chunk", plainInt32, [one], { lessDecoded: 1 }],
   [
     "fewer bytes than its header says",
-    { pages: [{ ...one, decodedLength: 5 }], rows: 1 },
-    plainInt32,
     "a page of 4 bytes, not 5",
-  ],
-  [
-    "more bytes than its header says",
-    { pages: [{ ...one, decodedLength: 3 }], rows: 1 },
     plainInt32,
-    /larger than 3 bytes/,
+    [{ ...one, decodedLength: 5 }],
   ],
+  ["more bytes than its header says", /larger than 3 bytes/, plainInt32, [{ ...one, decodedLength: 3 }]],
   [
     "more bytes than its header says, uncompressed",
-    { pages: [{ ...uncompressed(one, lengthOf(1)), decodedLength: 3 }], rows: 1, codec: "UNCOMPRESSED" },
-    plainInt32,
     "a page of 4 bytes, not 3",
-  ],
-  ["a newer type", { pages: [{ ...one, type: 3 }], rows: 1 }, plainInt32, "a page of type DATA_PAGE_V2"],
-  [
-    "levels that are packed",
-    { pages: [{ ...one, levelEncoding: 4 }], rows: 1 },
     plainInt32,
-    "levels that aren't RLE",
+    [uncompressedOne],
+    { codec: "UNCOMPRESSED" },
   ],
-  [
-    "values in another encoding",
-    { pages: [{ ...one, encoding: 5 }], rows: 1 },
-    plainInt32,
-    "encoding DELTA_BINARY_PACKED",
-  ],
-  ["fewer bytes than values", { pages: [page(zeros(7), 2, 0)], rows: 2 }, plainInt32, "2 values in 7 bytes"],
-  [
-    "a text beyond it",
-    { pages: [page([...lengthOf(2), 65], 1, 0)], rows: 1 },
-    plainText,
-    "a text beyond its page",
-  ],
-  [
-    "bytes that are no text",
-    { pages: [page([...lengthOf(1), 0xff], 1, 0)], rows: 1 },
-    plainText,
-    /not valid/,
-  ],
-  [
-    "a second dictionary",
-    { pages: [letters, letters, coded(1, 2, ...run(1, 0))], rows: 1 },
-    plainText,
-    "a second dictionary",
-  ],
+  ["a newer type", "a page of type DATA_PAGE_V2", plainInt32, [{ ...one, type: 3 }]],
+  ["levels that are packed", "levels that aren't RLE", plainInt32, [{ ...one, levelEncoding: 4 }]],
+  ["values in another encoding", "encoding DELTA_BINARY_PACKED", plainInt32, [{ ...one, encoding: 5 }]],
+  ["fewer bytes than values", "2 values in 7 bytes", plainInt32, [page(zeros(7), 2, 0)], { rows: 2 }],
+  ["a text beyond it", "a text beyond its page", plainText, [page([...lengthOf(2), 65], 1, 0)]],
+  ["bytes that are no text", /not valid/, plainText, [page([...lengthOf(1), 0xff], 1, 0)]],
+  ["a second dictionary", "a second dictionary", plainText, [letters, letters, coded(1, 2, ...run(1, 0))]],
   [
     "a value beyond the dictionary",
-    { pages: [letters, coded(1, 2, ...run(1, 3))], rows: 1 },
-    plainText,
     "a value beyond the dictionary",
-  ],
-  [
-    "numbers of 25 bits",
-    { pages: [letters, coded(1, 25, ...run(1, 0), 0, 0, 0)], rows: 1 },
     plainText,
-    "numbers of 25 bits",
+    [letters, coded(1, 2, ...run(1, 3))],
   ],
+  ["numbers of 25 bits", "numbers of 25 bits", plainText, [letters, coded(1, 25, ...run(1, 0), 0, 0, 0)]],
   [
     "a number wider than it says",
-    { pages: [letters, coded(1, 2, ...run(1, 4))], rows: 1 },
-    plainText,
     "a number of more than 2 bits",
+    plainText,
+    [letters, coded(1, 2, ...run(1, 4))],
   ],
   [
     "fewer packed numbers than values",
-    { pages: [letters, coded(8, 2, 3, 0)], rows: 8 },
-    plainText,
     "an early end of a page",
+    plainText,
+    [letters, coded(8, 2, 3, 0)],
+    { rows: 8 },
   ],
   [
     "one byte less than its many packed numbers take",
-    { pages: [letters, coded(160, 2, 41, ...zeros(39))], rows: 160 },
-    plainText,
     "an early end of a page",
+    plainText,
+    [letters, coded(160, 2, 41, ...zeros(39))],
+    { rows: 160 },
   ],
   [
     "a run that doesn't end",
-    { pages: [letters, coded(1, 2, ...Array(6).fill(0x80), 1, 0)], rows: 1 },
-    plainText,
     "a run that doesn't end",
+    plainText,
+    [letters, coded(1, 2, ...Array(6).fill(0x80), 1, 0)],
   ],
   [
     "levels beyond it",
-    { pages: [page([...lengthOf(3), 2, 1], 1, 0)], rows: 1, isOptional: true },
-    plainInt32,
     "levels beyond their page",
+    plainInt32,
+    [page([...lengthOf(3), 2, 1], 1, 0)],
+    { isOptional: true },
   ],
 ];
 
-for (const [name, chunk, type, message] of cases)
+for (const [name, message, type, pages, others] of faults)
   test(`a column with a page of ${name} is refused`, () => {
-    assert.throws(() => read(chunk, type), typeof message === "string" ? { message } : message);
+    const expected = typeof message === "string" ? { message } : message;
+    assert.throws(() => read({ pages, rows: 1, ...others }, type), expected);
   });
 
 test("numbers of 24 bits, and a run as long as five bytes can say, are read", () => {

@@ -11,10 +11,6 @@ function expectedOrder(columns: (Int32Array | Uint32Array)[], order: Iterable<nu
   });
 }
 
-function _ordered(keys: number[]): number[] {
-  return [...stableOrder(Uint32Array.from(keys), identityOrder(keys.length))];
-}
-
 test("a subset of the positions may be sorted, and the order given stays as it was", () => {
   const order = Uint32Array.of(4, 2, 0);
   assert.deepEqual([...stableOrder(Int32Array.of(30, 1, 20, 1, 10), order)], [4, 2, 0]);

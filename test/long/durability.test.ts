@@ -22,6 +22,7 @@ import {
   temporaryFolder,
   until,
 } from "../support/server.ts";
+import { account } from "../support/state.ts";
 import { sizeFrom, trialRandom } from "./trial.ts";
 
 /** What survives kill -9, a disk that is full, and damage to the database. Rounds of kills: KILL_ROUNDS. */
@@ -47,18 +48,10 @@ async function kill(server: Running): Promise<void> {
 function storeAccount(store: Store, name: string, quota: number) {
   return store.atomically(() => {
     const now = new Date();
-    const fields = {
-      name,
-      plan: "enterprise",
-      burst: 1_000_000,
-      quota,
-      webhook: null,
-      webhook_secret: null,
-    } as const;
-    const account = store.accounts.create(fields, now);
+    const made = store.accounts.create({ ...account, burst: 1_000_000, quota, name }, now);
     const key = generateKey();
-    store.keys.create(account.id, hashKey(key), key.slice(-4), null, now);
-    return { ...account, key };
+    store.keys.create(made.id, hashKey(key), key.slice(-4), null, now);
+    return { ...made, key };
   });
 }
 

@@ -5,6 +5,7 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "nod
 import { basename, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
+import { tracked } from "../support/readme.ts";
 import { temporaryFolder } from "../support/server.ts";
 import { distancesFrom, importsOf, type Mutant, mutantsOf } from "./mutants.ts";
 import { sizeFrom, trialRandom } from "./trial.ts";
@@ -29,11 +30,7 @@ const deadlineOf = (neededMs: number) => 10_000 + 5 * neededMs;
 const unchangedDeadlineMs = 300_000;
 
 const root = resolve(import.meta.dirname, "../..");
-const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { cwd: root })
-  .toString()
-  .split("\n")
-  .filter((file) => file !== "");
-const sources = files.filter((file) => file.endsWith(".ts"));
+const sources = tracked.filter((file) => file.endsWith(".ts"));
 const imports = importsOf(root, sources);
 const quick = /^test\/(?!long|system)\w+\/.*\.test\.ts$/;
 const ofSeveralServers =
@@ -105,7 +102,7 @@ class Copy {
   readonly #folder = temporaryFolder();
 
   constructor() {
-    for (const file of files) cpSync(join(root, file), join(this.#folder, file));
+    for (const file of tracked) cpSync(join(root, file), join(this.#folder, file));
     // Some tests ask Git for the repository's files.
     for (const words of [
       ["init", "--quiet"],
@@ -191,7 +188,7 @@ async function notices(copy: Copy, testFile: string, mutant: Mutant): Promise<bo
 test(`of ${tried} changed lines the tests notice ${100 * minKilled} % or more`, async (t) => {
   const all = mutantsOf(
     root,
-    files.filter(
+    tracked.filter(
       (file) =>
         /^(engine|server)\/.*\.(ts|lua)$/.test(file) && !(isShort && /\/(replicas|browser)\//.test(file)),
     ),

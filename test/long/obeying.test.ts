@@ -5,6 +5,7 @@ import { readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { after, test } from "node:test";
 import { Accounts } from "../../server/accounts/sync.ts";
+import { plans } from "../../server/shared/plans.ts";
 import { lockFolder, makePrivateFile } from "../../server/store/state-files.ts";
 import { Store } from "../../server/store/store.ts";
 import { run, succeed } from "../support/commands.ts";
@@ -18,6 +19,7 @@ import {
   temporaryFolder,
   until,
 } from "../support/server.ts";
+import { account } from "../support/state.ts";
 
 /** What a command says is done, a running server goes by: no test here asks twice. */
 
@@ -35,7 +37,6 @@ async function statuses(key: string): Promise<number[]> {
   return [...new Set(await Promise.all(asked))];
 }
 
-const plain = { plan: "free", burst: 10, quota: 10_000, webhook: null, webhook_secret: null } as const;
 const idIn = (stderr: string) => /key (\d+)/.exec(stderr)?.[1];
 const hint = "this is stored, but the running server hasn't taken it over";
 const later = "it will when it can\n";
@@ -99,7 +100,7 @@ test("without a server no command waits, whatever was taken over before", async 
 test("a command that changes nothing waits for no server", async () => {
   const folder = temporaryFolder();
   const store = Store.open(folder);
-  const { id } = store.accounts.create({ ...plain, name: "a" }, new Date());
+  const { id } = store.accounts.create({ ...account, ...plans.free, name: "a" }, new Date());
   store.keys.revoke(store.keys.create(id, Buffer.alloc(32), "0000", null, new Date()), new Date());
   assert.notDeepEqual(store.progress.applied(), store.progress.latest());
   store.close();
@@ -148,7 +149,7 @@ test("a server gives its word on its own changes as on others', and none before 
   const accounts = new Accounts(own, Date.now());
   const now = new Date();
   for (const store of [own, other]) {
-    const { id } = store.accounts.create({ ...plain, name: store === own ? "own" : "other" }, now);
+    const { id } = store.accounts.create({ ...account, name: store === own ? "own" : "other" }, now);
     const key = store.keys.create(id, Buffer.alloc(32, id), "0000", null, now);
     for (const change of [
       () => {},

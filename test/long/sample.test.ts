@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { parse } from "csv-parse/sync";
 import { procedureFigures, ruralUrbanFigures, stateFigures } from "../../datasets/sample/calibration.ts";
 import {
@@ -27,7 +26,7 @@ import {
 import { parseOptions } from "../../server/commands/sample.ts";
 import { Store } from "../../server/store/store.ts";
 import { sharedData } from "../support/fixtures.ts";
-import { keepingStripped } from "../support/server.ts";
+import { keepingStripped, temporaryFolder } from "../support/server.ts";
 
 const defaults = { dataYear: 2023, revision: 1, rows: defaultSampleRows, seed: defaultSampleSeed };
 
@@ -215,32 +214,6 @@ test("averages are near the published ones", () => {
   });
 });
 
-/** The sum of what is known of a column, of rows. */
-const sumOf = (column: Int32Array, rows: number[]) =>
-  rows.reduce((sum, row) => sum + Math.max(0, column[row]), 0);
-
-test("services, beneficiaries and payments add up to the published ones, and outliers to fewer", () => {
-  const { services, beneficiaries, payment, allowed, outlierServices, outlierAmount } = full.rows;
-  const outliers = { found: 0, published: 0 };
-  pricedRows(full).forEach((rows, p) => {
-    if (rows.length < 100) return;
-    const figures = procedureFigures[p];
-    const near = (found: number, published: number, what: string, by = 0.01) =>
-      assert.ok(Math.abs(found / published - 1) < by, `${figures.code}: ${what} ${found}, not ${published}`);
-    near(sumOf(services, rows), figures.services, "services");
-    const counted = rows.filter((row) => beneficiaries[row] !== blank);
-    near(sumOf(beneficiaries, counted) / sumOf(services, counted), figures.beneficiaryShare, "share", 0.03);
-    near(sumOf(payment, rows) / sumOf(allowed, rows), figures.paymentShare, "payment");
-    outliers.found += sumOf(outlierServices, rows);
-    outliers.published += figures.services * figures.outlierShare;
-    const paid = rows.filter((row) => outlierAmount[row] > 0);
-    if (paid.length >= 50) near(meanOf(outlierAmount, paid) / 100, figures.outlierAmount, "outlier", 0.2);
-  });
-  // Where there were one to ten, they are left out.
-  const share = outliers.found / outliers.published;
-  assert.ok(share > 0.4 && share < 1, `${share} of the outliers`);
-});
-
 test("what is shown of few services is left out by itself, and nothing is said of suppressed rows", () => {
   const { charge, allowed, services, beneficiaries, payment, outlierServices, outlierAmount } = full.rows;
   let unknown = { beneficiaries: 0, outliers: 0 };
@@ -297,12 +270,8 @@ test("amounts stay in range in the first and the last year there can be", () => 
   }
 });
 
-let folder = "";
-before(() => {
-  folder = mkdtempSync(join(tmpdir(), "sample-"));
-  Store.open(join(folder, "state")).close();
-});
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
+Store.open(join(folder, "state")).close();
 
 function command(...args: string[]) {
   const file = join(import.meta.dirname, "../../server/commands/sample.ts");

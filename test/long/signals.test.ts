@@ -77,19 +77,6 @@ test("a server whose serving thread hangs saves its counts and is killed within 
   store.close();
 });
 
-test("SIGHUP from the first instruction on ends nothing", async (t) => {
-  const server = start(t);
-  await until("the first instruction", () => takesSignals(server.pid));
-  server.signal("SIGHUP");
-  await until("a snapshot to be loaded", () => server.stderr.includes("snapshot loaded"));
-  server.signal("SIGHUP");
-  const { ops } = await ready(server);
-  server.signal("SIGHUP");
-  assert.equal((await fetch(`${ops}/readyz`)).status, 200);
-  server.signal("SIGTERM");
-  assert.equal((await server.finished()).code, 0);
-});
-
 test("a start that fails late ends with its reason, not in an abort", async (t) => {
   // Where the demo account would be made, after the threads listen.
   const home = temporaryFolder();

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { parts } from "../../server/parts.ts";
 import { Connection, call, pricesPath, rawRequest, requestText, startServer } from "../support/server.ts";
 
-/** The core with each part alone. What the core does without any part is tested in the contract's, the endpoints', the ceilings' and the accounts' tests. */
+/** The core with each part alone. What the core does without any part is tested in the contract's, the endpoints' and the accounts' tests. */
 
 const folder = path.resolve(import.meta.dirname, "../../server/parts");
 

@@ -236,6 +236,7 @@ test("every error has an id of its own, the same as in the log, on all threads, 
   assert.equal(new Set(lines.map(({ requestId }) => requestId)).size, lines.length);
   assert.ok(new Set(lines.map(({ requestId }) => String(requestId).slice(0, 16))).size <= 2);
   const statusById = new Map(lines.map(({ requestId, status }) => [requestId, status]));
+  for (const { request, bytes } of lines) if (/^HEAD /.test(String(request))) assert.equal(bytes, 0);
   for (const answer of errors) assert.equal(statusById.get(idOf(answer)), answer.status, answer.head);
   assert.equal(await server.stop(), 0);
 });
@@ -259,6 +260,10 @@ test("the log tells whose key it was, from where and with what, also when it is 
   ] as const)
     await send(server, "GET /api/v1/usage", { ...bearer(key), ...headers });
   const lines = await linesWhen(server, 6);
+  for (const { bytes, ms } of lines) {
+    assert.ok(Number(bytes) > 50);
+    assert.match(String(ms), /^\d+(\.\d{1,3})?$/);
+  }
   assert.deepEqual(
     lines.map(({ status, account, keyId, address }) => [status, account, keyId, address]),
     [

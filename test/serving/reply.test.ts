@@ -95,26 +95,6 @@ function failing(): string {
   throw new TypeError("our fault");
 }
 
-test("the last request leaves none, and the first refused one says when the next month begins", () => {
-  const thread = new Thread();
-  const key = account(100, 3);
-  const replies = [0, 0, 0, 0].map(() => thread.ask(key));
-  assert.deepEqual(replies.map(facts), [
-    [200, 2, february],
-    [200, 1, february],
-    [200, 0, february],
-    [429, 0, february],
-  ]);
-  assert.equal(replies[2].retryAfter, undefined);
-  assert.equal(replies[3].retryAfter, String(february - seconds("2026-01-15T12:00:00Z")));
-  assert.equal(ceilingOf(replies[3]), "quota");
-});
-
-test("a request without a valid key has nothing left until the next month", () => {
-  for (const key of ["", "x", generateKey()])
-    assert.deepEqual(facts(new Thread().ask(key)), [401, 0, february]);
-});
-
 for (const burst of [1, 2, 3, 7, 50, 1000])
   test(`a burst beyond ${burst} a second is told the second from which a request is accepted again`, () => {
     for (const millisecond of [0, 1, 499, 998, 999]) {
@@ -159,16 +139,6 @@ test("a quota that other servers hold the rest of is refused as a lease for a se
   }
   shared.admitUpTo(0, month, 0, "quota", 0);
   assert.equal(ceilingOf(ask(service, key, "/api/v1/usage", () => undefined)), "quota");
-});
-
-test("a request is refused up to the last millisecond before its turn, and admitted then", () => {
-  const thread = new Thread();
-  const key = account(3, 1000);
-  for (let i = 0; i < 3; i++) thread.ask(key);
-  thread.pass(333);
-  assert.equal(thread.ask(key).status, 429);
-  thread.pass(1);
-  assert.equal(thread.ask(key).status, 200);
 });
 
 for (const [last, first, next] of [

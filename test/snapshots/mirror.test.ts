@@ -1,17 +1,15 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import fs, { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { syncBuiltinESMExports } from "node:module";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import pino from "pino";
 import * as v from "valibot";
 import { Mirror } from "../../server/snapshots/mirror.ts";
 import { seededRandom } from "../support/random.ts";
-import { temporaryFolder, until } from "../support/server.ts";
+import { listening, temporaryFolder, until } from "../support/server.ts";
 
 /** Fetching snapshots from a server that is slow, breaks off, and lies. */
 
@@ -53,17 +51,14 @@ class Origin {
     else this.answer(request, response);
   });
 
+  url = "";
+
   async listen(): Promise<void> {
-    this.#server.listen(0, "127.0.0.1");
-    await once(this.#server, "listening");
+    this.url = `http://127.0.0.1:${await listening(this.#server)}/data/index.json`;
     after(() => {
       this.#server.close();
       this.#server.closeAllConnections();
     });
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/data/index.json`;
   }
 
   publish(files: Record<string, Buffer>): void {
@@ -216,14 +211,9 @@ test("bytes that aren't what the index says are thrown away, and asked for again
       /: an end after 99999 of 100000 bytes$/,
     ],
     [
-      (_, response) => response.writeHead(206, { "Content-Range": "bytes 0-9/10" }).end("0123456789"),
-      /found status 206/,
-    ],
-    [
       (_, response) => response.writeHead(200, { "Content-Length": 5 }).end("wrong"),
       /found 5 bytes, expected 100000$/,
     ],
-    [(_, response) => response.writeHead(416).end(), /found status 416/],
     [(_, response) => response.writeHead(404).end(), /found status 404 Not Found, expected a file/],
     [(_, response) => response.destroy(), /2024\.1\.parquet: /],
   ];

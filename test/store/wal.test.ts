@@ -7,6 +7,7 @@ import { Store } from "../../server/store/store.ts";
 import { walFault } from "../../server/store/wal.ts";
 import { seededRandom } from "../support/random.ts";
 import { temporaryFolder } from "../support/server.ts";
+import { account } from "../support/state.ts";
 
 /** A write-ahead log that a killed process leaves is taken, and one that is damaged is refused. */
 
@@ -25,8 +26,7 @@ function freshState() {
   const folder = temporaryFolder();
   const store = Store.open(folder);
   for (let month = 1; month < 9; month++) {
-    const fields = { plan: "free", burst: 1, quota: 1, webhook: null, webhook_secret: null } as const;
-    const { id } = store.accounts.create({ ...fields, name: `account ${month}` }, new Date(0));
+    const { id } = store.accounts.create({ ...account, name: `account ${month}` }, new Date(0));
     store.usage.save(`2026-0${month}`, [[id, month]]);
   }
   const copy = copyOf(path.join(folder, "state.sqlite"));

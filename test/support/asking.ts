@@ -39,11 +39,13 @@ export function openService(versions: Options["versions"]) {
   const key = generateKey(Buffer.alloc(32, 7));
   keys.put({ id: 1, hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
   limits.configure(0, maxBurst, maxQuota);
+  const names = new AccountNames();
+  names.put(0, "anybody", "enterprise");
   const wallMs = Date.UTC(2026, 0, 1);
   const month = monthOf(wallMs);
   limits.enter(0, month, 0);
   let now = 0;
-  const service = serviceOf({ keys, limits, versions, now: () => wallMs, steadyNow: () => now++ });
+  const service = serviceOf({ keys, limits, names, versions, now: () => wallMs, steadyNow: () => now++ });
   return { service, key, keys };
 }
 

@@ -1,12 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import os from "node:os";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
-import { after } from "node:test";
 import type { ImportOptions } from "../../datasets/cms/import.ts";
+import { temporaryFolder } from "./folders.ts";
 
-/** Removed after the tests of the file that asks for it. */
-export const folder = mkdtempSync(path.join(os.tmpdir(), "import-test-"));
-after(() => rmSync(folder, { recursive: true }));
+export const folder = temporaryFolder();
 
 export const header =
   "Rndrng_Prvdr_CCN,Rndrng_Prvdr_Org_Name,Rndrng_Prvdr_St,Rndrng_Prvdr_City,Rndrng_Prvdr_State_Abrvtn," +

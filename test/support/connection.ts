@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import * as v from "valibot";
 
@@ -27,6 +27,15 @@ export async function until<Result>(
     if (Date.now() > deadline) throw new Error(`waited ${maxMs} ms in vain for ${what}`);
     await delay(pollMs);
   }
+}
+
+/** Has a server listen on this machine. @returns the port, which was free */
+export async function listening(server: Server, host = "127.0.0.1"): Promise<number> {
+  server.listen(0, host);
+  await once(server, "listening");
+  const address = server.address();
+  assert.ok(typeof address === "object" && address !== null);
+  return address.port;
 }
 
 /** A port that is free. It is none of those that the system gives to whoever asks for any, so it stays free. */

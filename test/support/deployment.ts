@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { tracked } from "./readme.ts";
 
 /** What the files for deployment say, read as an engine for containers and systemd would. */
 
@@ -78,14 +78,6 @@ export const unitEnvironment: Record<string, string> = Object.fromEntries(
   unitValues("Environment").flatMap((words) => words.split(" ").map((pair) => pair.split("="))),
 );
 
-/** The repository's files. */
-export function tracked(): string[] {
-  const options = { cwd: repository, encoding: "utf8" } as const;
-  return execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], options)
-    .trim()
-    .split("\n");
-}
-
 /** Whether a pattern of `.dockerignore` matches a path or a folder above it. */
 function isMatch(pattern: string, path: string): boolean {
   const source = pattern
@@ -100,7 +92,7 @@ export function buildContext(): string[] {
   const patterns = readFileSync(join(repository, ".dockerignore"), "utf8")
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"));
-  return tracked().filter((path) => {
+  return tracked.filter((path) => {
     let isSeen = true;
     // The last one that matches says.
     for (const pattern of patterns)

@@ -1,12 +1,26 @@
+import assert from "node:assert/strict";
+import * as v from "valibot";
 import { blank, type Places, partsOf, type Snapshot, stateCodes, versionName } from "../../engine/index.ts";
-import { dollarsOrNull, inText, orNull, sourceOf, standingIn } from "./endpoint-oracle.ts";
+import type { Versions } from "../../server/api/endpoint.ts";
+import {
+  ask,
+  assertRefused,
+  dollarsOrNull,
+  imageOf,
+  imageWith,
+  inText,
+  orNull,
+  sourceOf,
+  standingIn,
+  versionsOf,
+} from "./endpoint-oracle.ts";
 import { halfUp, hundredths, isPriced, pricedRows, summaryOf } from "./oracle.ts";
 import type { Random } from "./random.ts";
 
 /** Lists of facilities and one facility's trend, by the definitions alone: plain loops over a snapshot's rows. */
 
 /** Parameters of a list as text. */
-export type Asked = Partial<Record<string, string>>;
+type Asked = Partial<Record<string, string>>;
 
 /** Great-circle miles by the angle between vectors from the Earth's center. Coordinates are in degrees. */
 function milesBetween([north, east]: number[], [otherNorth, otherEast]: number[]): number {
@@ -39,7 +53,7 @@ const list = (text: string | undefined) => (text === undefined ? null : [...new 
 const number = (text: string | undefined) => (text === undefined ? null : Number(text));
 
 /** Every row of the list and what is said of it; undefined where none is left. */
-export function naiveFacilities(snapshot: Snapshot, places: Places, asked: Asked) {
+function naiveFacilities(snapshot: Snapshot, places: Places, asked: Asked) {
   const parts = partsOf(snapshot.table);
   const { facilities, procedures, rows } = parts;
   const { procedure, city, near, sort = "name", order = "asc", limit = "25" } = asked;
@@ -186,7 +200,7 @@ export function randomPlaces(snapshot: Snapshot, random: Random): Places {
 }
 
 /** A query that an API takes, of what is in a snapshot and some that isn't. */
-export function randomQuery(snapshot: Snapshot, places: Places, random: Random): Asked {
+function randomQuery(snapshot: Snapshot, places: Places, random: Random): Asked {
   const { facilities, procedures, rows } = partsOf(snapshot.table);
   const asked: Asked = {};
   const sorts = ["name"];
@@ -219,7 +233,7 @@ export function randomQuery(snapshot: Snapshot, places: Places, random: Random):
 }
 
 /** One facility's rows of a procedure over the years. @param years oldest first, one of each year */
-export function naiveFacilityTrend(years: Snapshot[], ccn: string, code: string) {
+function naiveFacilityTrend(years: Snapshot[], ccn: string, code: string) {
   const change = (before: number | null, now: number | null) =>
     before === null || now === null
       ? null
@@ -259,4 +273,56 @@ export function naiveFacilityTrend(years: Snapshot[], ccn: string, code: string)
             ]),
           ),
   }));
+}
+
+const page = v.looseObject({ data: v.array(v.unknown()), next: v.nullable(v.string()) });
+
+/** The whole list, page after page, and that all say the same of it. */
+function wholeList(versions: Versions, target: string, limit: number) {
+  let { next, data, ...rest } = v.parse(page, ask(versions, target));
+  const rows = [...data];
+  while (next !== null) {
+    assert.equal(data.length, limit, target);
+    const further = v.parse(page, ask(versions, next.replace("/api/v1", "")));
+    ({ next, data } = further);
+    const { next: _, data: __, ...same } = further;
+    assert.deepEqual(same, rest, target);
+    rows.push(...data);
+  }
+  return { ...rest, data: rows };
+}
+
+/** Compares lists of random queries with the definitions. @returns how many rows were compared */
+export function compareLists(snapshot: Snapshot, places: Places, queries: number, random: Random): number {
+  const versions = versionsOf(imageWith(snapshot, places));
+  let compared = 0;
+  for (let i = 0; i < queries; i++) {
+    const asked = randomQuery(snapshot, places, random);
+    const given = Object.entries(asked).map(([name, value = ""]): [string, string] => [name, value]);
+    const target = `/healthcare/facilities?${new URLSearchParams(given)}`;
+    const expected = naiveFacilities(snapshot, places, asked);
+    if (expected === undefined) {
+      assertRefused(versions, target, "not_found");
+      continue;
+    }
+    assert.deepEqual(wholeList(versions, target, Number(asked.limit ?? 25)), expected, target);
+    compared += expected.data.length;
+  }
+  return compared;
+}
+
+/** Compares every facility's trend of every procedure. @param years oldest first @returns how many rows were compared */
+export function compareFacilityTrends(years: Snapshot[]): number {
+  const versions = versionsOf(...years.map(imageOf).toReversed());
+  const all = years.map(({ table }) => partsOf(table));
+  let compared = 0;
+  for (const ccn of new Set(all.flatMap(({ facilities }) => facilities.ccn)))
+    for (const code of new Set(all.flatMap(({ procedures }) => procedures.code))) {
+      const target = `/healthcare/facilities/${ccn}/trends?procedure=${code}`;
+      const data = naiveFacilityTrend(years, ccn, code);
+      if (data.length === 0) assertRefused(versions, target, "not_found");
+      else assert.deepEqual(v.parse(page.entries.data, Object(ask(versions, target)).data), data, target);
+      compared += data.length;
+    }
+  return compared;
 }

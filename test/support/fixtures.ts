@@ -249,6 +249,12 @@ export function snapshotOf(rows: ShortRow[], provenance: Provenance = testProven
   });
 }
 
+/** The same as a data version such as `2024.1`, perhaps with other provenance. */
+export function snapshotAs(version: string, rows: ShortRow[], others: Partial<Provenance> = {}): Snapshot {
+  const [dataYear, revision] = version.split(".").map(Number);
+  return snapshotOf(rows, { ...testProvenance, dataYear, revision, ...others });
+}
+
 /** Four years of a snapshot: facilities and rows come and go, and charges move or stay. The first row always stays. */
 export function yearsOf(snapshot: Snapshot, seed: number): Snapshot[] {
   const { facilities, procedures, rows } = partsOf(snapshot.table);
@@ -272,7 +278,7 @@ export function yearsOf(snapshot: Snapshot, seed: number): Snapshot[] {
           amount(rows.allowed[row]),
         ];
       });
-    return snapshotOf(short, { ...testProvenance, dataYear, revision: 1 });
+    return snapshotAs(`${dataYear}.1`, short);
   });
 }
 

@@ -1,6 +1,6 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { after } from "node:test";
+import { listening } from "./connection.ts";
 
 /** A publisher's server that does what it is told: it breaks off, redirects, lies, is busy, or changes its file. */
 
@@ -29,13 +29,10 @@ export class Publisher {
 
   static async start(host = "127.0.0.1"): Promise<Publisher> {
     const publisher = new Publisher();
-    const server = publisher.#server.listen(0, host);
-    await once(server, "listening");
-    const address = server.address();
-    publisher.origin = `http://${host}:${typeof address === "object" ? address?.port : ""}`;
+    publisher.origin = `http://${host}:${await listening(publisher.#server, host)}`;
     after(() => {
-      server.close();
-      server.closeAllConnections();
+      publisher.#server.close();
+      publisher.#server.closeAllConnections();
     });
     return publisher;
   }

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import { after, type TestContext } from "node:test";
 import pino from "pino";
@@ -11,7 +10,7 @@ import { webhookSender } from "../../server/parts/notifications/webhooks.ts";
 import { Metrics } from "../../server/shared/metrics.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { type Account, Store } from "../../server/store/store.ts";
-import { temporaryFolder } from "./server.ts";
+import { listening, temporaryFolder } from "./server.ts";
 
 /** What makes events and takes them: the control thread's state, and a customer's server. */
 
@@ -26,6 +25,7 @@ export class Receiver {
   readonly posts: { headers: IncomingHttpHeaders; path: string; body: string }[] = [];
   answer: number | undefined = 200;
   readonly held: ServerResponse[] = [];
+  #port = 0;
   readonly #server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -38,8 +38,7 @@ export class Receiver {
 
   static async open(): Promise<Receiver> {
     const receiver = new Receiver();
-    receiver.#server.listen(0, "127.0.0.1");
-    await once(receiver.#server, "listening");
+    receiver.#port = await listening(receiver.#server);
     after(() => {
       receiver.#server.closeAllConnections();
       receiver.#server.close();
@@ -48,9 +47,7 @@ export class Receiver {
   }
 
   url(host = "127.0.0.1"): string {
-    const address = this.#server.address();
-    assert.ok(typeof address === "object" && address !== null);
-    return `http://${host}:${address.port}/hook`;
+    return `http://${host}:${this.#port}/hook`;
   }
 }
 

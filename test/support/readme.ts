@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 
@@ -6,6 +7,17 @@ import { resolve } from "node:path";
 
 /** What their blocks have in place of the service's address. */
 export const documentedAddress = "127.0.0.1:8080";
+
+const root = resolve(import.meta.dirname, "../..");
+
+/** The repository's files, by their paths from the root. */
+export const tracked: readonly string[] = execFileSync(
+  "git",
+  ["ls-files", "--cached", "--others", "--exclude-standard"],
+  { cwd: root, encoding: "utf8" },
+)
+  .trim()
+  .split("\n");
 
 const paths = [
   "README.md",
@@ -20,7 +32,7 @@ const paths = [
 
 /** The documents' texts by their paths from the root. */
 export const documents: ReadonlyMap<string, string> = new Map(
-  paths.map((path) => [path, readFileSync(resolve(import.meta.dirname, "../..", path), "utf8")]),
+  paths.map((path) => [path, readFileSync(resolve(root, path), "utf8")]),
 );
 
 /** A document's text. */

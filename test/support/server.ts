@@ -5,15 +5,24 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";
 import path from "node:path";
 import type { Readable } from "node:stream";
-import { encodeSnapshot, versionName } from "../../engine/index.ts";
+import { encodeSnapshot, type Snapshot } from "../../engine/index.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Store } from "../../server/store/store.ts";
 import { checkAnswer, openapiDocument } from "./answers.ts";
 import { type Answer, Connection, maxWaitMs, rawRequest, requestText, until } from "./connection.ts";
-import { type ShortRow, snapshotOf, testProvenance } from "./fixtures.ts";
+import { type ShortRow, snapshotAs } from "./fixtures.ts";
 import { temporaryFolder } from "./folders.ts";
 
-export { Answer, Connection, freePort, rawRequest, requestText, settled, until } from "./connection.ts";
+export {
+  Answer,
+  Connection,
+  freePort,
+  listening,
+  rawRequest,
+  requestText,
+  settled,
+  until,
+} from "./connection.ts";
 export { temporaryFolder } from "./folders.ts";
 
 /** The real server in a process of its own, with small snapshots. */
@@ -41,11 +50,13 @@ export const versions = ["2024.3", "2023.2", "2023.1"] as const;
 /** For tests that need one data version only: loading takes most of a start. */
 export const currentOnly = [versions[0]] as const;
 
-function snapshotFile(dataYear: number, revision: number): [name: string, bytes: Uint8Array] {
+/** The snapshot of a version, whose charges are its own. */
+export function versionSnapshot(version: string): Snapshot {
   const rows: ShortRow[] = [];
+  const [dataYear, revision] = version.split(".").map(Number);
   const factor = dataYear - 2020 + revision / 10;
   // The oldest version has no services.
-  const isOldest = `${dataYear}.${revision}` === versions[versions.length - 1];
+  const isOldest = version === versions[versions.length - 1];
   let count = 0;
   for (const [code, states] of Object.entries(pricedRows))
     for (const [state, facilities] of Object.entries(states))
@@ -57,18 +68,14 @@ function snapshotFile(dataYear: number, revision: number): [name: string, bytes:
         rows.push([ccn, state, code, charge, charge / 5, name, isOldest ? {} : { services: 11 + i }]);
       }
   rows.push(["000001", "AL", suppressedProcedure, null, null], ["000001", "AL", "5073", 9000, null]);
-  const snapshot = snapshotOf(rows, { ...testProvenance, dataYear, revision });
-  return [`${versionName(snapshot.provenance)}.parquet`, encodeSnapshot(snapshot)];
+  return snapshotAs(version, rows);
 }
 
 /** A folder with snapshots, of all `versions` unless told otherwise. */
 export function datasetsFolder(names: readonly string[] = versions): string {
   const folder = temporaryFolder();
-  for (const version of names) {
-    const [year, revision] = version.split(".").map(Number);
-    const [name, bytes] = snapshotFile(year, revision);
-    writeFileSync(path.join(folder, name), bytes);
-  }
+  for (const version of names)
+    writeFileSync(path.join(folder, `${version}.parquet`), encodeSnapshot(versionSnapshot(version)));
   return folder;
 }
 

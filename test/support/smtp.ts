@@ -1,9 +1,8 @@
-import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { after } from "node:test";
 import { createServer as createTlsServer } from "node:tls";
+import { listening } from "./connection.ts";
 
 /** A small SMTP server: it takes mail, or does what a sick one does. */
 
@@ -53,6 +52,7 @@ export class SmtpServer {
   answers: Answers = takesAll;
   greeting = "220 mail.example.com\r\n";
   readonly #server: Server;
+  port = 0;
 
   private constructor(isSecure: boolean) {
     const serve = (socket: Socket) => this.#serve(socket);
@@ -67,19 +67,12 @@ export class SmtpServer {
 
   static async open(isSecure = false): Promise<SmtpServer> {
     const server = new SmtpServer(isSecure);
-    server.#server.listen(0, "127.0.0.1");
-    await once(server.#server, "listening");
+    server.port = await listening(server.#server);
     after(() => {
       for (const socket of server.sockets) socket.destroy();
       server.#server.close();
     });
     return server;
-  }
-
-  get port(): number {
-    const address = this.#server.address();
-    assert.ok(typeof address === "object" && address !== null);
-    return address.port;
   }
 
   url(login = ""): string {

@@ -119,31 +119,6 @@ test("the first view has the API's numbers, from three requests and few bytes", 
   assert.ok(shift <= maxLayoutShift, `${shift}`);
 });
 
-test("before the program is there, the page has its head and its sentence; then nothing jumps", async () => {
-  const { page } = await open("/data");
-  let release = () => {};
-  const held = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  await page.route("**/main.ts", async (route) => {
-    await held;
-    await route.continue();
-  });
-  await page.route("**/api/**", () => {});
-  await page.goto("/", { waitUntil: "commit" });
-  const places = async () => {
-    const parts = [".top .name", ".top nav a.accent", ".controls .hospital", ".sentence h1", ".sentence p"];
-    return Promise.all(parts.map((part) => page.locator(part).boundingBox()));
-  };
-  await heading(page, "60 hospitals charge");
-  const before = await places();
-  release();
-  await page.locator(".card.blank").first().waitFor({ state: "attached" });
-  assert.deepEqual(await places(), before);
-  assert.equal(await page.locator("input:disabled").count(), 0);
-  await page.unrouteAll({ behavior: "ignoreErrors" });
-});
-
 test("without JavaScript there are the sentence and a table; with it the page says the same", async () => {
   for (const path of ["/?procedure=5072&state=NY&with=000041", "/facilities/000001", "/embed/charges"]) {
     const { page: bare, close } = await open(path, { javaScriptEnabled: false });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { Resolver } from "node:dns/promises";
-import { once } from "node:events";
 import { createServer, isIPv4, isIPv6 } from "node:net";
 import { type TestContext, test } from "node:test";
 import { webhookFault } from "../../../server/accounts/webhook-url.ts";
 import { specialPurposeOf } from "../../../server/shared/special-addresses.ts";
+import { listening } from "../../support/connection.ts";
 import { answersOf, Receiver } from "../../support/quota-events.ts";
 
 /** Which addresses events are posted to. */
@@ -199,13 +199,11 @@ test("a host is looked up once a try, and the connection goes to what was checke
   const server = createServer((socket) => {
     connections++;
     socket.destroy();
-  }).listen(0, "127.0.0.1");
+  });
   t.after(() => server.close());
-  await once(server, "listening");
-  const address = server.address();
-  assert.ok(typeof address === "object" && address !== null);
+  const port = await listening(server);
   const asked = resolveTo(t, "127.0.0.1", "10.0.0.1");
-  const url = `https://hooks.example.com:${address.port}/`;
+  const url = `https://hooks.example.com:${port}/`;
   const [answer] = await answersOf(t, [url], { allowLoopback: true });
   assert.match(answer ?? "", /^(Client network socket disconnected|read ECONNRESET)/);
   assert.deepEqual([connections, asked], [1, ["hooks.example.com"]]);

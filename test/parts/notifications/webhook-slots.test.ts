@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 import { webhookSender } from "../../../server/parts/notifications/webhooks.ts";
 import { Metrics } from "../../../server/shared/metrics.ts";
 import { Store } from "../../../server/store/store.ts";
-import { maxWaitMs, until } from "../../support/connection.ts";
+import { listening, maxWaitMs, until } from "../../support/connection.ts";
 import { answersOf, later, now, Receiver, World } from "../../support/quota-events.ts";
 
 /** Sick receivers: every try comes to its end, and nobody else waits for it. */
@@ -80,15 +80,12 @@ async function listen(t: TestContext, react: (socket: Socket) => void) {
     socket.on("close", () => sockets.delete(socket));
     socket.on("error", () => {});
     socket.once("data", () => react(socket));
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
+  });
   t.after(() => {
     server.close();
     for (const socket of sockets) socket.destroy();
   });
-  const address = server.address();
-  assert.ok(typeof address === "object" && address !== null);
-  return { port: address.port, sockets };
+  return { port: await listening(server), sockets };
 }
 
 test("a try ends whatever the receiver does, and leaves no connection", { timeout: maxWaitMs }, async (t) => {

@@ -5,6 +5,7 @@ import { generateKey, hashKey } from "../../../server/accounts/keys.ts";
 import { isoTime } from "../../../server/shared/time.ts";
 import { errorOf, form, Portal } from "../../support/portal.ts";
 import { later, now, silent } from "../../support/quota-events.ts";
+import { account } from "../../support/state.ts";
 
 /** What people do to their account and its keys. */
 
@@ -190,14 +191,7 @@ test("nobody gets at another account's keys, nor learns that they are there", as
 
 test("only a key that works does anything, a failure costs no write, and the portal's own key does nothing", async (t) => {
   const portal = new Portal(t, { portalAccount: "explore" });
-  const own = {
-    name: "explore",
-    plan: "free",
-    burst: 100,
-    quota: 100,
-    webhook: null,
-    webhook_secret: null,
-  } as const;
+  const own = { ...account, name: "explore" };
   const { id } = portal.store.accounts.create(own, now);
   const [portals, expired, revoked] = [generateKey(), generateKey(), generateKey()];
   portal.store.keys.create(id, hashKey(portals), portals.slice(-4), null, now);

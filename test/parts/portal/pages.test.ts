@@ -19,7 +19,7 @@ import {
 /** The portal's pages and files, as a browser gets them. */
 
 const stateDir = temporaryFolder();
-createKey(stateDir, "visitors", { burst: 100, quota: 1000 });
+const ownKey = createKey(stateDir, "visitors", { burst: 100, quota: 1000 });
 const server = await startServer({
   stateDir,
   env: {
@@ -29,7 +29,19 @@ const server = await startServer({
     EMBED_ORIGINS: "https://news.example.org,https://example.com",
   },
 });
-after(() => server.stop());
+after(async () => {
+  assert.equal(await server.stop(), 0);
+  const store = Store.open(stateDir);
+  const keys = store.keys.list().filter(({ name }) => name === "visitors");
+  store.close();
+  assert.equal(keys.length, 2);
+  const working = keys.filter(({ revoked_at }) => revoked_at === null);
+  assert.deepEqual(
+    working.map(({ last4 }) => last4),
+    [ownKey.slice(-4)],
+    "a stop ends the pages' key, and no other",
+  );
+});
 
 const ask = (request: string, headers: Record<string, string> = {}) =>
   rawRequest(server.api, requestText(request, headers));
@@ -155,25 +167,6 @@ test("the page's key is an ordinary one of the account, and ends by itself", asy
   assert.ok((stored[0].expires_at ?? Number.POSITIVE_INFINITY) - stored[0].created_at < 27 * 3_600_000);
 });
 
-test("what is posted is JSON of at most 16 KB, and only below /portal/", async () => {
-  const post = async (path: string, body: string, type = "application/json") => {
-    const headers = { "Content-Type": type, "Content-Length": String(Buffer.byteLength(body)) };
-    const answer = await rawRequest(server.api, requestText(`POST ${path}`, headers) + body);
-    return [answer.status, JSON.parse(String(answer.body)).error.type, answer.header("Connection")];
-  };
-  assert.deepEqual(await post("/portal/nothing", "{}"), [404, "unknown_endpoint", "close"]);
-  assert.deepEqual(await post("/portal/nothing", "a=b", "application/x-www-form-urlencoded"), [
-    415,
-    "unsupported_media_type",
-    "close",
-  ]);
-  assert.deepEqual(await post("/portal/nothing", `"${"x".repeat(17_000)}"`), [
-    413,
-    "body_too_large",
-    "close",
-  ]);
-});
-
 test("pages of a named origin may ask the API, and a preflight isn't counted", async () => {
   const authorization = { Authorization: `Bearer ${server.key}` };
   const origin = { Origin: "https://example.org" };
@@ -204,50 +197,13 @@ test("pages of a named origin may ask the API, and a preflight isn't counted", a
   );
 });
 
-test("PORTAL=off leaves all paths to the API", async () => {
-  const bare = await startServer({ env: { PORTAL: "off" } });
-  assert.equal((await rawRequest(bare.api, requestText("GET /", {}))).status, 401);
-  assert.equal(
-    (await rawRequest(bare.api, requestText("GET /", { Authorization: `Bearer ${bare.key}` }))).status,
-    404,
-  );
-  assert.equal(await bare.stop(), 0);
-});
-
-test("without PORTAL_ACCOUNT the page has no key; with one that is missing nothing starts", async () => {
-  const bare = await startServer({ env: { PORTAL: "on" } });
-  const page = await rawRequest(bare.api, requestText("GET /", {}));
-  assert.equal(settingsIn(String(page.body)).key, null);
-  assert.equal(await bare.stop(), 0);
-  const failed = await spawnServer({
-    stateDir: bare.stateDir,
-    datasetsDir: bare.datasetsDir,
-    env: { PORTAL: "on", PORTAL_ACCOUNT: "nobody" },
-  }).finished();
-  assert.equal(failed.code, 1);
-  assert.match(failed.stderr, /PORTAL_ACCOUNT: found nobody, which isn't there, expected an account/);
+test("with a PORTAL_ACCOUNT that is missing nothing starts", async () => {
   const stateDir = path.join(temporaryFolder(), "state");
   const env = { PORTAL: "on", PORTAL_ACCOUNT: "nobody" };
-  assert.equal((await spawnServer({ stateDir, datasetsDir: bare.datasetsDir, env }).finished()).code, 1);
+  const failed = await spawnServer({ stateDir, datasetsDir: server.datasetsDir, env }).finished();
+  assert.equal(failed.code, 1);
+  assert.match(failed.stderr, /PORTAL_ACCOUNT: found nobody, which isn't there, expected an account/);
   assert.equal(existsSync(stateDir), false, "it leaves no state");
-});
-
-test("a server that stops ends its pages' key, and no other", async () => {
-  const stateDir = temporaryFolder();
-  const key = createKey(stateDir, "visitors", { burst: 100, quota: 1000 });
-  const env = { PORTAL: "on", PORTAL_ACCOUNT: "visitors" };
-  for (const starts of [1, 2]) {
-    const started = await startServer({ stateDir, env });
-    assert.equal(await started.stop(), 0);
-    const store = Store.open(stateDir);
-    const keys = store.keys.list().filter(({ name }) => name === "visitors");
-    store.close();
-    assert.deepEqual(
-      keys.filter(({ revoked_at }) => revoked_at === null).map(({ last4 }) => last4),
-      [key.slice(-4)],
-    );
-    assert.equal(keys.length, 1 + starts);
-  }
 });
 
 test("a post with another request behind it isn't done, as its answer couldn't be sent", async () => {

@@ -141,6 +141,7 @@ test("without a key in the pages there are no numbers in them", async () => {
   const page = await rawRequest(bare.api, requestText("GET /?procedure=5072", {}));
   assert.equal(textIn(String(page.body), "h1"), "What hospitals charge");
   assert.doesNotMatch(String(page.body), /\$\d/);
+  assert.match(String(page.body), /<script type="application\/json" id="settings">[^<]*"key":null/);
   assert.equal(await bare.stop(), 0);
 });
 
