@@ -90,10 +90,8 @@ export class Accounts {
     return this.#entries.keys();
   }
 
-  slotOf(id: number): number {
-    const entry = this.#entries.get(id);
-    if (entry === undefined) throw new RangeError(`account is ${id}, expected one that is known`);
-    return entry.slot;
+  slotOf(id: number): number | undefined {
+    return this.#entries.get(id)?.slot;
   }
 
   idOf(slot: number): number {

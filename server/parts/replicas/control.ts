@@ -11,9 +11,10 @@ import type { Store, StoredEvent } from "../../store/store.ts";
 import { connectRedis, type RedisClient } from "./client.ts";
 import { Directory } from "./directory.ts";
 import { monthsOf, Records } from "./records.ts";
-import { type SharesScript, shardsOf, sharesIn } from "./redis.ts";
+import { type SharesScript, sharesIn } from "./redis.ts";
 import type { RedisAddress } from "./redis-url.ts";
-import { Sharing } from "./sharing.ts";
+import type { Counts } from "./share.ts";
+import { Shares } from "./shares.ts";
 
 /** Shares accounts and ceilings with other servers through Redis, and continues alone while Redis is down. */
 
@@ -21,6 +22,8 @@ import { Sharing } from "./sharing.ts";
 const stepMs = 10;
 /** Interval between reads of other servers' counts for accounts that aren't in use here. */
 const hearMs = 5000;
+/** Accounts per batch when reading other servers' counts. */
+const heardAtOnce = 1000;
 /** Interval between reads of accounts and keys. Commands wait for the next one. */
 const directoryMs = 250;
 /** Interval between checks for thresholds that were crossed by the sum of all servers' counts. */
@@ -92,7 +95,7 @@ async function startDirectory(
     },
     () => directory?.check(),
   );
-  const records = new Records(client, shardsOf(address.kind));
+  const records = new Records(client);
   let isStarting = true;
   const entered = async () => {
     const month = monthOf(Date.now());
@@ -190,10 +193,10 @@ async function startSharing(
     (fault) => {
       reason = fault;
     },
-    () => sharing?.check(),
+    () => shares?.check(),
   );
   const run = sharesIn(client);
-  const records = new Records(client, shardsOf(address.kind));
+  const records = new Records(client);
   let isApart = true;
   const script: SharesScript = async (...call) => {
     try {
@@ -208,13 +211,19 @@ async function startSharing(
       throw error;
     }
   };
-  const sharing: Sharing = new Sharing({
-    ...{ store, accounts, limits, script, isFreeWithoutRedis, nowMs: performance.now() },
-    shards: shardsOf(address.kind),
-    records: (ids, month) => records.of(ids, month),
-  });
+  const { id, starts, members } = store.replica.begin();
+  let savedMembers = members;
+  const shares: Shares = new Shares(
+    {
+      ...{ server: `${id}.${starts}`, knew: members, counts: countsOf(accounts, limits) },
+      ...{ script, isFreeWithoutRedis, clock: () => performance.now() },
+    },
+    accounts.firstMonth,
+    performance.now(),
+  );
+  accounts.onChange = (account) => shares.enter(account);
   atEnd(async () => {
-    await Promise.race([sharing.leave(performance.now(), save), delay(maxLeaveMs)]);
+    await Promise.race([shares.leave(performance.now(), save), delay(maxLeaveMs)]);
     client.disconnect();
   });
   let isAway: boolean | undefined;
@@ -223,39 +232,67 @@ async function startSharing(
   let reasonUntilMs = untilMs;
   repeat("sharing ceilings", stepMs, () => {
     const nowMs = performance.now();
-    sharing.step(nowMs, Date.now());
-    const isLost = sharing.isAway(nowMs);
+    shares.enterMonths(accounts.firstMonth);
+    limits.sweep((slot) => shares.touch(accounts.idOf(slot), nowMs));
+    shares.tick(nowMs, monthOf(Date.now()));
+    if (shares.isReady && shares.members !== savedMembers) {
+      savedMembers = shares.members;
+      store.replica.saveMembers(savedMembers);
+    }
+    const isLost = shares.isAway(nowMs);
     if (isAway === false && !isLost) reasonUntilMs = nowMs + maxReasonWaitMs;
     if (isLost === isAway || (isLost && reason === undefined && nowMs < reasonUntilMs)) return;
     if (isLost) log.warn({ reason: reason ?? "no answer" }, redisAway);
-    else if (isAway) log.info({ replicas: sharing.members }, "Redis is back");
+    else if (isAway) log.info({ replicas: shares.members }, "Redis is back");
     isAway = isLost;
     reason = undefined;
   });
   repeat("reading what other servers count", hearMs, () =>
-    sharing.hear(monthOf(Date.now())).catch((error) => {
-      // That Redis is down is logged already.
-      if (isConnected(client) && !sharing.isAway(performance.now())) throw error;
-    }),
+    shares
+      .hear(monthOf(Date.now()), heardAtOnce, (ids, month) => records.of(ids, month))
+      .catch((error) => {
+        // That Redis is down is logged already.
+        if (isConnected(client) && !shares.isAway(performance.now())) throw error;
+      }),
   );
   metrics.gauge(
     "hcqs_replicas",
     "Servers that share the ceilings, this one among them",
-    () => sharing.members,
+    () => shares.members,
   );
   metrics.gauge(
     "hcqs_lease_charged_requests",
     "Requests of quotas that are leased to this server and not used yet, of all accounts",
-    () => sharing.charged(),
+    () => shares.charged(),
   );
   metrics.gauge(
     "hcqs_sync_age_seconds",
     "Since Redis was asked what it has answered last, of the part of the ceilings that waits longest",
-    () => sharing.syncAgeMs(performance.now()) / 1000,
+    () => shares.syncAgeMs(performance.now()) / 1000,
   );
   // Until this server has its share, or Redis is found to be down.
-  while (!sharing.isReady && isAway !== true && performance.now() < untilMs)
+  while (!shares.isReady && isAway !== true && performance.now() < untilMs)
     await unlessStopping(delay(waitStepMs));
+}
+
+/** The counts in shared memory. What Redis says of an account may come before the account itself. */
+function countsOf(accounts: Accounts, limits: Limits): Counts {
+  return {
+    accounts: () => accounts.ids(),
+    ceilings: (account) => {
+      const slot = accounts.slotOf(account);
+      return slot === undefined ? { burst: 0, quota: 0 } : limits.ceilings(slot);
+    },
+    used: (account, month) => accounts.used(account, month),
+    refused: (account) => {
+      const slot = accounts.slotOf(account);
+      return slot === undefined ? 0 : limits.refused(slot);
+    },
+    admitUpTo: (account, ...bound) => {
+      const slot = accounts.slotOf(account);
+      if (slot !== undefined) limits.admitUpTo(slot, ...bound);
+    },
+  };
 }
 
 const redisAway =

@@ -1,6 +1,6 @@
 --[[
-Keeps the ceilings of a shard of accounts: leases of quotas, and shares of rates. All records of ceilings are read and
-written here. Two sums hold at any time, and the trials check them:
+Keeps the ceilings of all accounts: leases of quotas, and shares of rates. All records of ceilings are read and written
+here. Two sums hold at any time, and the trials check them:
 
   quota:  settled use + what each server was granted or used + the credit of each server that may have it  <=  Q
   rate:   shares in force + the resting part of each server that may use it                                <=  R
@@ -8,15 +8,16 @@ written here. Two sums hold at any time, and the trials check them:
 Each server has a part of all accounts, 1/N in the end, and the parts never sum to more than 1. Of an account at rest it
 may use its part of the rate, and a small credit of the quota, without asking. An account that needs more somewhere is
 flagged: "ID" is active (shares in place of resting parts), "ID@MONTH" is tight (no credit). Flags are numbered, and each
-call says which number its server has read; until then the server counts as if it still used what it had. A server says
-less only after it uses less, and uses more only after it is told. Its values are absolute and its calls numbered, so a
-call may be lost, repeated or late.
+call says which number its server has read; until then the server counts as if it still used what it had. That a flag has
+ended a server is told when it reports about the account: until then it uses less than it may. A server says less only
+after it uses less, and uses more only after it is told. Its values are absolute and its calls numbered, so a call may be
+lost, repeated or late.
 
-KEYS  1 hash: meta, for each server server:ID and beat:ID, for each active account rate:ID; 2 flags by number; 3 ended
-      flags by number; 4 stream of crossed thresholds; 5 6 hashes of the two months named in the call: a record by account
+KEYS  1 hash: meta, for each server server:ID and beat:ID, for each active account rate:ID; 2 flags by number; 3 stream of
+      crossed thresholds; 4 5 hashes of the two months named in the call: a record by account
 ARGV  1 the call as JSON; `op` says which. `ms` and `run` replace Redis' time and run id in tests.
 ]]
-local shard, flagged, ended, events = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local hash, flags, events = KEYS[1], KEYS[2], KEYS[3]
 local call, floor, min, max = redis.call, math.floor, math.min, math.max
 local ask = cjson.decode(ARGV[1])
 
@@ -31,11 +32,11 @@ local goneMs = 60000
 local monthKeptMs = 100 * 86400000
 local mostFlags = 500
 
-local meta = cjson.decode(call('HGET', shard, 'meta') or '{"version":0,"learning":0,"skew":0,"knew":0,"flags":0,"ids":{},"months":{}}')
+local meta = cjson.decode(call('HGET', hash, 'meta') or '{"version":0,"learning":0,"skew":0,"knew":0,"flags":0,"ids":{},"months":{}}')
 local isChanged = false
 local servers, last, writes = {}, 0, {}
 for _, id in ipairs(meta.ids) do
-  local texts = call('HMGET', shard, 'server:' .. id, 'beat:' .. id)
+  local texts = call('HMGET', hash, 'server:' .. id, 'beat:' .. id)
   local server, beat = cjson.decode(texts[1]), cjson.decode(texts[2])
   server.text, server.at, server.seq = texts[1], beat.at, beat.seq
   servers[id], last = server, max(last, beat.at)
@@ -51,24 +52,16 @@ local now = max(last, raw - meta.skew)
 if ask.elapsed and last > 0 then now = min(now, last + ask.elapsed) end
 if ask.elapsed and raw - now ~= meta.skew then meta.skew, isChanged = raw - now, true end
 
-local function bump()
-  meta.version, isChanged = meta.version + 1, true
-  return meta.version
-end
-
 -- Writes are lost when Redis starts anew or is emptied, and when it drops a key.
 local run = meta.run
 if ask.check or not run then run = ask.run or string.match(call('INFO', 'server'), 'run_id:(%w+)') end
-local isLost = run ~= meta.run or call('ZCARD', flagged) ~= meta.flags
+local isLost = run ~= meta.run or call('ZCARD', flags) ~= meta.flags
 for i, month in ipairs(ask.months or {}) do
-  isLost = isLost or meta.months[month] and call('EXISTS', KEYS[4 + i]) == 0
+  isLost = isLost or meta.months[month] and call('EXISTS', KEYS[3 + i]) == 0
 end
 if isLost then
   meta.life, meta.run, meta.learning, meta.since = max((meta.life or 0) + 1, raw), run, now + learningMs, now
-  meta.version = max(meta.version, raw)
-  for _, key in ipairs({ flagged, ended }) do
-    meta.version = max(meta.version, tonumber(call('ZREVRANGE', key, 0, 0, 'WITHSCORES')[2] or 0))
-  end
+  meta.version = max(meta.version, raw, tonumber(call('ZREVRANGE', flags, 0, 0, 'WITHSCORES')[2] or 0))
   meta.knew = 0
   -- Servers that don't report may still use what they had, so their silence counts from now.
   for id, server in pairs(servers) do
@@ -76,34 +69,28 @@ if isLost then
     if not server.gone then meta.knew = meta.knew + 1 end
     writes['beat:' .. id] = { at = now, seq = server.seq }
   end
-  bump()
+  isChanged = true
 end
 local isLearning = now < meta.learning
 
 local function flag(name)
-  local version = bump()
-  call('ZADD', flagged, version, name)
-  call('ZREM', ended, name)
-  return version
-end
-
-local function unflag(name)
-  call('ZREM', flagged, name)
-  call('ZADD', ended, bump(), name)
+  meta.version, isChanged = meta.version + 1, true
+  call('ZADD', flags, meta.version, name)
+  return meta.version
 end
 
 local function remove(id)
   servers[id], isChanged = nil, true
-  call('HDEL', shard, 'server:' .. id, 'beat:' .. id)
+  call('HDEL', hash, 'server:' .. id, 'beat:' .. id)
   for i, known in ipairs(meta.ids) do
     if known == id then return table.remove(meta.ids, i) end
   end
 end
 
 local function save()
-  local flags = call('ZCARD', flagged)
-  if isChanged or flags ~= meta.flags then
-    meta.flags = flags
+  local number = call('ZCARD', flags)
+  if isChanged or number ~= meta.flags then
+    meta.flags = number
     writes.meta = meta
   end
   for id, server in pairs(servers) do
@@ -116,7 +103,7 @@ local function save()
     values[#values + 1] = field
     values[#values + 1] = type(value) == 'string' and value or cjson.encode(value)
   end
-  if #values > 0 then call('HSET', shard, unpack(values)) end
+  if #values > 0 then call('HSET', hash, unpack(values)) end
 end
 
 -- The caller, its entry, the number of servers that aren't gone, and the part of servers that haven't reported since a
@@ -149,7 +136,7 @@ local function credits(month, burst, quota, tight)
 end
 
 local function recordOf(i, account)
-  local text = call('HGET', KEYS[4 + i], account)
+  local text = call('HGET', KEYS[3 + i], account)
   return text and cjson.decode(text) or { n = 0, left = 0, total = 0, servers = {}, noted = {} }, text
 end
 
@@ -157,10 +144,10 @@ local function writeRecord(i, account, record)
   -- The highest number is that of the newest record, also after Redis has lost it.
   if not isLearning then record.n = record.n + 1 end
   local text = cjson.encode(record)
-  call('HSET', KEYS[4 + i], account, text)
+  call('HSET', KEYS[3 + i], account, text)
   if not meta.months[ask.months[i]] then
     meta.months[ask.months[i]], isChanged = true, true
-    call('PEXPIRE', KEYS[4 + i], monthKeptMs)
+    call('PEXPIRE', KEYS[3 + i], monthKeptMs)
   end
   return text
 end
@@ -211,7 +198,7 @@ local function lease(row, i, said)
   if not isLearning and granted > max(mine.granted, said.used) then granted = max(said.used, min(granted, free)) end
   free = free - granted
   local tight = record.tight
-  if not isLearning and not ask.leave then
+  if not isLearning and not ask.isLeaving then
     if said.wanted > granted and free >= 1 then
       local grant = min(said.wanted - granted, max(1, floor(free / 2 / count)))
       granted, free = granted + grant, free - grant
@@ -221,36 +208,30 @@ local function lease(row, i, said)
       record.tight = flag(row.id .. '@' .. month)
     elseif tight and free >= 4 * scarce then
       record.tight = nil
-      unflag(row.id .. '@' .. month)
+      call('ZREM', flags, row.id .. '@' .. month)
     end
   end
   used = used + said.used
   -- If no server has requests left, the leases of gone servers count as used.
   local total = used + dead + kept.gone >= quota and max(used, quota) or used
   if isNew or unknown > 0 or mine.used ~= said.used or mine.granted ~= granted or mine.life ~= meta.life
-    or record.tight ~= tight or record.total ~= total or ask.leave then
+    or record.tight ~= tight or record.total ~= total or ask.isLeaving then
     record.total = total
     if not isLearning then note(row.id, month, quota, record) end
     record.burst = row.burst
     record.servers[me] = { used = said.used, granted = granted, life = meta.life }
-    if ask.leave then record.left, record.servers[me] = record.left + said.used, nil end
+    if ask.isLeaving then record.left, record.servers[me] = record.left + said.used, nil end
     text = writeRecord(i, row.id, record)
   end
   return { granted = granted, total = total, tight = record.tight and true, copy = said.fresh and text or nil }
 end
 
--- This server's share by demand: max-min fair when all want more than there is, else in proportion.
-local function targetOf(burst, rate, demand)
-  local demands, sum = { demand }, demand
-  for id, entry in pairs(rate.shares) do
-    if id ~= me and servers[id] and entry.till > now then
-      demands[#demands + 1] = entry.demand
-      sum = sum + entry.demand
-    end
-  end
-  if sum <= burst then return sum > 0 and burst * demand / sum or 0 end
+-- The caller's share by demand: max-min fair when all want more than there is, else in proportion.
+local function targetOf(burst, demand, demands)
+  local sum, left = 0, burst
+  for _, each in ipairs(demands) do sum = sum + each end
+  if sum <= burst then return demand > 0 and burst * demand / sum or 0 end
   table.sort(demands)
-  local left = burst
   for i, each in ipairs(demands) do
     local level = left / (#demands - i + 1)
     if each >= level then return min(demand, level) end
@@ -259,52 +240,51 @@ local function targetOf(burst, rate, demand)
   return demand
 end
 
+-- Takes a server's demand for an account's rate, and grants a share.
 local function share(row)
   local field, burst = 'rate:' .. row.id, row.burst
-  local text = call('HGET', shard, field)
+  local text = call('HGET', hash, field)
   local rate = text and cjson.decode(text)
-  if rate and rate.life ~= meta.life then rate = nil end
-  if not rate and row.asks and not isLearning then
-    rate = { life = meta.life, version = flag(tostring(row.id)), at = now, shares = {} }
-  end
   -- Shares from before a loss expire while servers report what they hold.
   if isLearning then return {} end
-  if not rate then
-    if call('ZSCORE', flagged, row.id) then unflag(tostring(row.id)) end
+  local function rest()
+    call('HDEL', hash, field)
+    call('ZREM', flags, row.id)
     return { share = 0 }
+  end
+  if not rate or rate.life ~= meta.life then
+    if row.demand == 0 then return rest() end
+    rate = { life = meta.life, version = flag(row.id), at = now, shares = {} }
   end
   for id in pairs(rate.shares) do
     if not servers[id] then rate.shares[id] = nil end
   end
-  local reserved, isWanted = burst * unheard, row.demand > 0
+  local reserved, demands, isWanted = burst * unheard, { row.demand }, row.demand > 0
   for id, server in pairs(servers) do
     local entry = rate.shares[id]
     if id ~= me then
       local rest = burst * server.part
       local held = entry and entry.share or 0
+      local isValid = entry and entry.till > now
+      if isValid then demands[#demands + 1], isWanted = entry.demand, true end
       if server.read < rate.version then
         reserved = reserved + max(rest, held)
-      elseif entry and entry.till > now then
-        reserved, isWanted = reserved + held, true
       else
-        reserved = reserved + min(held, rest)
+        reserved = reserved + (isValid and held or min(held, rest))
       end
     end
   end
   if row.demand > 0 then rate.at = now end
-  if row.rests and not isWanted and row.share == 0 and now - rate.at >= restMs then
-    call('HDEL', shard, field)
-    unflag(tostring(row.id))
-    return { share = 0 }
-  end
-  local told = max(0, min(targetOf(burst, rate, row.demand), burst - reserved))
+  if not isWanted and row.share == 0 and now - rate.at >= restMs then return rest() end
+  local told = max(0, min(targetOf(burst, row.demand, demands), burst - reserved))
   local held = max(row.share, told)
   rate.shares[me] = (held > 0 or row.demand > 0) and { share = held, demand = row.demand, till = now + shareMs } or nil
   writes[field] = rate
   return { active = true, share = told }
 end
 
--- Adds the caller to the servers, and determines its part.
+-- Adds the caller to the servers, and determines its part. What it says of itself applies after the last of its reports,
+-- which say what it used before.
 local function join()
   own = servers[me]
   local isAsserting = ask.life ~= meta.life
@@ -312,12 +292,14 @@ local function join()
     own = { read = 0, part = 0, old = false }
     servers[me], meta.ids[#meta.ids + 1], isChanged = own, me, true
   end
-  own.gone = nil
   if isAsserting then own.old = own.old or ask.knew > 0 end
   -- Who comes later may have learned it in this life.
   if isAsserting and isLearning then meta.knew, isChanged = max(meta.knew, ask.knew), true end
   own.at, own.seq, own.months = now, ask.seq, ask.months
-  own.read = isAsserting and 0 or ask.read
+  if not ask.hasMore then
+    own.gone = nil
+    own.read = isAsserting and 0 or ask.read
+  end
   local place = string.match(me, '^[^.]*')
   local others, old = 0, 0
   for id, server in pairs(servers) do
@@ -332,7 +314,9 @@ local function join()
       if server.old then old = old + 1 end
     end
   end
+  count = max(1, count)
   if now - meta.since < goneMs and meta.knew > old then unheard = (meta.knew - old) / meta.knew end
+  if ask.hasMore then return own.part end
   local room = 1 - others - unheard
   -- Smaller values are rounding errors.
   if room < 1e-6 then room = 0 end
@@ -342,23 +326,12 @@ local function join()
   return own.part
 end
 
-local function changes()
-  local list, upTo = {}, meta.version
-  for on, key in pairs({ [true] = flagged, [false] = ended }) do
-    local found = call('ZRANGEBYSCORE', key, '(' .. string.format('%.0f', own.read), '+inf', 'WITHSCORES', 'LIMIT', 0, mostFlags)
-    if #found == 2 * mostFlags then upTo = min(upTo, tonumber(found[#found])) end
-    for i = 1, #found, 2 do list[#list + 1] = { name = found[i], on = on, at = tonumber(found[i + 1]) } end
-  end
-  local told = {}
-  for _, change in ipairs(list) do
-    if change.at <= upTo then told[#told + 1] = { name = change.name, on = change.on } end
-  end
-  local leastRead = meta.version
-  for _, server in pairs(servers) do
-    if not server.gone then leastRead = min(leastRead, server.read) end
-  end
-  call('ZREMRANGEBYSCORE', ended, '-inf', string.format('%.0f', leastRead))
-  return told, upTo
+-- Flags that the caller hasn't read, and the number of the last one.
+local function newFlags()
+  local found = call('ZRANGEBYSCORE', flags, string.format('(%.0f', own.read), '+inf', 'WITHSCORES', 'LIMIT', 0, mostFlags)
+  local names = {}
+  for i = 1, #found, 2 do names[#names + 1] = found[i] end
+  return names, #names == mostFlags and tonumber(found[#found]) or meta.version
 end
 
 local ops = {}
@@ -366,11 +339,11 @@ local ops = {}
 function ops.tick()
   own = servers[me]
   if own and ask.seq <= own.seq then return { stale = own.seq } end
-  -- A late call of a server that has left, or the caller was declared gone: it settles and rejoins.
+  -- A late call of a server that has left, or the caller was declared gone: it has to say again what it holds.
   local isKnown = own and not own.gone
-  if not isKnown and ask.life == meta.life and not ask.leave then return { gone = true } end
+  if not isKnown and ask.life == meta.life and not ask.isLeaving then return { gone = true } end
   local part = 0
-  if isKnown or not ask.leave then part = join() end
+  if isKnown or not ask.isLeaving then part = join() end
   if own then writes['beat:' .. me] = { at = now, seq = ask.seq } end
   local rows = {}
   for at, row in ipairs(ask.rows) do
@@ -382,12 +355,12 @@ function ops.tick()
     rows[at] = answer
   end
   local told, upTo = {}, 0
-  if own and not ask.leave then told, upTo = changes() end
-  if ask.last then
+  if own and not ask.isLeaving then told, upTo = newFlags() end
+  if ask.isLeaving and not ask.hasMore then
     remove(me)
     writes['beat:' .. me] = nil
   end
-  return { life = meta.life, learning = max(0, meta.learning - now), members = count, part = part, changes = told, read = upTo,
+  return { life = meta.life, isLearning = isLearning, members = count, part = part, flags = told, read = upTo,
     isComplete = upTo == meta.version, rows = rows }
 end
 
@@ -413,7 +386,7 @@ end
 -- A page of a month: what each server used and holds. `ask.forget` is gone for good: all is given back but what it can
 -- have admitted unsaid, in a second from a full bucket.
 function ops.scan()
-  local page = call('HSCAN', KEYS[5], ask.cursor, 'COUNT', 500)
+  local page = call('HSCAN', KEYS[4], ask.cursor, 'COUNT', 500)
   local found = {}
   for at = 1, #page[2], 2 do
     local account, record = page[2][at], cjson.decode(page[2][at + 1])
