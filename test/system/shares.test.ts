@@ -156,23 +156,6 @@ test("a lower quota holds at once for what was leased before, and a higher one i
   assert.equal(simulation.tally(0).admitted, 400);
 });
 
-test("each threshold is recorded once, whatever servers cross it", async () => {
-  const simulation = await servers(3, { burst: 50, quota: 100 });
-  load(simulation, 400, 20);
-  simulation.repeatedPercent = 20;
-  await simulation.run(simulation.nowMs + 20_000);
-  const events = await redis.client.xrange("hc:{0}:events", "-", "+");
-  const noted = events.map(([, [, text]]) => JSON.parse(text));
-  assert.deepEqual(
-    noted.map(({ threshold }) => threshold),
-    [80, 90, 100],
-  );
-  assert.deepEqual(
-    { ...noted[0], used: 0 },
-    { account: 0, month: "2026-01", threshold: 80, quota: 100, used: 0 },
-  );
-});
-
 test("a server that leaves gives back what it holds and leaves no field, and the others have its part", async () => {
   const simulation = await servers(3, { burst: 60, quota: 100_000 });
   load(simulation, 40, 50, () => simulation.servers[2]);

@@ -2,12 +2,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { DataError, reasonOf } from "../../../engine/query.ts";
 import type { Limits } from "../../accounts/limits.ts";
-import { logEvents, recordEvent } from "../../accounts/quota-events.ts";
+import { logEvents } from "../../accounts/quota-events.ts";
 import type { Accounts } from "../../accounts/sync.ts";
 import type { Ground, SharedState } from "../../part.ts";
 import { monthName, monthOf } from "../../shared/months.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
-import type { Store, StoredEvent } from "../../store/store.ts";
 import { connectRedis, type RedisClient } from "./client.ts";
 import { Directory } from "./directory.ts";
 import { monthsOf, Records } from "./records.ts";
@@ -50,7 +49,7 @@ interface Options {
 
 /** Reads accounts, keys and events from Redis. Ceilings are shared after the core calls `shareCeilings`. */
 export async function shareState(options: Options, ground: Ground): Promise<SharedState> {
-  const { store, log, repeat, fault } = ground;
+  const { log, repeat, fault } = ground;
   const { directory, records } = await startDirectory(options.address, ground);
   let gone: readonly string[] = [];
   const delivers = () => fault() === undefined && directory.delivers(performance.now());
@@ -64,11 +63,7 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
       directory.onTaken = () => accounts.refresh();
       await startSharing(options, ground, directory, accounts, limits, save);
       repeat("reading accounts and keys from Redis", directoryMs, async () => {
-        if (fault() !== undefined) return;
-        await directory.read().catch((error) => {
-          // The ceilings' connection logs that Redis is down.
-          if (!(error instanceof StateUnavailable)) throw error;
-        });
+        if (fault() === undefined) await whenThere(() => directory.read());
       });
       repeat("looking for servers that are gone", goneMs, async () => {
         const rows = await records.rows(monthsOf(new Date())).catch(() => undefined);
@@ -76,10 +71,20 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
         if (rows !== undefined) gone = rows.filter(({ isGone }) => isGone).map(({ id }) => id);
       });
       repeat("recording events of all servers", recordMs, async () => {
-        if (delivers()) logEvents(log, await recordCrossings(records, directory, store));
+        if (fault() === undefined)
+          await whenThere(async () =>
+            logEvents(log, await accounts.recordShared((work) => directory.change(work), new Date())),
+          );
       });
     },
   };
+}
+
+/** Does work that Redis may be absent for: the ceilings' connection logs that it is. */
+async function whenThere(work: () => Promise<void>): Promise<void> {
+  await work().catch((error) => {
+    if (!(error instanceof StateUnavailable)) throw error;
+  });
 }
 
 async function startDirectory(
@@ -161,22 +166,6 @@ async function warnOfLosses({ kind }: RedisAddress, client: RedisClient, log: Lo
         "Redis may have two primaries at once, and quotas would be exceeded: its min-replicas-to-write has to be 1 or more",
       );
   }
-}
-
-/** Records events for thresholds crossed by the sum of all servers' counts. */
-async function recordCrossings(records: Records, directory: Directory, store: Store): Promise<StoredEvent[]> {
-  const found = await records.crossings();
-  if (found.length === 0) return [];
-  const now = new Date();
-  const events = await directory.change(() =>
-    found.flatMap(({ crossing: { account: id, month, threshold, quota, used } }) => {
-      const account = store.accounts.byId(id);
-      if (account === undefined) return [];
-      return recordEvent(store, { ...account, quota }, month, threshold, used, now) ?? [];
-    }),
-  );
-  await Promise.all(found.map(({ forget }) => forget()));
-  return events;
 }
 
 async function startSharing(

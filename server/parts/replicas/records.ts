@@ -2,32 +2,13 @@ import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { monthName, monthOf } from "../../shared/months.ts";
 import type { Used } from "../../store/store.ts";
-import { eventsKey, monthKey, type ScriptClient, sharesIn } from "./redis.ts";
+import { monthKey, type ScriptClient, sharesIn } from "./redis.ts";
 
 /** Reads records of accounts and servers from Redis, and enters imported counts. */
 
 /** The part of an `ioredis` client that is used here. */
 interface RecordsClient extends ScriptClient {
   hmget(key: string, ...fields: string[]): Promise<(string | null)[]>;
-  xrange(
-    key: string,
-    from: string,
-    to: string,
-    count: "COUNT",
-    most: number,
-  ): Promise<[id: string, fields: string[]][]>;
-  xdel(key: string, ...ids: string[]): Promise<number>;
-}
-
-/** A threshold that an account has crossed with the counts of all servers. */
-export interface Crossing {
-  account: number;
-  /** The month as `YYYY-MM`. */
-  month: string;
-  /** Percent of the quota. */
-  threshold: number;
-  quota: number;
-  used: number;
 }
 
 /** This month and the next one. */
@@ -57,7 +38,6 @@ interface ScanAnswer {
   found: { account: number; server: string; used: number; leased: number }[];
 }
 
-const mostCrossings = 100;
 /** Maximum wait for servers. One that hasn't answered by then is gone, or admits only what it holds. */
 const maxWaitMs = 4000;
 const askMs = 50;
@@ -74,15 +54,6 @@ export class Records {
   /** Records of accounts in a month, `YYYY-MM`; null where there is none. */
   async of(accounts: readonly number[], month: string): Promise<(string | null)[]> {
     return accounts.length > 0 ? this.#client.hmget(monthKey(month), ...accounts.map(String)) : [];
-  }
-
-  /** Crossed thresholds that aren't recorded yet, each with a function that removes it from Redis. */
-  async crossings(): Promise<{ crossing: Crossing; forget: () => Promise<unknown> }[]> {
-    const entries = await this.#client.xrange(eventsKey, "-", "+", "COUNT", mostCrossings);
-    return entries.map(([id, [, text]]) => ({
-      crossing: JSON.parse(text) as Crossing,
-      forget: () => this.#client.xdel(eventsKey, id),
-    }));
   }
 
   /** The servers that have joined and neither left nor were forgotten. */

@@ -38,12 +38,12 @@ export class Script {
 
 /** The hash of a month, `YYYY-MM`: a record as JSON for each account. A Cluster keeps all keys of ceilings together. */
 export const monthKey = (month: string) => `hc:{0}:q:${month}`;
-export const eventsKey = "hc:{0}:events";
 
 /** The script's keys, in its order. */
-export const keysOf = ([month, next]: readonly string[]) => [
-  ...["hc:{0}:servers", "hc:{0}:flags", eventsKey],
-  ...[monthKey(month), monthKey(next)],
+export const keysOf = (months: readonly string[]) => [
+  "hc:{0}:servers",
+  "hc:{0}:flags",
+  ...months.map(monthKey),
 ];
 
 /** Runs `shares.lua`: the call and the answer are objects with the names that the script has. */

@@ -13,11 +13,11 @@ ended a server is told when it reports about the account: until then it uses les
 after it uses less, and uses more only after it is told. Its values are absolute and its calls numbered, so a call may be
 lost, repeated or late.
 
-KEYS  1 hash: meta, for each server server:ID and beat:ID, for each active account rate:ID; 2 flags by number; 3 stream of
-      crossed thresholds; 4 5 hashes of the two months named in the call: a record by account
+KEYS  1 hash: meta, for each server server:ID and beat:ID, for each active account rate:ID; 2 flags by number; 3 4 hashes
+      of the two months named in the call: a record by account
 ARGV  1 the call as JSON; `op` says which. `ms` and `run` replace Redis' time and run id in tests.
 ]]
-local hash, flags, events = KEYS[1], KEYS[2], KEYS[3]
+local hash, flags = KEYS[1], KEYS[2]
 local call, floor, min, max = redis.call, math.floor, math.min, math.max
 local ask = cjson.decode(ARGV[1])
 
@@ -57,7 +57,7 @@ local run = meta.run
 if ask.check or not run then run = ask.run or string.match(call('INFO', 'server'), 'run_id:(%w+)') end
 local isLost = run ~= meta.run or call('ZCARD', flags) ~= meta.flags
 for i, month in ipairs(ask.months or {}) do
-  isLost = isLost or meta.months[month] and call('EXISTS', KEYS[3 + i]) == 0
+  isLost = isLost or meta.months[month] and call('EXISTS', KEYS[2 + i]) == 0
 end
 if isLost then
   meta.life, meta.run, meta.learning, meta.since = max((meta.life or 0) + 1, raw), run, now + learningMs, now
@@ -136,31 +136,20 @@ local function credits(month, burst, quota, tight)
 end
 
 local function recordOf(i, account)
-  local text = call('HGET', KEYS[3 + i], account)
-  return text and cjson.decode(text) or { n = 0, left = 0, total = 0, servers = {}, noted = {} }, text
+  local text = call('HGET', KEYS[2 + i], account)
+  return text and cjson.decode(text) or { n = 0, left = 0, total = 0, servers = {} }, text
 end
 
 local function writeRecord(i, account, record)
   -- The highest number is that of the newest record, also after Redis has lost it.
   if not isLearning then record.n = record.n + 1 end
   local text = cjson.encode(record)
-  call('HSET', KEYS[3 + i], account, text)
+  call('HSET', KEYS[2 + i], account, text)
   if not meta.months[ask.months[i]] then
     meta.months[ask.months[i]], isChanged = true, true
-    call('PEXPIRE', KEYS[3 + i], monthKeptMs)
+    call('PEXPIRE', KEYS[2 + i], monthKeptMs)
   end
   return text
-end
-
-local function note(account, month, quota, record)
-  for _, threshold in ipairs({ 80, 90, 100 }) do
-    local name = threshold .. ':' .. quota
-    if record.total * 100 >= quota * threshold and not record.noted[name] then
-      record.noted[name] = true
-      call('XADD', events, '*', 'crossing',
-        cjson.encode({ account = account, month = month, threshold = threshold, quota = quota, used = record.total }))
-    end
-  end
 end
 
 -- Takes a server's report of an account's month, and grants a lease.
@@ -179,7 +168,7 @@ local function lease(row, i, said)
       record, isNew = copy, true
     end
   end
-  if record.life ~= meta.life then record.life, record.noted, isNew = meta.life, {}, true end
+  if record.life ~= meta.life then record.life, isNew = meta.life, true end
   local mine = record.servers[me] or { used = 0, granted = 0 }
   local used, others, dead = record.left, record.left, 0
   for id, entry in pairs(record.servers) do
@@ -217,7 +206,6 @@ local function lease(row, i, said)
   if isNew or unknown > 0 or mine.used ~= said.used or mine.granted ~= granted or mine.life ~= meta.life
     or record.tight ~= tight or record.total ~= total or ask.isLeaving then
     record.total = total
-    if not isLearning then note(row.id, month, quota, record) end
     record.burst = row.burst
     record.servers[me] = { used = said.used, granted = granted, life = meta.life }
     if ask.isLeaving then record.left, record.servers[me] = record.left + said.used, nil end
@@ -386,7 +374,7 @@ end
 -- A page of a month: what each server used and holds. `ask.forget` is gone for good: all is given back but what it can
 -- have admitted unsaid, in a second from a full bucket.
 function ops.scan()
-  local page = call('HSCAN', KEYS[4], ask.cursor, 'COUNT', 500)
+  local page = call('HSCAN', KEYS[3], ask.cursor, 'COUNT', 500)
   local found = {}
   for at = 1, #page[2], 2 do
     local account, record = page[2][at], cjson.decode(page[2][at + 1])
