@@ -75,6 +75,8 @@ export interface VirtualServer {
   /** How far its wall clock is off. */
   offMs: number;
   plannedMs: number;
+  /** The version of the directory that it has applied. */
+  taken: number;
   /** Accounts that were asked for since the last sweep. */
   marked: Set<number>;
   /** What is on its disk: the count by month and account, and the servers that it knew. */
@@ -161,7 +163,7 @@ export class Simulation {
     const counts = new VirtualCounts(this.accounts);
     const server: VirtualServer = {
       ...{ name: `s${this.servers.length}`, isUp: false, isCut: false, starts: 0, offMs, knew: 1 },
-      ...{ plannedMs: 0, marked: new Set<number>(), saved: new Map<string, number>() },
+      ...{ plannedMs: 0, taken: 0, marked: new Set<number>(), saved: new Map<string, number>() },
       ...{ counts, shares: this.#sharesOf("", 0, counts, offMs, () => undefined) },
     };
     this.servers.push(server);
@@ -204,6 +206,7 @@ export class Simulation {
       {
         ...{ server: name, knew, counts, isFreeWithoutRedis: false },
         clock: () => this.nowMs,
+        taken: () => running()?.taken ?? 0,
         script: (months, call) => this.#send(running, months, call),
       },
       this.#firstMonth(offMs),
@@ -264,8 +267,7 @@ export class Simulation {
     const text = structuredClone(call);
     const arrive = () => {
       this.calls++;
-      const ms = Math.round(this.nowMs + this.#redisOffMs + 1e12);
-      return script<Answer>(months, { ...text, ms, run: `run${this.#run}` });
+      return script<Answer>(months, this.#timed(text));
     };
     if (this.random.next() * 100 < this.repeatedPercent)
       this.at(this.nowMs + this.random.next() * 5000, () => void (this.isRefusing || arrive()));
@@ -286,6 +288,15 @@ export class Simulation {
         });
       });
     });
+  }
+
+  /** A call with the simulation's time and run of Redis. */
+  #timed(call: object) {
+    return { ...call, ms: Math.round(this.nowMs + this.#redisOffMs + 1e12), run: `run${this.#run}` };
+  }
+
+  timed(call: string): string {
+    return JSON.stringify(this.#timed(JSON.parse(call)));
   }
 
   #delayMs(): number {

@@ -307,6 +307,57 @@ test("a server that is forgotten gives back its lease but for what it can have a
   assert.equal((await simulation.record(0)).total, 1000);
 });
 
+test("one server at a time delivers events, and another one when it is silent or leaves", async () => {
+  const simulation = await servers(3, { burst: 30, quota: 1000 });
+  const delivering = () =>
+    simulation.servers.filter(({ isUp, shares }) => isUp && shares.delivers(simulation.nowMs));
+  const always = async (ms: number, expected: Server) => {
+    for (const endMs = simulation.nowMs + ms; simulation.nowMs < endMs; ) {
+      assert.deepEqual(delivering(), [expected]);
+      await simulation.run(simulation.nowMs + 100);
+    }
+  };
+  const [first] = delivering();
+  await always(5000, first);
+  first.isCut = true;
+  await simulation.run(simulation.nowMs + 900);
+  assert.deepEqual(delivering(), [first]);
+  await simulation.run(simulation.nowMs + 3200);
+  const [next] = delivering();
+  assert.notEqual(next, first);
+  first.isCut = false;
+  await always(5000, next);
+  simulation.leave(next);
+  await simulation.run(simulation.nowMs + 1100);
+  await always(2000, delivering()[0]);
+  await simulation.restartRedis("empty");
+  for (let i = 0; i < 50; i++) {
+    await simulation.run(simulation.nowMs + 100);
+    assert.ok(delivering().length <= 1);
+  }
+  await always(1000, delivering()[0]);
+});
+
+test("a change is waited for until all that were heard of within a minute have applied it", async () => {
+  const simulation = await servers(3, { burst: 30, quota: 1000 });
+  // With the simulation's time in place of Redis'.
+  const evalsha: ScriptClient["evalsha"] = (digest, keys, ...values) =>
+    redis.client.evalsha(digest, keys, ...values.slice(0, -1), simulation.timed(String(values.at(-1))));
+  const records = new Records(Object.assign(Object.create(redis.client), { evalsha }));
+  const behind = () => records.taken(1_763_000_000_000_002, 0);
+  simulation.servers[0].taken = 1_763_000_000_000_002;
+  simulation.servers[1].taken = 1_763_000_000_000_001;
+  await simulation.run(simulation.nowMs + 1100);
+  assert.deepEqual((await behind()).sort(), ["s1.1", "s2.1"]);
+  simulation.servers[1].taken = 1_763_000_000_000_002;
+  simulation.servers[1].shares.confirm();
+  simulation.servers[2].isCut = true;
+  await simulation.run(simulation.nowMs + 1000);
+  assert.deepEqual(await behind(), ["s2.1"]);
+  await simulation.run(simulation.nowMs + 61_000);
+  assert.deepEqual(await behind(), []);
+});
+
 test("an idle server writes a sign of life a second", async () => {
   const simulation = await servers(1, { burst: 30, quota: 1000 });
   const calls = simulation.calls;

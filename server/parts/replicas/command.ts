@@ -95,7 +95,7 @@ async function runOn(
   store: Store,
   command: SharedCommand,
 ): Promise<CommandOutput> {
-  const directory = new Directory(store, client, "");
+  const directory = new Directory(store, client, false);
   await directory.settle();
   const wasNew = directory.isNew;
   const months = monthsOf(command.now);
@@ -114,7 +114,8 @@ async function runOn(
   );
   if (counted.length > 0) await records.enter(counted, months);
   const said = await directory.change(work);
-  const behind = store.directory.position().version === before ? [] : await directory.taken(maxTakenMs);
+  const { version } = store.directory.position();
+  const behind = version === before ? [] : await records.taken(version, maxTakenMs);
   const notes = [said.note ?? ""];
   if (wasNew && !directory.isNew)
     notes.push(

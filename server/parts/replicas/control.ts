@@ -49,19 +49,18 @@ interface Options {
 
 /** Reads accounts, keys and events from Redis. Ceilings are shared after the core calls `shareCeilings`. */
 export async function shareState(options: Options, ground: Ground): Promise<SharedState> {
-  const { log, repeat, fault } = ground;
+  const { store, log, repeat, fault } = ground;
   const { directory, records } = await startDirectory(options.address, ground);
   let gone: readonly string[] = [];
-  const delivers = () => fault() === undefined && directory.delivers(performance.now());
+  let shares: Shares | undefined;
   return {
     change: (work) => directory.change(work),
-    taken: (maxMs) => directory.taken(maxMs),
+    taken: (maxMs) => records.taken(store.directory.position().version, maxMs),
     isBehind: () => options.maxAgeMs > 0 && directory.syncAgeMs(performance.now()) > options.maxAgeMs,
-    delivers,
+    delivers: () => fault() === undefined && shares?.delivers(performance.now()) === true,
     gone: () => gone,
     async shareCeilings(accounts, limits, save) {
-      directory.onTaken = () => accounts.refresh();
-      await startSharing(options, ground, directory, accounts, limits, save);
+      shares = await startSharing(options, ground, directory, accounts, limits, save);
       repeat("reading accounts and keys from Redis", directoryMs, async () => {
         if (fault() === undefined) await whenThere(() => directory.read());
       });
@@ -111,11 +110,8 @@ async function startDirectory(
     if (found.length > 0 && !isStarting) throw countedTwice();
     return found;
   };
-  const directory: Directory = new Directory(store, client, store.replica.id(), undefined, entered);
-  atEnd(async () => {
-    await Promise.race([directory.leave().catch(() => {}), delay(maxLeaveMs)]);
-    client.disconnect();
-  });
+  const directory: Directory = new Directory(store, client, true, undefined, entered);
+  atEnd(() => client.disconnect());
   metrics.gauge(
     "hcqs_directory_age_seconds",
     "Since accounts and keys were last read from Redis, up to the newest",
@@ -175,7 +171,7 @@ async function startSharing(
   accounts: Accounts,
   limits: Limits,
   save: () => void,
-): Promise<void> {
+): Promise<Shares> {
   let reason: string | undefined;
   const client = await connectRedis(
     address,
@@ -202,15 +198,21 @@ async function startSharing(
   };
   const { id, starts, members } = store.replica.begin();
   let savedMembers = members;
+  let { version: taken } = store.directory.position();
   const shares: Shares = new Shares(
     {
       ...{ server: `${id}.${starts}`, knew: members, counts: countsOf(accounts, limits) },
-      ...{ script, isFreeWithoutRedis, clock: () => performance.now() },
+      ...{ script, isFreeWithoutRedis, taken: () => taken, clock: () => performance.now() },
     },
     accounts.firstMonth,
     performance.now(),
   );
   accounts.onChange = (account) => shares.enter(account);
+  directory.onTaken = () => {
+    accounts.refresh();
+    taken = store.directory.position().version;
+    shares.confirm();
+  };
   atEnd(async () => {
     await Promise.race([shares.leave(performance.now(), save), delay(maxLeaveMs)]);
     client.disconnect();
@@ -262,6 +264,9 @@ async function startSharing(
   // Until this server has its share, or Redis is found to be down.
   while (!shares.isReady && isAway !== true && performance.now() < untilMs)
     await unlessStopping(delay(waitStepMs));
+  // What was changed before other servers' commands knew of this one.
+  await unlessStopping(whenThere(() => directory.read()));
+  return shares;
 }
 
 /** The counts in shared memory. What Redis says of an account may come before the account itself. */

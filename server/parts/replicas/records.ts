@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { reasonOf } from "../../../engine/query.ts";
 import { monthName, monthOf } from "../../shared/months.ts";
+import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import type { Used } from "../../store/store.ts";
 import { monthKey, type ScriptClient, sharesIn } from "./redis.ts";
 
@@ -22,8 +24,9 @@ interface ServerRow {
   isGone: boolean;
   /** Milliseconds since the last heartbeat. */
   age: number;
-  /** The number of the last flag that it has read. */
+  /** The number of the last flag that it has read, and the version of the directory that it has applied. */
   read: number;
+  taken: string;
 }
 
 interface Imported {
@@ -41,6 +44,7 @@ interface ScanAnswer {
 /** Maximum wait for servers. One that hasn't answered by then is gone, or admits only what it holds. */
 const maxWaitMs = 4000;
 const askMs = 50;
+const askTakenMs = 10;
 /** Prefix of the name under which imported counts are entered, in place of a server's. */
 const imported = "import-";
 
@@ -59,6 +63,21 @@ export class Records {
   /** The servers that have joined and neither left nor were forgotten. */
   async rows(months: readonly string[]): Promise<readonly ServerRow[]> {
     return list((await sharesIn(this.#client)<{ servers: ServerRow[] }>(months, { op: "servers" })).servers);
+  }
+
+  /**
+   * Waits until all servers with a heartbeat in the last minute have applied a version of the directory.
+   * @returns those that haven't
+   * @throws StateUnavailable when Redis doesn't answer
+   */
+  async taken(version: number, maxMs: number): Promise<string[]> {
+    for (const endMs = performance.now() + maxMs; ; await delay(askTakenMs)) {
+      const servers = await this.rows(monthsOf(new Date())).catch((error) => {
+        throw new StateUnavailable(reasonOf(error));
+      });
+      const behind = servers.filter(({ isGone, taken }) => !isGone && Number(taken) < version);
+      if (behind.length === 0 || performance.now() >= endMs) return behind.map(({ id }) => id);
+    }
   }
 
   /** The servers, and the requests that each has leased and not used in this month and the next one. */

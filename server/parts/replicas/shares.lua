@@ -30,6 +30,8 @@ local restMs = 5000
 -- A server without a heartbeat for this long is gone. It stopped using its part 10 s before.
 local goneMs = 60000
 local monthKeptMs = 100 * 86400000
+-- The server that delivers events does so for 2 s after its call.
+local delivererMs = 3000
 local mostFlags = 500
 
 local meta = cjson.decode(call('HGET', hash, 'meta') or '{"version":0,"learning":0,"skew":0,"knew":0,"flags":0,"ids":{},"months":{}}')
@@ -95,7 +97,8 @@ local function save()
   end
   for id, server in pairs(servers) do
     local text = cjson.encode({ read = server.read, part = server.part, gone = server.gone, old = server.old,
-      forgotten = server.forgotten, months = server.months })
+      forgotten = server.forgotten, months = server.months,
+      taken = server.taken })
     if text ~= server.text then writes['server:' .. id] = text end
   end
   local values = {}
@@ -283,7 +286,7 @@ local function join()
   if isAsserting then own.old = own.old or ask.knew > 0 end
   -- Who comes later may have learned it in this life.
   if isAsserting and isLearning then meta.knew, isChanged = max(meta.knew, ask.knew), true end
-  own.at, own.seq, own.months = now, ask.seq, ask.months
+  own.at, own.seq, own.months, own.taken = now, ask.seq, ask.months, ask.taken
   if not ask.hasMore then
     own.gone = nil
     own.read = isAsserting and 0 or ask.read
@@ -312,6 +315,15 @@ local function join()
   if own.part > 1 / count then return 1 / count end
   if not isLearning then own.part = max(own.part, min(1 / count, room)) end
   return own.part
+end
+
+-- One server at a time delivers events, until it is silent. After a loss the one before may still do so.
+local function delivers()
+  local holder = servers[meta.deliverer]
+  if not isLearning and (not holder or holder.gone or now - holder.at >= delivererMs) then
+    meta.deliverer, isChanged = me, true
+  end
+  return meta.deliverer == me
 end
 
 -- Flags that the caller hasn't read, and the number of the last one.
@@ -343,13 +355,17 @@ function ops.tick()
     rows[at] = answer
   end
   local told, upTo = {}, 0
-  if own and not ask.isLeaving then told, upTo = newFlags() end
+  local isDelivering = false
+  if own and not ask.isLeaving then
+    told, upTo = newFlags()
+    isDelivering = delivers()
+  end
   if ask.isLeaving and not ask.hasMore then
     remove(me)
     writes['beat:' .. me] = nil
   end
   return { life = meta.life, isLearning = isLearning, members = count, part = part, flags = told, read = upTo,
-    isComplete = upTo == meta.version, rows = rows }
+    isComplete = upTo == meta.version, delivers = isDelivering, rows = rows }
 end
 
 -- Enters imported counts, under a name that isn't a server's.
@@ -366,7 +382,7 @@ function ops.servers()
   local list = {}
   for id, server in pairs(servers) do
     if not server.forgotten then list[#list + 1] = { id = id, isGone = (server.gone or now - server.at > goneMs) and true or false, age = now - server.at,
-      read = server.read } end
+      read = server.read, taken = server.taken } end
   end
   return { servers = list, version = meta.version }
 end

@@ -19,6 +19,8 @@ const maxAnswerMs = 2000;
 const lateMs = 500;
 /** Accounts per call. */
 const maxRows = 1000;
+/** How long this server delivers events after it was told to; shorter than `delivererMs` in the script. */
+const deliversForMs = 2000;
 const never = Number.NEGATIVE_INFINITY;
 
 interface Answer {
@@ -32,6 +34,7 @@ interface Answer {
   flags: string[] | object;
   read: number;
   isComplete: boolean;
+  delivers: boolean;
   rows: RowAnswer[];
 }
 
@@ -47,6 +50,8 @@ interface SharesOptions {
   isFreeWithoutRedis: boolean;
   /** Number of servers known to the previous process; 0 if there was none. */
   knew: number;
+  /** The version of the directory that this server has applied. */
+  taken: () => number;
   /** Milliseconds of a steady clock. */
   clock: () => number;
 }
@@ -66,6 +71,7 @@ export class Shares {
   /** The number of the last flag that was read. */
   #read = 0;
   #sequence = 0;
+  #deliversUntilMs = never;
   #isUnderWay = false;
   #isChecking = true;
   #checkedMs = never;
@@ -113,6 +119,16 @@ export class Shares {
     let sum = 0;
     for (const { charged } of this.#shares.values()) sum += charged;
     return sum;
+  }
+
+  /** Whether it is this server's turn to deliver events. */
+  delivers(nowMs: number): boolean {
+    return nowMs < this.#deliversUntilMs && !this.#member.isLeaving;
+  }
+
+  /** Makes the next call come at once, so that commands need not wait for what this server has applied. */
+  confirm(): void {
+    this.#ask(this.#options.clock());
   }
 
   /** Makes the next call check whether Redis was restarted. Call it for each new connection. */
@@ -249,6 +265,8 @@ export class Shares {
       // While something has still to be said again, Redis takes none of this server's flags as read.
       ...{ life: this.#toSay.size > 0 ? 0 : this.#life, knew: this.#knew, read: this.#read },
       part: nowMs >= lapsesMs ? 0 : part,
+      // Lua would round it.
+      taken: String(this.#options.taken()),
       elapsed: Math.ceil(nowMs - contactMs + tripMs + lateMs),
     };
     const months = [this.#firstMonth, this.#firstMonth + 1].map(monthName);
@@ -272,6 +290,7 @@ export class Shares {
     member.contactMs = sentMs;
     member.tripMs = Math.max(tripMs, member.tripMs + (tripMs - member.tripMs) / 10);
     member.isLearning = told.isLearning;
+    if (told.delivers) this.#deliversUntilMs = sentMs + deliversForMs;
     for (const [i, [share, row]] of said.entries()) {
       this.#toSay.delete(share);
       share.take(row, told.rows[i], sentMs, nowMs);
