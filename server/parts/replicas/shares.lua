@@ -68,7 +68,6 @@ if isLost then
   -- Servers that don't report may still use what they had, so their silence counts from now.
   for id, server in pairs(servers) do
     server.read, server.at, server.old = 0, now, true
-    if not server.gone then meta.knew = meta.knew + 1 end
     writes['beat:' .. id] = { at = now, seq = server.seq }
   end
   isChanged = true
@@ -120,22 +119,18 @@ end
 
 -- Credits of servers that may use them: of those that are heard of, and of those that are gone. One that is gone may have
 -- used its credit before, unsaid.
-local sums = {}
 local function credits(month, burst, quota, tight)
-  local name = month .. ':' .. burst .. ':' .. quota
-  local sum = not tight and sums[name]
-  if not sum then
-    sum = { live = 0, gone = 0 }
-    for _, server in pairs(servers) do
-      if not tight or server.read < tight then
-        local isOf = not server.gone or server.months[1] <= month and month <= server.months[2]
-        local kind = server.gone and 'gone' or 'live'
-        sum[kind] = sum[kind] + (isOf and creditOf(burst, quota, server.gone or server.part) or 0)
+  local live, gone = 0, 0
+  for _, server in pairs(servers) do
+    if server.read < (tight or math.huge) then
+      if not server.gone then
+        live = live + creditOf(burst, quota, server.part)
+      elseif server.months[1] <= month and month <= server.months[2] then
+        gone = gone + creditOf(burst, quota, server.gone)
       end
     end
-    if not tight then sums[name] = sum end
   end
-  return sum
+  return live, gone
 end
 
 local function recordOf(i, account)
@@ -167,11 +162,13 @@ local function lease(row, i, said)
       for id, entry in pairs(record.servers) do
         if entry.life == meta.life then copy.servers[id] = entry end
       end
-      if copy.tight then copy.tight = flag(row.id .. '@' .. month) end
       record, isNew = copy, true
     end
   end
-  if record.life ~= meta.life then record.life, isNew = meta.life, true end
+  if record.life ~= meta.life then
+    record.life, isNew = meta.life, true
+    if record.tight then record.tight = flag(row.id .. '@' .. month) end
+  end
   local mine = record.servers[me] or { used = 0, granted = 0 }
   local used, others, dead = record.left, record.left, 0
   for id, entry in pairs(record.servers) do
@@ -183,8 +180,10 @@ local function lease(row, i, said)
   -- This server's counts of earlier processes, if they aren't recorded elsewhere.
   local unknown = max(0, (said.base or 0) - used)
   record.left, used, others = record.left + unknown, used + unknown, others + unknown
-  local kept = credits(month, row.burst, quota, record.tight)
-  local free = quota - others - kept.live - kept.gone
+  local live, gone = credits(month, row.burst, quota)
+  local kept, keptByGone = live, gone
+  if record.tight then kept, keptByGone = credits(month, row.burst, quota, record.tight) end
+  local free = quota - others - kept - keptByGone
   local granted = max(said.granted, said.used)
   -- This report is too late: the requests may have been granted to others.
   if not isLearning and granted > max(mine.granted, said.used) then granted = max(said.used, min(granted, free)) end
@@ -195,7 +194,7 @@ local function lease(row, i, said)
       local grant = min(said.wanted - granted, max(1, floor(free / 2 / count)))
       granted, free = granted + grant, free - grant
     end
-    local scarce = credits(month, row.burst, quota).live + count
+    local scarce = live + count
     if not tight and free < scarce then
       record.tight = flag(row.id .. '@' .. month)
     elseif tight and free >= 4 * scarce then
@@ -205,7 +204,7 @@ local function lease(row, i, said)
   end
   used = used + said.used
   -- If no server has requests left, the leases of gone servers count as used.
-  local total = used + dead + kept.gone >= quota and max(used, quota) or used
+  local total = used + dead + keptByGone >= quota and max(used, quota) or used
   if isNew or unknown > 0 or mine.used ~= said.used or mine.granted ~= granted or mine.life ~= meta.life
     or record.tight ~= tight or record.total ~= total or ask.isLeaving then
     record.total = total
