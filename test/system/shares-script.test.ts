@@ -180,6 +180,45 @@ test("keys that Redis drops are noticed, and months expire", async () => {
   }
 });
 
+test("an account is at rest five seconds after its last demand, and shares are granted again after a loss", async () => {
+  const [a, b] = await callers("a", "b");
+  await a.demand(10, 0);
+  for (const [seconds, demand, isActive] of [
+    [4, 10, true],
+    [4.9, 0, true],
+    [0.2, 0, undefined],
+    [0.1, 0, undefined],
+    [0.1, 1, true],
+  ] as const) {
+    ms += seconds * 1000;
+    assert.equal((await a.demand(demand, 0)).active, isActive, `${seconds} s`);
+  }
+  await lose();
+  await b.call();
+  assert.deepEqual(await a.demand(10, 5), { months: {} });
+  ms += 2500;
+  await b.call();
+  await a.call();
+  assert.equal((await a.demand(10, 0)).share, 5);
+});
+
+test("who wants less than the others gets it, and the others share the rest", async () => {
+  const all = await callers("a", "b", "c");
+  const demands = [10, 1, 8];
+  let shares: (number | undefined)[] = [0, 0, 0];
+  for (let i = 0; i < 5; i++) {
+    const told: (number | undefined)[] = [];
+    for (const [j, caller] of all.entries())
+      told.push((await caller.demand(demands[j], shares[j] ?? 0)).share);
+    shares = told;
+    for (const caller of all) await caller.call();
+  }
+  assert.deepEqual(
+    shares.map((share) => Math.round(10 * (share ?? 0))),
+    [45, 10, 45],
+  );
+});
+
 test("what a server says of itself counts after its last report, and a share stays reserved until all have read the flag", async () => {
   const [a, b] = await callers("a", "b");
   const first = await a.demand(10, 0);

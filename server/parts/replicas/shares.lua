@@ -246,17 +246,16 @@ local function share(row)
     if row.demand == 0 then return rest() end
     rate = { life = meta.life, version = flag(row.id), at = now, shares = {} }
   end
-  for id in pairs(rate.shares) do
-    if not servers[id] then rate.shares[id] = nil end
-  end
-  local reserved, demands, isWanted = burst * unheard, { row.demand }, row.demand > 0
+  if row.demand > 0 then rate.at = now end
+  if now - rate.at >= restMs then return rest() end
+  local reserved, demands = burst * unheard, { row.demand }
   for id, server in pairs(servers) do
     local entry = rate.shares[id]
     if id ~= me then
       local rest = burst * server.part
       local held = entry and entry.share or 0
       local isValid = entry and entry.till > now
-      if isValid then demands[#demands + 1], isWanted = entry.demand, true end
+      if isValid then demands[#demands + 1] = entry.demand end
       if server.read < rate.version then
         reserved = reserved + max(rest, held)
       else
@@ -264,8 +263,6 @@ local function share(row)
       end
     end
   end
-  if row.demand > 0 then rate.at = now end
-  if not isWanted and row.share == 0 and now - rate.at >= restMs then return rest() end
   local told = max(0, min(targetOf(burst, row.demand, demands), burst - reserved))
   local held = max(row.share, told)
   rate.shares[me] = (held > 0 or row.demand > 0) and { share = held, demand = row.demand, till = now + shareMs } or nil
