@@ -272,6 +272,7 @@ test("a suspended account is suspended in every copy, and a deleted one leaves i
   }
   const contents = Object.values(await client.hgetall("hc:{directory}:rows")).join("\n");
   assert.doesNotMatch(contents, /two|a@b\.cd|evt_|"account":2/, "nor has Redis anything of it");
+  assert.equal(await client.hexists("hc:{directory}:rows", "keys:2"), 0);
   // Of a copy that never had them.
   assert.equal(await command.directory.change(make(command.store, "two")), 3, "a key's id isn't given again");
   assert.equal(command.store.accounts.byName("two")?.id, 3);

@@ -16,10 +16,11 @@ beforeEach(async () => {
   await redis.client.flushall();
   ms = 1e12;
   run++;
+  quota = 1000;
 });
 
 const months = ["2026-01", "2026-02"];
-const quota = 1000;
+let quota = 1000;
 
 interface Answer {
   gone?: true;
@@ -116,6 +117,19 @@ test("Redis' clock may be set: a silent server is gone a minute after its last c
   }
 });
 
+test("a server that joins gets its part when the others say that they use less", async () => {
+  const [a] = await callers("a");
+  const b = new Caller("b");
+  await b.call();
+  const parts = async () => [(await a.call()).part, (await b.call()).part];
+  assert.deepEqual((await b.call()).part, 0);
+  assert.deepEqual((await a.call()).part, 0.5);
+  assert.deepEqual((await b.call()).part, 0, "a hasn't said so");
+  assert.deepEqual(await parts(), [0.5, 0.5]);
+  await b.call([], { isLeaving: true });
+  assert.deepEqual((await a.call()).part, 1);
+});
+
 test("a record is restored from the newest copy, without what was reported since the loss", async () => {
   const [a, b] = await callers("a", "b");
   const old = await a.report(10, 50, 0);
@@ -125,6 +139,7 @@ test("a record is restored from the newest copy, without what was reported since
   await b.call();
   await a.report(30, 50);
   await b.report(2, 20, 0, { copy });
+  assert.equal((await record()).servers.a.used, 30);
   await a.report(30, 50, 0, { copy: old.copy });
   const { servers, n } = await record();
   assert.deepEqual([servers.a.used, servers.b.used, n], [30, 2, JSON.parse(copy ?? "").n]);
@@ -149,6 +164,9 @@ test("nothing is granted while servers report what Redis lost, and a lease that 
   assert.ok(held > 900, String(held));
   const late = await a.report(50, granted);
   assert.equal(late.granted, Math.max(50, quota - held));
+  // Until a server says less, it may use what it was granted.
+  quota = 300;
+  assert.equal((await b.report(0, held)).granted, held);
 });
 
 test("a tight month stays tight for servers that come after its flag was lost", async () => {

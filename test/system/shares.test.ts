@@ -307,6 +307,24 @@ test("a server that is forgotten gives back its lease but for what it can have a
   assert.equal((await simulation.record(0)).total, 1000);
 });
 
+test("more accounts than a call takes are reported, and reported again to an empty Redis, and none is refused", async () => {
+  const accounts = Array.from({ length: 2500 }, () => ({ burst: 30, quota: 1000 }));
+  const simulation = await servers(2, ...accounts);
+  const ask = () => {
+    for (const server of simulation.servers)
+      for (const account of accounts.keys()) assert.ok(simulation.request(server, account), `${account}`);
+  };
+  ask();
+  await simulation.run(simulation.nowMs + 3000);
+  await simulation.restartRedis("empty");
+  for (let i = 0; i < 3; i++) {
+    await simulation.run(simulation.nowMs + 300);
+    ask();
+  }
+  await simulation.run(simulation.nowMs + 10_000);
+  for (const account of accounts.keys()) assert.equal((await simulation.record(account)).total, 8);
+});
+
 test("one server at a time delivers events, and another one when it is silent or leaves", async () => {
   const simulation = await servers(3, { burst: 30, quota: 1000 });
   const delivering = () =>

@@ -265,7 +265,7 @@ async function startSharing(
   while (!shares.isReady && isAway !== true && performance.now() < untilMs)
     await unlessStopping(delay(waitStepMs));
   // What was changed before other servers' commands knew of this one.
-  await unlessStopping(whenThere(() => directory.read()));
+  if (shares.isReady) await unlessStopping(whenThere(() => directory.read()));
   return shares;
 }
 

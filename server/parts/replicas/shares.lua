@@ -303,7 +303,7 @@ local function join()
   end
   count = max(1, count)
   if now - meta.since < goneMs and meta.knew > old then unheard = (meta.knew - old) / meta.knew end
-  if ask.hasMore then return own.part end
+  if ask.hasMore then return ask.part end
   local room = 1 - others - unheard
   -- Smaller values are rounding errors.
   if room < 1e-6 then room = 0 end
