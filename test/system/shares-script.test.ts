@@ -121,13 +121,30 @@ test("a server that joins gets its part when the others say that they use less",
   const [a] = await callers("a");
   const b = new Caller("b");
   await b.call();
-  const parts = async () => [(await a.call()).part, (await b.call()).part];
   assert.deepEqual((await b.call()).part, 0);
   assert.deepEqual((await a.call()).part, 0.5);
   assert.deepEqual((await b.call()).part, 0, "a hasn't said so");
-  assert.deepEqual(await parts(), [0.5, 0.5]);
+  await a.call([], { hasMore: true });
+  assert.deepEqual((await b.call()).part, 0, "a hasn't reported all");
+  await a.call();
+  assert.deepEqual((await b.call()).part, 0.5);
   await b.call([], { isLeaving: true });
   assert.deepEqual((await a.call()).part, 1);
+});
+
+test("a silent server's part is nobody's after a loss, whoever joins", async () => {
+  const [a, b] = await callers("a", "b", "c");
+  const all = [a, b, new Caller("d")];
+  for (const caller of [a, b]) caller.said.knew = 3;
+  await lose();
+  for (let i = 0; i < 8; i++) {
+    for (const caller of all) await caller.call();
+    ms += 1000;
+    // By now it knows them as well.
+    all[2].said.knew = 3;
+  }
+  const sum = all.reduce((total, { said }) => total + said.part, 0);
+  assert.ok(sum > 0.6 && sum < 0.67, `${sum}`);
 });
 
 test("a record is restored from the newest copy, without what was reported since the loss", async () => {

@@ -352,7 +352,7 @@ function ops.tick()
   end
   local told, upTo = {}, 0
   local isDelivering = false
-  if own and not ask.isLeaving then
+  if not ask.isLeaving then
     told, upTo = newFlags()
     isDelivering = delivers()
   end
