@@ -267,7 +267,7 @@ export class Simulation {
     const text = structuredClone(call);
     const arrive = () => {
       this.calls++;
-      return script<Answer>(months, this.#timed(text));
+      return script<Answer>(months, this.timed(text));
     };
     if (this.random.next() * 100 < this.repeatedPercent)
       this.at(this.nowMs + this.random.next() * 5000, () => void (this.isRefusing || arrive()));
@@ -291,12 +291,8 @@ export class Simulation {
   }
 
   /** A call with the simulation's time and run of Redis. */
-  #timed(call: object) {
+  timed(call: object) {
     return { ...call, ms: Math.round(this.nowMs + this.#redisOffMs + 1e12), run: `run${this.#run}` };
-  }
-
-  timed(call: string): string {
-    return JSON.stringify(this.#timed(JSON.parse(call)));
   }
 
   #delayMs(): number {

@@ -132,6 +132,23 @@ test("a server that joins gets its part when the others say that they use less",
   assert.deepEqual((await a.call()).part, 1);
 });
 
+test("a server that leaves is counted once, though its call comes again, and also when it was declared gone", async () => {
+  const [a, b] = await callers("a", "b");
+  await a.report(20, 20);
+  const month = { base: 0, used: 30, granted: 30, wanted: 0, fresh: false };
+  const rows = [{ id: 1, burst: 10, quota, months: { [months[0]]: month } }];
+  for (let i = 0; i < 2; i++) await a.call(rows, { isLeaving: true, life: b.said.life });
+  const { left, servers } = await record();
+  assert.deepEqual([left, servers], [30, {}]);
+  await b.report(5, 5);
+  const c = new Caller("c");
+  ms += 61_000;
+  for (let i = 0; i < 2; i++) assert.equal((await c.call()).members, 1);
+  assert.ok((await b.call()).gone, "it has to join again");
+  await b.call(rows, { isLeaving: true, life: c.said.life });
+  assert.equal((await record()).left, 60);
+});
+
 test("a silent server's part is nobody's after a loss, whoever joins", async () => {
   const [a, b] = await callers("a", "b", "c");
   const all = [a, b, new Caller("d")];

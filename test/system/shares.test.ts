@@ -360,7 +360,10 @@ test("a change is waited for until all that were heard of within a minute have a
   const simulation = await servers(3, { burst: 30, quota: 1000 });
   // With the simulation's time in place of Redis'.
   const evalsha: ScriptClient["evalsha"] = (digest, keys, ...values) =>
-    redis.client.evalsha(digest, keys, ...values.slice(0, -1), simulation.timed(String(values.at(-1))));
+    redis.client.evalsha(
+      ...[digest, keys, ...values.slice(0, -1)],
+      JSON.stringify(simulation.timed(JSON.parse(String(values.at(-1))))),
+    );
   const records = new Records(Object.assign(Object.create(redis.client), { evalsha }));
   const behind = () => records.taken(1_763_000_000_000_002, 0);
   simulation.servers[0].taken = 1_763_000_000_000_002;

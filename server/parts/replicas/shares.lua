@@ -335,9 +335,10 @@ local ops = {}
 function ops.tick()
   own = servers[me]
   if own and ask.seq <= own.seq then return { stale = own.seq } end
-  -- A late call of a server that has left, or the caller was declared gone: it has to say again what it holds.
+  -- A late or repeated call of a server that has left, or the caller was declared gone: it has to say again what it
+  -- holds.
   local isKnown = own and not own.gone
-  if not isKnown and ask.life == meta.life and not ask.isLeaving then return { gone = true } end
+  if not isKnown and ask.life == meta.life and not (own and ask.isLeaving) then return { gone = true } end
   local part = 0
   if isKnown or not ask.isLeaving then part = join() end
   if own then writes['beat:' .. me] = { at = now, seq = ask.seq } end

@@ -263,7 +263,11 @@ export class Shares {
     const call = {
       ...{ op: "tick", server: this.#options.server, seq: sequence, check, ...said },
       // While something has still to be said again, Redis takes none of this server's flags as read.
-      ...{ life: this.#toSay.size > 0 ? 0 : this.#life, knew: this.#knew, read: this.#read },
+      ...{
+        life: this.#toSay.size > 0 && !said.isLeaving ? 0 : this.#life,
+        knew: this.#knew,
+        read: this.#read,
+      },
       part: nowMs >= lapsesMs ? 0 : part,
       // Lua would round it.
       taken: String(this.#options.taken()),
