@@ -244,7 +244,7 @@ const unwrapped: Record<string, [callbacks: number, reason: string]> = {
   "server/parts/notifications/post.ts": [2, "passes the outcome on"],
   "server/parts/replicas/client.ts": [4, "sets a variable"],
   "server/parts/replicas/directory.ts": [1, "the caller has the promise"],
-  "server/parts/replicas/shares.ts": [2, "a rejection is logged as one that nobody handles"],
+  "server/parts/replicas/shares.ts": [1, "a rejection is logged as one that nobody handles"],
   "server/serving/streaming.ts": [2, "each turn is wrapped by whoever waits for it"],
   "server/serving/posts.ts": [1, "the callback is wrapped by the caller"],
   "server/serving/responder.ts": [1, "counts, and ends what makes the body"],

@@ -61,6 +61,8 @@ export class Accounts {
   readonly #keyDays = new Map<number, number>();
   /** The row number of the last event that was read. */
   #eventRow = 0;
+  /** Accounts that have crossed a threshold, until `recordShared` has recorded it. */
+  readonly #crossed: { account: Account; month: string; used: number }[] = [];
   #changes = "";
   #taken: Changes = { accounts: 0, keys: 0 };
   /** Whether this server has recorded in the database which changes it has applied. */
@@ -90,10 +92,8 @@ export class Accounts {
     return this.#entries.keys();
   }
 
-  slotOf(id: number): number {
-    const entry = this.#entries.get(id);
-    if (entry === undefined) throw new RangeError(`account is ${id}, expected one that is known`);
-    return entry.slot;
+  slotOf(id: number): number | undefined {
+    return this.#entries.get(id)?.slot;
   }
 
   idOf(slot: number): number {
@@ -246,8 +246,27 @@ export class Accounts {
   }
 
   /**
-   * Saves the changed counts of all months and their events. After a failure it saves all of them again. @returns the
-   * new events
+   * Records the events of accounts whose counts on all servers have crossed a threshold. Where several servers notice
+   * it, the first one records it.
+   * @param change changes the state that servers share
+   * @returns the new events
+   */
+  async recordShared(
+    change: <Result>(work: () => Result) => Promise<Result>,
+    now: Date,
+  ): Promise<StoredEvent[]> {
+    const crossed = [...this.#crossed];
+    if (crossed.length === 0) return [];
+    const events = await change(() =>
+      crossed.flatMap(({ account, month, used }) => recordEvents(this.#store, account, month, used, now)),
+    );
+    this.#crossed.splice(0, crossed.length);
+    return events;
+  }
+
+  /**
+   * Saves the changed counts of all months and their events; events of shared ceilings are left to `recordShared`. After
+   * a failure it saves all of them again. @returns the new events
    */
   save(nowMs: number): StoredEvent[] {
     const { limits } = this.tables;
@@ -256,11 +275,10 @@ export class Accounts {
     const look = (entry: AccountEntry, count: Count, used: number, others: number) => {
       const quota = count.month < thisMonth ? count.quota : entry.account.quota;
       const recorded = quota === count.quota ? count.recorded : 0;
-      const highest = reached(used, quota);
-      // For shared ceilings the Redis script does this, because this server knows only its own counts.
-      const isReached = !limits.isShared && highest > recorded;
       // Keeps the highest total known, because after a start the other servers' counts aren't known yet.
       const inAll = Math.max(count.inAll, used + others);
+      const highest = reached(limits.isShared ? inAll : used, quota);
+      const isReached = highest > recorded;
       const after = { ...count, used, saved: used, inAll, quota, recorded: Math.max(recorded, highest) };
       if (used !== count.saved || inAll !== count.inAll || isReached)
         due.push({ entry, count, after, isReached });
@@ -290,6 +308,7 @@ export class Accounts {
           dayWithin(counted[0].count.month, nowMs),
           changed.map(({ entry, after }) => [entry.account.id, after.inAll]),
         );
+        if (limits.isShared) return [];
         return counted
           .filter(({ isReached }) => isReached)
           .flatMap(({ entry, after }) =>
@@ -297,7 +316,10 @@ export class Accounts {
           );
       });
     });
-    for (const { entry, count, after } of due) {
+    for (const { entry, count, after, isReached } of due) {
+      const account = { ...entry.account, quota: after.quota };
+      if (limits.isShared && isReached)
+        this.#crossed.push({ account, month: monthName(count.month), used: after.inAll });
       Object.assign(count, after);
       if (count.month === this.#monthOfDays)
         this.tables.days.put(entry.slot, Number(dayWithin(count.month, nowMs).slice(8)), after.inAll);

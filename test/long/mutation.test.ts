@@ -34,7 +34,7 @@ const sources = tracked.filter((file) => file.endsWith(".ts"));
 const imports = importsOf(root, sources);
 const quick = /^test\/(?!long|system)\w+\/.*\.test\.ts$/;
 const ofSeveralServers =
-  /^test\/(system\/(directory|directory-servers|shares|replicas)|long\/shares)\.test\.ts$/;
+  /^test\/(system\/(directory|directory-servers|shares|shares-script|replicas)|long\/shares)\.test\.ts$/;
 const inBrowsers = /^test\/system\/(explore|account|console)\.test\.ts$/;
 const reached = sources
   .filter((file) => quick.test(file) || (!isShort && (ofSeveralServers.test(file) || inBrowsers.test(file))))

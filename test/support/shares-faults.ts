@@ -34,7 +34,7 @@ export async function faultyRun(
     return { burst, quota: burst * random.pick([5, 10, 30]) + random.int(20) };
   });
   const startMs = startOfMonth(24315) - random.pick([20, 1000, 86_400]) * 1000;
-  const simulation = new Simulation({ seed, client, accounts, shards: 1 + random.int(2), startMs });
+  const simulation = new Simulation({ seed, client, accounts, startMs });
   const history: string[] = [];
   // A server that is killed, or leaves without an answer, takes with it what it had leased.
   let isLossy = losesWrites;

@@ -75,7 +75,8 @@ export interface VirtualServer {
   /** How far its wall clock is off. */
   offMs: number;
   plannedMs: number;
-  refilledMs: number;
+  /** The version of the directory that it has applied. */
+  taken: number;
   /** Accounts that were asked for since the last sweep. */
   marked: Set<number>;
   /** What is on its disk: the count by month and account, and the servers that it knew. */
@@ -87,7 +88,6 @@ interface SimulationOptions {
   seed: number;
   client: Redis;
   accounts: readonly Ceilings[];
-  shards?: number;
   /** The wall clock when the simulation begins. */
   startMs?: number;
   /** One way through the network. */
@@ -109,7 +109,6 @@ export class Simulation {
   readonly servers: VirtualServer[] = [];
   readonly accounts: readonly Ceilings[];
   readonly client: Redis;
-  readonly shards: number;
   nowMs = 0;
   calls = 0;
   /** The most by which admitted requests were over the quota, and over what a window of time allows. */
@@ -138,7 +137,6 @@ export class Simulation {
     this.random = seededRandom(options.seed);
     this.accounts = options.accounts;
     this.client = options.client;
-    this.shards = options.shards ?? 1;
     this.minDelayMs = options.minDelayMs ?? 0.2;
     this.maxDelayMs = options.maxDelayMs ?? 2;
     this.#startMs = options.startMs ?? Date.UTC(2026, 0, 20);
@@ -165,7 +163,7 @@ export class Simulation {
     const counts = new VirtualCounts(this.accounts);
     const server: VirtualServer = {
       ...{ name: `s${this.servers.length}`, isUp: false, isCut: false, starts: 0, offMs, knew: 1 },
-      ...{ plannedMs: 0, refilledMs: 0, marked: new Set<number>(), saved: new Map<string, number>() },
+      ...{ plannedMs: 0, taken: 0, marked: new Set<number>(), saved: new Map<string, number>() },
       ...{ counts, shares: this.#sharesOf("", 0, counts, offMs, () => undefined) },
     };
     this.servers.push(server);
@@ -206,9 +204,10 @@ export class Simulation {
   ): Shares {
     return new Shares(
       {
-        ...{ server: name, knew, counts, shards: this.shards, isFreeWithoutRedis: false },
+        ...{ server: name, knew, counts, isFreeWithoutRedis: false },
         clock: () => this.nowMs,
-        script: (shard, months, call) => this.#send(running, shard, months, call),
+        taken: () => running()?.taken ?? 0,
+        script: (months, call) => this.#send(running, months, call),
       },
       this.#firstMonth(offMs),
       this.nowMs,
@@ -238,11 +237,9 @@ export class Simulation {
   async #hear(server: VirtualServer): Promise<void> {
     if (server.isCut || this.isRefusing || this.lostPercent > 0) return;
     const month = monthOf(this.#wallMs(server.offMs));
-    for (let shard = 0; shard < this.shards; shard++) {
-      const records = await this.client.hgetall(monthKey(shard, monthName(month)));
-      for (const [account, text] of Object.entries(records))
-        server.shares.hear(Number(account), month, JSON.parse(text).total, text);
-    }
+    await server.shares.hear(month, this.accounts.length, (accounts, name) =>
+      this.client.hmget(monthKey(name), ...accounts.map(String)),
+    );
   }
 
   #plan(server: VirtualServer, ms: number): void {
@@ -255,19 +252,13 @@ export class Simulation {
       shares.enterMonths(this.#firstMonth(server.offMs));
       for (const account of server.marked) shares.touch(account, this.nowMs);
       server.marked.clear();
-      if (this.nowMs >= server.refilledMs + 100) {
-        server.refilledMs = this.nowMs;
-        shares.refill(this.nowMs);
-      }
-      if (this.nowMs >= shares.nextMs()) shares.tick(this.nowMs, monthOf(this.#wallMs(server.offMs)));
-      const next = Math.min(server.refilledMs + 100, Math.max(shares.nextMs(), this.nowMs + sweepMs));
-      this.#plan(server, next);
+      shares.tick(this.nowMs, monthOf(this.#wallMs(server.offMs)));
+      this.#plan(server, Math.max(shares.nextMs(), this.nowMs + sweepMs));
     });
   }
 
   #send<Answer>(
     running: () => VirtualServer | undefined,
-    shard: number,
     months: readonly string[],
     call: Readonly<Record<string, unknown>>,
   ): Promise<Answer> {
@@ -276,8 +267,7 @@ export class Simulation {
     const text = structuredClone(call);
     const arrive = () => {
       this.calls++;
-      const ms = Math.round(this.nowMs + this.#redisOffMs + 1e12);
-      return script<Answer>(shard, months, { ...text, ms, run: `run${this.#run}` });
+      return script<Answer>(months, this.timed(text));
     };
     if (this.random.next() * 100 < this.repeatedPercent)
       this.at(this.nowMs + this.random.next() * 5000, () => void (this.isRefusing || arrive()));
@@ -298,6 +288,11 @@ export class Simulation {
         });
       });
     });
+  }
+
+  /** A call with the simulation's time and run of Redis. */
+  timed(call: object) {
+    return { ...call, ms: Math.round(this.nowMs + this.#redisOffMs + 1e12), run: `run${this.#run}` };
   }
 
   #delayMs(): number {
@@ -411,15 +406,15 @@ export class Simulation {
     await this.client.del(key);
   }
 
-  /** The script's keys of a shard. */
-  keys(shard = 0): string[] {
+  /** The script's keys. */
+  keys(): string[] {
     const first = this.#firstMonth(0);
-    return keysOf(shard, [monthName(first), monthName(first + 1)]);
+    return keysOf([monthName(first), monthName(first + 1)]);
   }
 
   /** Redis' record of an account in a month. */
   async record(account: number, month = this.month()) {
-    const text = await this.client.hget(monthKey(account % this.shards, monthName(month)), String(account));
+    const text = await this.client.hget(monthKey(monthName(month)), String(account));
     return JSON.parse(text ?? '{"total":0,"left":0,"servers":{}}') as {
       total: number;
       left: number;

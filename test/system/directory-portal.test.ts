@@ -18,9 +18,9 @@ after(() => redis.stop());
 /** Two servers' portals on a Redis that has nothing yet. */
 async function twoPortals(signupDaily: number) {
   await redis.client.flushall();
-  const servers = ["a", "b"].map((name) => {
+  const servers = [1, 2].map(() => {
     const store = Store.inMemory();
-    const directory = new Directory(store, redis.client, name, 0);
+    const directory = new Directory(store, redis.client, true, 0);
     const actions = new PortalActions({
       store,
       log: silent,

@@ -247,7 +247,7 @@ test("a server that is cut off is named by commands, honours what was revoked, a
     REDIS_URL: url,
   });
   assert.equal(code, 0);
-  assert.match(stderr, new RegExp(`not confirmed within 1.5 s by the server ${cut.id}:`));
+  assert.match(stderr, new RegExp(`not confirmed within 1.5 s by the server ${cut.id}.1:`));
   assert.deepEqual(await statuses(key), [401, 401]);
   const answer = await fetch(`${cut.api}/api/v1/usage`, { headers: headers(key) });
   assert.equal(answer.status, 200);

@@ -68,18 +68,17 @@ test("the script is sent whole only to a Redis that doesn't have it, and asks wh
   await redis.client.script("FLUSH");
   const script = sharesIn(client);
   const call = { op: "tick", server: "a.1", life: 0, read: 0, part: 0, knew: 0, elapsed: 0, rows: [] };
-  const first = await script<{ life: number }>(0, months, { ...call, seq: 1 });
+  const first = await script<{ life: number }>(months, { ...call, seq: 1 });
   await redis.client.config("RESETSTAT");
-  const second = await script<{ life: number }>(0, months, { ...call, seq: 2, life: first.life });
+  const second = await script<{ life: number }>(months, { ...call, seq: 2, life: first.life });
   assert.deepEqual(sent, ["evalsha", "eval", "evalsha"]);
   assert.equal(second.life, first.life);
   assert.doesNotMatch(await redis.client.info("commandstats"), /cmdstat_info/);
-  assert.deepEqual(await script(0, months, { ...call, seq: 2, life: first.life }), { stale: 2 });
+  assert.deepEqual(await script(months, { ...call, seq: 2, life: first.life }), { stale: 2 });
 });
 
-test("a shard's keys lie in one slot of a Cluster, and the script uses no other one", async () => {
-  const keys = keysOf(7, months);
-  assert.ok(keys.length === 6 && keys.every((key) => key.startsWith("hc:{7}:")));
+test("the script's keys lie in one slot of a Cluster, and it uses no other one", async () => {
+  assert.ok(keysOf(months).every((key) => key.startsWith("hc:{0}:")));
   const simulation = await servers(3, { burst: 30, quota: 100 });
   load(simulation, 300, 10);
   await simulation.run(simulation.nowMs + 5000);
@@ -155,23 +154,6 @@ test("a lower quota holds at once for what was leased before, and a higher one i
   load(simulation, 300, 10);
   await simulation.run(simulation.nowMs + 6000);
   assert.equal(simulation.tally(0).admitted, 400);
-});
-
-test("each threshold is recorded once, whatever servers cross it", async () => {
-  const simulation = await servers(3, { burst: 50, quota: 100 });
-  load(simulation, 400, 20);
-  simulation.repeatedPercent = 20;
-  await simulation.run(simulation.nowMs + 20_000);
-  const events = await redis.client.xrange("hc:{0}:events", "-", "+");
-  const noted = events.map(([, [, text]]) => JSON.parse(text));
-  assert.deepEqual(
-    noted.map(({ threshold }) => threshold),
-    [80, 90, 100],
-  );
-  assert.deepEqual(
-    { ...noted[0], used: 0 },
-    { account: 0, month: "2026-01", threshold: 80, quota: 100, used: 0 },
-  );
 });
 
 test("a server that leaves gives back what it holds and leaves no field, and the others have its part", async () => {
@@ -253,7 +235,7 @@ test("what a server that died had counted and leased is known to a Redis that lo
   assert.deepEqual([known.left, told(known.servers["s0.1"])], [left, told(fields["s0.1"])]);
 });
 
-test("a server that is cut off alone stops before the others have its part, and comes back as a new one", async () => {
+test("a server that is cut off alone stops before the others have its part, and joins again when it is back", async () => {
   const simulation = await servers(3, { burst: 30, quota: 1_000_000 });
   const [first, second, cut] = simulation.servers;
   load(simulation, 400, 25, () => cut);
@@ -311,7 +293,7 @@ test("a server that is forgotten gives back its lease but for what it can have a
   assert.ok(unsaid >= 15 && granted - used > 41, `${unsaid} unsaid, ${granted - used} leased`);
   simulation.kill(simulation.servers[2]);
   await simulation.run(simulation.nowMs + 62_000);
-  const records = new Records(redis.client, 1);
+  const records = new Records(redis.client);
   assert.equal(await records.forget("s2.1", ["2026-01", "2026-02"]), granted - used - 41);
   assert.deepEqual((await records.servers(["2026-01", "2026-02"])).map(({ id }) => id).sort(), [
     "s0.1",
@@ -323,6 +305,79 @@ test("a server that is forgotten gives back its lease but for what it can have a
   const kept = 41 + 6;
   assert.equal(simulation.tally(0).admitted, 1000 - kept + unsaid);
   assert.equal((await simulation.record(0)).total, 1000);
+});
+
+test("more accounts than a call takes are reported, and reported again to an empty Redis, and none is refused", async () => {
+  const accounts = Array.from({ length: 2500 }, () => ({ burst: 30, quota: 1000 }));
+  const simulation = await servers(2, ...accounts);
+  const askAll = () => {
+    for (const server of simulation.servers)
+      for (const account of accounts.keys()) assert.ok(simulation.request(server, account));
+  };
+  askAll();
+  await simulation.run(simulation.nowMs + 3000);
+  await simulation.restartRedis("empty");
+  askAll();
+  for (let i = 0; i < 2 * accounts.length; i++) {
+    await simulation.run(simulation.nowMs + 1);
+    assert.ok(simulation.request(simulation.servers[i % 2], i % accounts.length), `after ${i} ms`);
+  }
+  await simulation.run(simulation.nowMs + 10_000);
+  for (const account of accounts.keys()) assert.equal((await simulation.record(account)).total, 6);
+});
+
+test("one server at a time delivers events, and another one when it is silent or leaves", async () => {
+  const simulation = await servers(3, { burst: 30, quota: 1000 });
+  const delivering = () =>
+    simulation.servers.filter(({ isUp, shares }) => isUp && shares.delivers(simulation.nowMs));
+  const always = async (ms: number, expected: Server) => {
+    for (const endMs = simulation.nowMs + ms; simulation.nowMs < endMs; ) {
+      assert.deepEqual(delivering(), [expected]);
+      await simulation.run(simulation.nowMs + 100);
+    }
+  };
+  const [first] = delivering();
+  await always(5000, first);
+  first.isCut = true;
+  await simulation.run(simulation.nowMs + 900);
+  assert.deepEqual(delivering(), [first]);
+  await simulation.run(simulation.nowMs + 3200);
+  const [next] = delivering();
+  assert.notEqual(next, first);
+  first.isCut = false;
+  await always(5000, next);
+  simulation.leave(next);
+  await simulation.run(simulation.nowMs + 1100);
+  await always(2000, delivering()[0]);
+  await simulation.restartRedis("empty");
+  for (let i = 0; i < 50; i++) {
+    await simulation.run(simulation.nowMs + 100);
+    assert.ok(delivering().length <= 1);
+  }
+  await always(1000, delivering()[0]);
+});
+
+test("a change is waited for until all that were heard of within a minute have applied it", async () => {
+  const simulation = await servers(3, { burst: 30, quota: 1000 });
+  // With the simulation's time in place of Redis'.
+  const evalsha: ScriptClient["evalsha"] = (digest, keys, ...values) =>
+    redis.client.evalsha(
+      ...[digest, keys, ...values.slice(0, -1)],
+      JSON.stringify(simulation.timed(JSON.parse(String(values.at(-1))))),
+    );
+  const records = new Records(Object.assign(Object.create(redis.client), { evalsha }));
+  const behind = () => records.taken(1_763_000_000_000_002, 0);
+  simulation.servers[0].taken = 1_763_000_000_000_002;
+  simulation.servers[1].taken = 1_763_000_000_000_001;
+  await simulation.run(simulation.nowMs + 1100);
+  assert.deepEqual((await behind()).sort(), ["s1.1", "s2.1"]);
+  simulation.servers[1].taken = 1_763_000_000_000_002;
+  simulation.servers[1].shares.confirm();
+  simulation.servers[2].isCut = true;
+  await simulation.run(simulation.nowMs + 1000);
+  assert.deepEqual(await behind(), ["s2.1"]);
+  await simulation.run(simulation.nowMs + 61_000);
+  assert.deepEqual(await behind(), []);
 });
 
 test("an idle server writes a sign of life a second", async () => {

@@ -6,7 +6,6 @@ import { Store } from "../../store/store.ts";
 import { connectRedis, isReachable, placeOf, type RedisClient } from "./client.ts";
 import { Directory } from "./directory.ts";
 import { monthsOf, Records } from "./records.ts";
-import { shardsOf } from "./redis.ts";
 import type { RedisAddress } from "./redis-url.ts";
 
 /** Runs an operator's command on the accounts in Redis, from any machine. */
@@ -34,7 +33,7 @@ async function withRedis<Result>(
       if (performance.now() > start + (mayChange ? maxFailoverMs : maxConnectMs))
         throw new StateUnavailable(reason);
     }
-    return await work(client, new Records(client, shardsOf(address.kind)));
+    return await work(client, new Records(client));
   } catch (error) {
     if (error instanceof DataError) throw error;
     if (error instanceof StateUnavailable) expected = error.expected;
@@ -96,7 +95,7 @@ async function runOn(
   store: Store,
   command: SharedCommand,
 ): Promise<CommandOutput> {
-  const directory = new Directory(store, client, "");
+  const directory = new Directory(store, client, false);
   await directory.settle();
   const wasNew = directory.isNew;
   const months = monthsOf(command.now);
@@ -104,7 +103,7 @@ async function runOn(
   const used = await records.of(ids, months[0]);
   store.usage.save(
     months[0],
-    used.flatMap((record, i) => (record === undefined ? [] : [[ids[i], record.total] as const])),
+    used.flatMap((record, i) => (record === null ? [] : [[ids[i], JSON.parse(record).total] as const])),
   );
   const before = store.directory.position().version;
   const work = () => command.run(store);
@@ -115,7 +114,8 @@ async function runOn(
   );
   if (counted.length > 0) await records.enter(counted, months);
   const said = await directory.change(work);
-  const behind = store.directory.position().version === before ? [] : await directory.taken(maxTakenMs);
+  const { version } = store.directory.position();
+  const behind = version === before ? [] : await records.taken(version, maxTakenMs);
   const notes = [said.note ?? ""];
   if (wasNew && !directory.isNew)
     notes.push(

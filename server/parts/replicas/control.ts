@@ -2,18 +2,18 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { DataError, reasonOf } from "../../../engine/query.ts";
 import type { Limits } from "../../accounts/limits.ts";
-import { logEvents, recordEvent } from "../../accounts/quota-events.ts";
+import { logEvents } from "../../accounts/quota-events.ts";
 import type { Accounts } from "../../accounts/sync.ts";
 import type { Ground, SharedState } from "../../part.ts";
 import { monthName, monthOf } from "../../shared/months.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
-import type { Store, StoredEvent } from "../../store/store.ts";
 import { connectRedis, type RedisClient } from "./client.ts";
 import { Directory } from "./directory.ts";
 import { monthsOf, Records } from "./records.ts";
-import { type SharesScript, shardsOf, sharesIn } from "./redis.ts";
+import { type SharesScript, sharesIn } from "./redis.ts";
 import type { RedisAddress } from "./redis-url.ts";
-import { Sharing } from "./sharing.ts";
+import type { Counts } from "./share.ts";
+import { Shares } from "./shares.ts";
 
 /** Shares accounts and ceilings with other servers through Redis, and continues alone while Redis is down. */
 
@@ -21,6 +21,8 @@ import { Sharing } from "./sharing.ts";
 const stepMs = 10;
 /** Interval between reads of other servers' counts for accounts that aren't in use here. */
 const hearMs = 5000;
+/** Accounts per batch when reading other servers' counts. */
+const heardAtOnce = 1000;
 /** Interval between reads of accounts and keys. Commands wait for the next one. */
 const directoryMs = 250;
 /** Interval between checks for thresholds that were crossed by the sum of all servers' counts. */
@@ -50,22 +52,17 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
   const { store, log, repeat, fault } = ground;
   const { directory, records } = await startDirectory(options.address, ground);
   let gone: readonly string[] = [];
-  const delivers = () => fault() === undefined && directory.delivers(performance.now());
+  let shares: Shares | undefined;
   return {
     change: (work) => directory.change(work),
-    taken: (maxMs) => directory.taken(maxMs),
+    taken: (maxMs) => records.taken(store.directory.position().version, maxMs),
     isBehind: () => options.maxAgeMs > 0 && directory.syncAgeMs(performance.now()) > options.maxAgeMs,
-    delivers,
+    delivers: () => fault() === undefined && shares?.delivers(performance.now()) === true,
     gone: () => gone,
     async shareCeilings(accounts, limits, save) {
-      directory.onTaken = () => accounts.refresh();
-      await startSharing(options, ground, directory, accounts, limits, save);
+      shares = await startSharing(options, ground, directory, accounts, limits, save);
       repeat("reading accounts and keys from Redis", directoryMs, async () => {
-        if (fault() !== undefined) return;
-        await directory.read().catch((error) => {
-          // The ceilings' connection logs that Redis is down.
-          if (!(error instanceof StateUnavailable)) throw error;
-        });
+        if (fault() === undefined) await whenThere(() => directory.read());
       });
       repeat("looking for servers that are gone", goneMs, async () => {
         const rows = await records.rows(monthsOf(new Date())).catch(() => undefined);
@@ -73,10 +70,20 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
         if (rows !== undefined) gone = rows.filter(({ isGone }) => isGone).map(({ id }) => id);
       });
       repeat("recording events of all servers", recordMs, async () => {
-        if (delivers()) logEvents(log, await recordCrossings(records, directory, store));
+        if (fault() === undefined)
+          await whenThere(async () =>
+            logEvents(log, await accounts.recordShared((work) => directory.change(work), new Date())),
+          );
       });
     },
   };
+}
+
+/** Does work that Redis may be absent for: the ceilings' connection logs that it is. */
+async function whenThere(work: () => Promise<void>): Promise<void> {
+  await work().catch((error) => {
+    if (!(error instanceof StateUnavailable)) throw error;
+  });
 }
 
 async function startDirectory(
@@ -92,7 +99,7 @@ async function startDirectory(
     },
     () => directory?.check(),
   );
-  const records = new Records(client, shardsOf(address.kind));
+  const records = new Records(client);
   let isStarting = true;
   const entered = async () => {
     const month = monthOf(Date.now());
@@ -103,11 +110,8 @@ async function startDirectory(
     if (found.length > 0 && !isStarting) throw countedTwice();
     return found;
   };
-  const directory: Directory = new Directory(store, client, store.replica.id(), undefined, entered);
-  atEnd(async () => {
-    await Promise.race([directory.leave().catch(() => {}), delay(maxLeaveMs)]);
-    client.disconnect();
-  });
+  const directory: Directory = new Directory(store, client, true, undefined, entered);
+  atEnd(() => client.disconnect());
   metrics.gauge(
     "hcqs_directory_age_seconds",
     "Since accounts and keys were last read from Redis, up to the newest",
@@ -160,22 +164,6 @@ async function warnOfLosses({ kind }: RedisAddress, client: RedisClient, log: Lo
   }
 }
 
-/** Records events for thresholds crossed by the sum of all servers' counts. */
-async function recordCrossings(records: Records, directory: Directory, store: Store): Promise<StoredEvent[]> {
-  const found = await records.crossings();
-  if (found.length === 0) return [];
-  const now = new Date();
-  const events = await directory.change(() =>
-    found.flatMap(({ crossing: { account: id, month, threshold, quota, used } }) => {
-      const account = store.accounts.byId(id);
-      if (account === undefined) return [];
-      return recordEvent(store, { ...account, quota }, month, threshold, used, now) ?? [];
-    }),
-  );
-  await Promise.all(found.map(({ forget }) => forget()));
-  return events;
-}
-
 async function startSharing(
   { address, isFreeWithoutRedis }: Options,
   { store, log, metrics, repeat, atEnd, unlessStopping }: Ground,
@@ -183,17 +171,17 @@ async function startSharing(
   accounts: Accounts,
   limits: Limits,
   save: () => void,
-): Promise<void> {
+): Promise<Shares> {
   let reason: string | undefined;
   const client = await connectRedis(
     address,
     (fault) => {
       reason = fault;
     },
-    () => sharing?.check(),
+    () => shares?.check(),
   );
   const run = sharesIn(client);
-  const records = new Records(client, shardsOf(address.kind));
+  const records = new Records(client);
   let isApart = true;
   const script: SharesScript = async (...call) => {
     try {
@@ -208,13 +196,25 @@ async function startSharing(
       throw error;
     }
   };
-  const sharing: Sharing = new Sharing({
-    ...{ store, accounts, limits, script, isFreeWithoutRedis, nowMs: performance.now() },
-    shards: shardsOf(address.kind),
-    records: (ids, month) => records.of(ids, month),
-  });
+  const { id, starts, members } = store.replica.begin();
+  let savedMembers = members;
+  let { version: taken } = store.directory.position();
+  const shares: Shares = new Shares(
+    {
+      ...{ server: `${id}.${starts}`, knew: members, counts: countsOf(accounts, limits) },
+      ...{ script, isFreeWithoutRedis, taken: () => taken, clock: () => performance.now() },
+    },
+    accounts.firstMonth,
+    performance.now(),
+  );
+  accounts.onChange = (account) => shares.enter(account);
+  directory.onTaken = () => {
+    accounts.refresh();
+    taken = store.directory.position().version;
+    shares.confirm();
+  };
   atEnd(async () => {
-    await Promise.race([sharing.leave(performance.now(), save), delay(maxLeaveMs)]);
+    await Promise.race([shares.leave(performance.now(), save), delay(maxLeaveMs)]);
     client.disconnect();
   });
   let isAway: boolean | undefined;
@@ -223,39 +223,70 @@ async function startSharing(
   let reasonUntilMs = untilMs;
   repeat("sharing ceilings", stepMs, () => {
     const nowMs = performance.now();
-    sharing.step(nowMs, Date.now());
-    const isLost = sharing.isAway(nowMs);
+    shares.enterMonths(accounts.firstMonth);
+    limits.sweep((slot) => shares.touch(accounts.idOf(slot), nowMs));
+    shares.tick(nowMs, monthOf(Date.now()));
+    if (shares.isReady && shares.members !== savedMembers) {
+      savedMembers = shares.members;
+      store.replica.saveMembers(savedMembers);
+    }
+    const isLost = shares.isAway(nowMs);
     if (isAway === false && !isLost) reasonUntilMs = nowMs + maxReasonWaitMs;
     if (isLost === isAway || (isLost && reason === undefined && nowMs < reasonUntilMs)) return;
     if (isLost) log.warn({ reason: reason ?? "no answer" }, redisAway);
-    else if (isAway) log.info({ replicas: sharing.members }, "Redis is back");
+    else if (isAway) log.info({ replicas: shares.members }, "Redis is back");
     isAway = isLost;
     reason = undefined;
   });
   repeat("reading what other servers count", hearMs, () =>
-    sharing.hear(monthOf(Date.now())).catch((error) => {
-      // That Redis is down is logged already.
-      if (isConnected(client) && !sharing.isAway(performance.now())) throw error;
-    }),
+    shares
+      .hear(monthOf(Date.now()), heardAtOnce, (ids, month) => records.of(ids, month))
+      .catch((error) => {
+        // That Redis is down is logged already.
+        if (isConnected(client) && !shares.isAway(performance.now())) throw error;
+      }),
   );
   metrics.gauge(
     "hcqs_replicas",
     "Servers that share the ceilings, this one among them",
-    () => sharing.members,
+    () => shares.members,
   );
   metrics.gauge(
     "hcqs_lease_charged_requests",
     "Requests of quotas that are leased to this server and not used yet, of all accounts",
-    () => sharing.charged(),
+    () => shares.charged(),
   );
   metrics.gauge(
     "hcqs_sync_age_seconds",
     "Since Redis was asked what it has answered last, of the part of the ceilings that waits longest",
-    () => sharing.syncAgeMs(performance.now()) / 1000,
+    () => shares.syncAgeMs(performance.now()) / 1000,
   );
   // Until this server has its share, or Redis is found to be down.
-  while (!sharing.isReady && isAway !== true && performance.now() < untilMs)
+  while (!shares.isReady && isAway !== true && performance.now() < untilMs)
     await unlessStopping(delay(waitStepMs));
+  // What was changed before other servers' commands knew of this one.
+  if (shares.isReady) await unlessStopping(whenThere(() => directory.read()));
+  return shares;
+}
+
+/** The counts in shared memory. What Redis says of an account may come before the account itself. */
+function countsOf(accounts: Accounts, limits: Limits): Counts {
+  return {
+    accounts: () => accounts.ids(),
+    ceilings: (account) => {
+      const slot = accounts.slotOf(account);
+      return slot === undefined ? { burst: 0, quota: 0 } : limits.ceilings(slot);
+    },
+    used: (account, month) => accounts.used(account, month),
+    refused: (account) => {
+      const slot = accounts.slotOf(account);
+      return slot === undefined ? 0 : limits.refused(slot);
+    },
+    admitUpTo: (account, ...bound) => {
+      const slot = accounts.slotOf(account);
+      if (slot !== undefined) limits.admitUpTo(slot, ...bound);
+    },
+  };
 }
 
 const redisAway =

@@ -1,40 +1,33 @@
 --[[
-The directory of accounts and keys that all replicas have copies of: rows by name, each with the version in which it
+The directory of accounts and keys that all servers have copies of: rows by name, each with the version in which it
 changed last. Who writes says which version it has seen, so that what it has checked (names that are free, numbers that
 come next) still holds when it is written.
 
 A life is a time in which Redis has lost nothing: it ends when Redis starts anew or its data are gone or older. What was
-lost is in the replicas' copies, and each says it again once in a life. Until the first replica has, and for a time in
+lost is in the servers' copies, and each says it again once in a life. Until the first server has, and for a time in
 which the others may, nothing else is written. Versions are counted on from Redis' time in microseconds when a life
 begins, so that none is given twice: a row that is said again gets a new one, by which the others see it, and is compared
 by the one it had.
 
 KEYS  1 hash: epoch (names this directory: another one has another), version; run (of Redis), life, last (the life
-      before), kept (version that Redis had when the life began), since, learning (until when), served (whether a replica
+      before), kept (version that Redis had when the life began), since, learning (until when), served (whether a server
       was ever heard of), rows and names (how many there are);
-      2 hash of rows; 3 rows' names by version; 4 hash: what replicas have taken over, and when; 5 the replica that
-      delivers events, and when it asked last; 6 hash: versions that rows had which were said again
-ARGV  1 read, then: replica ("" for a command), version that it has taken over, version to read from, limit of rows,
-        life in which it has said what it has, milliseconds of learning
+      2 hash of rows; 3 rows' names by version; 4 hash: versions that rows had which were said again
+ARGV  1 read, then: whether a server reads (1; a command "", which has nothing to say again), version of its copy, version
+        to read from, limit of rows, life in which it has said what it has, milliseconds of learning
       1 write, then: epoch, version seen, new epoch where there is none, JSON array of rows' names and contents in turn
         ("" for a row that is gone), whether it is all that a server has and founds the directory (0 or 1)
       1 restore, then: epoch, JSON array of versions, names and contents in turn, of the next rows of a copy by version:
         what Redis has lost is written again
-      1 members: versions that were taken over
-      1 leave, then: replica
       after all of them: check where the connection is a new one, or wasn't checked for a while
 ]]
-local meta, rows, names, members, deliverer, origins = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local meta, rows, names, origins = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local call = redis.call
 local op = ARGV[1]
 
-local delivererMs = 3000
-local goneMs = 60000
--- After a restart of Redis, replicas get this long to notice it.
+-- After a restart of Redis, servers get this long to notice it.
 local noticedMs = 500
 local tooLongMs = 10000
--- Heartbeat intervals: of replicas without news, and of the one that delivers events.
-local signOfLifeMs, deliveringMs = 10000, 1000
 local time = call('TIME')
 local known = call('HMGET', meta, 'epoch', 'version', 'run', 'life', 'last', 'kept', 'since', 'learning', 'served', 'rows', 'names')
 local epoch, version = known[1] or '', tonumber(known[2] or 0)
@@ -73,20 +66,11 @@ if op == 'read' and tonumber(ARGV[3]) > version then
   call('HSET', meta, 'version', whole(version))
 end
 
--- 0: replicas have reported what Redis may have lost; 1: they may still be reporting; 2: there is no replica to report.
+-- 0: servers have reported what Redis may have lost; 1: they may still be reporting; 2: there is no server to report.
 local function state()
   if learning > 0 then return now < learning and 1 or 0 end
   if served then return 2 end
   return epoch == '' and since <= now and now - since < noticedMs and 1 or 0
-end
-
--- Whether a time is at least `ms` ago, or in the future because the clock was set back.
-local function isPast(at, ms)
-  return now - at >= ms or now - at < 0
-end
-
-local function delivering()
-  return string.match(call('GET', deliverer) or '', '^(%S+) (%d+)$')
 end
 
 local function put(name, content, origin)
@@ -101,22 +85,10 @@ local function close(newEpoch)
 end
 
 if op == 'read' then
-  local replica, limit = ARGV[2], tonumber(ARGV[5])
-  local delivers = 0
-  if replica ~= '' then
-    local taken, heard = string.match(call('HGET', members, replica) or '', '^(%d+) (%d+)$')
-    if taken ~= ARGV[3] or isPast(heard, signOfLifeMs) then call('HSET', members, replica, ARGV[3] .. ' ' .. now) end
-    local holder, seen = delivering()
-    if not holder or holder == replica or now - seen >= delivererMs then
-      if holder ~= replica or isPast(seen, deliveringMs) then call('SET', deliverer, replica .. ' ' .. now) end
-      delivers = 1
-    elseif now - seen < 0 then
-      call('SET', deliverer, holder .. ' ' .. now)
-    end
-    if learning == 0 then
-      learning, served = now + tonumber(ARGV[7]), true
-      call('HSET', meta, 'learning', learning, 'served', 1)
-    end
+  local limit = tonumber(ARGV[5])
+  if ARGV[2] == '1' and learning == 0 then
+    learning, served = now + tonumber(ARGV[7]), true
+    call('HSET', meta, 'learning', learning, 'served', 1)
   end
   local list = call('ZRANGEBYSCORE', names, '(' .. ARGV[4], '+inf', 'WITHSCORES', 'LIMIT', 0, limit)
   local found, upTo = {}, version
@@ -124,7 +96,7 @@ if op == 'read' then
     found[#found + 1] = { tonumber(list[at + 1]), list[at], call('HGET', rows, list[at]) or '' }
   end
   if #list == 2 * limit then upTo = tonumber(list[#list]) end
-  return { epoch, version, upTo, found, delivers, life, last, tonumber(kept), state() }
+  return { epoch, version, upTo, found, life, last, tonumber(kept), state() }
 elseif op == 'write' then
   if epoch ~= ARGV[2] or epoch ~= '' and version ~= tonumber(ARGV[3]) then return { 0, version, 0 } end
   if ARGV[6] == '0' and state() > 0 then return { 0, version, state() } end
@@ -145,20 +117,4 @@ elseif op == 'restore' then
   end
   close(ARGV[2])
   return { 1, version }
-elseif op == 'members' then
-  local list, found = call('HGETALL', members), {}
-  for at = 1, #list, 2 do
-    local taken, seen = string.match(list[at + 1], '(%d+) (%d+)')
-    if now - seen > goneMs then
-      call('HDEL', members, list[at])
-    else
-      if now - seen < 0 then call('HSET', members, list[at], taken .. ' ' .. now) end
-      found[#found + 1] = { list[at], tonumber(taken) }
-    end
-  end
-  return found
-elseif op == 'leave' then
-  call('HDEL', members, ARGV[2])
-  if delivering() == ARGV[2] then call('DEL', deliverer) end
-  return {}
 end

@@ -12,9 +12,6 @@ const maxRowsPerCall = 1000;
 const maxTries = 100;
 /** Interval between checks whether Redis was restarted. */
 const checkMs = 1000;
-const askTakenMs = 10;
-/** How long this server may deliver events after acquiring the lease; shorter than the lease in the script. */
-const deliversForMs = 2000;
 /**
  * Milliseconds that servers have to report what Redis may have lost, counted from the first one; reconnecting takes
  * less.
@@ -26,9 +23,7 @@ const askSettledMs = 50;
 
 const script = new Script("directory.lua");
 /** Keys with one hash tag, so that a Cluster keeps them together. */
-const keys = ["meta", "rows", "names", "members", "deliverer", "origins"].map(
-  (name) => `hc:{directory}:${name}`,
-);
+const keys = ["meta", "rows", "names", "origins"].map((name) => `hc:{directory}:${name}`);
 
 type ReadAnswer = [
   epoch: string,
@@ -36,7 +31,6 @@ type ReadAnswer = [
   /** The version of the last row returned. If it is below the current version, there are more rows. */
   upTo: number,
   rows: [version: number, name: string, content: string][],
-  delivers: number,
   life: string,
   lastLife: string,
   /** Rows that Redis kept from before its restart, up to this version. */
@@ -53,7 +47,7 @@ const isBroken = /^WRONGTYPE|user_script:\d+: /;
 export class Directory {
   readonly #store: Store;
   readonly #client: ScriptClient;
-  readonly #replica: string;
+  readonly #isServer: boolean;
   readonly #learningMs: number;
   readonly #entered: () => Promise<readonly Used[]>;
   #state: State = 0;
@@ -65,25 +59,24 @@ export class Directory {
   /** When this copy last equalled Redis; before the first time, when the process started. */
   #syncedMs = 0;
   #checkedMs = Number.NEGATIVE_INFINITY;
-  #deliversUntilMs = Number.NEGATIVE_INFINITY;
-  /** Applies rows that are new in this copy. The next call confirms them to Redis, and commands wait for that. */
+  /** Applies rows that are new in this copy. */
   onTaken: () => void = () => {};
 
   /**
-   * @param replica the server's name; "" for a command
+   * @param isServer whether a server reads, whose copy outlives Redis; not a command
    * @param ms milliseconds that servers have to report what Redis may have lost
    * @param entered returns imported counts, which this copy may contain
    */
   constructor(
     store: Store,
     client: ScriptClient,
-    replica: string,
+    isServer: boolean,
     ms = learningMs,
     entered: () => Promise<readonly Used[]> = async () => [],
   ) {
     this.#store = store;
     this.#client = client;
-    this.#replica = replica;
+    this.#isServer = isServer;
     this.#learningMs = ms;
     this.#entered = entered;
   }
@@ -119,13 +112,8 @@ export class Directory {
     return nowMs - this.#syncedMs;
   }
 
-  /** Whether it is this server's turn to deliver events. */
-  delivers(nowMs: number): boolean {
-    return nowMs < this.#deliversUntilMs;
-  }
-
   /**
-   * Reads what changed, and confirms it.
+   * Reads what changed.
    * @throws StateUnavailable when Redis doesn't answer
    * @throws DataError when Redis has other accounts than this copy
    */
@@ -169,21 +157,6 @@ export class Directory {
     this.#checkedMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** Waits until all servers with a heartbeat in the last minute have this copy's version. @returns those that don't */
-  async taken(maxMs: number): Promise<string[]> {
-    const { version } = this.#store.directory.position();
-    for (const end = performance.now() + maxMs; ; await delay(askTakenMs)) {
-      const members = await this.#call<[replica: string, taken: number][]>("members");
-      const behind = members.filter(([, taken]) => taken < version).map(([replica]) => replica);
-      if (behind.length === 0 || performance.now() >= end) return behind;
-    }
-  }
-
-  async leave(): Promise<void> {
-    this.#deliversUntilMs = Number.NEGATIVE_INFINITY;
-    await this.#inTurn(() => this.#call("leave", this.#replica));
-  }
-
   #hasWaited(): boolean {
     return this.#unsettledMs !== undefined && performance.now() > this.#unsettledMs + maxSettleMs;
   }
@@ -196,11 +169,7 @@ export class Directory {
 
   async #read(): Promise<void> {
     const before = this.#store.directory.position();
-    let [epoch, version, upTo, rows, , life, lastLife, kept] = await this.#page(
-      this.#replica,
-      before,
-      before.version,
-    );
+    let [epoch, version, upTo, rows, life, lastLife, kept] = await this.#page(before, before.version);
     if (before.epoch === "" && this.#store.accounts.exist() && epoch === "") return this.#begin(life);
     if (epoch !== "" && before.epoch !== "" && epoch !== before.epoch) throw otherAccounts();
     if (before.epoch !== "" && before.life !== life) {
@@ -212,7 +181,7 @@ export class Directory {
     if (epoch === before.epoch && version === before.version) return;
     const all = rows;
     while (upTo < version) {
-      [epoch, version, upTo, rows] = await this.#page("", before, upTo);
+      [epoch, version, upTo, rows] = await this.#page(before, upTo);
       for (const row of rows) all.push(row);
     }
     // Redis has nothing, or what is left after a loss.
@@ -243,15 +212,14 @@ export class Directory {
     }
   }
 
-  /** The rows that changed since a version. @param replica the server that confirms this version */
-  async #page(replica: string, { version, life }: Position, from: number): Promise<ReadAnswer> {
+  /** The rows that changed since a version. */
+  async #page({ version, life }: Position, from: number): Promise<ReadAnswer> {
     const nowMs = performance.now();
-    const values = [replica, version, from, maxRowsPerCall, life, this.#learningMs];
+    const values = [this.#isServer ? 1 : "", version, from, maxRowsPerCall, life, this.#learningMs];
     const answer = await this.#call<ReadAnswer>("read", ...values);
     if (!Array.isArray(answer[3])) throw new StateUnavailable(notRedis().message);
-    this.#state = answer[8];
+    this.#state = answer[7];
     this.#unsettledMs = this.#state === 0 ? undefined : (this.#unsettledMs ?? nowMs);
-    if (answer[4]) this.#deliversUntilMs = nowMs + deliversForMs;
     return answer;
   }
 

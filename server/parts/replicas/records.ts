@@ -1,34 +1,16 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { reasonOf } from "../../../engine/query.ts";
 import { monthName, monthOf } from "../../shared/months.ts";
+import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import type { Used } from "../../store/store.ts";
-import { eventsKey, monthKey, type ScriptClient, sharesIn } from "./redis.ts";
-import type { MonthRecord } from "./sharing.ts";
+import { monthKey, type ScriptClient, sharesIn } from "./redis.ts";
 
 /** Reads records of accounts and servers from Redis, and enters imported counts. */
 
 /** The part of an `ioredis` client that is used here. */
 interface RecordsClient extends ScriptClient {
   hmget(key: string, ...fields: string[]): Promise<(string | null)[]>;
-  xrange(
-    key: string,
-    from: string,
-    to: string,
-    count: "COUNT",
-    most: number,
-  ): Promise<[id: string, fields: string[]][]>;
-  xdel(key: string, ...ids: string[]): Promise<number>;
-}
-
-/** A threshold that an account has crossed with the counts of all servers. */
-export interface Crossing {
-  account: number;
-  /** The month as `YYYY-MM`. */
-  month: string;
-  /** Percent of the quota. */
-  threshold: number;
-  quota: number;
-  used: number;
 }
 
 /** This month and the next one. */
@@ -42,8 +24,9 @@ interface ServerRow {
   isGone: boolean;
   /** Milliseconds since the last heartbeat. */
   age: number;
-  /** The number of the last flag that it has read. */
+  /** The number of the last flag that it has read, and the version of the directory that it has applied. */
   read: number;
+  taken: string;
 }
 
 interface Imported {
@@ -58,56 +41,47 @@ interface ScanAnswer {
   found: { account: number; server: string; used: number; leased: number }[];
 }
 
-const mostCrossings = 100;
 /** Maximum wait for servers. One that hasn't answered by then is gone, or admits only what it holds. */
 const maxWaitMs = 4000;
 const askMs = 50;
+const askTakenMs = 10;
 /** Prefix of the name under which imported counts are entered, in place of a server's. */
 const imported = "import-";
 
 export class Records {
   readonly #client: RecordsClient;
-  readonly #shards: readonly number[];
 
-  constructor(client: RecordsClient, shards: number) {
+  constructor(client: RecordsClient) {
     this.#client = client;
-    this.#shards = Array.from({ length: shards }, (_, shard) => shard);
   }
 
-  /** Records of accounts in a month, `YYYY-MM`; undefined where there is none. */
-  async of(accounts: readonly number[], month: string): Promise<(MonthRecord | undefined)[]> {
-    const found = new Map<number, MonthRecord>();
-    await Promise.all(
-      [...this.#byShard(accounts, (account) => account)].map(async ([shard, ids]) => {
-        const texts = await this.#client.hmget(monthKey(shard, month), ...ids.map(String));
-        for (const [i, text] of texts.entries())
-          if (text !== null) found.set(ids[i], { total: JSON.parse(text).total, text });
-      }),
-    );
-    return accounts.map((account) => found.get(account));
-  }
-
-  /** Crossed thresholds that aren't recorded yet, each with a function that removes it from Redis. */
-  async crossings(): Promise<{ crossing: Crossing; forget: () => Promise<unknown> }[]> {
-    const found = this.#shards.map(async (shard) => {
-      const key = eventsKey(shard);
-      const entries = await this.#client.xrange(key, "-", "+", "COUNT", mostCrossings);
-      return entries.map(([id, [, text]]) => ({
-        crossing: JSON.parse(text) as Crossing,
-        forget: () => this.#client.xdel(key, id),
-      }));
-    });
-    return (await Promise.all(found)).flat();
+  /** Records of accounts in a month, `YYYY-MM`; null where there is none. */
+  async of(accounts: readonly number[], month: string): Promise<(string | null)[]> {
+    return accounts.length > 0 ? this.#client.hmget(monthKey(month), ...accounts.map(String)) : [];
   }
 
   /** The servers that have joined and neither left nor were forgotten. */
-  async rows(months: readonly [string, string]): Promise<readonly ServerRow[]> {
-    const [{ servers }] = await this.#all<{ servers: ServerRow[] }>(months, { op: "servers" });
-    return list(servers);
+  async rows(months: readonly string[]): Promise<readonly ServerRow[]> {
+    return list((await sharesIn(this.#client)<{ servers: ServerRow[] }>(months, { op: "servers" })).servers);
+  }
+
+  /**
+   * Waits until all servers with a heartbeat in the last minute have applied a version of the directory.
+   * @returns those that haven't
+   * @throws StateUnavailable when Redis doesn't answer
+   */
+  async taken(version: number, maxMs: number): Promise<string[]> {
+    for (const endMs = performance.now() + maxMs; ; await delay(askTakenMs)) {
+      const servers = await this.rows(monthsOf(new Date())).catch((error) => {
+        throw new StateUnavailable(reasonOf(error));
+      });
+      const behind = servers.filter(({ isGone, taken }) => !isGone && Number(taken) < version);
+      if (behind.length === 0 || performance.now() >= endMs) return behind.map(({ id }) => id);
+    }
   }
 
   /** The servers, and the requests that each has leased and not used in this month and the next one. */
-  async servers(months: readonly [string, string]): Promise<(ServerRow & { leased: number })[]> {
+  async servers(months: readonly string[]): Promise<(ServerRow & { leased: number })[]> {
     const servers = await this.rows(months);
     const leased = new Map<string, number>();
     for (const month of months)
@@ -117,11 +91,11 @@ export class Records {
   }
 
   /** Gives back what a server that is gone for good had leased. */
-  async forget(server: string, months: readonly [string, string]): Promise<number> {
+  async forget(server: string, months: readonly string[]): Promise<number> {
     let given = 0;
     for (const month of months)
       for await (const each of this.#scan(month, server)) if (each.server === server) given += each.leased;
-    await this.#all(months, { op: "forget", forget: server });
+    await sharesIn(this.#client)(months, { op: "forget", forget: server });
     return given;
   }
 
@@ -137,47 +111,33 @@ export class Records {
    * Enters imported counts, and waits until all servers know which of the accounts have little left. After that their
    * keys may be used.
    */
-  async enter(counted: readonly Imported[], months: readonly [string, string]): Promise<void> {
+  async enter(counted: readonly Imported[], months: readonly string[]): Promise<void> {
     const script = sharesIn(this.#client);
     // A repeated import has the same name, so nothing is counted twice.
     const server = imported + createHash("sha256").update(JSON.stringify(counted)).digest("base64url");
-    const enter = async (shard: number, some: readonly Imported[]) => {
-      const rows = some.map(({ account, ...row }) => ({ id: account, ...row }));
-      for (const end = performance.now() + maxWaitMs; performance.now() < end; await delay(askMs)) {
-        const call = { op: "enter", server, rows, check: true };
-        const { isLearning } = await script<{ isLearning: boolean }>(shard, months, call);
-        // While servers report again what they hold, nothing is known about remaining quotas.
-        if (!isLearning) break;
-      }
-      const { version } = await script<{ version: number }>(shard, months, { op: "servers" });
-      for (const end = performance.now() + maxWaitMs; performance.now() < end; await delay(askMs)) {
-        const { servers } = await script<{ servers: ServerRow[] }>(shard, months, { op: "servers" });
-        if (list(servers).every(({ isGone, read }) => isGone || read >= version)) return;
-      }
-    };
-    await Promise.all(
-      [...this.#byShard(counted, ({ account }) => account)].map(([shard, some]) => enter(shard, some)),
-    );
-  }
-
-  async *#scan(month: string, forget?: string): AsyncGenerator<ScanAnswer["found"][number]> {
-    for (const shard of this.#shards) {
-      let cursor = "0";
-      do {
-        const call = { op: "scan", cursor, forget };
-        const answer: ScanAnswer = await sharesIn(this.#client)(shard, [month, month], call);
-        yield* list(answer.found);
-        cursor = answer.cursor;
-      } while (cursor !== "0");
+    const rows = counted.map(({ account, ...row }) => ({ id: account, ...row }));
+    const endMs = performance.now() + maxWaitMs;
+    let version: number;
+    let isLearning: boolean;
+    do {
+      ({ version, isLearning } = await script<{ version: number; isLearning: boolean }>(months, {
+        ...{ op: "enter", server, rows, check: true },
+      }));
+      // While servers report again what they hold, nothing is known about remaining quotas.
+    } while (isLearning && performance.now() < endMs && (await delay(askMs, true)));
+    while (performance.now() < endMs + maxWaitMs) {
+      if ((await this.rows(months)).every(({ isGone, read }) => isGone || read >= version)) return;
+      await delay(askMs);
     }
   }
 
-  #all<Answer>(months: readonly string[], call: Readonly<Record<string, unknown>>): Promise<Answer[]> {
-    return Promise.all(this.#shards.map((shard) => sharesIn(this.#client)<Answer>(shard, months, call)));
-  }
-
-  #byShard<Item>(items: readonly Item[], accountOf: (item: Item) => number): Map<number, Item[]> {
-    return Map.groupBy(items, (item) => accountOf(item) % this.#shards.length);
+  async *#scan(month: string, forget?: string): AsyncGenerator<ScanAnswer["found"][number]> {
+    let cursor = "0";
+    do {
+      const answer: ScanAnswer = await sharesIn(this.#client)([month, month], { op: "scan", cursor, forget });
+      yield* list(answer.found);
+      cursor = answer.cursor;
+    } while (cursor !== "0");
   }
 }
 

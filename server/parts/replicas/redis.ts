@@ -36,22 +36,18 @@ export class Script {
   }
 }
 
-/** Shards in a Cluster, so that its primaries divide the accounts; elsewhere there is one. */
-export const shardsOf = (kind: "single" | "sentinel" | "cluster") => (kind === "cluster" ? 16 : 1);
+/** The hash of a month, `YYYY-MM`: a record as JSON for each account. A Cluster keeps all keys of ceilings together. */
+export const monthKey = (month: string) => `hc:{0}:q:${month}`;
 
-/** The hash of a month, `YYYY-MM`: a record as JSON for each account of the shard. */
-export const monthKey = (shard: number, month: string) => `hc:{${shard}}:q:${month}`;
-export const eventsKey = (shard: number) => `hc:{${shard}}:events`;
+/** The script's keys, in its order. */
+export const keysOf = (months: readonly string[]) => [
+  "hc:{0}:servers",
+  "hc:{0}:flags",
+  ...months.map(monthKey),
+];
 
-/** A shard's keys in the script's order; a Cluster keeps them together. */
-export function keysOf(shard: number, [month, next]: readonly string[]): string[] {
-  const keys = ["servers", "flags", "ended"].map((name) => `hc:{${shard}}:${name}`);
-  return [...keys, eventsKey(shard), monthKey(shard, month), monthKey(shard, next)];
-}
-
-/** Runs `shares.lua` for a shard: the call and the answer are objects with the names that the script has. */
+/** Runs `shares.lua`: the call and the answer are objects with the names that the script has. */
 export type SharesScript = <Answer>(
-  shard: number,
   months: readonly string[],
   call: Readonly<Record<string, unknown>>,
 ) => Promise<Answer>;
@@ -59,8 +55,8 @@ export type SharesScript = <Answer>(
 const shares = new Script("shares.lua");
 
 export function sharesIn(client: ScriptClient): SharesScript {
-  return async <Answer>(shard: number, months: readonly string[], call: object) => {
-    const text = await shares.run(client, keysOf(shard, months), [JSON.stringify({ ...call, months })]);
+  return async <Answer>(months: readonly string[], call: object) => {
+    const text = await shares.run(client, keysOf(months), [JSON.stringify({ ...call, months })]);
     if (typeof text !== "string" || !text.startsWith("{")) throw notRedis();
     return JSON.parse(text) as Answer;
   };

@@ -1,8 +1,28 @@
-import type { SharesScript } from "./redis.ts";
+import { monthName } from "../../shared/months.ts";
 
-/** A server's leases and shares of an account. */
+/** What a server may admit of an account: a token bucket for its share of the rate, and its lease of the quota. */
 
-export const never = Number.NEGATIVE_INFINITY;
+/** Redis counts as away after this long, plus three round trips, without an answer. */
+const awayMs = 1500;
+/**
+ * After this long without an answer only leased requests are admitted. After 60 s other servers get this server's part.
+ */
+const lapseMs = 50_000;
+/** An account unused for this long gives back what it holds. Accounts with a low rate wait longer. */
+const minIdleMs = 1000;
+const idleRequests = 3;
+/** A client that was refused for lack of a lease retries after a second, perhaps on another server. */
+const comesBackMs = 2000;
+const maxAwaitedMs = 30_000;
+const leaseSeconds = 10;
+/** A share is valid for this long after the call was sent. */
+const shareMs = 2000;
+/** Without demand for this long it is proposed to be at rest, longer than `restMs` in the script; and then again. */
+const restMs = 5500;
+const proposeMs = 5000;
+/** Maximum age of a record's copy before it is requested again. */
+const copyMs = 1000;
+const never = Number.NEGATIVE_INFINITY;
 
 export interface Ceilings {
   /** Requests per second. */
@@ -27,7 +47,91 @@ export interface Counts {
   admitUpTo(account: number, month: number, count: number, reason: "burst" | "quota", left: number): void;
 }
 
-export interface MonthShare {
+interface MonthRow {
+  base: number;
+  used: number;
+  granted: number;
+  wanted: number;
+  copy?: string | undefined;
+  /** Whether the answer has to contain a copy of the record. */
+  fresh: boolean;
+}
+
+/** A report about an account. */
+export interface Row extends Ceilings {
+  id: number;
+  months: Record<string, MonthRow>;
+  /** Requests per second that come and that are held, if the account needs a share of the rate or has one. */
+  demand?: number;
+  share?: number;
+}
+
+/** The answer to a report. */
+export interface RowAnswer {
+  active?: true;
+  share?: number;
+  months: Record<string, { granted: number; total: number; tight?: true; copy?: string }>;
+}
+
+/** This server as one of several: its part of all accounts, and when Redis answered. */
+export class Membership {
+  readonly counts: Counts;
+  /** Number of servers known to the previous process; 0 if there was none. */
+  readonly knew: number;
+  readonly #isFreeWithoutRedis: boolean;
+  members = 1;
+  /** This server's part of all accounts, from 0 to 1, and when it got one. */
+  part = 0;
+  joinedMs: number;
+  /** Whether it has read all flags, so that accounts without one have credit. */
+  hasReadAll = false;
+  isLearning = true;
+  isLeaving = false;
+  /** When the last answered call was sent. */
+  contactMs: number;
+  tripMs = 0;
+
+  constructor(counts: Counts, knew: number, isFreeWithoutRedis: boolean, nowMs: number) {
+    this.counts = counts;
+    this.knew = knew;
+    this.#isFreeWithoutRedis = isFreeWithoutRedis;
+    this.joinedMs = nowMs;
+    this.contactMs = nowMs;
+  }
+
+  /** Whether this server has its part, and its buckets have had time to fill. */
+  isRested(nowMs: number): boolean {
+    return this.part > 0 && nowMs >= this.joinedMs + 1000;
+  }
+
+  isAway(nowMs: number): boolean {
+    return nowMs > this.contactMs + awayMs + 3 * this.tripMs;
+  }
+
+  /** Whether all that is known to be left may be used. */
+  isFree(nowMs: number): boolean {
+    return this.#isFreeWithoutRedis && this.isAway(nowMs);
+  }
+
+  /** When this server stops using its part and its shares. */
+  get lapsesMs(): number {
+    return this.#isFreeWithoutRedis ? Number.POSITIVE_INFINITY : this.contactMs + lapseMs;
+  }
+
+  /** The part that this server may use. */
+  partAt(nowMs: number): number {
+    if (nowMs >= this.lapsesMs) return 0;
+    return this.part === 0 && this.isFree(nowMs) ? 1 / Math.max(1, this.knew) : this.part;
+  }
+
+  /** Requests of an account that may be admitted without a lease; must equal the function in `shares.lua`. */
+  credit({ burst, quota }: Ceilings, nowMs: number): number {
+    if (!this.hasReadAll || this.part <= 0 || nowMs >= this.contactMs + lapseMs) return 0;
+    return Math.min(Math.floor((quota * this.part) / 4), Math.max(1, Math.floor(burst * this.part + 1e-6)));
+  }
+}
+
+interface MonthShare {
   month: number;
   name: string;
   /** The part of the count that earlier processes reported under other names. */
@@ -44,126 +148,298 @@ export interface MonthShare {
   copiedMs: number;
 }
 
-export interface Share {
-  account: number;
-  months: MonthShare[];
+export class Share {
+  readonly account: number;
+  readonly #member: Membership;
+  #months: MonthShare[] = [];
   /** Requests that the rate allows now. */
-  level: number;
-  levelMs: number;
-  isActive: boolean;
+  #level = 0;
+  #levelMs: number;
+  isActive = false;
   /** Requests per second while active, in force up to a time. */
-  rate: number;
-  untilMs: number;
-  counted: number;
-  refused: number;
+  #rate = 0;
+  #untilMs = 0;
+  #counted = 0;
+  #refused: number;
   /** Whether requests were refused because of the rate since the last call. */
-  isShort: boolean;
+  #isShort = false;
   /** Incoming requests per second. */
-  demand: number;
-  lookedMs: number;
-  usedMs: number;
+  #demand = 0;
+  #lookedMs: number;
+  #usedMs = never;
   /** When a request was last refused for lack of a lease, if none was admitted since. */
-  dryMs: number;
+  #dryMs = never;
   /** Whether Redis may have a share for this server. */
-  isListed: boolean;
-  /** Whether this server has proposed to set the account at rest since its last use. */
-  isProposed: boolean;
-}
+  #isListed = false;
+  /** When to propose that the account be set at rest. */
+  #proposesMs = 0;
 
-export interface Shard {
-  index: number;
-  /** This server's name in the shard, and how often it rejoined after it was declared gone. */
-  server: string;
-  rejoined: number;
-  sequence: number;
-  /** The incarnation of Redis that has all reports, and the one to which they are being sent. */
-  life: number;
-  nextLife: number;
-  /** Number of servers known before that. */
-  knew: number;
-  toSay: Set<Share>;
-  read: number;
-  hasReadAll: boolean;
-  members: number;
-  /** This server's part of all accounts. */
-  part: number;
-  /** Fill level of the bucket of an unused account at rest, for a rate of 1. */
-  rested: number;
-  restedMs: number;
-  joinedMs: number;
-  shares: Map<number, Share>;
-  /** Accounts that are in use, or hold something. */
-  live: Set<Share>;
-  askedMs: number;
-  /** When the last round was made, and when something was sent last. */
-  lookedMs: number;
-  sentMs: number;
-  /** Number of the current round. Answers to earlier rounds are ignored. */
-  round: number;
-  isUnderWay: boolean;
-  isLearning: boolean;
-  /** When the last answered call was sent. */
-  contactMs: number;
-  tripMs: number;
-  checkedMs: number;
-  wasAway: boolean;
-  proposedMs: number;
-}
+  /** @param firstMonth the earlier of the two months in which requests are counted */
+  constructor(account: number, member: Membership, firstMonth: number, nowMs: number) {
+    this.account = account;
+    this.#member = member;
+    this.#refused = member.counts.refused(account);
+    this.#lookedMs = nowMs;
+    this.enterMonths(firstMonth);
+    // As full as it could have become since this process joined.
+    this.#levelMs = member.joinedMs;
+    this.bind(nowMs);
+  }
 
-export interface MonthRow {
-  used: number;
-  granted: number;
-  wanted: number;
-  base?: number;
-  copy?: string;
-  fresh?: true;
-}
-export interface Row {
-  id: number;
-  burst: number;
-  quota: number;
-  months: Record<string, MonthRow>;
-  demand?: number;
-  share?: number;
-  asks?: true;
-  rests?: true;
-}
-export interface Told {
-  stale?: number;
-  gone?: true;
-  life: number;
-  learning: number;
-  members: number;
-  part: number;
-  changes: { name: string; on: boolean }[];
-  read: number;
-  isComplete: boolean;
-  rows: {
-    active?: true;
-    share?: number;
-    months: Record<string, { granted: number; total: number; tight?: true; copy?: string }>;
-  }[];
-}
+  get #ceilings(): Ceilings {
+    return this.#member.counts.ceilings(this.account);
+  }
 
-export interface SharesOptions {
-  /** The server's name among all; each process has another one. */
-  server: string;
-  shards: number;
-  counts: Counts;
-  script: SharesScript;
-  /** Whether the known rest of the quota may be used while Redis is away. */
-  isFreeWithoutRedis: boolean;
-  /** Number of servers known to the previous process; 0 if there was none. */
-  knew: number;
-  /** Milliseconds of a steady clock. */
-  clock: () => number;
-}
+  #used({ month }: MonthShare): number {
+    return this.#member.counts.used(this.account, month);
+  }
 
-/** Requests of an account that a server may admit without a lease; must equal the function in `shares.lua`. */
-export function creditOf({ burst, quota }: Ceilings, part: number): number {
-  if (part <= 0) return 0;
-  return Math.min(Math.floor((quota * part) / 4), Math.max(1, Math.floor(burst * part + 1e-6)));
-}
+  /** Requests that this server counted in both months. */
+  get count(): number {
+    return this.#months.reduce((sum, each) => sum + this.#used(each), 0);
+  }
 
-export const hasSomething = ({ told, base, copy }: MonthShare) =>
-  told !== undefined || base > 0 || copy !== undefined;
+  /** Leased and unused requests. */
+  get charged(): number {
+    return this.#months.reduce((sum, each) => sum + Math.max(0, each.granted - this.#used(each)), 0);
+  }
+
+  /** Whether there is something to report to a Redis that lost everything. */
+  get hasSomething(): boolean {
+    return this.#months.some(({ told, base, copy }) => told !== undefined || base > 0 || copy !== undefined);
+  }
+
+  enterMonths(firstMonth: number): void {
+    const before = this.count;
+    this.#months = [firstMonth, firstMonth + 1].map(
+      (month) => this.#months.find((known) => known.month === month) ?? this.#newMonth(month),
+    );
+    this.#counted += this.count - before;
+  }
+
+  #newMonth(month: number): MonthShare {
+    const used = this.#member.counts.used(this.account, month);
+    // What was counted before the first process with Redis is this server's own.
+    const base = this.#member.knew === 0 ? 0 : used;
+    const none = { told: undefined, copy: undefined, copiedMs: never };
+    return { month, name: monthName(month), base, granted: used, others: 0, isTight: false, ...none };
+  }
+
+  /** The time of a few requests at this server's part of the rate: without one for so long the account is idle. */
+  get #idleMs(): number {
+    return Math.max(minIdleMs, (1000 * idleRequests * this.#member.members) / this.#ceilings.burst);
+  }
+
+  #isIdle(nowMs: number): boolean {
+    return nowMs - this.#usedMs >= this.#idleMs;
+  }
+
+  /** Requests expected within two round trips, at least one. */
+  get #soon(): number {
+    return Math.max(1, Math.ceil(this.#demand * 2 * ((this.#member.tripMs + 20) / 1000)));
+  }
+
+  #rateAt(nowMs: number): number {
+    const rest = this.#ceilings.burst * this.#member.partAt(nowMs);
+    if (!this.isActive || rest === 0) return rest;
+    return nowMs < this.#untilMs ? this.#rate : Math.min(this.#rate, rest);
+  }
+
+  /** Refills the bucket, which holds one second's worth plus one request. */
+  fill(nowMs: number): void {
+    const endMs = Math.min(nowMs, this.#member.lapsesMs);
+    const cutMs = this.isActive ? Math.min(Math.max(this.#untilMs, this.#levelMs), endMs) : endMs;
+    for (const toMs of [cutMs, endMs]) {
+      if (toMs <= this.#levelMs) continue;
+      this.#level += (this.#rateAt(toMs - 1e-3) * (toMs - this.#levelMs)) / 1000;
+      this.#levelMs = toMs;
+    }
+    this.#levelMs = nowMs;
+    this.#level = Math.min(this.#level, this.#rateAt(nowMs) + 1);
+  }
+
+  /** The count up to which a month is leased. */
+  #leased(each: MonthShare, nowMs: number): number {
+    return each.granted + (each.isTight ? 0 : this.#member.credit(this.#ceilings, nowMs));
+  }
+
+  /** Refills the bucket, and sets the bounds of the counts to what this server holds. */
+  bind(nowMs: number): void {
+    this.fill(nowMs);
+    const { quota } = this.#ceilings;
+    const used = this.#months.map((each) => this.#used(each));
+    const isStopped = this.#member.partAt(nowMs) === 0;
+    const level = isStopped ? 0 : this.#level;
+    const rate = Math.max(0, Math.max(0, Math.floor(level)) + this.#counted - used[0] - used[1]);
+    for (const [i, each] of this.#months.entries()) {
+      // A lowered quota applies immediately, whatever is leased.
+      const left = quota - Math.max(0, each.others);
+      const bound = this.#member.isFree(nowMs) ? left : Math.min(this.#leased(each, nowMs), left);
+      const most = this.#member.isLeaving ? used[i] : Math.min(Math.max(used[i], bound), used[i] + rate);
+      const isForQuota = isStopped || bound <= used[i] || bound < used[i] + rate;
+      this.#member.counts.admitUpTo(this.account, each.month, most, isForQuota ? "quota" : "burst", left);
+    }
+  }
+
+  /** Updates the demand and the bucket with the requests since the last call, then the bounds. */
+  look(nowMs: number): void {
+    this.fill(nowMs);
+    const count = this.count;
+    const refused = this.#member.counts.refused(this.account);
+    const admitted = count - this.#counted;
+    const came = Math.max(0, admitted) + refused - this.#refused;
+    const passedMs = Math.max(1, nowMs - this.#lookedMs);
+    const weight = 1 - Math.exp((-2 * passedMs) / this.#idleMs);
+    this.#demand += (came / (passedMs / 1000) - this.#demand) * weight;
+    this.#level -= admitted;
+    if (came > 0) {
+      this.#usedMs = nowMs;
+      this.#proposesMs = nowMs + restMs;
+    }
+    if (admitted > 0) this.#dryMs = never;
+    if (refused > this.#refused) {
+      if (this.#level < 1) this.#isShort = true;
+      else this.#dryMs = nowMs;
+    }
+    this.#counted = count;
+    this.#refused = refused;
+    this.#lookedMs = nowMs;
+    this.bind(nowMs);
+  }
+
+  /** Whether the next report is urgent. */
+  isUrgent(nowMs: number): boolean {
+    const { part } = this.#member;
+    if (this.#isShort && !this.isActive && part < 1 && this.#member.isRested(nowMs)) return true;
+    if (this.#isIdle(nowMs)) return false;
+    return this.#months.some((each) => {
+      const used = this.#used(each);
+      // When the quota is used up, or nearly, asking again immediately is useless.
+      const isOver = each.others + used >= this.#ceilings.quota;
+      const isVain = isOver || (each.told !== undefined && each.told.granted <= used && each.isTight);
+      return !isVain && this.#leased(each, nowMs) - used < Math.ceil(this.#soon / 2);
+    });
+  }
+
+  /** Whether nothing will have to be reported or refilled before the next request. */
+  isOver(nowMs: number): boolean {
+    const isFull = this.#level >= this.#rateAt(nowMs) + 0.999;
+    return !this.isActive && this.#isIdle(nowMs) && isFull && this.charged === 0;
+  }
+
+  /**
+   * Lowers the bounds to what is needed, and reports.
+   * @param month the current month
+   * @param saysAll whether to report what Redis has known before
+   * @returns undefined if there is nothing to report
+   */
+  report(nowMs: number, month: number, saysAll: boolean): Row | undefined {
+    const { burst, quota } = this.#ceilings;
+    const isIdle = this.#isIdle(nowMs);
+    if (isIdle && this.#rate > 0) {
+      this.fill(nowMs);
+      this.#rate = 0;
+    }
+    const awaitedMs = Math.min(maxAwaitedMs, comesBackMs * (this.#member.members + 1));
+    const awaited = nowMs - this.#dryMs < awaitedMs ? 1 : 0;
+    for (const each of this.#months) {
+      const kept = isIdle ? awaited : Math.max(awaited, this.#soon);
+      if (isIdle || each.isTight) each.granted = Math.min(each.granted, this.#used(each) + kept);
+    }
+    this.bind(nowMs);
+    const row: Row = { id: this.account, burst, quota, months: {} };
+    for (const each of this.#months) {
+      // Read after the bound was lowered, because requests were admitted until then.
+      const said = this.#monthRow(each);
+      const used = said.used + each.base;
+      const demand = Math.max(this.#soon, each.isTight ? 0 : Math.ceil(this.#demand * leaseSeconds));
+      if (each.month === month && each.others + used < quota) {
+        if (!isIdle && this.#leased(each, nowMs) - used < demand / 2) said.wanted = said.used + demand;
+        else if (awaited > said.granted - said.used) said.wanted = said.used + 1;
+      }
+      const told = each.told ?? { used: each.base, granted: each.base };
+      const isChanged = told.used !== used || told.granted !== said.granted + each.base;
+      if (!isChanged && said.wanted === 0 && !(saysAll && this.hasSomething)) continue;
+      if (saysAll) said.copy = each.copy;
+      said.fresh = nowMs - each.copiedMs >= copyMs;
+      row.months[each.name] = said;
+    }
+    if (this.#needsRate(nowMs, isIdle)) {
+      if (isIdle) this.#proposesMs = nowMs + proposeMs;
+      row.demand = isIdle ? 0 : Math.min(burst, this.#demand);
+      row.share = this.isActive ? this.#rate : 0;
+    }
+    return row.demand !== undefined || Object.keys(row.months).length > 0 ? row : undefined;
+  }
+
+  /** Whether to report about the rate. */
+  #needsRate(nowMs: number, isIdle: boolean): boolean {
+    if (this.isActive) return !isIdle || this.#isListed || nowMs >= this.#proposesMs;
+    const rest = this.#ceilings.burst * this.#member.part;
+    const isShort = this.#isShort || (this.#demand > 0.8 * rest && this.#level < (rest + 1) / 2);
+    // A bucket that has just begun to fill after the start doesn't show a lack of rate.
+    return isShort && !isIdle && this.#member.part < 1 && this.#member.isRested(nowMs);
+  }
+
+  /** The last report, after which this server holds nothing; undefined if Redis knows nothing of it. */
+  lastReport(): Row | undefined {
+    if (!this.#isListed && !this.#months.some((each) => each.told || this.#used(each) > each.base))
+      return undefined;
+    const months = this.#months.map((each) => [each.name, this.#monthRow(each)]);
+    const row = { id: this.account, ...this.#ceilings, months: Object.fromEntries(months) };
+    return this.#isListed ? { ...row, demand: 0, share: 0 } : row;
+  }
+
+  #monthRow(each: MonthShare): MonthRow {
+    const used = this.#used(each);
+    const { base } = each;
+    return { base, used: used - base, granted: Math.max(each.granted, used) - base, wanted: 0, fresh: false };
+  }
+
+  /** Applies the answer to a report. */
+  take(row: Row, told: RowAnswer, sentMs: number, nowMs: number): void {
+    for (const each of this.#months) {
+      const [said, answer] = [row.months[each.name], told.months[each.name]];
+      if (said === undefined || answer === undefined) continue;
+      const granted = answer.granted + each.base;
+      // Nothing is granted while Redis learns what servers hold: credit that was used would be given again each time.
+      if (!this.#member.isLearning) each.granted = granted;
+      each.told = { used: said.used + each.base, granted };
+      each.others = answer.total - each.told.used;
+      each.isTight = answer.tight === true;
+      if (answer.copy !== undefined) Object.assign(each, { copy: answer.copy, copiedMs: nowMs });
+    }
+    this.#isShort = false;
+    if (row.demand === undefined || told.share === undefined) return;
+    this.fill(nowMs);
+    this.isActive = told.active === true;
+    this.#rate = told.share;
+    this.#untilMs = sentMs + shareMs;
+    this.#isListed = row.demand > 0 || told.share > 0;
+  }
+
+  /** Notes that the account is active, or a month of it tight. */
+  flag(month: string | undefined, nowMs: number): void {
+    for (const each of this.#months) if (each.name === month) each.isTight = true;
+    if (month === undefined && !this.isActive) {
+      this.fill(nowMs);
+      this.isActive = true;
+      this.#rate = 0;
+      this.#untilMs = 0;
+      this.#proposesMs = nowMs + proposeMs;
+    }
+    this.bind(nowMs);
+  }
+
+  /** Notes Redis' record of a month, unless requests were counted here since the last answer. */
+  hear(month: number, copy: string, isLive: boolean, nowMs: number): void {
+    const each = this.#months.find((known) => known.month === month);
+    if (each === undefined) return;
+    const used = this.#used(each);
+    if (isLive && (each.told?.used ?? each.base) !== used) return;
+    // Counts that Redis doesn't know yet make this too small, never too large.
+    each.others = Math.max(0, JSON.parse(copy).total - used);
+    each.copy = copy;
+    this.bind(nowMs);
+  }
+}

@@ -1,6 +1,6 @@
 --[[
-Keeps the ceilings of a shard of accounts: leases of quotas, and shares of rates. All records of ceilings are read and
-written here. Two sums hold at any time, and the trials check them:
+Keeps the ceilings of all accounts: leases of quotas, and shares of rates. All records of ceilings are read and written
+here. Two sums hold at any time, and the trials check them:
 
   quota:  settled use + what each server was granted or used + the credit of each server that may have it  <=  Q
   rate:   shares in force + the resting part of each server that may use it                                <=  R
@@ -8,15 +8,16 @@ written here. Two sums hold at any time, and the trials check them:
 Each server has a part of all accounts, 1/N in the end, and the parts never sum to more than 1. Of an account at rest it
 may use its part of the rate, and a small credit of the quota, without asking. An account that needs more somewhere is
 flagged: "ID" is active (shares in place of resting parts), "ID@MONTH" is tight (no credit). Flags are numbered, and each
-call says which number its server has read; until then the server counts as if it still used what it had. A server says
-less only after it uses less, and uses more only after it is told. Its values are absolute and its calls numbered, so a
-call may be lost, repeated or late.
+call says which number its server has read; until then the server counts as if it still used what it had. That a flag has
+ended a server is told when it reports about the account: until then it uses less than it may. A server says less only
+after it uses less, and uses more only after it is told. Its values are absolute and its calls numbered, so a call may be
+lost, repeated or late.
 
-KEYS  1 hash: meta, for each server server:ID and beat:ID, for each active account rate:ID; 2 flags by number; 3 ended
-      flags by number; 4 stream of crossed thresholds; 5 6 hashes of the two months named in the call: a record by account
+KEYS  1 hash: meta, for each server server:ID and beat:ID, for each active account rate:ID; 2 flags by number; 3 4 hashes
+      of the two months named in the call: a record by account
 ARGV  1 the call as JSON; `op` says which. `ms` and `run` replace Redis' time and run id in tests.
 ]]
-local shard, flagged, ended, events = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local hash, flags = KEYS[1], KEYS[2]
 local call, floor, min, max = redis.call, math.floor, math.min, math.max
 local ask = cjson.decode(ARGV[1])
 
@@ -29,13 +30,15 @@ local restMs = 5000
 -- A server without a heartbeat for this long is gone. It stopped using its part 10 s before.
 local goneMs = 60000
 local monthKeptMs = 100 * 86400000
+-- The server that delivers events does so for 2 s after its call.
+local delivererMs = 3000
 local mostFlags = 500
 
-local meta = cjson.decode(call('HGET', shard, 'meta') or '{"version":0,"learning":0,"skew":0,"knew":0,"flags":0,"ids":{},"months":{}}')
+local meta = cjson.decode(call('HGET', hash, 'meta') or '{"version":0,"learning":0,"skew":0,"knew":0,"flags":0,"ids":{},"months":{}}')
 local isChanged = false
 local servers, last, writes = {}, 0, {}
 for _, id in ipairs(meta.ids) do
-  local texts = call('HMGET', shard, 'server:' .. id, 'beat:' .. id)
+  local texts = call('HMGET', hash, 'server:' .. id, 'beat:' .. id)
   local server, beat = cjson.decode(texts[1]), cjson.decode(texts[2])
   server.text, server.at, server.seq = texts[1], beat.at, beat.seq
   servers[id], last = server, max(last, beat.at)
@@ -51,64 +54,50 @@ local now = max(last, raw - meta.skew)
 if ask.elapsed and last > 0 then now = min(now, last + ask.elapsed) end
 if ask.elapsed and raw - now ~= meta.skew then meta.skew, isChanged = raw - now, true end
 
-local function bump()
-  meta.version, isChanged = meta.version + 1, true
-  return meta.version
-end
-
 -- Writes are lost when Redis starts anew or is emptied, and when it drops a key.
 local run = meta.run
 if ask.check or not run then run = ask.run or string.match(call('INFO', 'server'), 'run_id:(%w+)') end
-local isLost = run ~= meta.run or call('ZCARD', flagged) ~= meta.flags
+local isLost = run ~= meta.run or call('ZCARD', flags) ~= meta.flags
 for i, month in ipairs(ask.months or {}) do
-  isLost = isLost or meta.months[month] and call('EXISTS', KEYS[4 + i]) == 0
+  isLost = isLost or meta.months[month] and call('EXISTS', KEYS[2 + i]) == 0
 end
 if isLost then
   meta.life, meta.run, meta.learning, meta.since = max((meta.life or 0) + 1, raw), run, now + learningMs, now
-  meta.version = max(meta.version, raw)
-  for _, key in ipairs({ flagged, ended }) do
-    meta.version = max(meta.version, tonumber(call('ZREVRANGE', key, 0, 0, 'WITHSCORES')[2] or 0))
-  end
+  meta.version = max(meta.version, raw, tonumber(call('ZREVRANGE', flags, 0, 0, 'WITHSCORES')[2] or 0))
   meta.knew = 0
   -- Servers that don't report may still use what they had, so their silence counts from now.
   for id, server in pairs(servers) do
     server.read, server.at, server.old = 0, now, true
-    if not server.gone then meta.knew = meta.knew + 1 end
     writes['beat:' .. id] = { at = now, seq = server.seq }
   end
-  bump()
+  isChanged = true
 end
 local isLearning = now < meta.learning
 
 local function flag(name)
-  local version = bump()
-  call('ZADD', flagged, version, name)
-  call('ZREM', ended, name)
-  return version
-end
-
-local function unflag(name)
-  call('ZREM', flagged, name)
-  call('ZADD', ended, bump(), name)
+  meta.version, isChanged = meta.version + 1, true
+  call('ZADD', flags, meta.version, name)
+  return meta.version
 end
 
 local function remove(id)
   servers[id], isChanged = nil, true
-  call('HDEL', shard, 'server:' .. id, 'beat:' .. id)
+  call('HDEL', hash, 'server:' .. id, 'beat:' .. id)
   for i, known in ipairs(meta.ids) do
     if known == id then return table.remove(meta.ids, i) end
   end
 end
 
 local function save()
-  local flags = call('ZCARD', flagged)
-  if isChanged or flags ~= meta.flags then
-    meta.flags = flags
+  local number = call('ZCARD', flags)
+  if isChanged or number ~= meta.flags then
+    meta.flags = number
     writes.meta = meta
   end
   for id, server in pairs(servers) do
     local text = cjson.encode({ read = server.read, part = server.part, gone = server.gone, old = server.old,
-      forgotten = server.forgotten, months = server.months })
+      forgotten = server.forgotten, months = server.months,
+      taken = server.taken })
     if text ~= server.text then writes['server:' .. id] = text end
   end
   local values = {}
@@ -116,7 +105,7 @@ local function save()
     values[#values + 1] = field
     values[#values + 1] = type(value) == 'string' and value or cjson.encode(value)
   end
-  if #values > 0 then call('HSET', shard, unpack(values)) end
+  if #values > 0 then call('HSET', hash, unpack(values)) end
 end
 
 -- The caller, its entry, the number of servers that aren't gone, and the part of servers that haven't reported since a
@@ -130,50 +119,35 @@ end
 
 -- Credits of servers that may use them: of those that are heard of, and of those that are gone. One that is gone may have
 -- used its credit before, unsaid.
-local sums = {}
 local function credits(month, burst, quota, tight)
-  local name = month .. ':' .. burst .. ':' .. quota
-  local sum = not tight and sums[name]
-  if not sum then
-    sum = { live = 0, gone = 0 }
-    for _, server in pairs(servers) do
-      if not tight or server.read < tight then
-        local isOf = not server.gone or server.months[1] <= month and month <= server.months[2]
-        local kind = server.gone and 'gone' or 'live'
-        sum[kind] = sum[kind] + (isOf and creditOf(burst, quota, server.gone or server.part) or 0)
+  local live, gone = 0, 0
+  for _, server in pairs(servers) do
+    if server.read < (tight or math.huge) then
+      if not server.gone then
+        live = live + creditOf(burst, quota, server.part)
+      elseif server.months[1] <= month and month <= server.months[2] then
+        gone = gone + creditOf(burst, quota, server.gone)
       end
     end
-    if not tight then sums[name] = sum end
   end
-  return sum
+  return live, gone
 end
 
 local function recordOf(i, account)
-  local text = call('HGET', KEYS[4 + i], account)
-  return text and cjson.decode(text) or { n = 0, left = 0, total = 0, servers = {}, noted = {} }, text
+  local text = call('HGET', KEYS[2 + i], account)
+  return text and cjson.decode(text) or { n = 0, left = 0, total = 0, servers = {} }, text
 end
 
 local function writeRecord(i, account, record)
   -- The highest number is that of the newest record, also after Redis has lost it.
   if not isLearning then record.n = record.n + 1 end
   local text = cjson.encode(record)
-  call('HSET', KEYS[4 + i], account, text)
+  call('HSET', KEYS[2 + i], account, text)
   if not meta.months[ask.months[i]] then
     meta.months[ask.months[i]], isChanged = true, true
-    call('PEXPIRE', KEYS[4 + i], monthKeptMs)
+    call('PEXPIRE', KEYS[2 + i], monthKeptMs)
   end
   return text
-end
-
-local function note(account, month, quota, record)
-  for _, threshold in ipairs({ 80, 90, 100 }) do
-    local name = threshold .. ':' .. quota
-    if record.total * 100 >= quota * threshold and not record.noted[name] then
-      record.noted[name] = true
-      call('XADD', events, '*', 'crossing',
-        cjson.encode({ account = account, month = month, threshold = threshold, quota = quota, used = record.total }))
-    end
-  end
 end
 
 -- Takes a server's report of an account's month, and grants a lease.
@@ -188,11 +162,13 @@ local function lease(row, i, said)
       for id, entry in pairs(record.servers) do
         if entry.life == meta.life then copy.servers[id] = entry end
       end
-      if copy.tight then copy.tight = flag(row.id .. '@' .. month) end
       record, isNew = copy, true
     end
   end
-  if record.life ~= meta.life then record.life, record.noted, isNew = meta.life, {}, true end
+  if record.life ~= meta.life then
+    record.life, isNew = meta.life, true
+    if record.tight then record.tight = flag(row.id .. '@' .. month) end
+  end
   local mine = record.servers[me] or { used = 0, granted = 0 }
   local used, others, dead = record.left, record.left, 0
   for id, entry in pairs(record.servers) do
@@ -204,53 +180,48 @@ local function lease(row, i, said)
   -- This server's counts of earlier processes, if they aren't recorded elsewhere.
   local unknown = max(0, (said.base or 0) - used)
   record.left, used, others = record.left + unknown, used + unknown, others + unknown
-  local kept = credits(month, row.burst, quota, record.tight)
-  local free = quota - others - kept.live - kept.gone
+  local live, gone = credits(month, row.burst, quota)
+  local kept, keptByGone = live, gone
+  if record.tight then kept, keptByGone = credits(month, row.burst, quota, record.tight) end
+  local free = quota - others - kept - keptByGone
   local granted = max(said.granted, said.used)
   -- This report is too late: the requests may have been granted to others.
   if not isLearning and granted > max(mine.granted, said.used) then granted = max(said.used, min(granted, free)) end
   free = free - granted
   local tight = record.tight
-  if not isLearning and not ask.leave then
+  if not isLearning and not ask.isLeaving then
     if said.wanted > granted and free >= 1 then
       local grant = min(said.wanted - granted, max(1, floor(free / 2 / count)))
       granted, free = granted + grant, free - grant
     end
-    local scarce = credits(month, row.burst, quota).live + count
+    local scarce = live + count
     if not tight and free < scarce then
       record.tight = flag(row.id .. '@' .. month)
     elseif tight and free >= 4 * scarce then
       record.tight = nil
-      unflag(row.id .. '@' .. month)
+      call('ZREM', flags, row.id .. '@' .. month)
     end
   end
   used = used + said.used
   -- If no server has requests left, the leases of gone servers count as used.
-  local total = used + dead + kept.gone >= quota and max(used, quota) or used
+  local total = used + dead + keptByGone >= quota and max(used, quota) or used
   if isNew or unknown > 0 or mine.used ~= said.used or mine.granted ~= granted or mine.life ~= meta.life
-    or record.tight ~= tight or record.total ~= total or ask.leave then
+    or record.tight ~= tight or record.total ~= total or ask.isLeaving then
     record.total = total
-    if not isLearning then note(row.id, month, quota, record) end
     record.burst = row.burst
     record.servers[me] = { used = said.used, granted = granted, life = meta.life }
-    if ask.leave then record.left, record.servers[me] = record.left + said.used, nil end
+    if ask.isLeaving then record.left, record.servers[me] = record.left + said.used, nil end
     text = writeRecord(i, row.id, record)
   end
   return { granted = granted, total = total, tight = record.tight and true, copy = said.fresh and text or nil }
 end
 
--- This server's share by demand: max-min fair when all want more than there is, else in proportion.
-local function targetOf(burst, rate, demand)
-  local demands, sum = { demand }, demand
-  for id, entry in pairs(rate.shares) do
-    if id ~= me and servers[id] and entry.till > now then
-      demands[#demands + 1] = entry.demand
-      sum = sum + entry.demand
-    end
-  end
-  if sum <= burst then return sum > 0 and burst * demand / sum or 0 end
+-- The caller's share by demand: max-min fair when all want more than there is, else in proportion.
+local function targetOf(burst, demand, demands)
+  local sum, left = 0, burst
+  for _, each in ipairs(demands) do sum = sum + each end
+  if sum <= burst then return demand > 0 and burst * demand / sum or 0 end
   table.sort(demands)
-  local left = burst
   for i, each in ipairs(demands) do
     local level = left / (#demands - i + 1)
     if each >= level then return min(demand, level) end
@@ -259,52 +230,48 @@ local function targetOf(burst, rate, demand)
   return demand
 end
 
+-- Takes a server's demand for an account's rate, and grants a share.
 local function share(row)
   local field, burst = 'rate:' .. row.id, row.burst
-  local text = call('HGET', shard, field)
+  local text = call('HGET', hash, field)
   local rate = text and cjson.decode(text)
-  if rate and rate.life ~= meta.life then rate = nil end
-  if not rate and row.asks and not isLearning then
-    rate = { life = meta.life, version = flag(tostring(row.id)), at = now, shares = {} }
-  end
   -- Shares from before a loss expire while servers report what they hold.
   if isLearning then return {} end
-  if not rate then
-    if call('ZSCORE', flagged, row.id) then unflag(tostring(row.id)) end
+  local function rest()
+    call('HDEL', hash, field)
+    call('ZREM', flags, row.id)
     return { share = 0 }
   end
-  for id in pairs(rate.shares) do
-    if not servers[id] then rate.shares[id] = nil end
+  if not rate or rate.life ~= meta.life then
+    if row.demand == 0 then return rest() end
+    rate = { life = meta.life, version = flag(row.id), at = now, shares = {} }
   end
-  local reserved, isWanted = burst * unheard, row.demand > 0
+  if row.demand > 0 then rate.at = now end
+  if now - rate.at >= restMs then return rest() end
+  local reserved, demands = burst * unheard, { row.demand }
   for id, server in pairs(servers) do
     local entry = rate.shares[id]
     if id ~= me then
       local rest = burst * server.part
       local held = entry and entry.share or 0
+      local isValid = entry and entry.till > now
+      if isValid then demands[#demands + 1] = entry.demand end
       if server.read < rate.version then
         reserved = reserved + max(rest, held)
-      elseif entry and entry.till > now then
-        reserved, isWanted = reserved + held, true
       else
-        reserved = reserved + min(held, rest)
+        reserved = reserved + (isValid and held or min(held, rest))
       end
     end
   end
-  if row.demand > 0 then rate.at = now end
-  if row.rests and not isWanted and row.share == 0 and now - rate.at >= restMs then
-    call('HDEL', shard, field)
-    unflag(tostring(row.id))
-    return { share = 0 }
-  end
-  local told = max(0, min(targetOf(burst, rate, row.demand), burst - reserved))
+  local told = max(0, min(targetOf(burst, row.demand, demands), burst - reserved))
   local held = max(row.share, told)
   rate.shares[me] = (held > 0 or row.demand > 0) and { share = held, demand = row.demand, till = now + shareMs } or nil
   writes[field] = rate
   return { active = true, share = told }
 end
 
--- Adds the caller to the servers, and determines its part.
+-- Adds the caller to the servers, and determines its part. What it says of itself applies after the last of its reports,
+-- which say what it used before.
 local function join()
   own = servers[me]
   local isAsserting = ask.life ~= meta.life
@@ -312,12 +279,14 @@ local function join()
     own = { read = 0, part = 0, old = false }
     servers[me], meta.ids[#meta.ids + 1], isChanged = own, me, true
   end
-  own.gone = nil
   if isAsserting then own.old = own.old or ask.knew > 0 end
   -- Who comes later may have learned it in this life.
   if isAsserting and isLearning then meta.knew, isChanged = max(meta.knew, ask.knew), true end
-  own.at, own.seq, own.months = now, ask.seq, ask.months
-  own.read = isAsserting and 0 or ask.read
+  own.at, own.seq, own.months, own.taken = now, ask.seq, ask.months, ask.taken
+  if not ask.hasMore then
+    own.gone = nil
+    own.read = isAsserting and 0 or ask.read
+  end
   local place = string.match(me, '^[^.]*')
   local others, old = 0, 0
   for id, server in pairs(servers) do
@@ -332,7 +301,9 @@ local function join()
       if server.old then old = old + 1 end
     end
   end
+  count = max(1, count)
   if now - meta.since < goneMs and meta.knew > old then unheard = (meta.knew - old) / meta.knew end
+  if ask.hasMore then return ask.part end
   local room = 1 - others - unheard
   -- Smaller values are rounding errors.
   if room < 1e-6 then room = 0 end
@@ -342,23 +313,21 @@ local function join()
   return own.part
 end
 
-local function changes()
-  local list, upTo = {}, meta.version
-  for on, key in pairs({ [true] = flagged, [false] = ended }) do
-    local found = call('ZRANGEBYSCORE', key, '(' .. string.format('%.0f', own.read), '+inf', 'WITHSCORES', 'LIMIT', 0, mostFlags)
-    if #found == 2 * mostFlags then upTo = min(upTo, tonumber(found[#found])) end
-    for i = 1, #found, 2 do list[#list + 1] = { name = found[i], on = on, at = tonumber(found[i + 1]) } end
+-- One server at a time delivers events, until it is silent. After a loss the one before may still do so.
+local function delivers()
+  local holder = servers[meta.deliverer]
+  if not isLearning and (not holder or holder.gone or now - holder.at >= delivererMs) then
+    meta.deliverer, isChanged = me, true
   end
-  local told = {}
-  for _, change in ipairs(list) do
-    if change.at <= upTo then told[#told + 1] = { name = change.name, on = change.on } end
-  end
-  local leastRead = meta.version
-  for _, server in pairs(servers) do
-    if not server.gone then leastRead = min(leastRead, server.read) end
-  end
-  call('ZREMRANGEBYSCORE', ended, '-inf', string.format('%.0f', leastRead))
-  return told, upTo
+  return meta.deliverer == me
+end
+
+-- Flags that the caller hasn't read, and the number of the last one.
+local function newFlags()
+  local found = call('ZRANGEBYSCORE', flags, string.format('(%.0f', own.read), '+inf', 'WITHSCORES', 'LIMIT', 0, mostFlags)
+  local names = {}
+  for i = 1, #found, 2 do names[#names + 1] = found[i] end
+  return names, #names == mostFlags and tonumber(found[#found]) or meta.version
 end
 
 local ops = {}
@@ -366,11 +335,12 @@ local ops = {}
 function ops.tick()
   own = servers[me]
   if own and ask.seq <= own.seq then return { stale = own.seq } end
-  -- A late call of a server that has left, or the caller was declared gone: it settles and rejoins.
+  -- A late or repeated call of a server that has left, or the caller was declared gone: it has to say again what it
+  -- holds.
   local isKnown = own and not own.gone
-  if not isKnown and ask.life == meta.life and not ask.leave then return { gone = true } end
+  if not isKnown and ask.life == meta.life and not (own and ask.isLeaving) then return { gone = true } end
   local part = 0
-  if isKnown or not ask.leave then part = join() end
+  if isKnown or not ask.isLeaving then part = join() end
   if own then writes['beat:' .. me] = { at = now, seq = ask.seq } end
   local rows = {}
   for at, row in ipairs(ask.rows) do
@@ -382,13 +352,17 @@ function ops.tick()
     rows[at] = answer
   end
   local told, upTo = {}, 0
-  if own and not ask.leave then told, upTo = changes() end
-  if ask.last then
+  local isDelivering = false
+  if not ask.isLeaving then
+    told, upTo = newFlags()
+    isDelivering = delivers()
+  end
+  if ask.isLeaving and not ask.hasMore then
     remove(me)
     writes['beat:' .. me] = nil
   end
-  return { life = meta.life, learning = max(0, meta.learning - now), members = count, part = part, changes = told, read = upTo,
-    isComplete = upTo == meta.version, rows = rows }
+  return { life = meta.life, isLearning = isLearning, members = count, part = part, flags = told, read = upTo,
+    isComplete = upTo == meta.version, delivers = isDelivering, rows = rows }
 end
 
 -- Enters imported counts, under a name that isn't a server's.
@@ -405,7 +379,7 @@ function ops.servers()
   local list = {}
   for id, server in pairs(servers) do
     if not server.forgotten then list[#list + 1] = { id = id, isGone = (server.gone or now - server.at > goneMs) and true or false, age = now - server.at,
-      read = server.read } end
+      read = server.read, taken = server.taken } end
   end
   return { servers = list, version = meta.version }
 end
@@ -413,7 +387,7 @@ end
 -- A page of a month: what each server used and holds. `ask.forget` is gone for good: all is given back but what it can
 -- have admitted unsaid, in a second from a full bucket.
 function ops.scan()
-  local page = call('HSCAN', KEYS[5], ask.cursor, 'COUNT', 500)
+  local page = call('HSCAN', KEYS[3], ask.cursor, 'COUNT', 500)
   local found = {}
   for at = 1, #page[2], 2 do
     local account, record = page[2][at], cjson.decode(page[2][at + 1])

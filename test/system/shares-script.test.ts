@@ -1,0 +1,293 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { monthKey, sharesIn } from "../../server/parts/replicas/redis.ts";
+import { type RedisServer, startRedis } from "../support/redis-server.ts";
+
+/** The script of the ceilings, called by hand: what it has to be told, and what it makes of late and lost calls. */
+
+let redis: RedisServer;
+before(async () => {
+  redis = await startRedis();
+});
+after(() => redis.stop());
+let ms = 0;
+let run = 0;
+beforeEach(async () => {
+  await redis.client.flushall();
+  ms = 1e12;
+  run++;
+  quota = 1000;
+});
+
+const months = ["2026-01", "2026-02"];
+let quota = 1000;
+
+interface Answer {
+  gone?: true;
+  life: number;
+  isLearning: boolean;
+  members: number;
+  part: number;
+  read: number;
+  flags: string[];
+  rows: { active?: true; share?: number; months: Record<string, MonthAnswer> }[];
+}
+interface MonthAnswer {
+  granted: number;
+  total: number;
+  tight?: true;
+  copy?: string;
+}
+
+/** A server that calls the script as often as the test says. */
+class Caller {
+  readonly said = { seq: 0, life: 0, read: 0, part: 0, knew: 0 };
+  readonly #name: string;
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  async call(rows: object[] = [], more: object = {}): Promise<Answer> {
+    this.said.seq++;
+    const answer = await sharesIn(redis.client)<Answer>(months, {
+      ...{ op: "tick", server: this.#name, taken: "0", check: true, hasMore: false, isLeaving: false },
+      ...{ elapsed: 1e6, ms, run: `run${run}`, ...this.said, rows, ...more },
+    });
+    const { life, read, part } = answer;
+    Object.assign(this.said, answer.gone ? { life: 0, read: 0, part: 0 } : { life, read, part });
+    return answer;
+  }
+
+  /** Reports the use of account 1 in the first month. */
+  async report(used: number, granted: number, wanted = 0, more: object = {}): Promise<MonthAnswer> {
+    const month = { base: 0, used, granted, wanted, fresh: true, ...more };
+    const { rows } = await this.call([{ id: 1, burst: 10, quota, months: { [months[0]]: month } }]);
+    return rows[0].months[months[0]];
+  }
+
+  /** Reports the demand for the rate of account 1. */
+  async demand(demand: number, share: number) {
+    const { rows } = await this.call([{ id: 1, burst: 10, quota, months: {}, demand, share }]);
+    return rows[0];
+  }
+}
+
+/** Servers that know each other, after Redis has learned what they hold. */
+async function callers(...names: string[]): Promise<Caller[]> {
+  const all = names.map((name) => new Caller(name));
+  for (let i = 0; i < 4; i++) {
+    for (const caller of all) await caller.call();
+    ms += 1000;
+  }
+  return all;
+}
+
+const record = async () => JSON.parse((await redis.client.hget(monthKey(months[0]), "1")) ?? "{}");
+const lose = async (...keys: string[]) => {
+  await (keys.length > 0 ? redis.client.del(keys) : redis.client.flushall());
+};
+
+test("an idle heartbeat writes one field", async () => {
+  const [a] = await callers("a", "b");
+  await a.report(5, 20, 20);
+  const changes = async () =>
+    Number(/rdb_changes_since_last_save:(\d+)/.exec(await redis.client.info("persistence"))?.[1]);
+  const before = await changes();
+  ms += 1000;
+  await a.call();
+  assert.equal((await changes()) - before, 1);
+  await a.report(5, 20);
+  assert.equal((await changes()) - before, 2, "a report without news writes no record");
+});
+
+test("Redis' clock may be set: a silent server is gone a minute after its last call, and not before", async () => {
+  for (const by of [600_000, -600_000]) {
+    const [a] = await callers("a", "b");
+    ms += by;
+    assert.equal((await a.call([], { elapsed: 100 })).members, 2);
+    for (const [seconds, members] of [
+      [50, 2],
+      [12, 1],
+    ]) {
+      ms += seconds * 1000;
+      assert.equal((await a.call([], { elapsed: seconds * 1000 })).members, members);
+    }
+    await redis.client.flushall();
+  }
+});
+
+test("a server that joins gets its part when the others say that they use less", async () => {
+  const [a] = await callers("a");
+  const b = new Caller("b");
+  await b.call();
+  assert.deepEqual((await b.call()).part, 0);
+  assert.deepEqual((await a.call()).part, 0.5);
+  assert.deepEqual((await b.call()).part, 0, "a hasn't said so");
+  await a.call([], { hasMore: true });
+  assert.deepEqual((await b.call()).part, 0, "a hasn't reported all");
+  await a.call();
+  assert.deepEqual((await b.call()).part, 0.5);
+  await b.call([], { isLeaving: true });
+  assert.deepEqual((await a.call()).part, 1);
+});
+
+test("a server that leaves is counted once, though its call comes again, and also when it was declared gone", async () => {
+  const [a, b] = await callers("a", "b");
+  await a.report(20, 20);
+  const month = { base: 0, used: 30, granted: 30, wanted: 0, fresh: false };
+  const rows = [{ id: 1, burst: 10, quota, months: { [months[0]]: month } }];
+  for (let i = 0; i < 2; i++) await a.call(rows, { isLeaving: true, life: b.said.life });
+  const { left, servers } = await record();
+  assert.deepEqual([left, servers], [30, {}]);
+  await b.report(5, 5);
+  const c = new Caller("c");
+  ms += 61_000;
+  for (let i = 0; i < 2; i++) assert.equal((await c.call()).members, 1);
+  assert.ok((await b.call()).gone, "it has to join again");
+  await b.call(rows, { isLeaving: true, life: c.said.life });
+  assert.equal((await record()).left, 60);
+});
+
+test("a silent server's part is nobody's after a loss, whoever joins", async () => {
+  const [a, b] = await callers("a", "b", "c");
+  const all = [a, b, new Caller("d")];
+  for (const caller of [a, b]) caller.said.knew = 3;
+  await lose();
+  for (let i = 0; i < 8; i++) {
+    for (const caller of all) await caller.call();
+    ms += 1000;
+    // By now it knows them as well.
+    all[2].said.knew = 3;
+  }
+  const sum = all.reduce((total, { said }) => total + said.part, 0);
+  assert.ok(sum > 0.6 && sum < 0.67, `${sum}`);
+});
+
+test("a record is restored from the newest copy, without what was reported since the loss", async () => {
+  const [a, b] = await callers("a", "b");
+  const old = await a.report(10, 50, 0);
+  const { copy } = await a.report(20, 50, 50);
+  await b.report(1, 20, 20);
+  await lose();
+  await b.call();
+  await a.report(30, 50);
+  await b.report(2, 20, 0, { copy });
+  assert.equal((await record()).servers.a.used, 30);
+  await a.report(30, 50, 0, { copy: old.copy });
+  const { servers, n } = await record();
+  assert.deepEqual([servers.a.used, servers.b.used, n], [30, 2, JSON.parse(copy ?? "").n]);
+  ms += 2500;
+  assert.equal((await b.report(2, 20)).total, 32);
+  // Only while servers report what Redis lost.
+  await b.report(2, 20, 0, { copy: JSON.stringify({ ...JSON.parse(copy ?? ""), n: 99, left: 500 }) });
+  assert.equal((await record()).left, 0);
+});
+
+test("nothing is granted while servers report what Redis lost, and a lease that is reported too late only if it is free", async () => {
+  const [a, b] = await callers("a", "b");
+  const { granted } = await a.report(0, 0, 600);
+  assert.ok(granted >= 200, String(granted));
+  await lose();
+  assert.ok((await b.call()).isLearning);
+  assert.equal((await b.report(0, 0, 400)).granted, 0);
+  ms += 2500;
+  await b.call();
+  for (let i = 0; i < 20; i++) await b.report(0, (await record()).servers.b.granted, 1000);
+  const held = (await record()).servers.b.granted;
+  assert.ok(held > 900, String(held));
+  const late = await a.report(50, granted);
+  assert.equal(late.granted, Math.max(50, quota - held));
+  // Until a server says less, it may use what it was granted.
+  quota = 300;
+  assert.equal((await b.report(0, held)).granted, held);
+});
+
+test("a tight month stays tight for servers that come after its flag was lost", async () => {
+  const [a] = await callers("a", "b");
+  const { tight, copy } = await a.report(995, 995);
+  assert.ok(tight);
+  const flags = async (name: string) => (await new Caller(name).call()).flags;
+  assert.deepEqual(await flags("c"), ["1@2026-01"]);
+  await lose("hc:{0}:flags");
+  await a.call();
+  await a.report(995, 995);
+  assert.deepEqual(await flags("d"), ["1@2026-01"]);
+  await lose();
+  await a.call();
+  await a.report(995, 995, 0, { copy });
+  assert.deepEqual(await flags("e"), ["1@2026-01"]);
+});
+
+test("keys that Redis drops are noticed, and months expire", async () => {
+  const [a] = await callers("a", "b");
+  await a.report(0, 0, 100);
+  assert.ok((await redis.client.pttl(monthKey(months[0]))) > 90 * 86_400_000);
+  for (const key of [monthKey(months[0]), "hc:{0}:servers"]) {
+    await lose(key);
+    assert.ok((await a.call()).isLearning, key);
+    ms += 2500;
+    await a.call();
+    await a.report(0, 100, 150);
+  }
+});
+
+test("an account is at rest five seconds after its last demand, and shares are granted again after a loss", async () => {
+  const [a, b] = await callers("a", "b");
+  await a.demand(10, 0);
+  for (const [seconds, demand, isActive] of [
+    [4, 10, true],
+    [4.9, 0, true],
+    [0.2, 0, undefined],
+    [0.1, 0, undefined],
+    [0.1, 1, true],
+  ] as const) {
+    ms += seconds * 1000;
+    assert.equal((await a.demand(demand, 0)).active, isActive, `${seconds} s`);
+  }
+  await lose();
+  await b.call();
+  assert.deepEqual(await a.demand(10, 5), { months: {} });
+  ms += 2500;
+  await b.call();
+  await a.call();
+  assert.equal((await a.demand(10, 0)).share, 5);
+});
+
+test("who wants less than the others gets it, and the others share the rest", async () => {
+  const all = await callers("a", "b", "c");
+  const demands = [10, 1, 8];
+  let shares: (number | undefined)[] = [0, 0, 0];
+  for (let i = 0; i < 5; i++) {
+    const told: (number | undefined)[] = [];
+    for (const [j, caller] of all.entries())
+      told.push((await caller.demand(demands[j], shares[j] ?? 0)).share);
+    shares = told;
+    for (const caller of all) await caller.call();
+  }
+  assert.deepEqual(
+    shares.map((share) => Math.round(10 * (share ?? 0))),
+    [45, 10, 45],
+  );
+});
+
+test("what a server says of itself counts after its last report, and a share stays reserved until all have read the flag", async () => {
+  const [a, b] = await callers("a", "b");
+  const first = await a.demand(10, 0);
+  assert.deepEqual([first.active, first.share], [true, 5], "b may use its part");
+  const { read, flags } = await b.call([], { hasMore: true });
+  assert.deepEqual(flags, ["1"]);
+  assert.equal((await a.demand(10, 5)).share, 5);
+  Object.assign(b.said, { read });
+  await b.call();
+  assert.equal((await a.demand(10, 5)).share, 10);
+  // A server that is idle gives its share to those that aren't, and a silent one after its time.
+  assert.equal((await b.demand(10, 0)).share, 0);
+  ms += 1000;
+  assert.equal((await a.demand(10, 5)).share, 5);
+  assert.equal((await b.demand(10, 0)).share, 5);
+  ms += 3400;
+  assert.equal((await a.demand(10, 5)).share, 5);
+  ms += 200;
+  assert.equal((await a.demand(10, 5)).share, 5, "what it holds of its part");
+});
