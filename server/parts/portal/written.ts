@@ -104,6 +104,7 @@ function writePrices(parameters: URLSearchParams, ask: Ask): Written {
     [textOf(clause), ...clauses.map(({ text }) => text), caveatOf(source)].filter(Boolean).join(" "),
     `<h1>${htmlOf(clause)}</h1><p class="under">${under}</p>`,
     [
+      noteOf(source),
       tableOf(
         title,
         ["Hospitals", "Lowest charge", "Median charge", "Highest charge", "Median that Medicare allows"],
@@ -144,6 +145,7 @@ function writeHospital(path: string, year: string | null, ask: Ask): Written {
     [`${addressText(answer)}. ${text}`, caveatOf(source)].filter(Boolean).join(" "),
     `<div><h1>${escapeHtml(facility.facility)}</h1><p class="under quiet">${escapeHtml(addressText(answer))}</p><p class="under">${escapeHtml(text)}</p></div>`,
     [
+      noteOf(source),
       tableOf(
         `What it charges, ${source.data_year}`,
         ["Procedure", "Charge", "The nation's median charge", "Medicare allows"],
@@ -176,6 +178,11 @@ function written(
 
 /** What a synthetic sample says of itself; else nothing. */
 const caveatOf = ({ caveat }: { caveat: string }) => (isSynthetic(caveat) ? caveat : "");
+
+const noteOf = (source: { caveat: string }) => {
+  const caveat = caveatOf(source);
+  return caveat === "" ? "" : `<p>${escapeHtml(caveat)}</p>`;
+};
 
 const hospitalPath = (ccn: string, year: string | null) =>
   `/facilities/${ccn}${year === null ? "" : `?${new URLSearchParams({ year })}`}`;

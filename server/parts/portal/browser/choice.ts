@@ -4,6 +4,8 @@
 export const defaultProcedure = "5072";
 export const maxPinned = 3;
 const defaultMiles = 25;
+/** The radiuses that are offered around a ZIP code. */
+export const radiusesInMiles = [10, 25, 50, 100];
 
 export interface Choice {
   procedure: string | null;

@@ -3,7 +3,7 @@ import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, FacilitiesAnswer, ProceduresAnswer, SearchAnswer } from "./answers.ts";
 import { Failure } from "./api.ts";
 import { ask, askIfThere, pathOf, there } from "./ask.ts";
-import { type Choice, defaultProcedure, maxPinned } from "./choice.ts";
+import { type Choice, defaultProcedure, maxPinned, radiusesInMiles } from "./choice.ts";
 import { Chooser, type Option } from "./chooser.ts";
 import type { View } from "./explore-data.ts";
 import { YearField, yearsOf } from "./field.ts";
@@ -13,8 +13,6 @@ import { states } from "./states.ts";
 import { placeText } from "./words.ts";
 
 /** The fields of the page explore: procedure, place, hospitals to compare, year. */
-
-const radiusesInMiles = [10, 25, 50, 100];
 
 interface ControlsProps {
   choice: Choice;
@@ -97,11 +95,12 @@ async function findProcedure({ state, year }: Choice, text: string, signal: Abor
 }
 
 function placesBy(text: string, priced: Set<string> | null): Option[] {
-  if (/^\d+$/.test(text)) {
-    if (text.length !== 5) throw new Error("A ZIP code has five digits.");
+  const zip = text.replace(/-\d{0,4}$/, "");
+  if (/^\d+$/.test(zip)) {
+    if (zip.length !== 5) throw new Error("A ZIP code has five digits.");
     return radiusesInMiles.map((miles) => ({
-      id: `${text} ${miles}`,
-      title: `Within ${miles} miles of ${text}`,
+      id: `${zip} ${miles}`,
+      title: `Within ${miles} miles of ${zip}`,
     }));
   }
   const words = text.toLowerCase();
@@ -114,7 +113,7 @@ function placesBy(text: string, priced: Set<string> | null): Option[] {
       detail: priced && !priced.has(id) ? "no prices" : undefined,
     }));
   if (text === "") return [{ id: "", title: "Whole nation" }, ...found];
-  if (found.length === 0) throw new Error("That is neither a state nor a ZIP code.");
+  if (found.length === 0) throw new Error("Type a state, or a ZIP code of five digits.");
   return found;
 }
 

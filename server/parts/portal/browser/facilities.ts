@@ -71,7 +71,7 @@ export function Facilities({ view, scope, list }: FacilitiesProps) {
     save(`${name}${range ? "-part" : ""}.csv`, csvFile(priceFigures(all.data)));
   };
   const rowOf = (entry: Priced, letter?: string) =>
-    html`<${Row} key=${letter ?? entry.ccn} entry=${entry} letter=${letter} x=${x} median=${summary.median_charge} isNear=${isNear}
+    html`<${Row} key=${letter ?? entry.ccn} entry=${entry} letter=${letter} x=${x} median=${summary.median_charge} isNear=${isNear} code=${code}
       pin=${() => pin(choice, entry.ccn)} isPinned=${pinned.some(({ ccn }) => ccn === entry.ccn)} />`;
   const head = (key: string, title: string, kind = "number", isDescendingFirst = true) => {
     const isSorted = choice.sort === key;
@@ -158,6 +158,8 @@ function Charges({ from, to }: { from: string | null; to: string | null }) {
 
 interface RowProps {
   entry: Priced;
+  /** Of the procedure. */
+  code: string;
   letter?: string;
   x: d3.ScaleLogarithmic<number, number>;
   median: number;
@@ -166,7 +168,7 @@ interface RowProps {
   pin: () => void;
 }
 
-function Row({ entry, letter, x, median, isNear, isPinned, pin }: RowProps) {
+function Row({ entry, code, letter, x, median, isNear, isPinned, pin }: RowProps) {
   const { submitted_charge: charged, medicare_allowed: allowed, services, distance } = entry;
   const onClick = (event: MouseEvent) => {
     // A click on a link, a button or selected text doesn't choose the row.
@@ -180,7 +182,7 @@ function Row({ entry, letter, x, median, isNear, isPinned, pin }: RowProps) {
         ${letter ? html`<${Letter} letter=${letter} />` : "+"}
       </button>
     </td>
-    <td role="cell" class="name"><a href=${inYear(`/facilities/${encodeURIComponent(entry.ccn)}`)}>${entry.facility}</a><small class="quiet">${entry.city}, ${entry.state}</small></td>
+    <td role="cell" class="name"><a href=${inYear(`/facilities/${encodeURIComponent(entry.ccn)}`, { procedure: code })}>${entry.facility}</a><small class="quiet">${entry.city}, ${entry.state}</small></td>
     ${isNear && html`<td role="cell" class="number miles">${distance === undefined ? "–" : distance.toFixed(1)}<span class="narrow-only"> mi</span></td>`}
     <td role="cell" class="number charged">${money(charged)}</td>
     <td role="cell" class="number allow">${money(allowed)}</td>

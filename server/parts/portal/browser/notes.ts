@@ -2,6 +2,7 @@ import { counted, printable, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { Failure } from "./api.ts";
 import { there } from "./ask.ts";
+import { radiusesInMiles } from "./choice.ts";
 import { Command, curlOf } from "./curl.ts";
 import type { PartProps, Scope, Unpriced } from "./explore-data.ts";
 import { inYear, withParameters } from "./location.ts";
@@ -10,9 +11,6 @@ import { states } from "./states.ts";
 import { isSynthetic, placeText } from "./words.ts";
 
 /** Says in words what the pictures can't show: why there is nothing, and how to read what is there. */
-
-/** A radius to try where nothing is nearer. */
-const widerMiles = 100;
 
 export function Nothing({ view, datasets }: PartProps) {
   const { choice, code, unpriced, scope } = view;
@@ -25,10 +23,11 @@ export function Nothing({ view, datasets }: PartProps) {
   const version = there(view.nation)?.source.data_version;
   const dataset = datasets.find(({ data_version }) => data_version === version);
   const reason = dataset?.coverage.missing_states.find((each) => each.state === state)?.reason;
+  const isPlace = near !== null && !(scope instanceof Failure && scope.param === "near");
+  const wider = isPlace ? radiusesInMiles.filter((miles) => miles > within) : [];
   const why = () => {
     if (!isState) return `There is no state “${printable(state)}”.`;
-    if (near !== null && scope instanceof Failure && scope.param === "near")
-      return `There is no ZIP code “${printable(near)}” in the table of places.`;
+    if (near !== null && !isPlace) return `There is no ZIP code “${printable(near)}” in the table of places.`;
     if (unpriced) return unpricedText(unpriced, where);
     if (year !== null && datasets.length > 0 && !isYear) return `There is no data of “${printable(year)}”.`;
     if (name === undefined) return `The data has no procedure group “${printable(code)}”.`;
@@ -38,11 +37,10 @@ export function Nothing({ view, datasets }: PartProps) {
   };
   return html`<h1>${name && isState ? `No prices for ${name} ${where}`.trim() : "Nothing was found"}.</h1>
     <p class="under">${why()}${" "}
-      ${
-        near !== null && within < widerMiles
-          ? html`<a href=${withParameters({ within: String(widerMiles) })}>Look within ${widerMiles} miles</a> · `
-          : ""
-      }${
+      ${wider.map(
+        (miles) =>
+          html`<a href=${withParameters({ within: String(miles) })}>Look within ${miles} miles</a> · `,
+      )}${
         state === null && near === null
           ? html`<a href="/">See what there is</a>`
           : html`<a href=${withParameters({ state: null, near: null, within: null })}>See the whole nation</a>`
@@ -78,7 +76,7 @@ export function Reading({ scope, view, datasets }: ReadingProps) {
       : html`${whole(rows.priced)} of ${whole(all)} hospitals that do it have a price.
           ${
             rows.suppressed > 0 &&
-            html` <b>${counted(rows.suppressed, "more row is", "more rows are")} suppressed</b> by CMS, for 10 services or fewer in the year.`
+            html` <b>${counted(rows.suppressed, "more hospital", "more hospitals")} did it for too few Medicare patients</b> (10 services or fewer in the year): CMS suppresses the amounts.`
           }
           ${rows.incomplete > 0 && ` ${counted(rows.incomplete, "row is", "rows are")} incomplete.`} Their charges aren't
           zero: they aren't published, and no figure counts them.`;

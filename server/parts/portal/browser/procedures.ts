@@ -55,9 +55,9 @@ Blood vessels
 5194 | artery stent with plaque removal | plaque removal (atherectomy) with a stent in heart or leg arteries
 
 Stomach, bowel and abdomen
-5302 | upper endoscopy with treatment | endoscopic ultrasound, needle samples, stretching of the esophagus, tying of enlarged veins
+5302 | upper endoscopy with treatment | endoscopic ultrasound, needle samples, stretching of the esophagus, tying of enlarged veins; an ordinary upper endoscopy isn't in the data
 5303 | bile duct endoscopy (ERCP) | ERCP with opening of the duct or removal of stones, complex upper endoscopy
-5313 | hemorrhoid surgery or removal of a large colon growth | hemorrhoids, anal fistula, colonoscopy with removal of a large polyp
+5313 | hemorrhoid surgery or removal of a large colon growth | hemorrhoids, anal fistula, colonoscopy with removal of a large polyp; an ordinary colonoscopy isn't in the data
 5331 | stent in bile duct or digestive tract | ERCP with a stent, stents in esophagus or bowel
 5341 | hernia repair | groin and navel hernia, drains in abdomen or bile ducts
 5342 | larger abdominal or bile duct surgery | larger operations on abdominal wall, abdomen and bile ducts
@@ -135,14 +135,18 @@ export function titleOf({ code, name }: { code: string; name: string }): string 
   return title[0].toUpperCase() + title.slice(1);
 }
 
-/** Codes of the groups whose plain words begin with each word of a text. */
+/** Codes of the groups whose plain words begin with each word of a text, first those with all of them in their name. */
 export function codesBy(text: string): string[] {
   const words = wordsOf(text).filter((word) => word.length > 2);
   if (words.length === 0) return [];
-  return [...plain].flatMap(([code, { name, includes }]) => {
-    const own = wordsOf(`${name} ${includes}`);
-    return words.every((word) => own.some((each) => each.startsWith(word))) ? [code] : [];
-  });
+  const codesIn = (textOf: (group: Plain) => string) =>
+    [...plain].flatMap(([code, group]) => {
+      const own = wordsOf(textOf(group));
+      return words.every((word) => own.some((each) => each.startsWith(word))) ? [code] : [];
+    });
+  return [
+    ...new Set([...codesIn(({ name }) => name), ...codesIn(({ name, includes }) => `${name} ${includes}`)]),
+  ];
 }
 
 const wordsOf = (text: string) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];

@@ -43,7 +43,7 @@ const shown = (word: Word) =>
 function standingClause(choice: Choice, scope: Scope, { letter, ccn, entry, standing }: Pinned) {
   if (entry === null) return html`<b>${letter}</b> ${noHospital(ccn)}`;
   const clause = isPriced(entry) ? ownClause(choice, scope, entry, entry, standing) : [withoutPrice];
-  return html`<b class="letter">${letter}</b> <a href=${inYear(`/facilities/${ccn}`)}>${entry.facility}</a>${clause.map(shown)}`;
+  return html`<b class="letter">${letter}</b> <a href=${inYear(`/facilities/${ccn}`, { procedure: scope.procedure.code })}>${entry.facility}</a>${clause.map(shown)}`;
 }
 
 export const noHospital = (ccn: string) =>

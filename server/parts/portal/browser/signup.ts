@@ -97,7 +97,7 @@ function Form({ done }: { done: (made: Made) => void }) {
               ? "A link is sent there. Later it gets a warning when your requests run out, and nothing else."
               : settings.mail
                 ? "It gets a warning when your requests run out, and nothing else."
-                : "By it whoever runs this server can reach you. This server sends no mail."
+                : "So that the operator can reach you. This server sends no mail."
           }
           error=${faultOf("email", email)}
         />

@@ -87,6 +87,9 @@ export function mainClause(place: Place, { summary, procedure }: Prices): Word[]
   return words`${range} Half charge ${charge(median)} or more; ${medicare}`;
 }
 
+const whatIsPaid =
+  "With Medicare nobody pays the charge: the hospital gets what Medicare allows, the patient's share included.";
+
 export function comparison({ summary, procedure }: Prices): string {
   const { min_charge: min, max_charge: max, median_charge, median_allowed, facilities } = summary;
   const ratio = median_charge / median_allowed;
@@ -104,7 +107,11 @@ export function comparison({ summary, procedure }: Prices): string {
     max / min >= 1.05 && !isOne ? `the dearest charges ${timesInWords(max / min)} the cheapest` : "";
   const text = isFew ? spread : [spread, markup].filter(Boolean).join("; ");
   const includes = plainOf(procedure.code)?.includes;
-  return [text && `${text[0].toUpperCase()}${text.slice(1)}.`, includes && `Includes ${includes}.`]
+  return [
+    text && `${text[0].toUpperCase()}${text.slice(1)}.`,
+    includes && `Includes ${includes}.`,
+    whatIsPaid,
+  ]
     .filter(Boolean)
     .join(" ");
 }
@@ -137,6 +144,8 @@ type StandingOrNone = Standing | null | undefined;
 export const withoutPrice =
   " has no price for this procedure: it doesn't do it, or for too few Medicare patients.";
 
+const ordinals: Readonly<Record<number, string>> = { 2: "second", 3: "third" };
+
 /** The standing of a charge in words. Nothing is said about equal charges. */
 export function standingText(
   { rank, facilities }: Pick<Standing, "rank" | "facilities">,
@@ -144,10 +153,10 @@ export function standingText(
 ): string {
   if (facilities === 1) return `the only price${where}`;
   const all = `${whole(facilities)}${where}`;
-  if (rank === 1) return `where none of ${all} charges less`;
+  if (rank === 1) return `the lowest of ${all}`;
   if (rank === facilities) return `the highest of ${all}`;
   return facilities < 20
-    ? `where ${whole(rank - 1)} of ${all} ${rank === 2 ? "charges" : "charge"} less`
+    ? `the ${ordinals[rank] ?? `${rank}th`} lowest of ${all}`
     : `more than ${percent((100 * (rank - 1)) / (facilities - 1))} of ${all}`;
 }
 
@@ -169,7 +178,7 @@ export function hospitalText({ data, facility }: FacilityAnswer): string {
     : `It charges more than the nation's median for ${share(above, compared.length)} of ${groups}` +
       `${inState.length > 0 ? `, and more than ${stateName(facility.state)}'s for ${share(aboveState, inState.length)} of ${inState.length}` : ""}.`;
   const middle = medianOf(data.map((row) => row.submitted_charge / row.medicare_allowed));
-  return `${nation} In the middle it charges ${times(middle).replace("×", " times")} what Medicare allows.`;
+  return `${nation} Typically it charges ${times(middle).replace("×", " times")} what Medicare allows. ${whatIsPaid}`;
 }
 
 function medianOf(numbers: number[]): number {
