@@ -257,6 +257,7 @@ test("queries that were written before any result was seen, with the answers loo
     "fourth-search-set.tsv",
     "fifth-search-set.tsv",
     "sixth-search-set.tsv",
+    "seventh-search-set.tsv",
   ].map((name) =>
     readFileSync(join(import.meta.dirname, "../support", name), "utf8")
       .trim()
