@@ -25,7 +25,7 @@ plate removal, bone debridement, bedsore, pressure ulcer, soft tissue excision, 
 neck mass, back tumor, mass removal, lump removal, surgical debridement, muscle debridement, deep abscess,
 rod removal, pin removal, hidradenitis, armpit sweat gland, wound washout, post op wound,
 postoperative wound infection, surgical wound infection, bone marrow biopsy, large lipoma, thigh lift, arm lift,
-skin cancer large, lymph node abscess
+skin cancer large, tailbone sore
 
 5091 19301 19120 38525
 breast, lumpectomy, partial mastectomy, breast lump, breast mass, breast tumor, breast cancer, breast conserving,
@@ -82,7 +82,7 @@ shoulder capsular release, thumb arthritis, thumb joint, basal joint, cmc, cmc a
 trapezium, carpal bone, torn thumb ligament, thumb ligament, cheilectomy, hallux rigidus, crpp, wrist pinning,
 baker cyst, knee cyst, fasciotomy, compartment syndrome, tailbone removal, coccyx, pectus, sunken chest,
 peroneal tendon, foot tendon, achilles lengthening, ankle tendon, tmj arthroscopy, stump revision, hip bursa,
-jersey finger, finger fusion, knuckle, finger joint, toe bone removal, sesamoid
+jersey finger, finger fusion, knuckle, finger joint, toe bone removal, sesamoid, compartment release
 
 5114 29827 63030 63047 27814 22514 25609 28297
 shoulder, back, wrist, ankle, spine, shoulder arthroscopy, shoulder scope, rotator cuff, rotator cuff tear, labrum,
@@ -134,7 +134,7 @@ si joint fusion, sacroiliac joint fusion, sacroiliac, artificial disc, disc repl
 disc arthroplasty, lumbar interbody fusion, transforaminal fusion, posterior lumbar fusion, total disc, tdr,
 cervical disc arthroplasty, ifuse, si joint, mobi c, artificial disc neck, cervical disc, coflex,
 interlaminar stabilization, elbow replacement, elbow arthroplasty, wrist replacement, jaw joint replacement,
-pantalar fusion, lumbar spine fusion, reverse shoulder fracture, rods and screws back
+pantalar fusion, lumbar spine fusion, reverse shoulder fracture
 
 5153 31622 31624 31238 31525
 bronchoscopy, lung scope, lung camera, lung lavage, airway scope, airway camera, windpipe scope, laryngoscopy,
@@ -150,7 +150,7 @@ vocal cord polyp, vocal cord nodule, larynx, tbna, mediastinal lymph node biopsy
 lung lymph node biopsy, bronchoscopy ultrasound, vocal cord lesion, vocal nodule, vocal cord biopsy,
 vocal cord cancer, throat lesion, throat polyp, throat tumor, hoarse voice, ebus lymph node sampling,
 lymph node sampling, airway tumor, subglottic stenosis, tracheal dilation, windpipe dilation, vocal cord injection,
-larynx laser, larynx papilloma, lung valve removal, navigation bronchoscopy, ion bronchoscopy
+larynx laser, larynx papilloma, lung valve removal, navigation bronchoscopy, ion bronchoscopy, voice box biopsy
 
 5155 31267 31255 31295 31647
 sinus, sinus surgery, sinusitis, sinus infection, fess, endoscopic sinus, sinus endoscopy, balloon sinuplasty,
@@ -292,7 +292,7 @@ transvenous pacer, temporary transvenous pacer, pacing wire, pacemaker lead, sin
 pacemaker, pacemaker implant, dual chamber pacemaker, permanent pacemaker, pacemaker lead, ppm, bradycardia,
 slow heartbeat, slow heart rate, sick sinus, heart block, pacemaker battery, pacemaker generator, pacemaker insertion,
 dual pacemaker, dual lead pacemaker, av block, complete heart block, heart rate low, slow pulse, pacer,
-heart rhythm device, heart device, two lead pacemaker, new pacemaker, pacemaker upgrade
+heart rhythm device, heart device, two lead pacemaker, new pacemaker, pacemaker upgrade, single lead pacemaker
 
 5224 33229 33221
 biventricular pacemaker, crt p, resynchronization pacemaker, heart resynchronization, biventricular heart implant,
@@ -327,7 +327,7 @@ stomach bleeding, bleeding ulcer, varices, variceal banding, peg placement, nutr
 balloon dilation esophagus, egd dilation, egd biopsy, food tube, barrett, barrett ablation, barrett esophagus,
 radiofrequency ablation esophagus, esophagus ablation, enteroscopy, balloon enteroscopy, small bowel endoscopy,
 gj tube, j tube, feeding tube change, gastric balloon, egd emr, egd ablation, esophageal varices, egd ultrasound,
-bleeding stomach scope
+bleeding stomach scope, bleeding varices
 
 5303 43264 43262 43497 43229
 ercp, bile duct, bile duct stone, bile duct endoscopy, pancreas duct, pancreas duct stone, barrett, barrett ablation,
@@ -403,7 +403,7 @@ kidney drainage, trus biopsy, transrectal biopsy, transperineal biopsy, prostate
 urine blockage, narrow urethra, bladder botox injection, foreskin removal, suprapubic tube, kidney tube,
 nephrostomy tube, stent removal, double j removal, meatotomy, vasectomy, vas deferens, male sterilization,
 getting snipped, interstitial cystitis, hydrodistention, bladder distention, retrograde pyelogram,
-nephrostomy exchange, spermatocele, tight foreskin, prostate core biopsy, scrotal lesion
+nephrostomy exchange, spermatocele, tight foreskin, prostate core biopsy, scrotal lesion, kidney stent removal
 
 5374 52332 52235 50590 52352 53854
 bladder, kidney, ureter, kidney stone, bladder stone, stone, shock wave lithotripsy, shockwave lithotripsy,
@@ -462,7 +462,7 @@ bowel bulge vagina
 5416 57282 57283 0404T
 vaginal vault prolapse, vault prolapse, sacrospinous, colpopexy, sacrospinous ligament, uterosacral,
 vaginal suspension, apical prolapse, sonata, sonata fibroid, fibroid ablation transcervical, transcervical fibroid,
-paravaginal repair, vaginal hysterectomy large uterus, urethrovaginal fistula
+paravaginal repair, urethrovaginal fistula
 
 5431 64721 64635 64633 64718
 nerve, carpal tunnel, cubital tunnel, tarsal tunnel, ulnar nerve, elbow nerve, nerve decompression, nerve entrapment,
@@ -695,7 +695,7 @@ const formsOf: Readonly<Record<string, string>> = {
   dislocation: "dislocated dislocate",
   drainage: "drain drained draining",
   esophagus: "esophageal oesophagus oesophageal",
-  fracture: "fractured fx broken broke break",
+  fracture: "fractured fx broken broke break shattered cracked",
   fusion: "fuse fused",
   gall: "gaul",
   heart: "cardiac",
@@ -727,7 +727,7 @@ const formsOf: Readonly<Record<string, string>> = {
   stomach: "gastric",
   surgery: "surgical operation operate operated op",
   swallowing: "swallow",
-  tear: "torn ruptured rupture snapped",
+  tear: "torn ruptured rupture snapped ripped",
   testicle: "testicular testis",
   tooth: "teeth",
   tumor: "tumour",
