@@ -89,7 +89,7 @@ export function matchPrefix(index: TextIndex, start: Uint8Array, terms: readonly
 }
 
 /** What follows the part of a medical word that tells it apart: a vasectomy is no mastectomy. */
-const medicalEnding = /(ectomy|oscopy|otomy|ostomy|plasty|graphy|tripsy|lysis|desis|pexy|centesis)$/;
+export const medicalEnding = /(ectomy|oscopy|otomy|ostomy|plasty|graphy|tripsy|lysis|desis|pexy|centesis)$/;
 
 function matchTypos(index: TextIndex, { kind, matches }: Term, word: string): void {
   const letters = [...word].length;

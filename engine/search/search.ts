@@ -3,7 +3,7 @@ import { Best } from "./best.ts";
 import { findWord } from "./dictionary.ts";
 import { type DocumentKind, intersect, makeRoom, nextOf, type SearchIndex, sets } from "./documents.ts";
 import { matchedBy } from "./matched.ts";
-import { documentsWith, exact, levelBits, mark, none, type Term } from "./matching.ts";
+import { documentsWith, exact, levelBits, mark, medicalEnding, none, type Term } from "./matching.ts";
 import { type Nearby, nearbyIn } from "./near.ts";
 import { termsInText } from "./procedure-terms.ts";
 import { codedPoints, forgetWords, maxPoints, mostPoints, scorerOf } from "./scoring.ts";
@@ -74,8 +74,10 @@ export function search(
 
 /**
  * The procedure groups that match every needed word, unless the longest term in the text is for what no group holds: the
- * removal of a kidney stone is not the removal of a kidney. Where no group matches every word, the longest term finds its
- * groups, if it has more than half of the words. Their scores are lower by the share of the words that were left out.
+ * removal of a kidney stone is not the removal of a kidney. Where no group matches every word, but the text has a term of
+ * several words, the words that no group has are left out, unless they are medical, and then all words but those of the
+ * term. More than half of the words have to stay. Scores fall with the square of their share, so that they stay low where
+ * a word that is left out changes what is meant.
  */
 function findProcedures(
   index: SearchIndex,
@@ -91,15 +93,26 @@ function findProcedures(
   const heldWords = held === undefined || held.words.length === 1 ? 0 : held.words.length;
   if (isAbsent && (absent?.words.length ?? 0) > heldWords) return nothing;
   const found = find(index, terms, offset, limit, wanted);
-  if (found.total > 0 || held === undefined || isAbsent) return found;
-  const kept = terms.filter(
-    ({ isNeeded, word }) => !isNeeded || held.words.includes(meanings.procedure(word)),
+  if (found.total > 0 || held === undefined || heldWords === 0 || isAbsent) return found;
+  const isUnknown = (term: Term) => term.isNeeded && documentsWith(index, term) === 0;
+  if (terms.some((term) => isUnknown(term) && medicalEnding.test(term.word))) return nothing;
+  const isInTerm = ({ isNeeded, word }: Term) => !isNeeded || held.words.includes(meanings.procedure(word));
+  const asked = terms.filter(
+    ({ isNeeded, word }) => isNeeded || genericWords.procedure.has(meanings.procedure(word)),
   );
-  const needed = (some: readonly Term[]) => some.filter(({ isNeeded }) => isNeeded).length;
-  const share = needed(kept) / needed(terms);
-  if (share <= 0.5) return nothing;
-  const { total, documents, scores } = find(index, kept, offset, limit, wanted);
-  return { total, documents, scores: scores.map((score) => Math.round(1000 * score * share) / 1000) };
+  for (const isKept of [(term: Term) => !isUnknown(term), isInTerm]) {
+    const share = asked.filter(isKept).length / asked.length;
+    if (share <= 0.5) continue;
+    const kept = terms.filter(isKept);
+    const { total, documents, scores } = find(index, kept, offset, limit, wanted);
+    if (total > 0)
+      return {
+        total,
+        documents,
+        scores: scores.map((score) => Math.round(1000 * score * share ** 2) / 1000),
+      };
+  }
+  return nothing;
 }
 
 /** The facilities around a place that match the other words of a search, the nearest first: a mile lowers the score. */

@@ -98,6 +98,7 @@ function withoutSelf(words: string[]): string[] {
 /** The word of kind that one with a typo stands for, where no word of the index begins with it; otherwise itself. */
 function kindMeant(index: TextIndex, kind: DocumentKind, word: string): string {
   if (word.length < oneTypoLetters || (kind === "procedure" && isKnown(word))) return word;
+  if (findWord(index, meanings[kind](word)) >= 0) return word;
   const typed = Buffer.from(word);
   const next = lowerBound(index, typed);
   if (next < index.wordOffsets.length - 1 && startsWith(index, next, typed)) return word;

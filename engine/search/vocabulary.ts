@@ -124,12 +124,15 @@ export const fillerWords: ReadonlySet<string> = setOf(
   "a an and at by for from in near of on or the to with apc ccn inc llc llp lp pllc cpt hcpcs corp",
 );
 
-/** Words of a sentence that say nothing about a procedure. They are never needed. */
+/** Words of a sentence, and for whom, where and how, that tell no procedure apart. They are never needed. */
 export const sentenceWords: ReadonlySet<string> = setOf(
-  "i me my your his her we you it its this that is are was be am do does did how much many what which who where when why " +
-    "can could should will would get getting got gets have having had has need needs needed want wants take taking taken took " +
-    "put come coming comes came problem problems issue cut open lower see says look looking seeing go going make done into down through inside under off up over between after before because if then as about not " +
-    "doctor hospital medicare average typical cheap left right small big large minor major side with some any all",
+  "i me my your his her we you it its this that is are was be am do does did how much many what which who where " +
+    "when why can could should will would get getting got gets have having had has need needs needed want wants " +
+    "take taking taken took put come coming comes came problem problems issue cut open lower see says look " +
+    "looking seeing go going make done into down through inside under off up over between after before because if " +
+    "then as about not husband wife mom dad mother father son daughter grandma grandpa adult elderly man woman " +
+    "recovery no but during while admitted er ed emergency anesthesia doctor hospital medicare average typical " +
+    "cheap left right small big large minor major side with some any all",
 );
 
 /** Generic words, by what is searched for. Beside other words they aren't needed, but improve the score. */

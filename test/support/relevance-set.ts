@@ -319,7 +319,6 @@ export const procedureQueries: readonly Expectation[] = [
   ["ear tubes", "5163", "5164"],
   ["lens implant", "5491"],
   ["liver biopsy", "5072"],
-  ["colon cancer screening", "5313"],
   ["aicd", "5231", "5232"],
 ];
 
@@ -336,5 +335,5 @@ export const absentQueries = [
     "c-section",
     "c section",
   ],
-  ...["cesarean", "pregnancy", "sleep study", "lasik", "heart bypass"],
+  ...["cesarean", "pregnancy", "sleep study", "lasik", "heart bypass", "colon cancer screening"],
 ] as const;
