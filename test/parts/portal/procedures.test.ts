@@ -20,6 +20,8 @@ test("patients' words find their groups, and a group without a plain name keeps 
   assert.deepEqual(codesBy("knee repl"), ["5115"]);
   assert.deepEqual(codesBy("cataract"), ["5491"]);
   assert.deepEqual(codesBy("a"), []);
+  // First those with the word in their name: many groups include some stent.
+  assert.deepEqual(codesBy("a stent").slice(0, 2), ["5193", "5194"]);
   assert.equal(titleOf({ code: "5491", name: "Level 1 Intraocular Procedures" }), "Cataract surgery");
   assert.equal(titleOf({ code: "0000", name: "Level 9 Nothing" }), "Level 9 Nothing");
 });

@@ -5,8 +5,9 @@ import { after, test } from "node:test";
 import { brotliDecompressSync } from "node:zlib";
 import { ApiError } from "../../../server/api/errors.ts";
 import type { FacilityAnswer, ProcedureAnswer } from "../../../server/parts/portal/browser/answers.ts";
-import { hospitalText } from "../../../server/parts/portal/browser/words.ts";
+import { hospitalText, standingText } from "../../../server/parts/portal/browser/words.ts";
 import { Portal } from "../../../server/parts/portal/serving.ts";
+import { write } from "../../../server/parts/portal/written.ts";
 import { money, whole } from "../../../server/shared/browser/format.ts";
 import { PerSecond } from "../../../server/shared/per-second.ts";
 import {
@@ -61,6 +62,7 @@ test("explore and its pictures have the title, the sentence and the numbers of t
     assert.ok(metaOf(html, "description")?.startsWith(`${sentence} Hospital 000041 charges $`));
     assert.equal(metaOf(html, "og:description"), metaOf(html, "description"));
     assert.equal(metaOf(html, "og:title"), textIn(html, "title"));
+    assert.match(html, /nobody pays the charge/);
     const numbers = textIn(html, "noscript");
     for (const amount of [summary.median_charge, summary.median_allowed, summary.max_charge])
       assert.ok(numbers.includes(money(amount)), `${amount} is in the tables`);
@@ -87,6 +89,28 @@ test("a hospital that isn't there hides none of those beside it, and they keep t
 test("a hospital to compare that has no price says so", async () => {
   const html = await pageAt("/?procedure=5361&with=000001");
   assert.match(metaOf(html, "description") ?? "", / Hospital 000001 has no price for this procedure/);
+});
+
+test("the standing of a charge is said in usual words", () => {
+  for (const [rank, facilities, words] of [
+    [1, 1, "the only price"],
+    [1, 20, "the lowest of 20"],
+    [2, 19, "the second lowest of 19"],
+    [11, 19, "the 11th lowest of 19"],
+    [19, 19, "the highest of 19"],
+    [21, 41, "more than 50 % of 41"],
+  ] as const)
+    assert.equal(standingText({ rank, facilities }), words);
+});
+
+test("without JavaScript a synthetic sample says so before its numbers", () => {
+  const caveat = "This is a synthetic sample.";
+  const source = { data_year: 2024, caveat };
+  const summary = { facilities: 1, min_charge: 2, median_charge: 2, max_charge: 2, median_allowed: 1 };
+  const prices = { procedure: { code: "5072", name: "Level 2" }, summary, source };
+  const read = (path: string) => (path.endsWith("/facilities") ? { ...prices, data: [] } : prices);
+  const { noscript } = write("/", new URLSearchParams({ procedure: "5072" }), read);
+  assert.ok(noscript.startsWith(`<noscript><p>${caveat}</p><table>`), noscript);
 });
 
 test("a hospital is compared by the procedure groups that others have, too", async () => {

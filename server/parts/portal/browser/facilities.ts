@@ -158,7 +158,7 @@ function Charges({ from, to }: { from: string | null; to: string | null }) {
 
 interface RowProps {
   entry: Priced;
-  /** Of the procedure. */
+  /** The procedure's code. */
   code: string;
   letter?: string;
   x: d3.ScaleLogarithmic<number, number>;

@@ -20,13 +20,13 @@ Bones, joints and spine
 5112 | setting of a broken bone or small hand surgery | broken bones set without an incision, trigger finger, ganglion cysts
 5113 | knee arthroscopy, bunion or toe surgery | torn meniscus, hammertoe, toe or finger amputation, smaller fractures
 5114 | rotator cuff, ligament or fracture repair | shoulder arthroscopy, ACL repair, broken wrist or ankle, herniated disc, kyphoplasty
-5115 | knee, hip or shoulder replacement | total knee, hip and shoulder replacement, some spinal fusions, large fractures
-5116 | spinal fusion or ankle replacement | fusion of neck or lower back, ankle replacement, fusion of the sacroiliac joint
+5115 | knee, hip or shoulder replacement | total knee, hip and shoulder replacement, fusion of the neck, large fractures
+5116 | spinal fusion or ankle replacement | fusion of the lower back, artificial discs, ankle replacement, fusion of the sacroiliac joint
 
 Ear, nose and throat
 5163 | ear tubes or minor ear, nose and throat surgery | ear tubes, small growths in mouth and throat, stopping of nosebleeds
-5164 | tonsil removal | tonsils and adenoids, smaller surgery of nose and mouth
-5165 | nose septum or eardrum surgery | straightening of the nose (septoplasty), eardrum repair, salivary gland removal
+5164 | tonsil removal or straightening of the nose | tonsils and adenoids, septoplasty, smaller surgery of nose and mouth
+5165 | eardrum, salivary gland or facial bone surgery | eardrum repair, reshaping of the nose, removal of salivary or parathyroid glands, broken facial bones
 5166 | cochlear implant | an implant in the inner ear to restore hearing
 
 Lungs and airways
@@ -48,11 +48,11 @@ Heart
 
 Blood vessels
 5182 | vein catheter or port removal | removal of a port, catheters in a vein, smaller vein procedures
-5183 | port insertion or varicose vein treatment | port for chemotherapy, dialysis catheter, closing of varicose veins by heat or laser
-5184 | dialysis fistula creation | joining of artery and vein for dialysis, grafts, vein filters
+5183 | port insertion or varicose vein treatment | port for chemotherapy, dialysis catheter or fistula, closing of varicose veins by heat or laser
+5184 | dialysis graft or repair of a dialysis access | grafts and moved veins for dialysis, repair of a fistula, vein filters
 5192 | balloon angioplasty | balloon in a leg artery, a heart artery or a dialysis access
 5193 | heart or leg artery stent | stents in the heart's arteries, stents or plaque removal in leg arteries, embolization
-5194 | artery stent with plaque removal | plaque removal (atherectomy) with a stent in heart or leg arteries
+5194 | artery stent with plaque removal | plaque removal (atherectomy) with a stent in heart or leg arteries, some leadless pacemakers
 
 Stomach, bowel and abdomen
 5302 | upper endoscopy with treatment | endoscopic ultrasound, needle samples, stretching of the esophagus, tying of enlarged veins; an ordinary upper endoscopy isn't in the data
@@ -68,8 +68,8 @@ Kidney, bladder and prostate
 5372 | bladder examination | cystoscopy, removal of a stent, bladder catheters
 5373 | prostate biopsy or bladder treatment | prostate biopsy, Botox in the bladder, widening of the urethra
 5374 | kidney stone shock wave or small bladder tumor | lithotripsy, removal of bladder tumors, ureter stents
-5375 | laser kidney stone removal or prostate surgery | ureteroscopy with laser, prostate surgery through the urethra (TURP), large bladder tumors
-5376 | prostate seed implant or large kidney stone | brachytherapy, kidney stones removed through the back
+5375 | laser kidney stone removal or prostate surgery | ureteroscopy with laser, prostate surgery through the urethra (TURP), prostate seed implants, large bladder tumors
+5376 | large kidney stone or water-jet prostate surgery | kidney stones removed through the back, prostate tissue removed by a water jet
 5377 | penile implant, simple | simpler penile prostheses
 5378 | artificial sphincter or inflatable penile implant | artificial urinary sphincter, inflatable penile prosthesis
 
@@ -82,7 +82,7 @@ Nerves and pain
 5431 | carpal tunnel release or nerve ablation | carpal tunnel, ulnar nerve at the elbow, heating of nerves for back pain
 5432 | nerve repair | repair of a cut nerve, nerve grafts
 5461 | nerve stimulator test or revision | test leads, revision or removal of a stimulator
-5462 | spinal cord stimulator trial | test leads at the spinal cord, for pain
+5462 | spinal cord or bladder stimulator trial | test leads at the spinal cord for pain, or at the nerves of the bladder
 5463 | nerve stimulator lead replacement | replacement of leads, simpler stimulators
 5464 | bladder or nerve stimulator implant | sacral nerve stimulator, replacement of generators
 5465 | spinal cord or brain stimulator implant | spinal cord stimulator, generator for deep brain stimulation, stimulator for sleep apnea
