@@ -22,7 +22,7 @@ export interface FacilityFilter {
   procedure?: number | undefined;
   /** Required status of the row for `procedure`. */
   status: RowStatus | "all";
-  /** Cents; only priced rows have a charge. */
+  /** The lowest charge to list, in cents. Rows without a price are left out. */
   minCharge?: number | undefined;
   maxCharge?: number | undefined;
   states?: readonly string[] | undefined;

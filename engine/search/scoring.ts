@@ -51,7 +51,7 @@ const procedureWorth = worths({
 });
 /** Weight of a word that isn't needed. A needed word has weight 1. */
 const optionalWeight = 0.15;
-/** Flags of a word of the index: asked for by an optional or by a needed word of the query. */
+/** Flags of a word of the index: whether it matches an optional or a needed word of the query. */
 const [askedAsOptional, askedAsNeeded] = [1, 2];
 /** Factor for names that don't begin with a word of the query: West Virginia University isn't Virginia's. */
 const notLed = 0.8;

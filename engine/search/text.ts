@@ -144,7 +144,7 @@ export const [
 export const describedField = statePartField;
 /** Stands before each term of a procedure among its words. No query has it. */
 export const termStart = ",";
-/** Size of a significant word in a name. A weak word has size 1. */
+/** What a significant word adds to the size of a name. A weak word adds 1. */
 export const wordSize = 3;
 export const fieldBits = 3;
 export const fieldMask = (1 << fieldBits) - 1;

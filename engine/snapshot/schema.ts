@@ -141,7 +141,7 @@ export interface Counts {
   pricedRows: number;
   /** Both amounts blank. */
   suppressedRows: number;
-  /** One amount blank, or an amount of zero. */
+  /** Rows with one blank amount, or an amount of zero. */
   incompleteRows: number;
   facilities: number;
   procedures: number;

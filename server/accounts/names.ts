@@ -3,7 +3,7 @@ import { maxAccounts } from "./limits.ts";
 
 /** Names and plans of accounts, per account slot, in shared memory. */
 
-/** Printable ASCII, so that a name has as many bytes as characters. */
+/** In characters, and in bytes too, because names are printable ASCII. */
 export const maxNameLength = 64;
 const cellBytes = 2 + maxNameLength;
 

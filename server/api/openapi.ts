@@ -288,7 +288,7 @@ const examplesOf = (...names: string[]) =>
 /**
  * A response for the errors of one status, which all have the same headers.
  *
- * @param operation the operation whose own examples to use, where they differ between operations
+ * @param operation use this operation's examples, if operations differ in them
  */
 function errorResponse(types: readonly ApiErrorType[], operation = "") {
   const { headers: own = [] } = apiErrors[types[0]];

@@ -110,7 +110,7 @@ export function findVersion(versions: Versions, version: string | null): Image {
   throw unknownVersion(versions, version);
 }
 
-/** The endpoints that read common queries as one number, by their path without a version. */
+/** The endpoints whose common queries are read as one number, the key of the answer; by their path without a version. */
 export const keyedPaths: ReadonlyMap<string, Keyed> = new Map(
   allEndpoints.flatMap(({ path, keyed }) => (keyed === undefined ? [] : [[basePath + path, keyed]])),
 );

@@ -29,7 +29,7 @@ was; one that is there already isn't made again. To download it again, delete it
   --allow-unterminated   accept a file whose last line has no line end; it may be truncated
   --force                write a new revision even if DIR has the same rows
 
-Where the catalogue doesn't answer, addresses that are known serve. HTTPS_PROXY, HTTP_PROXY and NO_PROXY are obeyed. The
+If the catalogue doesn't answer, addresses known from before are used. HTTPS_PROXY, HTTP_PROXY and NO_PROXY are obeyed. The
 registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given out again.
 `;
 
@@ -121,7 +121,7 @@ async function fetchOffer(offer: Offer, options: FetchOptions, network: Network,
   } catch (error) {
     // Errors about the folder or the registry don't concern this file.
     if (!(error instanceof DataError && error.subject.startsWith(path))) throw error;
-    throw new DataError(error.subject, error.found, `${error.expected}; delete ${path} to have it anew`);
+    throw new DataError(error.subject, error.found, `${error.expected}; delete ${path} to download it again`);
   }
 }
 

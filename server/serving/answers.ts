@@ -41,7 +41,7 @@ export class Answers {
   /** The end of the ETag in `#keyedHead`. */
   #tagEnd = 0;
 
-  /** @param usage asked for the account in a slot */
+  /** @param usage returns the usage of the account in a slot */
   constructor(versions: Versions, usage: (slot: number) => Usage) {
     this.#versions = versions;
     this.#usage = usage;
@@ -83,7 +83,7 @@ export class Answers {
   /**
    * @param path undecoded
    * @param slot the slot of the account
-   * @param remaining requests left of the month
+   * @param remaining requests left this month
    * @throws ApiError when the answer is an error
    */
   reply(request: RequestHead, path: string, method: string, slot: number, remaining: number): Reply {

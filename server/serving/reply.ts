@@ -169,7 +169,7 @@ interface Variant {
   head: Head;
 }
 
-/** Bytes from which on a body is compressed. */
+/** Longer bodies are compressed, in bytes. */
 const minCompressedBytes = 1024;
 
 /** The parts of a 200's head that don't depend on the content coding. */

@@ -190,7 +190,7 @@ const schema = v.pipe(
 );
 
 export interface Settings extends Readonly<v.InferOutput<typeof schema>> {
-  /** Whether STATE_DIR is unset: a trial, which makes its accounts itself. */
+  /** Whether STATE_DIR is unset: the server then makes the account for a trial itself. */
   readonly isTrial: boolean;
   /** Whether DATASETS_DIR is unset: a first start writes the sample there. */
   readonly isDefaultDatasetsDir: boolean;

@@ -857,7 +857,7 @@ test("a signal leaves a part that the next run goes on with, and no snapshot", a
   assert.equal(rangesOf(url)[1][0], "bytes=100-");
 });
 
-test("a download that can't be imported says how to have it anew", async () => {
+test("a download that can't be imported says how to download it again", async () => {
   const out = temporaryFolder();
   const url = serve(file(content.replace(/,5072,/, ",no code,")));
   const args = ["--year", "2023", "--url", url];
@@ -865,8 +865,8 @@ test("a download that can't be imported says how to have it anew", async () => {
   const { code, stderr } = await command(args, out).finished();
   assert.equal(code, 1);
   const last = stderr.split("\n").at(-2) ?? "";
-  assert.match(last, / line 2.*: found .*, expected .*; delete .* to have it anew$/);
-  assert.ok(last.endsWith(`; delete ${kept} to have it anew`), last);
+  assert.match(last, / line 2.*: found .*, expected .*; delete .* to download it again$/);
+  assert.ok(last.endsWith(`; delete ${kept} to download it again`), last);
   assert.deepEqual(readdirSync(out), ["downloads"]);
 });
 

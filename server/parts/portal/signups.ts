@@ -208,7 +208,7 @@ function mailboxOf(email: string): string {
 }
 
 const base32 = "abcdefghijklmnopqrstuvwxyz234567";
-/** Emails of the random suffix: a billion suffixes. */
+/** Characters of the random suffix, which make a billion suffixes. */
 const suffixLength = 6;
 const maxNameTries = 5;
 

@@ -281,7 +281,7 @@ export class Share {
     }
   }
 
-  /** Updates the demand and the bucket with the requests since the last call, then the bounds. */
+  /** Updates the demand and the bucket with the requests since the last call, then sets what may be admitted. */
   look(nowMs: number): void {
     this.fill(nowMs);
     const count = this.count;

@@ -30,7 +30,7 @@ local restMs = 5000
 -- A server without a heartbeat for this long is gone. It stopped using its part 10 s before.
 local goneMs = 60000
 local monthKeptMs = 100 * 86400000
--- The server that delivers events does so for 2 s after its call.
+-- A server stops delivering events 2 s after its last report. Another may start after this, in case a clock is set.
 local delivererMs = 3000
 local mostFlags = 500
 

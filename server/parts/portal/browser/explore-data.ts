@@ -123,7 +123,7 @@ export async function load(choice: Choice, signal: AbortSignal): Promise<View> {
   };
 }
 
-/** The compared hospitals with their distance and their standing among those around. */
+/** The compared hospitals with their distance and their rank among the hospitals around the place. */
 const amongAround = (pinned: Pinned[], around: Priced[] | null): Pinned[] =>
   around === null
     ? pinned

@@ -17,7 +17,7 @@ export interface Schema {
 
 /** A field of an answer. */
 interface AnswerField {
-  /** Its place, such as `data[].ccn`. */
+  /** The field's path in the answer, such as `data[].ccn`. */
   name: string;
   type: string;
   description: string;

@@ -2,7 +2,7 @@
 
 /**
  * A line has a group's code, its plain name and what else belongs to it. A group (a comprehensive APC) is a mix of
- * procedures of similar cost: a name says what most of its patients get, and neither lists everything. Written by hand
+ * procedures of similar cost: a name says what most of its patients get, and the rest isn't complete. Written by hand
  * from the groups' descriptions and CMS's Hospital Outpatient PPS Addendum B, for readers who aren't clinicians.
  */
 const list = `

@@ -64,7 +64,7 @@ function useCurrentSection(isThere: boolean): string {
         const entered = seen.find(({ isIntersecting }) => isIntersecting);
         if (entered) setCurrent(entered.target.id);
       },
-      // A line a fifth below the top of the window.
+      // The section that crosses a line a fifth below the top of the window is the current one.
       { rootMargin: "-20% 0px -80% 0px" },
     );
     for (const section of document.querySelectorAll(".operation")) observer.observe(section);
