@@ -16,7 +16,8 @@ image guided biopsy, guided needle biopsy, squamous cell, keloid, percutaneous b
 epidermoid cyst, neck lump biopsy, wound infection debridement, infected wound, temporal artery biopsy,
 giant cell arteritis biopsy, ir drain, ir drain abscess, drain belly abscess, percutaneous drainage,
 pelvic abscess drainage, fluid collection drainage, evacuate hematoma, hematoma, pancreas needle biopsy,
-belly mass biopsy, axillary lymph node biopsy, pleural biopsy, bone biopsy, splinter removal, ear foreign body
+belly mass biopsy, axillary lymph node biopsy, pleural biopsy, bone biopsy, splinter removal, ear foreign body,
+lipoma, fatty lump
 
 5073 10180 11450 11770 20240 38222
 tumor removal, cyst removal, fatty tumor, fatty lump, lipoma, soft tissue tumor, soft tissue mass, sarcoma,
@@ -47,7 +48,7 @@ gender affirming top surgery
 5093 19342 19325
 breast reconstruction, breast implant, breast prosthesis, implant after mastectomy, breast reconstruction implant,
 breast augmentation, breast enlargement, delayed breast implant, breast implant replacement, implant exchange,
-breast brachytherapy catheter, neck dissection
+breast brachytherapy catheter, neck dissection, savi, breast radiation catheter
 
 5094 19357
 tissue expander, breast tissue expander, tissue expander breast reconstruction, expander after mastectomy,
@@ -108,7 +109,8 @@ lumbar laminectomy, cervical foraminotomy, cervical laminectomy, neck disc, mild
 endoscopic discectomy, sacroplasty, syndesmosis, big toe implant, hamstring repair, tibia osteotomy, osteotomy,
 external fixator, thumb fusion, wrist fusion, meniscus transplant, rib removal, rib fracture plating, thoracic outlet,
 bone graft, bone tumor ablation, expander exchange, ulnar shortening, kneecap dislocation, leg tendon, fibula,
-sciatica, herniated disc neck, finger joint implant, knuckle implant, fallen arch, slap lesion
+sciatica, herniated disc neck, finger joint implant, knuckle implant, fallen arch, slap lesion, fracture screw,
+collapsed vertebra, vertebra cement kyphoplasty
 
 5115 27447 27130 23472 22551 22869 64628
 hip, knee, joint, knee replacement, total knee, total knee replacement, knee arthroplasty, tka, tkr, partial knee,
@@ -126,7 +128,7 @@ tommy john, ucl reconstruction, pcl, superion, interspinous spacer, vertiflex, s
 intracept, basivertebral, basivertebral nerve, basivertebral nerve ablation, shoulder balloon,
 radial head replacement, midfoot fusion, knee cartilage allograft, bone conduction implant, osia, ponto, tibia nail,
 humerus nail, shin bone fracture, hip joint, knee joint, hybrid knee, nonunion humerus, annular closure,
-kneecap replacement
+kneecap replacement, intracept low back
 
 5116 22633 22612 22856 22867 27279 27702
 spine fusion, back fusion, lumbar fusion, tlif, plif, ankle replacement, total ankle, ankle arthroplasty,
@@ -188,7 +190,7 @@ neck cyst, branchial cleft, glossectomy, parathyroid, parathyroidectomy, parathy
 vocal cord implant, vocal cord paralysis, jaw surgery, orthognathic, corrective jaw, tmj, jaw joint, eustachian tube,
 eustachian tube balloon, clarifix, cleft palate, lingual tonsil, hyoid suspension, thymectomy, thymus, facial nerve,
 eardrum patched, hole eardrum, sublingual gland, laryngoplasty, voice box reconstruction, ear reconstruction,
-tonsil child
+tonsil child, parathyroid gland, high calcium parathyroid
 
 5166 69930
 cochlear implant, hearing, hearing implant, hearing loss, deafness, deaf, bionic ear, cochlear, cochlear device,
@@ -211,7 +213,7 @@ filter removal, retrieve filter, av fistula, arteriovenous fistula, avf, fistula
 av fistula creation, brachiocephalic fistula, radiocephalic fistula, dialysis fistula, hemodialysis fistula,
 dialysis access, central line, central venous line, central venous catheter, cvc, heart biopsy, endomyocardial biopsy,
 fistula ligation, vein ligation, vein clot dissolving, spider vein laser, closurefast, lead repositioning,
-perforator vein, retained wire removal
+perforator vein, retained wire removal, portacath chemo
 
 5184 36830 36832 36819 37191 36482 37211
 dialysis access, dialysis graft, av graft, arteriovenous graft, ivc filter, vena cava filter, blood clot filter, avg,
@@ -247,7 +249,8 @@ radioembolization, liver tumor embolization, pelvic congestion, femoral stent, l
 renal artery stent, thrombectomy, clot removal leg, vein clot removal, dvt thrombectomy, fistula stent,
 dialysis stent, varicocele embolization, hemorrhoid embolization, genicular artery embolization,
 intravascular lithotripsy, shockwave leg artery, chronic total occlusion, cto, bypass graft stent, tibial angioplasty,
-below knee angioplasty, subclavian stent, bleeding embolization, coronary atherectomy no stent
+below knee angioplasty, subclavian stent, bleeding embolization, coronary atherectomy no stent, sfa stent,
+leg artery stent pad, femoral artery stent pad
 
 5194 92933 37229 37230 93580 33274
 stent atherectomy, coronary atherectomy, heart artery stent atherectomy, leg stent atherectomy, pfo closure,
@@ -255,7 +258,7 @@ asd closure, heart hole, septal defect, patent foramen ovale, atrial septal defe
 stent with atherectomy, leadless pacemaker, micra, aveir, wireless pacemaker, rotablator, rotablator stent,
 rotational atherectomy, orbital atherectomy, coronary atherectomy stent, vsd closure, pda closure, ductus,
 paravalvular leak, amplatzer, percutaneous fistula creation, wavelinq, ellipsys, tibial stent, below knee atherectomy,
-below knee stent, pfo, asd
+below knee stent, pfo, asd, sfa stent atherectomy
 
 5200 33289
 cardiomems, heart failure, heart failure monitor, heart failure sensor, lung artery pressure sensor,
@@ -279,7 +282,8 @@ atrial flutter, flutter ablation, svt, svt ablation, supraventricular tachycardi
 tachycardia, wpw, arrhythmia, heart rhythm, irregular heartbeat, irregular heart beat, fast heartbeat,
 pulmonary vein isolation, pulsed field ablation, palpitation, ep study ablation, pvi, afib surgery, fix afib,
 aflutter, avnrt, psvt, vt ablation, pvc ablation, wolff parkinson white, accessory pathway, cryoballoon,
-cryoablation afib, pulse field, farapulse, racing heart, heart palpitation, abnormal heartbeat, abnormal heart rhythm
+cryoablation afib, pulse field, farapulse, racing heart, heart palpitation, abnormal heartbeat, abnormal heart rhythm,
+a fib, a fib ablation
 
 5222 33285 33227 33210
 loop recorder, implantable loop recorder, ilr, linq, reveal linq, heart monitor, heart monitor implant,
@@ -334,7 +338,7 @@ ercp, bile duct, bile duct stone, bile duct endoscopy, pancreas duct, pancreas d
 ercp sphincterotomy, sphincterotomy bile duct, common duct stone, choledocholithiasis, gallstone duct, bile stone,
 barrett esophagus, radiofrequency ablation esophagus, esophagus ablation, bile duct blockage, poem, achalasia,
 esophageal myotomy, stretta, gastric band removal, endoscopic submucosal dissection, esd, ampulla dilation,
-sphincterotomy, bile duct sludge
+sphincterotomy, bile duct sludge, achalasia swallowing
 
 5331 43274 43276 43266 45389
 bile duct stent, biliary stent, ercp, ercp stent, pancreas stent, pancreas duct stent, esophagus stent, colon stent,
@@ -361,7 +365,8 @@ bilateral hernia, incision hernia, tenckhoff, peritoneal catheter, cholecystosto
 incarcerated hernia, stuck hernia, redo hernia, groin hernia redo, incarcerated inguinal hernia, hydrocele,
 hydrocelectomy, swollen testicle, open appendectomy, open appendix, bile duct drain, ptc, ptbd,
 percutaneous biliary drainage, transhepatic drain, orchiopexy, undescended testicle, inguinal orchiectomy,
-testicle cancer, varicocele, pleurx, tunneled pleural catheter, gallbladder tube, bile tube, ir bile drain
+testicle cancer, varicocele, pleurx, tunneled pleural catheter, gallbladder tube, bile tube, ir bile drain,
+pleurx lung fluid, hydrocele testicle, hydrocele fluid
 
 5361 47562 44970 49650 60240 58661 49594
 gallbladder, gallstone, cholecystectomy, chole, laparoscopy chole, laparoscopy gallbladder, keyhole gallbladder,
@@ -736,6 +741,7 @@ const formsOf: Readonly<Record<string, string>> = {
   urine: "pee peeing urinary",
   uterus: "uterine womb",
   vein: "venous",
+  wash: "washing washings",
 };
 
 const meanings = new Map(

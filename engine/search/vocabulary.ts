@@ -132,7 +132,7 @@ export const sentenceWords: ReadonlySet<string> = setOf(
     "looking seeing go going make done into down through inside under off up over between after before because if " +
     "then as about not husband wife mom dad mother father son daughter grandma grandpa adult elderly man woman " +
     "recovery no but during while admitted er ed emergency anesthesia doctor hospital medicare average typical " +
-    "cheap left right small big large minor major side with some any all",
+    "cheap left right small big large minor major side one with plus some any all operating room",
 );
 
 /** Generic words, by what is searched for. Beside other words they aren't needed, but improve the score. */

@@ -290,6 +290,7 @@ test("queries that were written before any result was seen, with the answers loo
     "fifth-search-set.tsv",
     "sixth-search-set.tsv",
     "seventh-search-set.tsv",
+    "eighth-search-set.tsv",
   ].map((name) =>
     readFileSync(join(import.meta.dirname, "../support", name), "utf8")
       .trim()
