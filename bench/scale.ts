@@ -17,8 +17,9 @@ import { pricesPath, type Query } from "./rivals/rival.ts";
 import { prepareGround, Servers } from "./servers.ts";
 
 /*
- * Measures how load time, memory and the time of each kind of answer depend on the amount of data: 0.1, 1, 5 and 10 million rows. Run `node
- * bench/scale.ts`; `--smoke` uses small sizes as a check. Each figure comes from a separate process.
+ * Measures how load time, memory and the time of each kind of answer depend on the amount of data: 0.1, 1, 5 and 10
+ * million rows. Run `node bench/scale.ts`; `--smoke` uses small sizes as a check. Loads are measured in processes of
+ * their own, and answers in one more.
  */
 
 const sizes = smoke ? [2_000, 5_000, 10_000] : [100_000, 1_000_000, 5_000_000, 10_000_000];
@@ -30,7 +31,7 @@ const batches = smoke ? 3 : 600;
 const [fewThreads, manyThreads] = [1, 4];
 const [connections, requestsPerConnection] = [32, 20];
 const dataYear = 2024;
-/** Answers that are made anew, by what their column is called. */
+/** Targets of answers that are made anew, by the name of their row in the table. */
 const answers: Record<string, string> = {
   "list by markup": byMarkup,
   "list near a place": nearest,

@@ -104,13 +104,8 @@ function findProcedures(
     const share = asked.filter(isKept).length / asked.length;
     if (share <= 0.5) continue;
     const kept = terms.filter(isKept);
-    const { total, documents, scores } = find(index, kept, offset, limit, wanted);
-    if (total > 0)
-      return {
-        total,
-        documents,
-        scores: scores.map((score) => Math.round(1000 * score * share ** 2) / 1000),
-      };
+    const less = find(index, kept, offset, limit, wanted);
+    if (less.total > 0) return { ...less, scores: lowered(less.scores, share ** 2) };
   }
   return nothing;
 }
@@ -138,6 +133,10 @@ function nearMatches(
   };
 }
 
+/** Scores times a factor, with three decimals as before. */
+const lowered = (scores: readonly number[], factor: number) =>
+  scores.map((score) => Math.round(1000 * score * factor) / 1000);
+
 const nothing: Matches = { total: 0, documents: new Uint32Array(0), scores: [] };
 
 /**
@@ -163,7 +162,7 @@ function withoutUnknownWords(
   if (!isIn(1 << nameField) || !isIn((1 << cityField) | (1 << cityPartField) | (1 << stateField)))
     return nothing;
   const share = known.length / needed.length;
-  const scores = found.scores.map((score) => Math.round(1000 * score * share) / 1000);
+  const scores = lowered(found.scores, share);
   const end = offset + limit;
   return { total: 1, documents: found.documents.slice(offset, end), scores: scores.slice(offset, end) };
 }

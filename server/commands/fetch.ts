@@ -29,8 +29,9 @@ was; one that is there already isn't made again. To download it again, delete it
   --allow-unterminated   accept a file whose last line has no line end; it may be truncated
   --force                write a new revision even if DIR has the same rows
 
-If the catalogue doesn't answer, addresses known from before are used. HTTPS_PROXY, HTTP_PROXY and NO_PROXY are obeyed. The
-registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given out again.
+If the catalogue doesn't answer, addresses known from before are used. HTTPS_PROXY, HTTP_PROXY and NO_PROXY are
+obeyed. The registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given
+out again.
 `;
 
 const megabyte = 1e6;

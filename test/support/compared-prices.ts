@@ -16,7 +16,7 @@ import { groupKey, naivePrices, type PricesBody } from "./oracle.ts";
 /** Compares the engine's price lists with the oracle's. */
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-export const scopes: readonly (string | null)[] = [null, ...stateCodes];
+const scopes: readonly (string | null)[] = [null, ...stateCodes];
 export const everyRow = 1_000_000;
 
 export function imageOf(snapshot: Snapshot): Image {

@@ -33,7 +33,7 @@ export const testProvenance: Provenance = Object.freeze({
 });
 
 /** Texts that an encoder may stumble over. None has a control character: the importer lets none through. */
-export const oddTexts: readonly string[] = Object.freeze([
+const oddTexts: readonly string[] = Object.freeze([
   'The "Quoted" Hospital',
   "Back\\slash Clinic",
   '\\"',
@@ -249,7 +249,7 @@ export function snapshotOf(rows: ShortRow[], provenance: Provenance = testProven
   });
 }
 
-/** The same as a data version such as `2024.1`, perhaps with other provenance. */
+/** A snapshot with the given rows, as a data version such as `2024.1`, perhaps with other provenance. */
 export function snapshotAs(version: string, rows: ShortRow[], others: Partial<Provenance> = {}): Snapshot {
   const [dataYear, revision] = version.split(".").map(Number);
   return snapshotOf(rows, { ...testProvenance, dataYear, revision, ...others });

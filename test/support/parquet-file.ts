@@ -67,7 +67,7 @@ export interface ChunkSpec {
 
 export interface FileSpec {
   rows: number;
-  /** Of its row group, where they are others. */
+  /** The number of rows that the row group claims, where it is another. */
   groupRows?: number;
   /** By column, in file order. */
   chunks: Map<string, ChunkSpec>;

@@ -55,7 +55,7 @@ export function cutConnections(): void {
   for (const response of waiting.splice(0)) response.destroy();
 }
 
-/** The same, up to so many bytes; then nothing comes any more, until connections are cut. */
+/** Answers with a content's first bytes; then nothing comes any more, until connections are cut. */
 export function part(
   content: Buffer | string,
   etag: string,
@@ -84,7 +84,7 @@ export function part(
   };
 }
 
-/** The same, and then the end of the connection, as from a server that is stopped in order. */
+/** Answers with a content's first bytes and ends the connection, as a server does that is stopped in order. */
 export function ended(content: string, etag: string, bytes: number): Answer {
   const whole = part(content, etag, bytes);
   return (request, response) => {

@@ -9,11 +9,11 @@ import { temporaryFolder } from "./folders.ts";
 /** A Redis of its own for tests: in memory on a Unix socket, or one of several that know each other, on a port. */
 
 export interface RedisServer {
-  /** Of its socket. */
+  /** The socket's path. */
   path: string;
-  /** Of database 0. */
+  /** A client of database 0. */
   client: Redis;
-  /** Of so many databases, which have nothing to do with each other. */
+  /** A client of each database. What is in one isn't in another. */
   clients: Redis[];
   stop(): Promise<void>;
 }
@@ -87,7 +87,7 @@ export class RedisNode {
     return node;
   }
 
-  /** Of its socket. */
+  /** The socket's path. */
   get path(): string {
     return join(this.folder, "redis.sock");
   }

@@ -138,7 +138,7 @@ ${block}
 const states = { open: "01", closedFirst: "06" };
 
 /** The proxy's ends of its connections to the service: the open ones, or those that the proxy closed before the service. */
-export function upstreamPorts({ port }: Proxied, state: keyof typeof states): number[] {
+function upstreamPorts({ port }: Proxied, state: keyof typeof states): number[] {
   const portOf = (address: string) => Number.parseInt(address.split(":")[1], 16);
   return readFileSync("/proc/net/tcp", "utf8")
     .trim()

@@ -6,7 +6,7 @@ import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { PortalActions, type PortalOptions } from "./actions.ts";
 import { Pages } from "./pages.ts";
 
-/** Runs the portal in the control thread: makes the pages, which contain the portal's API key, and handles what visitors post. */
+/** Runs the portal in the control thread: makes the pages, with the portal's API key, and handles what visitors post. */
 
 const hourMs = 3_600_000;
 const renewedAfterMs = 24 * hourMs;

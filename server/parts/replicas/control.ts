@@ -258,7 +258,7 @@ async function startSharing(
   );
   metrics.gauge(
     "hcqs_sync_age_seconds",
-    "Since Redis was asked what it has answered last, of the part of the ceilings that waits longest",
+    "Since the last call for ceilings that Redis has answered was sent",
     () => shares.syncAgeMs(performance.now()) / 1000,
   );
   // Until this server has its share, or Redis is found to be down.

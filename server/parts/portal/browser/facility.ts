@@ -9,7 +9,7 @@ import { Card } from "./card.ts";
 import { YearField } from "./field.ts";
 import { useDatasets, useLoaded } from "./load.ts";
 import { go, inYear, withParameters } from "./location.ts";
-import { plainOf, titleOf } from "./procedures.ts";
+import { nameOf, titleOf } from "./procedures.ts";
 import { noHospital } from "./sentence.ts";
 import { writtenAt } from "./settings.ts";
 import { isOrder, type Order, Standings } from "./standings.ts";
@@ -137,7 +137,7 @@ function Near({ near, view }: { near: FacilitiesAnswer; view: View }) {
       )}</tbody></table>
     ${
       facility.zip &&
-      html`<p class="about"><a href=${inYear("/", { procedure: view.procedure.code, near: facility.zip, within: String(nearMiles) })}>What they charge for ${plainOf(view.procedure.code)?.name ?? view.procedure.name}</a></p>`
+      html`<p class="about"><a href=${inYear("/", { procedure: view.procedure.code, near: facility.zip, within: String(nearMiles) })}>What they charge for ${nameOf(view.procedure)}</a></p>`
     }
   </section>`;
 }

@@ -6,7 +6,7 @@ import { radiusesInMiles } from "./choice.ts";
 import { Command, curlOf } from "./curl.ts";
 import type { PartProps, Scope, Unpriced } from "./explore-data.ts";
 import { inYear, withParameters } from "./location.ts";
-import { plainOf } from "./procedures.ts";
+import { nameOf } from "./procedures.ts";
 import { states } from "./states.ts";
 import { isSynthetic, placeText } from "./words.ts";
 
@@ -16,7 +16,7 @@ export function Nothing({ view, datasets }: PartProps) {
   const { choice, code, unpriced, scope } = view;
   const { state, near, within, year } = choice;
   const official = unpriced?.name ?? there(view.nation)?.procedure.name;
-  const name = official && (plainOf(code)?.name ?? official);
+  const name = official && nameOf({ code, name: official });
   const isState = state === null || state in states;
   const where = isState ? placeText(choice) : "";
   const isYear = datasets.some((one) => [String(one.data_year), one.data_version].includes(year ?? ""));

@@ -129,9 +129,12 @@ export const bodyParts = [...new Set([...plain.values()].map(({ part }) => part)
 
 export const plainOf = (code: string) => plain.get(code);
 
-/** A group's plain name as a title; its official name where it has none. */
-export function titleOf({ code, name }: { code: string; name: string }): string {
-  const title = plain.get(code)?.name ?? name;
+/** A group's plain name, to stand within a sentence; its official name where it has none. */
+export const nameOf = ({ code, name }: { code: string; name: string }) => plain.get(code)?.name ?? name;
+
+/** A group's plain or official name as a title. */
+export function titleOf(group: { code: string; name: string }): string {
+  const title = nameOf(group);
   return title[0].toUpperCase() + title.slice(1);
 }
 

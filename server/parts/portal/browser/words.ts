@@ -1,7 +1,7 @@
 import { money, percent, times, whole } from "../../../shared/browser/format.ts";
 import type { Entry, FacilityAnswer, Priced, ProcedureAnswer, Standing } from "./answers.ts";
 import type { Choice } from "./choice.ts";
-import { plainOf, titleOf } from "./procedures.ts";
+import { nameOf, plainOf, titleOf } from "./procedures.ts";
 import { stateInSentence, stateName } from "./states.ts";
 
 /** Puts prices into words, for any number of hospitals, and for equal charges. The server runs this module too. */
@@ -72,7 +72,7 @@ export function mainClause(place: Place, { summary, procedure }: Prices): Word[]
   const where = placeText(place);
   const start = where === "" ? "" : `${where[0].toUpperCase()}${where.slice(1)}, `;
   const begin = (word: string) => (start === "" ? word : start + word.toLowerCase());
-  const what = ` for ${plainOf(procedure.code)?.name ?? procedure.name}`;
+  const what = ` for ${nameOf(procedure)}`;
   const medicare = words`Medicare allows ${allowed(median_allowed)}.`;
   if (facilities === 1) return words`${begin("One")} hospital charges ${charge(max)}${what}. ${medicare}`;
   if (min === max)
