@@ -221,7 +221,7 @@ function redirection(url: string, status: number, from: string, location: string
   if (location === undefined) throw new DataError(url, `${found} without an address`, "a file");
   const to = URL.parse(location, from);
   if (to === null || !/^https?:$/.test(to.protocol))
-    throw new DataError(url, `${found} to no web address`, "a file");
+    throw new DataError(url, `${found} whose target isn't a web address`, "a file");
   if (!isWebAddress(to.href))
     throw new DataError(url, `${found} to ${shownAddress(to.href)}`, "an address without a password");
   if (from.startsWith("https:") && to.protocol === "http:")

@@ -1,6 +1,6 @@
-import { tableToIPC } from "apache-arrow";
 import * as parquet from "parquet-wasm";
 import type * as v from "valibot";
+import { arrow } from "./arrow.ts";
 import { type metadataSchema, schemaVersion } from "./schema.ts";
 import { codeValues, type Snapshot } from "./snapshot.ts";
 
@@ -33,5 +33,5 @@ export function encodeSnapshot(snapshot: Snapshot): Uint8Array {
     .setCreatedBy("healthcare-charge-query-service")
     .setKeyValueMetadata(new Map(Object.entries(metadata)))
     .build();
-  return parquet.writeParquet(parquet.Table.fromIPCStream(tableToIPC(table, "stream")), properties);
+  return parquet.writeParquet(parquet.Table.fromIPCStream(arrow.tableToIPC(table, "stream")), properties);
 }

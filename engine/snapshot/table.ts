@@ -1,10 +1,6 @@
-import { makeData } from "apache-arrow/data";
-import { RecordBatch } from "apache-arrow/recordbatch";
-import { Field, Schema } from "apache-arrow/schema";
-import { Table } from "apache-arrow/table";
-import { Dictionary, Int32, Struct, Utf8 } from "apache-arrow/type";
-import { Vector } from "apache-arrow/vector";
+import type { Dictionary, Int32, Table, Utf8, Vector } from "apache-arrow";
 import { encodeText, type TextColumn } from "../encode.ts";
+import { arrow } from "./arrow.ts";
 import {
   blank,
   byField,
@@ -34,10 +30,14 @@ type ColumnTypes = {
  */
 export type SnapshotTable = Table<ColumnTypes>;
 
-const schema = new Schema<ColumnTypes>(
+const schema = new arrow.Schema<ColumnTypes>(
   snapshotColumns.map(
     ({ name, part }, id) =>
-      new Field(name, part === "rows" ? new Int32() : new Dictionary(new Utf8(), new Int32(), id), true),
+      new arrow.Field(
+        name,
+        part === "rows" ? new arrow.Int32() : new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32(), id),
+        true,
+      ),
   ),
 );
 
@@ -63,12 +63,12 @@ export function makeTable({ facilities, procedures, rows }: TableParts): Snapsho
     const { type } = schema.fields[i];
     if (column.part === "rows") {
       const data = rows[column.field];
-      return makeData({ type: type as Int32, data, ...validity(data) });
+      return arrow.makeData({ type: type as Int32, data, ...validity(data) });
     }
     const texts = column.part === "facilities" ? facilities[column.field] : procedures[column.field];
     const data = codes[column.part][i % 2];
     const presence = Int32Array.from(texts, (text) => (text === "" ? blank : 0));
-    return makeData({
+    return arrow.makeData({
       type: type as Dictionary<Utf8, Int32>,
       data,
       dictionary: textVector(texts),
@@ -76,8 +76,13 @@ export function makeTable({ facilities, procedures, rows }: TableParts): Snapsho
     });
   });
   const { length } = rows.facility;
-  const data = makeData({ type: new Struct<ColumnTypes>(schema.fields), length, nullCount: 0, children });
-  const table = new Table(new RecordBatch(schema, data));
+  const data = arrow.makeData({
+    type: new arrow.Struct<ColumnTypes>(schema.fields),
+    length,
+    nullCount: 0,
+    children,
+  });
+  const table = new arrow.Table(new arrow.RecordBatch(schema, data));
   knownParts.set(table, { facilities, procedures, rows });
   return table;
 }
@@ -87,7 +92,9 @@ const knownParts = new WeakMap<SnapshotTable, TableParts>();
 
 function textVector(texts: string[]): Vector<Utf8> {
   const { offsets, bytes } = encodeText(texts);
-  return new Vector([makeData({ type: new Utf8(), valueOffsets: offsets, data: bytes, nullCount: 0 })]);
+  return new arrow.Vector([
+    arrow.makeData({ type: new arrow.Utf8(), valueOffsets: offsets, data: bytes, nullCount: 0 }),
+  ]);
 }
 
 /** Arrow's validity bitmap: bit i is 0 where value i is `blank`. */
