@@ -34,6 +34,6 @@ export function listProcedures(
       ...summary,
     });
   }
-  // Procedures are ordered by code, and the sort is stable.
+  // The list is in order of code already, and the sort is stable, so ties stay in that order.
   return list.sort(orders[order]);
 }

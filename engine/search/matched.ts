@@ -13,41 +13,44 @@ const nameFields = (1 << nameField) | (1 << fillerField) | (1 << repeatField);
 export function matchedBy(image: Image, terms: readonly Term[], procedures: Uint32Array): string[][] {
   const index = image.documents.procedure;
   const { documentOf, tokenStart, tokens } = index;
-  const needed = terms
-    .filter(({ isNeeded }) => isNeeded)
-    .map(({ word, matches, phrases, code }) => {
-      const levels = new Map<number, number>();
-      for (const match of matches) {
-        const at = match >>> levelBits;
-        levels.set(at, Math.max(levels.get(at) ?? 0, match & levelMask));
-      }
-      return { word, code, levels, phrases };
-    });
+  const needed = terms.filter(({ isNeeded }) => isNeeded);
+  /** For each word of the index, the needed words of the query that match it, and how well. */
+  const matching = new Map<number, { typed: number; level: number }[]>();
+  for (const [typed, { matches }] of needed.entries())
+    for (const match of matches) {
+      const entries = matching.get(match >>> levelBits) ?? [];
+      entries.push({ typed, level: match & levelMask });
+      matching.set(match >>> levelBits, entries);
+    }
   return Array.from(procedures, (procedure) => {
     const document = documentOf[procedure];
+    const best = needed.map(() => ({ level: 0, fields: 0, words: [] as number[] }));
+    for (let at = tokenStart[document]; at < tokenStart[document + 1]; at++) {
+      const here = tokens[at] >>> fieldBits;
+      for (const { typed, level } of matching.get(here) ?? none) {
+        if (level < best[typed].level) continue;
+        if (level > best[typed].level) best[typed] = { level, fields: 0, words: [] };
+        best[typed].fields |= 1 << (tokens[at] & fieldMask);
+        best[typed].words.push(here);
+      }
+    }
     const found = new Set<string>();
-    for (const { word, code, levels, phrases } of needed) {
+    for (const [typed, { word, code, phrases }] of needed.entries()) {
       if (code === document) {
         if (!image.procedureOf.has(word)) found.add(word.toUpperCase());
         continue;
       }
-      let best = 0;
-      let fields = 0;
-      let words: number[] = [];
-      for (let at = tokenStart[document]; at < tokenStart[document + 1]; at++) {
-        const here = tokens[at] >>> fieldBits;
-        const level = levels.get(here) ?? 0;
-        if (level === 0 || level < best) continue;
-        if (level > best) [best, fields, words] = [level, 0, []];
-        fields |= 1 << (tokens[at] & fieldMask);
-        words.push(here);
+      const { level, fields, words } = best[typed];
+      if (level > 0) {
+        if ((fields & nameFields) === 0) for (const here of words) found.add(textOf(wordAt(index, here)));
+        continue;
       }
-      // The document has it as several words.
-      if (best === 0) fields = 1 << (phrases.get(document) ?? nameField);
-      if ((fields & nameFields) !== 0) continue;
-      for (const here of words) found.add(textOf(wordAt(index, here)));
-      if (best === 0) found.add(word);
+      // The document has it as several words, or not at all.
+      const field = phrases.get(document);
+      if (field !== undefined && (nameFields & (1 << field)) === 0) found.add(word);
     }
     return [...found];
   });
 }
+
+const none: readonly never[] = [];

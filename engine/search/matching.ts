@@ -46,16 +46,15 @@ export interface Term {
 export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void {
   const { word } = term;
   const index = image.documents[kind];
-  // A city's name that is there as it was typed is hardly another name with a typo.
-  const typed = findWord(index, word);
-  const isCity = kind === "facility" && typed >= 0 && (index.wordFields[typed] & (1 << cityField)) !== 0;
-  if (!isCity) matchTypos(index, term, word);
+  // A city's name or a procedure's word that is there as it was typed is hardly another with a typo.
+  const typed = findWord(index, meanings[kind](word));
+  const isMeant = typed >= 0 && (kind === "procedure" || (index.wordFields[typed] & (1 << cityField)) !== 0);
+  if (!isMeant) matchTypos(index, term, word);
   // The index may have the singular of a plural with a typo.
-  if (word.endsWith("s") && findWord(index, meanings[kind](word)) < 0)
-    matchTypos(index, term, word.slice(0, -1));
+  if (word.endsWith("s") && typed < 0) matchTypos(index, term, word.slice(0, -1));
   if (kind === "facility" || !absentWords.has(word)) matchPrefix(index, Buffer.from(word), [term]);
   // A word that is there as it was typed is hardly meant in another number, or as a city's nickname.
-  const other = findWord(index, meanings[kind](word)) < 0 ? exact : prefix;
+  const other = typed < 0 ? exact : prefix;
   for (const same of otherNumbers(word)) matchExactly(index, same, other, [term]);
   for (const city of citiesOf(word)) matchExactly(index, city, term.isPlace ? exact : other, [term]);
   for (const other of otherMeanings(word)) matchExactly(index, other, prefix, [term]);
@@ -75,10 +74,13 @@ function facilityWithCode(image: Image, word: string): number {
 
 export function matchExactly(index: TextIndex, word: string, level: number, terms: readonly Term[]): void {
   if (terms.length === 0) return;
-  for (const same of new Set([word, meanings[terms[0].kind](word)])) {
+  const enter = (same: string) => {
     const found = findWord(index, same);
     if (found >= 0) for (const { matches } of terms) matches.push((found << levelBits) | level);
-  }
+  };
+  enter(word);
+  const meaning = meanings[terms[0].kind](word);
+  if (meaning !== word) enter(meaning);
 }
 
 /** Adds the words with a prefix, which are contiguous because words are in order of their bytes. */

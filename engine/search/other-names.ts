@@ -22,6 +22,7 @@ const list = `
 030064 university medical center tucson, umc tucson, university of arizona medical center, banner university tucson | former names, until 2015
 030078 pimc | its own initials
 030094 arrowhead hospital | former name, until 2015
+030103 mayo clinic scottsdale, mayo scottsdale | Mayo Clinic Arizona's other campus
 030111 kino hospital, kino community hospital | former name, until 2004
 030138 cancer treatment centers of america phoenix, ctca phoenix, city of hope phoenix | former operator, until 2022
 033302 pch phoenix | its own initials
@@ -557,12 +558,13 @@ const list = `
 320065 lea regional | former name, until 2021
 330005 buffalo general, millard fillmore, millard fillmore suburban, gates vascular, oishei childrens | campuses under this CCN
 330009 bronx lebanon | former name, until 2018
+330014 jamaica hospital queens, jamaica queens hospital | colloquial, by its borough
 330024 mount sinai manhattan, sinai new york, mount sinai queens | its own short name, and a campus under this CCN
 330027 numc | its own initials
 330028 st vincents staten island, bayley seton | predecessors, until 2007
 330043 southside hospital bay shore, southside bay shore | former name, until 2019
 330044 faxton, faxton st lukes, wynn hospital | former name, and campus
-330046 roosevelt hospital, st lukes roosevelt, mount sinai roosevelt | former names, until 2015
+330046 roosevelt hospital, st lukes roosevelt, mount sinai roosevelt, mount sinai west side | former names, until 2015, and colloquial
 330055 new york hospital queens, booth memorial | former names, until 2015
 330059 montefiore, monte bronx, weiler hospital | its own short name, and a campus under this CCN
 330084 alice hyde | its own short name
@@ -707,7 +709,7 @@ const list = `
 390157 ohio valley hospital, ohio valley mckees rocks | former name, until 2019
 390162 easton hospital wilson | former name, until 2020
 390164 upmc presby, presby pittsburgh, upmc shadyside, shadyside hospital, upmc montefiore, presbyterian pittsburgh | campuses under this CCN
-390174 jefferson philadelphia, tju, jeff philadelphia, jefferson hospital philadelphia, wills jefferson | its own short name
+390174 jefferson philadelphia, jefferson philly, tju, jeff philadelphia, jefferson hospital philadelphia, wills jefferson | its own short name
 390179 penn medicine chester county | its operator's name
 390180 crozer, crozer keystone | its own short name
 390184 highlands hospital connellsville | former name, until 2022
@@ -756,7 +758,7 @@ const list = `
 440161 centennial nashville, centennial medical center | former name
 440193 university medical center lebanon, mcfarland lebanon | former names, until 2019
 450002 providence memorial el paso | its own short name
-450015 parkland dallas, parkland memorial | its own short name
+450015 parkland, parkland hospital, parkland dallas, parkland memorial | its own short name
 450018 utmb, utmb galveston, john sealy | its own initials
 450021 bumc, baylor dallas, baylor university medical center dallas | its own initials
 450024 thomason, r e thomason, umc el paso | former name, until 2009
@@ -891,6 +893,7 @@ export const otherNames: ReadonlyMap<string, string[]> = new Map(
 
 /** Health systems and those of their hospitals whose names lack the system's, in 2023. With a city it finds them. */
 const systemList = `
+ballad health | 440012 440017 440050 440063 440176 440184 490053
 commonspirit health | 040007 060015 060031 060124 180010 180143 280060 280081 280130 440091 450193 500005 500108 670075
 dignity health | 030024 030036 030119 050017 050036 050042 050058 050082 050084 050089 050107 050116 050127 050129 050149
  050150 050152 050191 050197 050232 050242 050280 050295 050414 050444 050457 050516 050590 290012 290045 290053
@@ -900,6 +903,7 @@ hca healthcare | 020017 050022 050125 050380 050549 060014 060032 060034 060065 
  490048 490107 490112 490118 670055
 northwell health | 330043 330045 330106 330107 330119 330160 330162 330181 330185 330195 330261 330331
 osf healthcare | 140067 140162 140233
+promedica | 360068
 tenet health | 010103 030010 030011 030030 030083 030094 030110 050243 050464 100258 100268 100287 100288 220175 220176
  230024 230104 230273 230277 420002 440183 440228 450002 450058 450668 670047 670078 670120
 `;

@@ -1,4 +1,4 @@
-import { absentTerms, plainWordsOf } from "./procedure-words.ts";
+import { absentTerms, asideWords, plainWordsOf } from "./procedure-words.ts";
 import { procedureWords } from "./text.ts";
 import { fillerWords } from "./vocabulary.ts";
 
@@ -42,6 +42,7 @@ export function termsInText(text: string): { held?: ProcedureTerm; absent?: Proc
       if (term.words.length <= (longest[kind]?.words.length ?? 0)) continue;
       if (term.words.every((each) => typed.has(each))) longest[kind] = term;
     }
+  if (longest.held !== undefined && asideWords.has(longest.absent?.text ?? "")) delete longest.absent;
   return longest;
 }
 

@@ -42,13 +42,10 @@ const placeWorth = worths({
   [statePartField]: 0.8,
   [beyondField]: 0.92,
 });
-const procedureWorth = worths({
-  [nameField]: 1,
-  [fillerField]: 1,
-  [repeatField]: 1,
-  [beyondField]: 0.92,
-  [describedField]: 0.5,
-});
+const procedureWorth = worths(
+  { [nameField]: 1, [fillerField]: 1, [repeatField]: 1, [beyondField]: 1, [describedField]: 0.5 },
+  0,
+);
 /** Weight of a word that isn't needed. A needed word has weight 1. */
 const optionalWeight = 0.15;
 /** Flags of a word of the index: whether it matches an optional or a needed word of the query. */
@@ -57,10 +54,10 @@ const [askedAsOptional, askedAsNeeded] = [1, 2];
 const notLed = 0.8;
 
 /** The score of each set of matched fields, by bit mask. */
-function worths(worthOf: Readonly<Record<number, number>>): Float64Array {
+function worths(worthOf: Readonly<Record<number, number>>, bonus = severalFields): Float64Array {
   return Float64Array.from({ length: 1 << (fieldMask + 1) }, (_, fields) => {
     const matched = Object.entries(worthOf).filter(([field]) => (fields & (1 << Number(field))) !== 0);
-    return Math.max(0, ...matched.map(([, worth]) => worth)) + (matched.length > 1 ? severalFields : 0);
+    return Math.max(0, ...matched.map(([, worth]) => worth)) + (matched.length > 1 ? bonus : 0);
   });
 }
 
@@ -70,6 +67,26 @@ export const codedPoints = 2 * maxPoints;
 
 /** Slightly more than 3, so that halves round down. It decides the last digit of scores. */
 const almostThree = 3.0001;
+
+/** Weight of a word such as removal in the likeness to a term. A needed word has weight 1. */
+const genericWeight = 0.3;
+/** Procedure groups that may share a term of one word that is enough to find them, whatever the other words. */
+const mostWithRareWord = 2;
+
+/** The worth of a word that another term of a group has, beside those of the term that is most like the query. */
+const worthOfOtherTerms = 0.5;
+
+/** The weight of a word by the number of documents that have it, for the last number of documents that was asked for. */
+let rarities = new Float64Array(0);
+
+function raritiesAmong(documents: number): Float64Array {
+  if (rarities.length !== documents + 1)
+    rarities = Float64Array.from(
+      { length: documents + 1 },
+      (_, count) => 1 - Math.log(Math.max(1, count)) / Math.log(2 * documents),
+    );
+  return rarities;
+}
 
 /** Memory that all searches of a thread reuse. */
 const scratch = {
@@ -123,10 +140,11 @@ export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
   const worths = terms.map(({ kind, isPlace }) =>
     kind === "procedure" ? procedureWorth : isPlace ? placeWorth : fieldWorth,
   );
-  const weights = Float64Array.from(terms, ({ isNeeded }) => weightOf(isNeeded) / exact);
-  const weight = totalWeight(terms);
+  const weightOf = ({ kind, isNeeded }: Term) => (isNeeded ? 1 : kind === "procedure" ? 0 : optionalWeight);
+  const weights = Float64Array.from(terms, (term) => weightOf(term) / exact);
+  const weight = terms.reduce((sum, term) => sum + weightOf(term), 0);
   const hasPhrases = terms.some(({ phrases }) => phrases.size > 0);
-  const likeness = terms[0]?.kind === "procedure" ? likenessOf(index, terms) : undefined;
+  const likeness = terms[0]?.kind === "procedure" ? likenessOf(index, terms, worthOfOtherTerms) : undefined;
   return (document, size) => {
     for (let i = 0; i < count; i++) levels[i] = fields[i] = 0;
     let nameWords = 0;
@@ -187,43 +205,98 @@ export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
 }
 
 /**
- * How much the query is like the name of a procedure group or one of its terms, the most like it: the share of its words
- * that the query has, times the share of the query's words that it has, by their weights.
+ * How much a query is like each of some procedure groups, from 0 to 1.
+ *
+ * @param otherTerms the worth of a word that another term of the group has, beside those of the term that is most alike
  */
-function likenessOf(index: SearchIndex, terms: readonly Term[]): (document: number) => number {
-  const { tokenStart, tokens } = index;
+export function likenesses(
+  index: SearchIndex,
+  terms: readonly Term[],
+  documents: readonly number[],
+  otherTerms = worthOfOtherTerms,
+): number[] {
+  enterWords(index, terms);
+  const likenesses = documents.map(likenessOf(index, terms, otherTerms));
+  forgetWords(terms);
+  return likenesses;
+}
+
+/**
+ * How much the query is like the name of a procedure group or one of its terms, the most like it: the share of its words
+ * that the query has, times the share of the query's words that it has, by their weights. The fewer groups have a word,
+ * the more it weighs. A word of the query that nothing has weighs most.
+ */
+function likenessOf(
+  index: SearchIndex,
+  terms: readonly Term[],
+  otherTerms: number,
+): (document: number) => number {
+  const { tokenStart, tokens, documentCount, documentOf } = index;
   const { entryOf, entryTerm, entryLevel, nextEntry } = scratch;
   const start = findWord(index, termStart);
-  const weight = totalWeight(terms);
+  const rarities = raritiesAmong(documentOf.length);
+  const weights = terms.map((term) => {
+    let best = none;
+    let count = 1;
+    for (const match of term.matches) {
+      const level = match & levelMask;
+      const documents = documentCount[match >>> levelBits];
+      if (level > best || (level === best && documents < count)) [best, count] = [level, documents];
+    }
+    return term.isNeeded ? rarities[count] : best === exact ? genericWeight * rarities[count] : 0;
+  });
+  const weight = weights.reduce((sum, each) => sum + each, 0);
+  // One word of several says too little, unless it is a rare term of its own.
+  const leastRarity = rarities[Math.min(mostWithRareWord, documentOf.length)];
+  const leastNeeded = Math.min(2, terms.filter(({ isNeeded }) => isNeeded).length);
   /** For each word of the query, the term that had it last. */
   const hadBy = new Uint32Array(terms.length);
+  /** For each term of the document, the share of its words that the query has, and the weight of those of the query. */
+  const shares: number[] = [];
+  const asks: number[] = [];
   let term = 0;
   return (document) => {
-    let best = 0;
-    let words = 0;
+    let all = 0;
     let matched = 0;
     let asked = 0;
-    term++;
+    let askedAnywhere = 0;
+    let needed = 0;
+    shares.length = asks.length = 0;
+    const first = ++term;
     const end = tokenStart[document + 1];
     for (let at = tokenStart[document]; at <= end; at++) {
       const word = tokens[at] >>> fieldBits;
       if (at === end || word === start || (tokens[at] & fieldMask) === describedField) {
-        if (words > 0) best = Math.max(best, (matched / words) * (asked / weight));
+        if (matched > 0) {
+          shares.push(matched / all);
+          asks.push(asked);
+        }
         if (at < end && word !== start) break;
-        words = matched = asked = 0;
+        all = matched = asked = 0;
         term++;
         continue;
       }
-      words++;
       let level = none;
       for (let entry = entryOf[word]; entry !== 0; entry = nextEntry[entry]) {
         const typed = entryTerm[entry];
         level = Math.max(level, entryLevel[entry]);
         if (hadBy[typed] === term) continue;
+        if (hadBy[typed] < first) {
+          askedAnywhere += weights[typed];
+          if (terms[typed].isNeeded) needed++;
+        }
         hadBy[typed] = term;
-        asked += weightOf(terms[typed].isNeeded);
+        asked += weights[typed];
       }
-      matched += level / exact;
+      const worth = rarities[documentCount[word]];
+      all += worth;
+      if (level !== none) matched += (worth * (level + exact)) / (2 * exact);
+    }
+    let best = 0;
+    for (let i = 0; i < shares.length; i++) {
+      if (needed < leastNeeded && (shares[i] < 1 || asks[i] < leastRarity)) continue;
+      const worth = asks[i] + otherTerms * (askedAnywhere - asks[i]);
+      best = Math.max(best, (shares[i] * worth) / weight);
     }
     return best;
   };
@@ -244,12 +317,4 @@ function pointsOf(level: number, quality: number, coverage: number): number {
 /** Points that no document of a level exceeds. */
 export function mostPoints(level: number): number {
   return level === exact ? codedPoints : Math.round((maxPoints * level) / exact);
-}
-
-function weightOf(isNeeded: boolean): number {
-  return isNeeded ? 1 : optionalWeight;
-}
-
-function totalWeight(terms: readonly Term[]): number {
-  return terms.reduce((sum, { isNeeded }) => sum + weightOf(isNeeded), 0);
 }

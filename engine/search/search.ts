@@ -1,12 +1,21 @@
 import { groupOf, groupSize, type Image, stateIndex } from "../image/image.ts";
+import { hcpcsPattern } from "../snapshot/schema.ts";
 import { Best } from "./best.ts";
 import { findWord } from "./dictionary.ts";
-import { type DocumentKind, intersect, makeRoom, nextOf, type SearchIndex, sets } from "./documents.ts";
+import {
+  type DocumentKind,
+  intersect,
+  makeRoom,
+  nextOf,
+  type SearchIndex,
+  setBits,
+  sets,
+} from "./documents.ts";
 import { matchedBy } from "./matched.ts";
 import { documentsWith, exact, levelBits, mark, medicalEnding, none, type Term } from "./matching.ts";
 import { type Nearby, nearbyIn } from "./near.ts";
 import { termsInText } from "./procedure-terms.ts";
-import { codedPoints, forgetWords, maxPoints, mostPoints, scorerOf } from "./scoring.ts";
+import { codedPoints, forgetWords, likenesses, maxPoints, mostPoints, scorerOf } from "./scoring.ts";
 import { termsOf } from "./terms.ts";
 import {
   bitsOf,
@@ -17,7 +26,6 @@ import {
   fieldMask,
   isSet,
   meaningOf,
-  meanings,
   nameField,
   stateField,
 } from "./text.ts";
@@ -65,50 +73,75 @@ export function search(
   }
   const terms = termsOf(image, kind, text);
   if (kind === "procedure") {
-    const found = findProcedures(index, terms, text, offset, limit, wanted);
+    const found = pageOf(findProcedures(index, terms, text, offset + limit, wanted), offset, limit);
     return { ...found, matched: matchedBy(image, terms, found.documents) };
   }
   const found = find(index, terms, offset, limit, wanted);
-  return found.total === 0 ? withoutUnknownWords(index, terms, offset, limit, wanted) : found;
+  return found.total === 0 ? pageOf(withoutUnknownWords(index, terms, wanted), offset, limit) : found;
+}
+
+/** @param found matches from the first one on */
+function pageOf({ total, documents, scores }: Matches, offset: number, limit: number): Matches {
+  const end = offset + limit;
+  return { total, documents: documents.slice(offset, end), scores: scores.slice(offset, end) };
 }
 
 /**
  * The procedure groups that match every needed word, unless the longest term in the text is for what no group holds: the
- * removal of a kidney stone is not the removal of a kidney. Where no group matches every word, but the text has a term of
- * several words, the words that no group has are left out, unless they are medical, and then all words but those of the
- * term. More than half of the words have to stay. Scores fall with the square of their share, so that they stay low where
- * a word that is left out changes what is meant.
+ * removal of a kidney stone is not the removal of a kidney. Where no group matches every word, those with the terms that are
+ * most like the text are found, unless it asks for what no group holds or has an unknown medical word. Their scores are low,
+ * and so are those of groups whose terms only share the words between them.
+ *
+ * @param most how many are needed at most, from the first one on
  */
 function findProcedures(
   index: SearchIndex,
   terms: readonly Term[],
   text: string,
-  offset: number,
-  limit: number,
+  most: number,
   wanted: Int32Array,
 ): Matches {
   const { held, absent } = termsInText(text);
-  const isAbsent = absent?.words.some((word) => !isInNames(index, word)) ?? false;
   // One word for a part of the body doesn't outweigh one for what is done: a kidney's ultrasound is no kidney's surgery.
-  const heldWords = held === undefined || held.words.length === 1 ? 0 : held.words.length;
-  if (isAbsent && (absent?.words.length ?? 0) > heldWords) return nothing;
-  const found = find(index, terms, offset, limit, wanted);
-  if (found.total > 0 || held === undefined || heldWords === 0 || isAbsent) return found;
-  const isUnknown = (term: Term) => term.isNeeded && documentsWith(index, term) === 0;
-  if (terms.some((term) => isUnknown(term) && medicalEnding.test(term.word))) return nothing;
-  const isInTerm = ({ isNeeded, word }: Term) => !isNeeded || held.words.includes(meanings.procedure(word));
-  const asked = terms.filter(
-    ({ isNeeded, word }) => isNeeded || genericWords.procedure.has(meanings.procedure(word)),
-  );
-  for (const isKept of [(term: Term) => !isUnknown(term), isInTerm]) {
-    const share = asked.filter(isKept).length / asked.length;
-    if (share <= 0.5) continue;
-    const kept = terms.filter(isKept);
-    const less = find(index, kept, offset, limit, wanted);
-    if (less.total > 0) return { ...less, scores: lowered(less.scores, share ** 2) };
+  const heldWords = held === undefined || held.words.length === 1 ? [] : held.words;
+  const isAbsent =
+    absent !== undefined &&
+    !absent.words.every((word) => isInNames(index, word)) &&
+    !(absent.words.length < heldWords.length && absent.words.every((word) => heldWords.includes(word)));
+  if (isAbsent && absent.words.length > heldWords.length) return nothing;
+  const found = find(index, terms, 0, most, wanted);
+  if (found.total > 0) {
+    const isSure =
+      terms.some(({ code }) => code >= 0) ||
+      likenesses(index, terms, [index.documentOf[found.documents[0]]], 0)[0] > likeEnough;
+    return isSure ? found : { ...found, scores: lowered(found.scores, unsure) };
   }
-  return nothing;
+  const isUnknown = (term: Term) => term.isNeeded && documentsWith(index, term) === 0;
+  const isCode = (word: string) => /^[0-9]{4}$/.test(word) || hcpcsPattern.test(word.toUpperCase());
+  const isTelling = ({ word }: Term) => medicalEnding.test(word) || isCode(word);
+  if (isAbsent || terms.some((term) => isUnknown(term) && isTelling(term))) return nothing;
+  return mostAlike(index, terms, wanted);
 }
+
+/** The procedure groups with the terms that are most like the words of a search. O(words of all groups). */
+function mostAlike(index: SearchIndex, terms: readonly Term[], wanted: Int32Array): Matches {
+  const documents = [...setBits(wanted, index.documentOf.length)];
+  const alike = likenesses(index, terms, documents);
+  const found = documents
+    .map((document, i) => ({ rank: index.nameRank[document], likeness: alike[i] }))
+    .filter(({ likeness }) => likeness >= leastLike)
+    .toSorted((a, b) => b.likeness - a.likeness || a.rank - b.rank);
+  return {
+    total: found.length,
+    documents: Uint32Array.from(found, ({ rank }) => index.byName[rank]),
+    scores: found.map(({ likeness }) => Math.round(1000 * unsure * likeness ** 2) / 1000),
+  };
+}
+
+/** Likeness to a term above which a group that has every word is what is asked for, and from which one that hasn't may be. */
+const [likeEnough, leastLike] = [0.5, 0.33];
+/** Factor of the scores of groups that may not be what is asked for. */
+const unsure = 0.5;
 
 /** The facilities around a place that match the other words of a search, the nearest first: a mile lowers the score. */
 function nearMatches(
@@ -144,13 +177,7 @@ const nothing: Matches = { total: 0, documents: new Uint32Array(0), scores: [] }
  * the others: if it is the only one, and at least two words match, one in its name and one in its place. Its score is
  * lower by the share of the words that were left out.
  */
-function withoutUnknownWords(
-  index: SearchIndex,
-  terms: readonly Term[],
-  offset: number,
-  limit: number,
-  wanted: Int32Array,
-): Matches {
+function withoutUnknownWords(index: SearchIndex, terms: readonly Term[], wanted: Int32Array): Matches {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   const known = needed.filter((term) => documentsWith(index, term) > 0);
   if (known.length < 2 || known.length === needed.length) return nothing;
@@ -161,10 +188,7 @@ function withoutUnknownWords(
   const isIn = (some: number) => fields.some((matched) => (matched & some) !== 0);
   if (!isIn(1 << nameField) || !isIn((1 << cityField) | (1 << cityPartField) | (1 << stateField)))
     return nothing;
-  const share = known.length / needed.length;
-  const scores = lowered(found.scores, share);
-  const end = offset + limit;
-  return { total: 1, documents: found.documents.slice(offset, end), scores: scores.slice(offset, end) };
+  return { ...found, scores: lowered(found.scores, known.length / needed.length) };
 }
 
 /** Whether a word is in the official name of a procedure group. */

@@ -6,7 +6,7 @@ import { type DocumentKind, type SearchIndex, setBits, withWords } from "./docum
 import { exact, matchExactly, matchNeeded, matchPrefix, mostParts, type Term } from "./matching.ts";
 import { otherNameIn } from "./other-names.ts";
 import { absentWords } from "./procedure-terms.ts";
-import { wordForms } from "./procedure-words.ts";
+import { asideWords, wordForms } from "./procedure-words.ts";
 import {
   citiesOf,
   cityField,
@@ -32,21 +32,22 @@ const placeFields = (1 << cityField) | (1 << stateField) | (1 << cityPartField) 
 /** The words of a query in order with their matches. A word is there once, or twice if it may also be a place. */
 export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] {
   const index = image.documents[kind];
-  const typed = withoutSelf(splitWords(text)).map((word) => kindMeant(index, kind, word));
+  const split = splitWords(text);
+  const typed = withoutSelf(split).map((word) => kindMeant(index, kind, word));
   const words = typed.filter((word, i) => {
     if (typed.indexOf(word) === i) return true;
     return typed.lastIndexOf(word) === i && isInPlace(index, word);
   });
   const isFiller = (word: string, i: number) =>
     kind === "procedure"
-      ? fillerWords.has(word) || sentenceWords.has(word) || vertebra.test(word)
+      ? fillerWords.has(word) || saysNothing(word, words[i - 1])
       : fillerWords.has(word) && !(isStateCode(word) && i + 1 === words.length && typed.at(-1) === word);
   const isLast = (i: number) => i > 0 && i + 1 === words.length;
   const saySomething = words.map(
     (word, i) => !isFiller(word, i) && !genericWords[kind].has(meanings[kind](word)),
   );
   // A generic word alone asks for the names that have it; beside "near me" it says nothing.
-  const isAnyNeeded = saySomething.includes(true) || typed.length < splitWords(text).length;
+  const isAnyNeeded = saySomething.includes(true) || typed.length < split.length;
   // Before a word for a hospital, or beside such words only, "va" is no state: it means Veterans Affairs, whose hospitals
   // aren't in the data.
   const isForVeterans =
@@ -109,8 +110,12 @@ function kindMeant(index: TextIndex, kind: DocumentKind, word: string): string {
   return word;
 }
 
-/** A vertebra or a disc's neighbour: l4, c5, s1. It tells no procedure group apart. */
-const vertebra = /^[clst][0-9]{1,2}$/;
+/** A number, a single letter, or a vertebra (l4, c5). */
+const numberOrLetter = /^([clst]?[0-9]{1,3}|[a-z]|1st|2nd|3rd|[4-9]th)$/;
+
+/** Whether a word tells no procedure group apart. A number does after "level", as in official names. */
+const saysNothing = (word: string, before: string | undefined) =>
+  sentenceWords.has(word) || asideWords.has(word) || (numberOrLetter.test(word) && before !== "level");
 
 const isKnown = (word: string) => absentWords.has(word) || wordForms.has(word);
 

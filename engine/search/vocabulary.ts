@@ -132,7 +132,9 @@ export const sentenceWords: ReadonlySet<string> = setOf(
     "looking seeing go going make done into down through inside under off up over between after before because if " +
     "then as about not husband wife mom dad mother father son daughter grandma grandpa adult elderly man woman " +
     "recovery no but during while admitted er ed emergency anesthesia doctor hospital medicare average typical " +
-    "cheap left right small big large minor major side one with plus some any all operating room",
+    "cheap left right small big large minor major side one two three both with plus some any all operating room w wo rt " +
+    "lt bilat possible aunt uncle sister brother wife friend last week month year today status unit units hour hours hr " +
+    "dx tx using via due next instead needing grown surgeon",
 );
 
 /** Generic words, by what is searched for. Beside other words they aren't needed, but improve the score. */
@@ -143,7 +145,8 @@ export const genericWords = {
   ),
   procedure: setOf(
     "surgery operation procedure procedures cost costs price prices charge charges removal removed repair treatment job device " +
-      "release placement implant correction blasting scraping stripping outpatient inpatient kept",
+      "release placement implant correction blasting scraping stripping outpatient inpatient kept guided total " +
+      "complete child kid pediatric teenager chronic severe acute recurrent resection",
   ),
 } as const;
 

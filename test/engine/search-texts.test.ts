@@ -109,7 +109,14 @@ describe("any text", () => {
         const known = apart.filter(({ size }) => size > 0);
         if (kind === "facility" && known.length > 1 && known.length < apart.length && together.length === 1)
           expected.push(...[...known[0]].filter((document) => known.every((set) => set.has(document))));
-        assert.deepEqual(together, expected, chosen.join(" "));
+        // Where no procedure group has every word, those most like the words are found.
+        if (kind === "procedure" && expected.length === 0)
+          for (const document of together)
+            assert.ok(
+              apart.some((set) => set.has(document)),
+              chosen.join(" "),
+            );
+        else assert.deepEqual(together, expected, chosen.join(" "));
         if (together.length > 1) several++;
       },
     );
