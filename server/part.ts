@@ -72,8 +72,6 @@ export interface OpsPages {
 /** A command's work on a copy of the state that servers share. */
 export interface SharedCommand {
   run(store: Store): CommandOutput;
-  /** Whether the command adds accounts with existing usage. */
-  brings: boolean;
   now: Date;
 }
 

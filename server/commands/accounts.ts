@@ -181,7 +181,6 @@ await runCommand("accounts", parts, {
     about:
       "Enters accounts that export has written, from a file or stdin, under the same ids. Every line that is refused is named on stderr: then none is entered, or with --skip-invalid all others.",
     makesState: true,
-    brings: true,
     read: readLines,
     run: importAll,
   },

@@ -48,8 +48,6 @@ interface ServersSubcommand extends Help {
 interface Subcommand extends Help {
   /** Whether it may create a state. Otherwise a missing state is an error, probably a mistyped STATE_DIR. */
   makesState?: boolean;
-  /** Whether it adds accounts that already have usage. */
-  brings?: boolean;
   /** Reads the subcommand's input, if it has any besides its arguments. */
   read?(args: string[]): Promise<string>;
   run(args: string[], context: Context): CommandOutput;
@@ -120,7 +118,7 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
   if (shared?.runCommand !== undefined) {
     const now = new Date();
     const run = (store: Store) => subcommand.run(args, { settings, store, now, input });
-    const { result, note = "" } = await shared.runCommand({ run, now, brings: subcommand.brings === true });
+    const { result, note = "" } = await shared.runCommand({ run, now });
     process.stdout.write(result);
     process.stderr.write(note);
     return;

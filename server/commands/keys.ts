@@ -55,7 +55,7 @@ function accountFor(options: AccountOptions, { store, settings, now }: Context) 
     throw new DataError(
       `account ${known.name}`,
       changes.map(({ what, before }) => `${what} ${before}`).join(", "),
-      `${changes.map(({ what, after }) => `${what} ${after}`).join(", ")} as asked for: keys update changes an account, keys create takes it as it is`,
+      `${changes.map(({ what, after }) => `${what} ${after}`).join(", ")} as asked for: keys create doesn't change an existing account; use keys update`,
     );
   return { isNew: false, account: known };
 }

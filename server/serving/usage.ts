@@ -19,7 +19,7 @@ export interface UsageTables {
   events: UsageEvents;
 }
 
-/** @param nowMs Unix milliseconds, perhaps a moment after the month */
+/** @param nowMs Unix milliseconds; may be shortly after the month's end */
 export function usageOf(
   { limits, names, days, events }: UsageTables,
   slot: number,

@@ -12,7 +12,7 @@ export class PerSecond {
 
   /** @param nowMs milliseconds of a steady clock */
   pass(nowMs: number): boolean {
-    // With a limit of 0 there is no oldest event.
+    // With a limit of 0 there is no oldest event: the difference is NaN, and nothing passes.
     if (!(nowMs - this.#passedMs[this.#oldest] >= 1000)) return false;
     this.#passedMs[this.#oldest] = nowMs;
     this.#oldest = (this.#oldest + 1) % this.#passedMs.length;

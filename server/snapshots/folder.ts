@@ -58,7 +58,11 @@ export async function listStates(folder: string): Promise<Map<string, FileState 
   }
 }
 
-/** The state of a file or a link's target; undefined when it is gone. @throws Error also for a link to nowhere */
+/**
+ * The state of a file or of a link's target; undefined where nothing has that path.
+ *
+ * @throws Error also where a link's target is missing
+ */
 export async function stateOf(path: string): Promise<FileState | undefined> {
   try {
     return fileState(await stat(path));

@@ -85,7 +85,7 @@ type Decision =
   /** A synthetic version that isn't served because real ones are. */
   | { is: "hidden"; signature: string | undefined };
 
-/** Work in progress on a file that has no decision yet, or has changed since. */
+/** Work in progress on a file that has no decision yet, or that changed after its decision. */
 type Work =
   | { is: "none" }
   | { is: "loading"; done: Promise<void>; isSample: boolean }
@@ -110,7 +110,7 @@ export class SnapshotFolder {
   readonly #files = new Map<string, Entry>();
   /** The hidden versions that the last publication named. */
   #publishedHidden = "";
-  /** The file name of the last version, which is served on after its file was deleted. */
+  /** The file name of the last version, which stays served although its file was deleted. */
   #kept: string | undefined;
   #unreadable = false;
   #scanning: Promise<void> | undefined;

@@ -1,6 +1,5 @@
 import { Table } from "./connection.ts";
 import { nextChange } from "./schema.ts";
-import type { Used } from "./usage.ts";
 
 /** The directory: table rows that all servers share through Redis, and the version of this copy. */
 
@@ -8,6 +7,7 @@ import type { Used } from "./usage.ts";
 const tables = {
   accounts: ["id"],
   keys: ["id"],
+  imported: ["account", "month"],
   days: ["account", "day"],
   events: ["id"],
   deliveries: ["event", "channel"],
@@ -68,15 +68,16 @@ export class Directory extends Table {
     return position ?? { epoch: "", version: 0, life: "" };
   }
 
-  /** Writes shared rows and the new position. @param counted requests to be subtracted from the counts here */
-  take(rows: readonly TakenRow[], { epoch, version, life }: Position, counted: readonly Used[] = []): void {
+  /** Writes shared rows and the new position. */
+  take(rows: readonly TakenRow[], { epoch, version, life }: Position): void {
     this.db.ownChanges++;
     this.db.atomically(() => {
       this.#put(rows);
-      for (const { account, month, used } of counted)
+      // A database that had these accounts before counted the imported requests itself.
+      if (!this.isCopy)
         this.db.run(
-          "UPDATE usage SET used = max(0, used - ?) WHERE account = ? AND month = ?",
-          ...[used, account, month],
+          `UPDATE usage SET used = max(0, usage.used - imported.used) FROM imported
+            WHERE imported.account = usage.account AND imported.month = usage.month`,
         );
       this.db.run("DELETE FROM directory");
       this.db.run("INSERT INTO directory (epoch, version, life) VALUES (?, ?, ?)", epoch, version, life);

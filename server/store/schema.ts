@@ -52,6 +52,12 @@ export const schema = `
     used INTEGER NOT NULL,
     PRIMARY KEY (account, month)
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE imported ( -- requests counted before an import of the account where servers share it
+    account INTEGER NOT NULL REFERENCES accounts (id),
+    month TEXT NOT NULL, -- YYYY-MM
+    used INTEGER NOT NULL,
+    PRIMARY KEY (account, month)
+  ) STRICT, WITHOUT ROWID;
   CREATE TABLE days (
     account INTEGER NOT NULL REFERENCES accounts (id),
     day TEXT NOT NULL, -- YYYY-MM-DD
@@ -120,6 +126,7 @@ ${versionsTable}
     DELETE FROM signups WHERE account = NEW.id;
     DELETE FROM keys WHERE account = NEW.id;
     DELETE FROM usage WHERE account = NEW.id;
+    DELETE FROM imported WHERE account = NEW.id;
     DELETE FROM days WHERE account = NEW.id;
   END;
 `;

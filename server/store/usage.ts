@@ -7,7 +7,7 @@ import { Table } from "./connection.ts";
 export const maxDays = 62;
 
 /** Requests of an account in a month, `YYYY-MM`. */
-export interface Used {
+interface Used {
   account: number;
   month: string;
   used: number;
@@ -32,6 +32,18 @@ export class StoredUsage extends Table {
     const sql = `INSERT INTO usage (account, month, used) SELECT ?, ?, ? WHERE ${isThere}
       ON CONFLICT DO UPDATE SET used = excluded.used`;
     for (const [account, count] of used) this.db.run(sql, account, month, count, account);
+  }
+
+  /** Requests per month, `YYYY-MM`, and account that were counted before accounts were imported where servers share them. */
+  imported(): Map<string, Map<number, number>> {
+    const months = Map.groupBy(this.db.all<Used>("SELECT * FROM imported"), ({ month }) => month);
+    return new Map(
+      [...months].map(([month, rows]) => [month, new Map(rows.map((row) => [row.account, row.used]))]),
+    );
+  }
+
+  saveImported({ account, month, used }: Used): void {
+    this.db.run("INSERT INTO imported (account, month, used) VALUES (?, ?, ?)", account, month, used);
   }
 
   /** The count of each account at the end of the days of a month, `YYYY-MM`; days without requests are left out. */

@@ -60,7 +60,7 @@ test("create takes a known account as it is: other values are refused with what 
   await succeed(folder, ...same);
   const before = await succeed(folder, "accounts list --json", "keys list");
   assert.equal(fieldsOf(before[1]).length, 1 + same.length);
-  const advice = "as asked for: keys update changes an account, keys create takes it as it is";
+  const advice = "as asked for: keys create doesn't change an existing account; use keys update";
   for (const [options, found, expected] of [
     ["--plan free", "plan enterprise, burst 5, quota 6", "plan free, burst 10, quota 10000"],
     ["--burst 7", "burst 5", "burst 7"],

@@ -46,33 +46,40 @@ export async function faultyRun(
   await simulation.backUp();
   simulation.repeatedPercent = 2;
 
-  const up = () => simulation.servers.filter(({ isUp }) => isUp);
   const later = (maxSeconds: number, work: () => void) =>
     simulation.at(simulation.nowMs + (0.1 + random.next() * maxSeconds) * 1000, work);
-  const restart = (server: (typeof simulation.servers)[number]) =>
+  /** Ends one of the servers that run, which starts again later. */
+  const end = (how: "kill" | "leave") => {
+    const server = random.pick(simulation.servers.filter(({ isUp }) => isUp));
+    if (!server) return;
+    note(`${server.name}: ${how}`);
+    const { isRefusing, lostPercent, maxDelayMs } = simulation;
+    isLossy ||= how === "kill" || server.isCut || isRefusing || lostPercent > 0 || maxDelayMs > 2;
+    simulation[how](server);
     later(20, () => {
       if (server.isUp) return;
       note(`${server.name} starts`);
       simulation.start(server);
     });
+  };
+  /** Sets what is wrong with the network, and heals it later. */
+  const impair = (
+    text: string,
+    seconds: number,
+    faults: Partial<typeof simulation>,
+    healed: typeof faults,
+  ) => {
+    note(text);
+    Object.assign(simulation, faults);
+    later(seconds, () => void Object.assign(simulation, healed));
+  };
+  const restart = (state: "same" | "empty" | "backup") => () => {
+    note(`Redis restarts: ${state}`);
+    return simulation.restartRedis(state);
+  };
   const faults: Record<string, () => void | Promise<void>> = {
-    kill: () => {
-      const server = random.pick(up());
-      if (!server) return;
-      note(`${server.name} is killed`);
-      isLossy = true;
-      simulation.kill(server);
-      restart(server);
-    },
-    leave: () => {
-      const server = random.pick(up());
-      if (!server) return;
-      note(`${server.name} leaves`);
-      if (server.isCut || simulation.isRefusing || simulation.lostPercent > 0 || simulation.maxDelayMs > 2)
-        isLossy = true;
-      simulation.leave(server);
-      restart(server);
-    },
+    kill: () => end("kill"),
+    leave: () => end("leave"),
     cut: () => {
       const server = random.pick(simulation.servers);
       note(`${server.name} is cut off`);
@@ -87,50 +94,24 @@ export async function faultyRun(
       note(`${simulation.add(0).name} is new`);
     },
     slow: () => {
-      simulation.maxDelayMs = random.pick([50, 500, 3000]);
-      note(`slow: ${simulation.maxDelayMs} ms`);
-      later(10, () => {
-        simulation.maxDelayMs = 2;
-      });
+      const maxDelayMs = random.pick([50, 500, 3000]);
+      impair(`slow: ${maxDelayMs} ms`, 10, { maxDelayMs }, { maxDelayMs: 2 });
     },
-    lossy: () => {
-      note("lossy");
-      simulation.lostPercent = 20;
-      later(10, () => {
-        simulation.lostPercent = 0;
-      });
-    },
-    refuse: () => {
-      note("refusing");
-      simulation.isRefusing = true;
-      later(random.pick([1, 20]), () => {
-        simulation.isRefusing = false;
-        note("answering");
-      });
-    },
+    lossy: () => impair("lossy", 10, { lostPercent: 20 }, { lostPercent: 0 }),
+    refuse: () => impair("refusing", random.pick([1, 20]), { isRefusing: true }, { isRefusing: false }),
     clock: () => {
       const offMs = Math.round((random.next() - 0.5) * 600_000);
       note(`clock of Redis ${offMs}`);
       simulation.setRedisClock(offMs);
     },
-    restart: () => {
-      note("Redis restarts");
-      return simulation.restartRedis("same");
-    },
+    restart: restart("same"),
   };
   if (losesWrites) {
-    faults.empty = () => {
-      note("Redis restarts empty");
-      return simulation.restartRedis("empty");
-    };
-    faults.backup = () => {
-      note("Redis restarts from a backup");
-      return simulation.restartRedis("backup");
-    };
+    faults.empty = restart("empty");
+    faults.backup = restart("backup");
     faults.drop = async () => {
-      const keys = await client.keys("*");
-      if (keys.length === 0) return;
-      const key = random.pick(keys.sort());
+      const key = random.pick((await client.keys("*")).sort());
+      if (key === undefined) return;
       note(`Redis drops ${key}`);
       await simulation.dropKey(key);
     };

@@ -1,22 +1,21 @@
 import type { Redis } from "ioredis";
-import { keysOf, monthKey, sharesIn } from "../../server/parts/replicas/redis.ts";
+import { monthKey, sharesIn } from "../../server/parts/replicas/redis.ts";
 import type { Ceilings, Counts } from "../../server/parts/replicas/share.ts";
 import { Shares } from "../../server/parts/replicas/shares.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { type Random, seededRandom } from "./random.ts";
-import { Queue } from "./shares-queue.ts";
 
 /** Servers with virtual clocks and a virtual network around the script in a real Redis. */
 
 /** The counts of a server, in place of `Limits` in shared memory. */
 class VirtualCounts implements Counts {
   readonly #ceilings: readonly Ceilings[];
-  readonly #refused: Int32Array;
-  readonly #months = new Map<number, { used: Int32Array; bound: Float64Array; isForQuota: Uint8Array }>();
+  readonly #refused: number[];
+  readonly #months = new Map<number, { used: number[]; bound: number[]; isForQuota: boolean[] }>();
 
   constructor(ceilings: readonly Ceilings[]) {
     this.#ceilings = ceilings;
-    this.#refused = new Int32Array(ceilings.length);
+    this.#refused = ceilings.map(() => 0);
   }
 
   accounts(): Iterable<number> {
@@ -28,16 +27,10 @@ class VirtualCounts implements Counts {
   }
 
   of(month: number) {
-    const known = this.#months.get(month);
-    if (known) return known;
-    const { length } = this.#ceilings;
-    const made = {
-      used: new Int32Array(length),
-      bound: new Float64Array(length),
-      isForQuota: new Uint8Array(length),
-    };
-    this.#months.set(month, made);
-    return made;
+    const zeros = () => this.#ceilings.map(() => 0);
+    const counts = this.#months.get(month) ?? { used: zeros(), bound: zeros(), isForQuota: [] };
+    this.#months.set(month, counts);
+    return counts;
   }
 
   used(account: number, month: number): number {
@@ -48,10 +41,14 @@ class VirtualCounts implements Counts {
     return this.#refused[account];
   }
 
+  imported(): number {
+    return 0;
+  }
+
   admitUpTo(account: number, month: number, count: number, reason: "burst" | "quota"): void {
     const { bound, isForQuota } = this.of(month);
     bound[account] = count;
-    isForQuota[account] = reason === "quota" ? 1 : 0;
+    isForQuota[account] = reason === "quota";
   }
 
   admit(account: number, month: number): "admitted" | "burst" | "quota" {
@@ -124,7 +121,8 @@ export class Simulation {
   mostServers = 0;
   readonly tallies = new Map<string, Tally>();
   readonly #startMs: number;
-  readonly #queue = new Queue();
+  /** What is planned, the next last; at one time in the order in which it was planned. */
+  readonly #planned: { ms: number; work: () => void | Promise<void> }[] = [];
   readonly #buckets: { level: number; ms: number }[];
   #run = 1;
   #redisOffMs = 0;
@@ -146,12 +144,21 @@ export class Simulation {
   }
 
   at(ms: number, work: () => void | Promise<void>): void {
-    this.#queue.push(Math.max(ms, this.nowMs), work);
+    const planned = this.#planned;
+    const event = { ms: Math.max(ms, this.nowMs), work };
+    let [from, to] = [0, planned.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (planned[middle].ms > event.ms) from = middle + 1;
+      else to = middle;
+    }
+    planned.splice(from, 0, event);
   }
 
   /** Runs what is planned up to a time. */
   async run(untilMs: number): Promise<void> {
-    for (let next = this.#queue.pop(untilMs); next; next = this.#queue.pop(untilMs)) {
+    for (let next = this.#planned.at(-1); next && next.ms <= untilMs; next = this.#planned.at(-1)) {
+      this.#planned.pop();
       this.nowMs = next.ms;
       await next.work();
     }
@@ -301,11 +308,9 @@ export class Simulation {
 
   tally(account: number, month = this.month()): Tally {
     const name = `${month} ${account}`;
-    const known = this.tallies.get(name);
-    if (known) return known;
-    const made = { admitted: 0, refused: 0, early: 0 };
-    this.tallies.set(name, made);
-    return made;
+    const tally = this.tallies.get(name) ?? { admitted: 0, refused: 0, early: 0 };
+    this.tallies.set(name, tally);
+    return tally;
   }
 
   /** A request to a server; whether it was admitted. */
@@ -354,10 +359,6 @@ export class Simulation {
     );
   }
 
-  allowance(account: number): number {
-    return this.#allowances[account];
-  }
-
   /** Redis loses writes: what those that it doesn't hear of hold isn't known any more. */
   #lose(): void {
     const allow = () => {
@@ -404,12 +405,6 @@ export class Simulation {
   async dropKey(key: string): Promise<void> {
     this.#lose();
     await this.client.del(key);
-  }
-
-  /** The script's keys. */
-  keys(): string[] {
-    const first = this.#firstMonth(0);
-    return keysOf([monthName(first), monthName(first + 1)]);
   }
 
   /** Redis' record of an account in a month. */

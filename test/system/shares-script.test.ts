@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
+import { leasesOf, serversOf } from "../../server/parts/replicas/records.ts";
 import { monthKey, sharesIn } from "../../server/parts/replicas/redis.ts";
 import { type RedisServer, startRedis } from "../support/redis-server.ts";
 
@@ -24,7 +25,7 @@ let quota = 1000;
 
 interface Answer {
   gone?: true;
-  life: number;
+  life: string;
   isLearning: boolean;
   members: number;
   part: number;
@@ -41,7 +42,7 @@ interface MonthAnswer {
 
 /** A server that calls the script as often as the test says. */
 class Caller {
-  readonly said = { seq: 0, life: 0, read: 0, part: 0, knew: 0 };
+  readonly said = { seq: 0, life: "", read: 0, part: 0, knew: 0 };
   readonly #name: string;
 
   constructor(name: string) {
@@ -55,20 +56,20 @@ class Caller {
       ...{ elapsed: 1e6, ms, run: `run${run}`, ...this.said, rows, ...more },
     });
     const { life, read, part } = answer;
-    Object.assign(this.said, answer.gone ? { life: 0, read: 0, part: 0 } : { life, read, part });
+    Object.assign(this.said, answer.gone ? { life: "", read: 0, part: 0 } : { life, read, part });
     return answer;
   }
 
   /** Reports the use of account 1 in the first month. */
   async report(used: number, granted: number, wanted = 0, more: object = {}): Promise<MonthAnswer> {
-    const month = { base: 0, used, granted, wanted, fresh: true, ...more };
-    const { rows } = await this.call([{ id: 1, burst: 10, quota, months: { [months[0]]: month } }]);
+    const month = { quota, base: 0, used, granted, wanted, fresh: true, ...more };
+    const { rows } = await this.call([{ id: 1, burst: 10, months: { [months[0]]: month } }]);
     return rows[0].months[months[0]];
   }
 
   /** Reports the demand for the rate of account 1. */
   async demand(demand: number, share: number) {
-    const { rows } = await this.call([{ id: 1, burst: 10, quota, months: {}, demand, share }]);
+    const { rows } = await this.call([{ id: 1, burst: 10, months: {}, demand, share }]);
     return rows[0];
   }
 }
@@ -117,6 +118,31 @@ test("Redis' clock may be set: a silent server is gone a minute after its last c
   }
 });
 
+test("when Redis is back after more than a minute, a server that hasn't called yet isn't gone", async () => {
+  const [a] = await callers("a", "b");
+  run++;
+  ms += 100_000;
+  assert.equal((await a.call()).members, 2);
+});
+
+test("a server that was forgotten is listed again when it calls", async () => {
+  const [a, b] = await callers("a", "b");
+  ms += 61_000;
+  await a.call();
+  await leasesOf(redis.client, months, "b");
+  const listed = async () => (await serversOf(redis.client)).map(({ id }) => id).sort();
+  assert.deepEqual(await listed(), ["a"]);
+  for (let i = 0; i < 2; i++) await b.call();
+  assert.deepEqual(await listed(), ["a", "b"]);
+});
+
+test("Redis' clock may be set back while no server is there", async () => {
+  const [a] = await callers("a");
+  await a.call([], { isLeaving: true });
+  ms -= 600_000;
+  assert.equal((await new Caller("b").call()).isLearning, false);
+});
+
 test("a server that joins gets its part when the others say that they use less", async () => {
   const [a] = await callers("a");
   const b = new Caller("b");
@@ -135,11 +161,17 @@ test("a server that joins gets its part when the others say that they use less",
 test("a server that leaves is counted once, though its call comes again, and also when it was declared gone", async () => {
   const [a, b] = await callers("a", "b");
   await a.report(20, 20);
-  const month = { base: 0, used: 30, granted: 30, wanted: 0, fresh: false };
-  const rows = [{ id: 1, burst: 10, quota, months: { [months[0]]: month } }];
+  const month = { quota, base: 0, used: 30, granted: 30, wanted: 0, fresh: false };
+  const rows = [{ id: 1, burst: 10, months: { [months[0]]: month } }];
   for (let i = 0; i < 2; i++) await a.call(rows, { isLeaving: true, life: b.said.life });
   const { left, servers } = await record();
   assert.deepEqual([left, servers], [30, {}]);
+  // Redis starts anew with what it had, and a call comes again that the server had sent before it left.
+  run++;
+  ms += 9000;
+  await b.call();
+  await a.call(rows);
+  assert.deepEqual((await record()).servers, {});
   await b.report(5, 5);
   const c = new Caller("c");
   ms += 61_000;
@@ -162,6 +194,20 @@ test("a silent server's part is nobody's after a loss, whoever joins", async () 
   }
   const sum = all.reduce((total, { said }) => total + said.part, 0);
   assert.ok(sum > 0.6 && sum < 0.67, `${sum}`);
+});
+
+test("servers report again what they hold to each backup, though Redis' clock is set back", async () => {
+  const [a] = await callers("a");
+  await a.report(5, 20, 20);
+  const meta = await redis.client.hget("hc:{0}:servers", "meta");
+  const lives = [];
+  for (let i = 0; i < 2; i++) {
+    run++;
+    ms -= 100_000;
+    await redis.client.hset("hc:{0}:servers", { meta: meta ?? "" });
+    lives.push((await a.call()).life);
+  }
+  assert.notEqual(lives[0], lives[1]);
 });
 
 test("a record is restored from the newest copy, without what was reported since the loss", async () => {
@@ -226,6 +272,10 @@ test("keys that Redis drops are noticed, and months expire", async () => {
   for (const key of [monthKey(months[0]), "hc:{0}:servers"]) {
     await lose(key);
     assert.ok((await a.call()).isLearning, key);
+    ms += 1500;
+    await a.call();
+    ms += 600;
+    assert.ok(!(await a.call()).isLearning, `${key} is missed once`);
     ms += 2500;
     await a.call();
     await a.report(0, 100, 150);

@@ -5,7 +5,7 @@ import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { Store } from "../../store/store.ts";
 import { connectRedis, isReachable, placeOf, type RedisClient } from "./client.ts";
 import { Directory } from "./directory.ts";
-import { monthsOf, Records } from "./records.ts";
+import { leasesOf, monthsOf, recordsOf, serversBehind, serversOf } from "./records.ts";
 import type { RedisAddress } from "./redis-url.ts";
 
 /** Runs an operator's command on the accounts in Redis, from any machine. */
@@ -20,7 +20,7 @@ const maxTakenMs = 1500;
 /** Runs work with a connection to Redis. @throws DataError that names the Redis that can't be used */
 async function withRedis<Result>(
   address: RedisAddress,
-  work: (client: RedisClient, records: Records) => Promise<Result>,
+  work: (client: RedisClient) => Promise<Result>,
 ): Promise<Result> {
   let reason = "no answer";
   const client = await connectRedis(address, (fault) => {
@@ -33,7 +33,7 @@ async function withRedis<Result>(
       if (performance.now() > start + (mayChange ? maxFailoverMs : maxConnectMs))
         throw new StateUnavailable(reason);
     }
-    return await work(client, new Records(client));
+    return await work(client);
   } catch (error) {
     if (error instanceof DataError) throw error;
     if (error instanceof StateUnavailable) expected = error.expected;
@@ -49,19 +49,24 @@ async function withRedis<Result>(
 
 /** The servers that share the accounts, and what each holds. */
 export async function listServers(address: RedisAddress): Promise<SharingServer[]> {
-  const servers = await withRedis(address, (_, records) => records.servers(monthsOf(new Date())));
-  return servers.map(({ id, isGone, age, leased }) => ({
-    ...{ id, state: isGone ? "gone" : "running", heard: Math.round(age / 1000), leased },
-  }));
+  return withRedis(address, async (client) => {
+    const leases = await leasesOf(client, monthsOf(new Date()));
+    return (await serversOf(client)).map(({ id, isGone, age }) => ({
+      ...{
+        id,
+        state: isGone ? "gone" : "running",
+        heard: Math.round(age / 1000),
+        leased: leases.get(id) ?? 0,
+      },
+    }));
+  });
 }
 
 /** Gives back the leases of a server that is gone for good. @throws DataError when the server is unknown or running */
 export async function forgetServer(address: RedisAddress, id: string): Promise<string> {
-  return withRedis(address, async (_, records) => {
-    const months = monthsOf(new Date());
-    const known = (await records.servers(months)).filter(
-      (server) => server.id === id || server.id.startsWith(`${id}.`),
-    );
+  return withRedis(address, async (client) => {
+    const servers = await serversOf(client);
+    const known = servers.filter((server) => server.id === id || server.id.startsWith(`${id}.`));
     const gone = known.filter(({ isGone }) => isGone);
     if (gone.length === 0)
       throw new DataError(
@@ -70,7 +75,8 @@ export async function forgetServer(address: RedisAddress, id: string): Promise<s
         "one that accounts servers lists as gone",
       );
     let given = 0;
-    for (const server of gone) given += await records.forget(server.id, months);
+    for (const server of gone)
+      given += (await leasesOf(client, monthsOf(new Date()), server.id)).get(server.id) ?? 0;
     return `forgot server ${id}: ${given} requests that it had leased are given back\n`;
   });
 }
@@ -83,39 +89,36 @@ export async function forgetServer(address: RedisAddress, id: string): Promise<s
 export async function runShared(address: RedisAddress, command: SharedCommand): Promise<CommandOutput> {
   const store = Store.inMemory();
   try {
-    return await withRedis(address, (client, records) => runOn(client, records, store, command));
+    return await withRedis(address, (client) => runOn(client, store, command));
   } finally {
     store.close();
   }
 }
 
-async function runOn(
-  client: RedisClient,
-  records: Records,
-  store: Store,
-  command: SharedCommand,
-): Promise<CommandOutput> {
+async function runOn(client: RedisClient, store: Store, command: SharedCommand): Promise<CommandOutput> {
   const directory = new Directory(store, client, false);
   await directory.settle();
   const wasNew = directory.isNew;
-  const months = monthsOf(command.now);
+  const [month] = monthsOf(command.now);
   const ids = store.accounts.ids();
-  const used = await records.of(ids, months[0]);
+  const imported = store.usage.imported().get(month);
+  const used = (await recordsOf(client, ids, month)).map(
+    (record, i) => (record === null ? 0 : JSON.parse(record).total) + (imported?.get(ids[i]) ?? 0),
+  );
   store.usage.save(
-    months[0],
-    used.flatMap((record, i) => (record === null ? [] : [[ids[i], JSON.parse(record).total] as const])),
+    month,
+    ids.map((id, i) => [id, used[i]] as const).filter(([, count]) => count > 0),
   );
   const before = store.directory.position().version;
-  const work = () => command.run(store);
-  // Imported counts are entered before the accounts' keys can be used.
-  const { entered = [] } = command.brings ? store.directory.rehearse(work).result : {};
-  const counted = entered.flatMap(({ id, burst, quota, usage }) =>
-    usage.filter((each) => each.month === months[0]).map(({ used }) => ({ account: id, burst, quota, used })),
-  );
-  if (counted.length > 0) await records.enter(counted, months);
+  const work = () => {
+    const said = command.run(store);
+    for (const { id, usage } of said.entered ?? [])
+      for (const each of usage) if (each.month === month) store.usage.saveImported({ account: id, ...each });
+    return said;
+  };
   const said = await directory.change(work);
   const { version } = store.directory.position();
-  const behind = version === before ? [] : await records.taken(version, maxTakenMs);
+  const behind = version === before ? [] : await serversBehind(client, version, maxTakenMs);
   const notes = [said.note ?? ""];
   if (wasNew && !directory.isNew)
     notes.push(

@@ -9,7 +9,7 @@ import { monthName, monthOf } from "../../shared/months.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { connectRedis, type RedisClient } from "./client.ts";
 import { Directory } from "./directory.ts";
-import { monthsOf, Records } from "./records.ts";
+import { recordsOf, serversBehind, serversOf } from "./records.ts";
 import { type SharesScript, sharesIn } from "./redis.ts";
 import type { RedisAddress } from "./redis-url.ts";
 import type { Counts } from "./share.ts";
@@ -47,28 +47,68 @@ interface Options {
   maxAgeMs: number;
 }
 
+/** Why the last attempt to connect or the last call failed, if it did. */
+interface RedisState {
+  reason: string | undefined;
+}
+
 /** Reads accounts, keys and events from Redis. Ceilings are shared after the core calls `shareCeilings`. */
 export async function shareState(options: Options, ground: Ground): Promise<SharedState> {
-  const { store, log, repeat, fault } = ground;
-  const { directory, records } = await startDirectory(options.address, ground);
-  let gone: readonly string[] = [];
+  const { store, log, metrics, repeat, atEnd, fault, unlessStopping } = ground;
   let shares: Shares | undefined;
+  const state: RedisState = { reason: undefined };
+  const client = await connectRedis(
+    options.address,
+    (reason) => {
+      state.reason = reason;
+    },
+    () => {
+      directory?.check();
+      shares?.check();
+    },
+  );
+  atEnd(() => client.disconnect());
+  const directory: Directory = new Directory(store, client, true);
+  metrics.gauge(
+    "hcqs_directory_age_seconds",
+    "Since accounts and keys were last read from Redis, up to the newest",
+    () => directory.syncAgeMs(performance.now()) / 1000,
+  );
+  await readAtStart(options.address, ground, client, directory, state);
+  /** Does work that Redis may be absent for, which is logged elsewhere. */
+  const whenThere = async (work: () => Promise<void>): Promise<void> => {
+    await work().catch((error) => {
+      const isAway = client.status !== "ready" || shares?.isAway(performance.now());
+      if (error instanceof DataError || !(isAway || error instanceof StateUnavailable)) throw error;
+    });
+  };
+  let gone: readonly string[] = [];
   return {
     change: (work) => directory.change(work),
-    taken: (maxMs) => records.taken(store.directory.position().version, maxMs),
+    taken: (maxMs) => serversBehind(client, store.directory.position().version, maxMs),
     isBehind: () => options.maxAgeMs > 0 && directory.syncAgeMs(performance.now()) > options.maxAgeMs,
     delivers: () => fault() === undefined && shares?.delivers(performance.now()) === true,
     gone: () => gone,
     async shareCeilings(accounts, limits, save) {
-      shares = await startSharing(options, ground, directory, accounts, limits, save);
+      const sharing = sharesOf(options, ground, client, directory, state, accounts, limits);
+      shares = sharing;
+      atEnd(() => Promise.race([sharing.leave(performance.now(), save), delay(maxLeaveMs)]));
+      await startSharing(ground, sharing, state, accounts, limits);
+      // What was changed before other servers' commands knew of this one.
+      if (sharing.isReady) await unlessStopping(whenThere(() => directory.read()));
+      repeat("reading what other servers count", hearMs, () =>
+        whenThere(() =>
+          sharing.hear(monthOf(Date.now()), heardAtOnce, (ids, month) => recordsOf(client, ids, month)),
+        ),
+      );
       repeat("reading accounts and keys from Redis", directoryMs, async () => {
         if (fault() === undefined) await whenThere(() => directory.read());
       });
-      repeat("looking for servers that are gone", goneMs, async () => {
-        const rows = await records.rows(monthsOf(new Date())).catch(() => undefined);
-        // Without Redis the last answer stands; that it is down is logged already.
-        if (rows !== undefined) gone = rows.filter(({ isGone }) => isGone).map(({ id }) => id);
-      });
+      repeat("looking for servers that are gone", goneMs, () =>
+        whenThere(async () => {
+          gone = (await serversOf(client)).filter(({ isGone }) => isGone).map(({ id }) => id);
+        }),
+      );
       repeat("recording events of all servers", recordMs, async () => {
         if (fault() === undefined)
           await whenThere(async () =>
@@ -79,74 +119,36 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
   };
 }
 
-/** Does work that Redis may be absent for: the ceilings' connection logs that it is. */
-async function whenThere(work: () => Promise<void>): Promise<void> {
-  await work().catch((error) => {
-    if (!(error instanceof StateUnavailable)) throw error;
-  });
-}
-
-async function startDirectory(
+/** Reads accounts, keys and events, and warns if that takes too long. */
+async function readAtStart(
   address: RedisAddress,
-  { store, log, metrics, atEnd, unlessStopping }: Ground,
-): Promise<{ directory: Directory; records: Records }> {
-  let reason = "no answer";
-  // A separate connection, because a long read would delay the calls for ceilings.
-  const client = await connectRedis(
-    address,
-    (fault) => {
-      reason = fault;
-    },
-    () => directory?.check(),
-  );
-  const records = new Records(client);
-  let isStarting = true;
-  const entered = async () => {
-    const month = monthOf(Date.now());
-    const found = (
-      await Promise.all([month - 1, month].map((each) => records.entered(monthName(each))))
-    ).flat();
-    // After the start this server's counts already contain imported counts.
-    if (found.length > 0 && !isStarting) throw countedTwice();
-    return found;
-  };
-  const directory: Directory = new Directory(store, client, true, undefined, entered);
-  atEnd(() => client.disconnect());
-  metrics.gauge(
-    "hcqs_directory_age_seconds",
-    "Since accounts and keys were last read from Redis, up to the newest",
-    () => directory.syncAgeMs(performance.now()) / 1000,
-  );
-  const untilMs = performance.now() + maxDirectoryWaitMs;
-  for (; performance.now() < untilMs; await delay(waitStepMs))
+  { store, log, unlessStopping }: Ground,
+  client: RedisClient,
+  directory: Directory,
+  state: RedisState,
+): Promise<void> {
+  for (const startMs = performance.now(); ; await delay(waitStepMs)) {
+    if (performance.now() >= startMs + maxDirectoryWaitMs) {
+      log.warn(
+        { reason: state.reason ?? "no answer", accounts: store.accounts.ids().length },
+        "accounts and keys can't be read from Redis: this server's copy holds until they can",
+      );
+      break;
+    }
     try {
       await unlessStopping(directory.read());
       // Another server was first to write its accounts to Redis.
       if (directory.isApart) continue;
       await warnOfLosses(address, client, log);
-      isStarting = false;
-      return { directory, records };
+      break;
     } catch (error) {
       if (!(error instanceof StateUnavailable)) throw error;
-      if (isConnected(client)) reason = error.message;
+      // Without a connection, calls fail without a reason, which the client reports to `onFault`.
+      if (client.status === "ready") state.reason = error.message;
     }
-  isStarting = false;
-  log.warn(
-    { reason, accounts: store.accounts.ids().length },
-    "accounts and keys can't be read from Redis: this server's copy holds until they can",
-  );
-  return { directory, records };
+  }
+  directory.isServing = true;
 }
-
-const countedTwice = () =>
-  new DataError(
-    "REDIS_URL",
-    "accounts that were brought there from this STATE_DIR, with requests that would count twice",
-    "a restart of this server: it was started while Redis was away",
-  );
-
-/** Without a connection, calls fail without a reason, which the client reports to `onFault`. */
-const isConnected = ({ status }: RedisClient) => status === "ready";
 
 /** Warns if Redis may lose counts, because it evicts keys or accepts writes without its replicas. */
 async function warnOfLosses({ kind }: RedisAddress, client: RedisClient, log: Logger): Promise<void> {
@@ -164,24 +166,17 @@ async function warnOfLosses({ kind }: RedisAddress, client: RedisClient, log: Lo
   }
 }
 
-async function startSharing(
-  { address, isFreeWithoutRedis }: Options,
-  { store, log, metrics, repeat, atEnd, unlessStopping }: Ground,
+/** This server's shares, and its metrics. */
+function sharesOf(
+  { isFreeWithoutRedis }: Options,
+  { store, metrics }: Ground,
+  client: RedisClient,
   directory: Directory,
+  state: RedisState,
   accounts: Accounts,
   limits: Limits,
-  save: () => void,
-): Promise<Shares> {
-  let reason: string | undefined;
-  const client = await connectRedis(
-    address,
-    (fault) => {
-      reason = fault;
-    },
-    () => shares?.check(),
-  );
+): Shares {
   const run = sharesIn(client);
-  const records = new Records(client);
   let isApart = true;
   const script: SharesScript = async (...call) => {
     try {
@@ -189,63 +184,49 @@ async function startSharing(
       isApart &&= directory.isApart;
       if (isApart) throw new StateUnavailable("this server hasn't read accounts from it yet");
       const told = await run<never>(...call);
-      reason = undefined;
+      state.reason = undefined;
       return told;
     } catch (error) {
-      if (isConnected(client)) reason = reasonOf(error);
+      if (client.status === "ready") state.reason = reasonOf(error);
       throw error;
     }
   };
   const { id, starts, members } = store.replica.begin();
-  let savedMembers = members;
   let { version: taken } = store.directory.position();
+  let imported = store.usage.imported();
+  // What Redis says of an account may come before the account itself.
+  const counts: Counts = {
+    accounts: () => accounts.ids(),
+    ceilings: (account) => {
+      const slot = accounts.slotOf(account);
+      return slot === undefined ? { burst: 0, quota: 0 } : limits.ceilings(slot);
+    },
+    used: (account, month) => accounts.used(account, month),
+    imported: (account, month) => imported.get(monthName(month))?.get(account) ?? 0,
+    refused: (account) => {
+      const slot = accounts.slotOf(account);
+      return slot === undefined ? 0 : limits.refused(slot);
+    },
+    admitUpTo: (account, ...bound) => {
+      const slot = accounts.slotOf(account);
+      if (slot !== undefined) limits.admitUpTo(slot, ...bound);
+    },
+  };
   const shares: Shares = new Shares(
     {
-      ...{ server: `${id}.${starts}`, knew: members, counts: countsOf(accounts, limits) },
-      ...{ script, isFreeWithoutRedis, taken: () => taken, clock: () => performance.now() },
+      ...{ server: `${id}.${starts}`, knew: members, counts, script, isFreeWithoutRedis },
+      ...{ taken: () => taken, clock: () => performance.now() },
     },
     accounts.firstMonth,
     performance.now(),
   );
   accounts.onChange = (account) => shares.enter(account);
-  directory.onTaken = () => {
+  directory.onTaken = (rows) => {
+    if (rows.some(({ name }) => name.startsWith("imported:"))) imported = store.usage.imported();
     accounts.refresh();
     taken = store.directory.position().version;
     shares.confirm();
   };
-  atEnd(async () => {
-    await Promise.race([shares.leave(performance.now(), save), delay(maxLeaveMs)]);
-    client.disconnect();
-  });
-  let isAway: boolean | undefined;
-  const untilMs = performance.now() + maxShareWaitMs;
-  // A start is given time to connect.
-  let reasonUntilMs = untilMs;
-  repeat("sharing ceilings", stepMs, () => {
-    const nowMs = performance.now();
-    shares.enterMonths(accounts.firstMonth);
-    limits.sweep((slot) => shares.touch(accounts.idOf(slot), nowMs));
-    shares.tick(nowMs, monthOf(Date.now()));
-    if (shares.isReady && shares.members !== savedMembers) {
-      savedMembers = shares.members;
-      store.replica.saveMembers(savedMembers);
-    }
-    const isLost = shares.isAway(nowMs);
-    if (isAway === false && !isLost) reasonUntilMs = nowMs + maxReasonWaitMs;
-    if (isLost === isAway || (isLost && reason === undefined && nowMs < reasonUntilMs)) return;
-    if (isLost) log.warn({ reason: reason ?? "no answer" }, redisAway);
-    else if (isAway) log.info({ replicas: shares.members }, "Redis is back");
-    isAway = isLost;
-    reason = undefined;
-  });
-  repeat("reading what other servers count", hearMs, () =>
-    shares
-      .hear(monthOf(Date.now()), heardAtOnce, (ids, month) => records.of(ids, month))
-      .catch((error) => {
-        // That Redis is down is logged already.
-        if (isConnected(client) && !shares.isAway(performance.now())) throw error;
-      }),
-  );
   metrics.gauge(
     "hcqs_replicas",
     "Servers that share the ceilings, this one among them",
@@ -261,32 +242,41 @@ async function startSharing(
     "Since the last call for ceilings that Redis has answered was sent",
     () => shares.syncAgeMs(performance.now()) / 1000,
   );
-  // Until this server has its share, or Redis is found to be down.
-  while (!shares.isReady && isAway !== true && performance.now() < untilMs)
-    await unlessStopping(delay(waitStepMs));
-  // What was changed before other servers' commands knew of this one.
-  if (shares.isReady) await unlessStopping(whenThere(() => directory.read()));
   return shares;
 }
 
-/** The counts in shared memory. What Redis says of an account may come before the account itself. */
-function countsOf(accounts: Accounts, limits: Limits): Counts {
-  return {
-    accounts: () => accounts.ids(),
-    ceilings: (account) => {
-      const slot = accounts.slotOf(account);
-      return slot === undefined ? { burst: 0, quota: 0 } : limits.ceilings(slot);
-    },
-    used: (account, month) => accounts.used(account, month),
-    refused: (account) => {
-      const slot = accounts.slotOf(account);
-      return slot === undefined ? 0 : limits.refused(slot);
-    },
-    admitUpTo: (account, ...bound) => {
-      const slot = accounts.slotOf(account);
-      if (slot !== undefined) limits.admitUpTo(slot, ...bound);
-    },
-  };
+/** Shares the ceilings from now on, and waits until this server has its share or Redis is found to be down. */
+async function startSharing(
+  { store, log, repeat, unlessStopping }: Ground,
+  shares: Shares,
+  state: RedisState,
+  accounts: Accounts,
+  limits: Limits,
+): Promise<void> {
+  let savedMembers = 0;
+  let isAway: boolean | undefined;
+  const untilMs = performance.now() + maxShareWaitMs;
+  // A start is given time to connect.
+  let reasonUntilMs = untilMs;
+  repeat("sharing ceilings", stepMs, () => {
+    const nowMs = performance.now();
+    shares.enterMonths(accounts.firstMonth);
+    limits.sweep((slot) => shares.touch(accounts.idOf(slot), nowMs));
+    shares.tick(nowMs, monthOf(Date.now()));
+    if (shares.isReady && shares.members !== savedMembers) {
+      savedMembers = shares.members;
+      store.replica.saveMembers(savedMembers);
+    }
+    const isLost = shares.isAway(nowMs);
+    if (isAway === false && !isLost) reasonUntilMs = nowMs + maxReasonWaitMs;
+    if (isLost === isAway || (isLost && state.reason === undefined && nowMs < reasonUntilMs)) return;
+    if (isLost) log.warn({ reason: state.reason ?? "no answer" }, redisAway);
+    else if (isAway) log.info({ replicas: shares.members }, "Redis is back");
+    isAway = isLost;
+    state.reason = undefined;
+  });
+  while (!shares.isReady && isAway !== true && performance.now() < untilMs)
+    await unlessStopping(delay(waitStepMs));
 }
 
 const redisAway =

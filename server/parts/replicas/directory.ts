@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { DataError, reasonOf } from "../../../engine/query.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
-import type { Position, Store, Used } from "../../store/store.ts";
-import { notRedis, Script, type ScriptClient } from "./redis.ts";
+import type { Position, Store, TakenRow } from "../../store/store.ts";
+import { notRedis, type ScriptClient, scriptIn } from "./redis.ts";
 
 /** A copy of the accounts, keys and events in Redis: reads what changes there, and changes it. */
 
@@ -21,7 +21,7 @@ const learningMs = 2000;
 const maxSettleMs = 6000;
 const askSettledMs = 50;
 
-const script = new Script("directory.lua");
+const script = scriptIn("directory.lua");
 /** Keys with one hash tag, so that a Cluster keeps them together. */
 const keys = ["meta", "rows", "names", "origins"].map((name) => `hc:{directory}:${name}`);
 
@@ -49,7 +49,6 @@ export class Directory {
   readonly #client: ScriptClient;
   readonly #isServer: boolean;
   readonly #learningMs: number;
-  readonly #entered: () => Promise<readonly Used[]>;
   #state: State = 0;
   /** Since when servers have been reporting what Redis lost. */
   #unsettledMs: number | undefined;
@@ -59,26 +58,20 @@ export class Directory {
   /** When this copy last equalled Redis; before the first time, when the process started. */
   #syncedMs = 0;
   #checkedMs = Number.NEGATIVE_INFINITY;
+  /** Whether this database's counts are in use, so that imported ones can't be subtracted from them. */
+  isServing = false;
   /** Applies rows that are new in this copy. */
-  onTaken: () => void = () => {};
+  onTaken: (rows: readonly TakenRow[]) => void = () => {};
 
   /**
    * @param isServer whether a server reads, whose copy outlives Redis; not a command
    * @param ms milliseconds that servers have to report what Redis may have lost
-   * @param entered returns imported counts, which this copy may contain
    */
-  constructor(
-    store: Store,
-    client: ScriptClient,
-    isServer: boolean,
-    ms = learningMs,
-    entered: () => Promise<readonly Used[]> = async () => [],
-  ) {
+  constructor(store: Store, client: ScriptClient, isServer: boolean, ms = learningMs) {
     this.#store = store;
     this.#client = client;
     this.#isServer = isServer;
     this.#learningMs = ms;
-    this.#entered = entered;
   }
 
   /** Whether Redis has no accounts, as of the last read. */
@@ -170,7 +163,7 @@ export class Directory {
   async #read(): Promise<void> {
     const before = this.#store.directory.position();
     let [epoch, version, upTo, rows, life, lastLife, kept] = await this.#page(before, before.version);
-    if (before.epoch === "" && this.#store.accounts.exist() && epoch === "") return this.#begin(life);
+    if (before.epoch === "" && this.#store.accounts.exist() && epoch === "") return this.#begin();
     if (epoch !== "" && before.epoch !== "" && epoch !== before.epoch) throw otherAccounts();
     if (before.epoch !== "" && before.life !== life) {
       // Redis started empty or from a backup, or a primary died before its replicas had everything.
@@ -186,30 +179,19 @@ export class Directory {
     }
     // Redis has nothing, or what is left after a loss.
     if (epoch === "") return;
-    const counted = before.epoch === "" && this.#checkOwn(all) ? await this.#enteredElsewhere() : [];
+    if (before.epoch === "") this.#checkOwn(all);
     const taken = all.map(([version, name, content]) => ({ version, name, content: content || null }));
-    this.#store.directory.take(taken, { epoch, version, life }, counted);
-    this.onTaken();
+    this.#store.directory.take(taken, { epoch, version, life });
+    this.onTaken(taken);
   }
 
-  /**
-   * Whether this database had accounts before it became a copy.
-   * @throws DataError when Redis has other accounts or keys
-   */
-  #checkOwn(rows: ReadAnswer[3]): boolean {
+  /** @throws DataError when Redis has other accounts or keys than this database, which isn't a copy yet */
+  #checkOwn(rows: ReadAnswer[3]): void {
     const there = new Map(rows.map(([, name, content]) => [name, content]));
     const own = this.#store.directory.rows().filter(({ name }) => /^(accounts|keys):/.test(name));
     if (own.some(({ name, content }) => there.get(name) !== content)) throw otherAccounts();
-    return own.length > 0;
-  }
-
-  async #enteredElsewhere(): Promise<readonly Used[]> {
-    try {
-      return await this.#entered();
-    } catch (error) {
-      if (error instanceof DataError) throw error;
-      throw new StateUnavailable(reasonOf(error));
-    }
+    if (own.length > 0 && this.isServing && rows.some(([, name]) => name.startsWith("imported:")))
+      throw countedTwice();
   }
 
   /** The rows that changed since a version. */
@@ -232,18 +214,11 @@ export class Directory {
     }
   }
 
-  /** Writes this copy to a Redis that has nothing yet. */
-  async #begin(life: string): Promise<void> {
-    const rows = this.#store.directory.rows();
-    const list = JSON.stringify(rows.flatMap(({ name, content }) => [name, content ?? ""]));
-    const epoch = newEpoch();
-    const [isDone, version] = await this.#call<WriteAnswer>("write", "", 0, epoch, list, 1);
-    if (!isDone) return;
-    const first = version - rows.length + 1;
-    const written = rows.map((row, i) => ({ ...row, version: first + i }));
-    // Left by an import that was interrupted.
-    const counted = await this.#enteredElsewhere();
-    this.#store.directory.take(written, { epoch, version, life }, counted);
+  /** Writes this database's rows to a Redis that has nothing yet, and reads them as a copy. */
+  async #begin(): Promise<void> {
+    const rows = this.#store.directory.rows().flatMap(({ name, content }) => [name, content ?? ""]);
+    const [isDone] = await this.#call<WriteAnswer>("write", "", 0, newEpoch(), JSON.stringify(rows), 1);
+    if (isDone) await this.#read();
   }
 
   /** Writes again the rows that Redis lost after a version. Rows that it has are the same, or newer. */
@@ -262,7 +237,7 @@ export class Directory {
       const nowMs = performance.now();
       const isDue = nowMs >= this.#checkedMs + checkMs;
       if (isDue) this.#checkedMs = nowMs;
-      const answer = await script.run(this.#client, keys, [...values, isDue ? "check" : ""]);
+      const answer = await script(this.#client, keys, ...values, isDue ? "check" : "");
       if (!Array.isArray(answer)) throw notRedis();
       return answer as Answer;
     } catch (error) {
@@ -284,6 +259,12 @@ const otherAccounts = () =>
     "REDIS_URL",
     "other accounts than those in STATE_DIR",
     "the same, or an empty STATE_DIR; accounts export and import bring accounts from one to the other. Where Redis was emptied and a command began anew there, delete its keys hc:* and start this server first",
+  );
+const countedTwice = () =>
+  new DataError(
+    "REDIS_URL",
+    "accounts that were brought there from this STATE_DIR, with requests that would count twice",
+    "a restart of this server: it was started while Redis was away",
   );
 const notSettled = () =>
   new StateUnavailable(

@@ -37,21 +37,15 @@ export function redisAddress(text: string): RedisAddress {
   const primary = kind === "sentinel" ? path.shift() : undefined;
   if (kind === "sentinel" && !primary)
     throw fault("no name of the primary", "redis+sentinel://…HOST[:PORT],…/NAME[/DB]");
-  const db = kind === "cluster" ? "0" : (path.shift() ?? "0");
+  const db = (kind === "cluster" ? undefined : path.shift()) ?? "0";
   if (!/^\d{1,4}$/.test(db)) throw fault(`the database ${shown(db)}`, "a number such as 0");
-  if (path.length > 0)
-    throw fault(
-      `the path ${shown(`/${path.join("/")}`)} at its end`,
-      kind === "cluster" ? "none, as a Cluster has database 0 alone" : "none behind the database",
-    );
-  return {
-    kind,
-    isTls: protocol === "rediss",
-    hosts,
-    ...credentialsOf(rest.slice(0, Math.max(0, end))),
-    db: Number(db),
-    primary,
-  };
+  if (path.length > 0) {
+    const expected =
+      kind === "cluster" ? "none, as a Cluster has database 0 alone" : "none behind the database";
+    throw fault(`the path ${shown(`/${path.join("/")}`)} at its end`, expected);
+  }
+  const credentials = credentialsOf(rest.slice(0, Math.max(0, end)));
+  return { kind, isTls: protocol === "rediss", hosts, ...credentials, db: Number(db), primary };
 }
 
 const fault = (found: string, expected: string) => new DataError("REDIS_URL", found, expected);
@@ -77,12 +71,12 @@ function hostOf(text: string, defaultPort: number, isAlone: boolean): RedisAddre
   const inWords = (part: string) =>
     isAlone || !text.includes(":") ? shown(part) : "(not shown: it may be a password without @HOST)";
   if (/^(:|$)/.test(text)) throw fault("no host", form);
-  const [, v6, name, port] = /^(?:\[([0-9A-Fa-f:.]+)\]|([0-9A-Za-z._-]+))(?::(.*))?$/s.exec(text) ?? [];
+  const [, v6, name, port = defaultPort] =
+    /^(?:\[([0-9A-Fa-f:.]+)\]|([0-9A-Za-z._-]+))(?::(.*))?$/s.exec(text) ?? [];
   const host = v6 ?? name;
   if (host === undefined)
     throw fault(`the host ${inWords(text)}`, "a name or an IP address, of version 6 in brackets");
-  const number = Number(port ?? defaultPort);
-  if (!/^\d{1,5}$/.test(port ?? "0") || number < 1 || number > 65_535)
-    throw fault(`the port ${inWords(port)}`, "a number from 1 to 65535");
-  return { host, port: number };
+  if (!/^\d{1,5}$/.test(`${port}`) || Number(port) < 1 || Number(port) > 65_535)
+    throw fault(`the port ${inWords(`${port}`)}`, "a number from 1 to 65535");
+  return { host, port: Number(port) };
 }

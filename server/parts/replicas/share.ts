@@ -39,6 +39,8 @@ export interface Counts {
   used(account: number, month: number): number;
   /** Requests refused by `admitUpTo` since the start. */
   refused(account: number): number;
+  /** Requests of a month that were counted before the account was imported. */
+  imported(account: number, month: number): number;
   /**
    * Sets the bound of a month: requests are admitted while fewer than `count` were.
    * @param reason why others are refused
@@ -48,6 +50,8 @@ export interface Counts {
 }
 
 interface MonthRow {
+  /** The requests that servers may admit in all. */
+  quota: number;
   base: number;
   used: number;
   granted: number;
@@ -58,8 +62,10 @@ interface MonthRow {
 }
 
 /** A report about an account. */
-export interface Row extends Ceilings {
+export interface Row {
   id: number;
+  /** Requests per second. */
+  burst: number;
   months: Record<string, MonthRow>;
   /** Requests per second that come and that are held, if the account needs a share of the rate or has one. */
   demand?: number;
@@ -194,6 +200,10 @@ export class Share {
     return this.#member.counts.used(this.account, month);
   }
 
+  #quota({ month }: MonthShare): number {
+    return Math.max(0, this.#ceilings.quota - this.#member.counts.imported(this.account, month));
+  }
+
   /** Requests that this server counted in both months. */
   get count(): number {
     return this.#months.reduce((sum, each) => sum + this.#used(each), 0);
@@ -260,20 +270,20 @@ export class Share {
 
   /** The count up to which a month is leased. */
   #leased(each: MonthShare, nowMs: number): number {
-    return each.granted + (each.isTight ? 0 : this.#member.credit(this.#ceilings, nowMs));
+    const quota = this.#quota(each);
+    return each.granted + (each.isTight ? 0 : this.#member.credit({ ...this.#ceilings, quota }, nowMs));
   }
 
   /** Refills the bucket, and sets the bounds of the counts to what this server holds. */
   bind(nowMs: number): void {
     this.fill(nowMs);
-    const { quota } = this.#ceilings;
     const used = this.#months.map((each) => this.#used(each));
     const isStopped = this.#member.partAt(nowMs) === 0;
     const level = isStopped ? 0 : this.#level;
     const rate = Math.max(0, Math.max(0, Math.floor(level)) + this.#counted - used[0] - used[1]);
     for (const [i, each] of this.#months.entries()) {
       // A lowered quota applies immediately, whatever is leased.
-      const left = quota - Math.max(0, each.others);
+      const left = this.#quota(each) - Math.max(0, each.others);
       const bound = this.#member.isFree(nowMs) ? left : Math.min(this.#leased(each, nowMs), left);
       const most = this.#member.isLeaving ? used[i] : Math.min(Math.max(used[i], bound), used[i] + rate);
       const isForQuota = isStopped || bound <= used[i] || bound < used[i] + rate;
@@ -315,7 +325,7 @@ export class Share {
     return this.#months.some((each) => {
       const used = this.#used(each);
       // When the quota is used up, or nearly, asking again immediately is useless.
-      const isOver = each.others + used >= this.#ceilings.quota;
+      const isOver = each.others + used >= this.#quota(each);
       const isVain = isOver || (each.told !== undefined && each.told.granted <= used && each.isTight);
       return !isVain && this.#leased(each, nowMs) - used < Math.ceil(this.#soon / 2);
     });
@@ -334,7 +344,7 @@ export class Share {
    * @returns undefined if there is nothing to report
    */
   report(nowMs: number, month: number, saysAll: boolean): Row | undefined {
-    const { burst, quota } = this.#ceilings;
+    const { burst } = this.#ceilings;
     const isIdle = this.#isIdle(nowMs);
     if (isIdle && this.#rate > 0) {
       this.fill(nowMs);
@@ -347,13 +357,13 @@ export class Share {
       if (isIdle || each.isTight) each.granted = Math.min(each.granted, this.#used(each) + kept);
     }
     this.bind(nowMs);
-    const row: Row = { id: this.account, burst, quota, months: {} };
+    const row: Row = { id: this.account, burst, months: {} };
     for (const each of this.#months) {
       // Read after the bound was lowered, because requests were admitted until then.
       const said = this.#monthRow(each);
       const used = said.used + each.base;
       const demand = Math.max(this.#soon, each.isTight ? 0 : Math.ceil(this.#demand * leaseSeconds));
-      if (each.month === month && each.others + used < quota) {
+      if (each.month === month && each.others + used < said.quota) {
         if (!isIdle && this.#leased(each, nowMs) - used < demand / 2) said.wanted = said.used + demand;
         else if (awaited > said.granted - said.used) said.wanted = said.used + 1;
       }
@@ -386,14 +396,15 @@ export class Share {
     if (!this.#isListed && !this.#months.some((each) => each.told || this.#used(each) > each.base))
       return undefined;
     const months = this.#months.map((each) => [each.name, this.#monthRow(each)]);
-    const row = { id: this.account, ...this.#ceilings, months: Object.fromEntries(months) };
+    const row = { id: this.account, burst: this.#ceilings.burst, months: Object.fromEntries(months) };
     return this.#isListed ? { ...row, demand: 0, share: 0 } : row;
   }
 
   #monthRow(each: MonthShare): MonthRow {
     const used = this.#used(each);
     const { base } = each;
-    return { base, used: used - base, granted: Math.max(each.granted, used) - base, wanted: 0, fresh: false };
+    const held = { used: used - base, granted: Math.max(each.granted, used) - base };
+    return { quota: this.#quota(each), base, ...held, wanted: 0, fresh: false };
   }
 
   /** Applies the answer to a report. */

@@ -13,8 +13,8 @@ ended a server is told when it reports about the account: until then it uses les
 after it uses less, and uses more only after it is told. Its values are absolute and its calls numbered, so a call may be
 lost, repeated or late.
 
-KEYS  1 hash: meta, for each server server:ID and beat:ID, for each active account rate:ID; 2 flags by number; 3 4 hashes
-      of the two months named in the call: a record by account
+KEYS  1 hash: meta with the servers, a heartbeat beat:ID for each server, and rate:ID for each active account; 2 flags by
+      number; 3 4 hashes of the two months named in the call: a record by account
 ARGV  1 the call as JSON; `op` says which. `ms` and `run` replace Redis' time and run id in tests.
 ]]
 local hash, flags = KEYS[1], KEYS[2]
@@ -29,20 +29,23 @@ local shareMs = 3500
 local restMs = 5000
 -- A server without a heartbeat for this long is gone. It stopped using its part 10 s before.
 local goneMs = 60000
+-- Late or repeated calls of a server that has left are ignored for this long.
+local lateMs = 10000
 local monthKeptMs = 100 * 86400000
 -- A server stops delivering events 2 s after its last report. Another may start after this, in case a clock is set.
 local delivererMs = 3000
 local mostFlags = 500
 
-local meta = cjson.decode(call('HGET', hash, 'meta') or '{"version":0,"learning":0,"skew":0,"knew":0,"flags":0,"ids":{},"months":{}}')
-local isChanged = false
-local servers, last, writes = {}, 0, {}
-for _, id in ipairs(meta.ids) do
-  local texts = call('HMGET', hash, 'server:' .. id, 'beat:' .. id)
-  local server, beat = cjson.decode(texts[1]), cjson.decode(texts[2])
-  server.text, server.at, server.seq = texts[1], beat.at, beat.seq
-  servers[id], last = server, max(last, beat.at)
+local meta = cjson.decode(call('HGET', hash, 'meta') or
+  '{"version":0,"learning":0,"skew":0,"knew":0,"flags":0,"servers":{},"left":{},"months":{}}')
+local before = cjson.encode(meta)
+-- By id: what each server has said of itself, and its heartbeat.
+local servers, beats, last, writes = meta.servers, {}, 0, {}
+for id in pairs(servers) do
+  beats[id] = cjson.decode(call('HGET', hash, 'beat:' .. id))
+  last = max(last, beats[id].at)
 end
+for _, at in pairs(meta.left) do last = max(last, at) end
 
 -- Time advances at most as much as the caller's steady clock, because Redis' clock may be set.
 local raw = ask.ms
@@ -52,60 +55,48 @@ if not raw then
 end
 local now = max(last, raw - meta.skew)
 if ask.elapsed and last > 0 then now = min(now, last + ask.elapsed) end
-if ask.elapsed and raw - now ~= meta.skew then meta.skew, isChanged = raw - now, true end
+if ask.elapsed then meta.skew = raw - now end
 
 -- Writes are lost when Redis starts anew or is emptied, and when it drops a key.
 local run = meta.run
 if ask.check or not run then run = ask.run or string.match(call('INFO', 'server'), 'run_id:(%w+)') end
 local isLost = run ~= meta.run or call('ZCARD', flags) ~= meta.flags
 for i, month in ipairs(ask.months or {}) do
-  isLost = isLost or meta.months[month] and call('EXISTS', KEYS[2 + i]) == 0
+  if meta.months[month] and call('EXISTS', KEYS[2 + i]) == 0 then isLost, meta.months[month] = true, nil end
 end
 if isLost then
-  meta.life, meta.run, meta.learning, meta.since = max((meta.life or 0) + 1, raw), run, now + learningMs, now
+  -- With the run, because a backup has an older life, and the clock may have been set back to it.
+  meta.life = string.format('%s:%.0f', run, raw)
+  meta.run, meta.learning, meta.since = run, now + learningMs, now
   meta.version = max(meta.version, raw, tonumber(call('ZREVRANGE', flags, 0, 0, 'WITHSCORES')[2] or 0))
   meta.knew = 0
   -- Servers that don't report may still use what they had, so their silence counts from now.
   for id, server in pairs(servers) do
-    server.read, server.at, server.old = 0, now, true
-    writes['beat:' .. id] = { at = now, seq = server.seq }
+    server.read, server.old = 0, true
+    beats[id].at = now
+    writes['beat:' .. id] = beats[id]
   end
-  isChanged = true
 end
 local isLearning = now < meta.learning
 
 local function flag(name)
-  meta.version, isChanged = meta.version + 1, true
+  meta.version = meta.version + 1
   call('ZADD', flags, meta.version, name)
   return meta.version
 end
 
 local function remove(id)
-  servers[id], isChanged = nil, true
-  call('HDEL', hash, 'server:' .. id, 'beat:' .. id)
-  for i, known in ipairs(meta.ids) do
-    if known == id then return table.remove(meta.ids, i) end
-  end
+  servers[id] = nil
+  call('HDEL', hash, 'beat:' .. id)
 end
 
 local function save()
-  local number = call('ZCARD', flags)
-  if isChanged or number ~= meta.flags then
-    meta.flags = number
-    writes.meta = meta
-  end
-  for id, server in pairs(servers) do
-    local text = cjson.encode({ read = server.read, part = server.part, gone = server.gone, old = server.old,
-      forgotten = server.forgotten, months = server.months,
-      taken = server.taken })
-    if text ~= server.text then writes['server:' .. id] = text end
-  end
-  local values = {}
+  meta.flags = call('ZCARD', flags)
+  local text = cjson.encode(meta)
+  if text ~= before then writes.meta = text end
   for field, value in pairs(writes) do
-    values[#values + 1] = field
-    values[#values + 1] = type(value) == 'string' and value or cjson.encode(value)
+    call('HSET', hash, field, type(value) == 'string' and value or cjson.encode(value))
   end
-  if #values > 0 then call('HSET', hash, unpack(values)) end
 end
 
 -- The caller, its entry, the number of servers that aren't gone, and the part of servers that haven't reported since a
@@ -133,18 +124,13 @@ local function credits(month, burst, quota, tight)
   return live, gone
 end
 
-local function recordOf(i, account)
-  local text = call('HGET', KEYS[2 + i], account)
-  return text and cjson.decode(text) or { n = 0, left = 0, total = 0, servers = {} }, text
-end
-
 local function writeRecord(i, account, record)
   -- The highest number is that of the newest record, also after Redis has lost it.
   if not isLearning then record.n = record.n + 1 end
   local text = cjson.encode(record)
   call('HSET', KEYS[2 + i], account, text)
   if not meta.months[ask.months[i]] then
-    meta.months[ask.months[i]], isChanged = true, true
+    meta.months[ask.months[i]] = true
     call('PEXPIRE', KEYS[2 + i], monthKeptMs)
   end
   return text
@@ -152,8 +138,9 @@ end
 
 -- Takes a server's report of an account's month, and grants a lease.
 local function lease(row, i, said)
-  local month, quota = ask.months[i], row.quota
-  local record, text = recordOf(i, row.id)
+  local month, quota = ask.months[i], said.quota
+  local text = call('HGET', KEYS[2 + i], row.id)
+  local record = text and cjson.decode(text) or { n = 0, left = 0, total = 0, servers = {} }
   local isNew = not text
   if said.copy and isLearning then
     local copy = cjson.decode(said.copy)
@@ -277,20 +264,20 @@ local function join()
   local isAsserting = ask.life ~= meta.life
   if not own then
     own = { read = 0, part = 0, old = false }
-    servers[me], meta.ids[#meta.ids + 1], isChanged = own, me, true
+    servers[me] = own
   end
   if isAsserting then own.old = own.old or ask.knew > 0 end
   -- Who comes later may have learned it in this life.
-  if isAsserting and isLearning then meta.knew, isChanged = max(meta.knew, ask.knew), true end
-  own.at, own.seq, own.months, own.taken = now, ask.seq, ask.months, ask.taken
+  if isAsserting and isLearning then meta.knew = max(meta.knew, ask.knew) end
+  own.months, own.taken = ask.months, ask.taken
   if not ask.hasMore then
-    own.gone = nil
+    own.gone, own.forgotten = nil, nil
     own.read = isAsserting and 0 or ask.read
   end
   local place = string.match(me, '^[^.]*')
   local others, old = 0, 0
   for id, server in pairs(servers) do
-    if id ~= me and not server.gone and (now - server.at > goneMs or string.match(id, '^[^.]*') == place) then
+    if id ~= me and not server.gone and (now - beats[id].at > goneMs or string.match(id, '^[^.]*') == place) then
       server.gone, server.part = server.part, 0
     end
     if server.gone and server.months[2] < ask.months[1] then
@@ -316,8 +303,8 @@ end
 -- One server at a time delivers events, until it is silent. After a loss the one before may still do so.
 local function delivers()
   local holder = servers[meta.deliverer]
-  if not isLearning and (not holder or holder.gone or now - holder.at >= delivererMs) then
-    meta.deliverer, isChanged = me, true
+  if not isLearning and (not holder or holder.gone or now - beats[meta.deliverer].at >= delivererMs) then
+    meta.deliverer = me
   end
   return meta.deliverer == me
 end
@@ -334,7 +321,10 @@ local ops = {}
 
 function ops.tick()
   own = servers[me]
-  if own and ask.seq <= own.seq then return { stale = own.seq } end
+  for id, at in pairs(meta.left) do
+    if now - at > lateMs then meta.left[id] = nil end
+  end
+  if meta.left[me] or own and ask.seq <= beats[me].seq then return { stale = true } end
   -- A late or repeated call of a server that has left, or the caller was declared gone: it has to say again what it
   -- holds.
   local isKnown = own and not own.gone
@@ -359,61 +349,46 @@ function ops.tick()
   end
   if ask.isLeaving and not ask.hasMore then
     remove(me)
-    writes['beat:' .. me] = nil
+    writes['beat:' .. me], meta.left[me] = nil, now
   end
   return { life = meta.life, isLearning = isLearning, members = count, part = part, flags = told, read = upTo,
     isComplete = upTo == meta.version, delivers = isDelivering, rows = rows }
 end
 
--- Enters imported counts, under a name that isn't a server's.
-function ops.enter()
-  for _ in pairs(servers) do count = count + 1 end
-  count = max(1, count)
-  if not isLearning then
-    for _, row in ipairs(ask.rows) do lease(row, 1, { used = row.used, granted = row.used, wanted = 0 }) end
-  end
-  return { isLearning = isLearning, version = meta.version }
-end
-
 function ops.servers()
   local list = {}
   for id, server in pairs(servers) do
-    if not server.forgotten then list[#list + 1] = { id = id, isGone = (server.gone or now - server.at > goneMs) and true or false, age = now - server.at,
-      read = server.read, taken = server.taken } end
+    local age = now - beats[id].at
+    if not server.forgotten then
+      list[#list + 1] = { id = id, isGone = (server.gone or age > goneMs) and true or false, age = age, taken = server.taken }
+    end
   end
-  return { servers = list, version = meta.version }
+  return { servers = list }
 end
 
--- A page of a month: what each server used and holds. `ask.forget` is gone for good: all is given back but what it can
--- have admitted unsaid, in a second from a full bucket.
+-- Sums what each server holds of a page of a month. Of `ask.forget`, which is gone for good, all is given back but what
+-- it can have admitted unsaid, in a second from a full bucket, or without a lease.
 function ops.scan()
-  local page = call('HSCAN', KEYS[3], ask.cursor, 'COUNT', 500)
-  local found = {}
+  local page, leased = call('HSCAN', KEYS[3], ask.cursor, 'COUNT', 500), {}
+  local server = servers[ask.forget]
+  if server then server.forgotten = true end
   for at = 1, #page[2], 2 do
     local account, record = page[2][at], cjson.decode(page[2][at + 1])
-    local used, isForgotten = record.left, false
+    local used = record.left
     for id, entry in pairs(record.servers) do
-      local leased = max(0, entry.granted - entry.used)
+      local free = max(0, entry.granted - entry.used)
       if id == ask.forget then
-        leased, isForgotten = max(0, leased - 2 * record.burst - 1), true
-        entry.granted = entry.granted - leased
+        free = max(0, free - 2 * record.burst - 1)
+        entry.granted = entry.granted - free
       end
-      used = used + entry.used
-      found[#found + 1] = { account = tonumber(account), server = id, used = entry.used, leased = leased }
+      leased[id], used = (leased[id] or 0) + free, used + entry.used
     end
-    if isForgotten then
+    if ask.forget and record.servers[ask.forget] then
       record.total = used
       writeRecord(1, account, record)
     end
   end
-  return { cursor = page[1], found = found }
-end
-
--- Requests that it may have admitted without a lease stay charged until the months are over.
-function ops.forget()
-  local server = servers[ask.forget]
-  if server then server.gone, server.part, server.forgotten = server.gone or server.part, 0, true end
-  return {}
+  return { cursor = page[1], leased = leased }
 end
 
 local answer = ops[ask.op]()

@@ -24,9 +24,9 @@ const deliversForMs = 2000;
 const never = Number.NEGATIVE_INFINITY;
 
 interface Answer {
-  stale?: number;
+  stale?: true;
   gone?: true;
-  life: number;
+  life: string;
   isLearning: boolean;
   members: number;
   part: number;
@@ -66,7 +66,7 @@ export class Shares {
   #toSay = new Set<Share>();
   #firstMonth: number;
   /** The incarnation of Redis, and the number of servers known before it. */
-  #life = 0;
+  #life = "";
   #knew: number;
   /** The number of the last flag that was read. */
   #read = 0;
@@ -264,7 +264,7 @@ export class Shares {
       ...{ op: "tick", server: this.#options.server, seq: sequence, check, ...said },
       // While something has still to be said again, Redis takes none of this server's flags as read.
       ...{
-        life: this.#toSay.size > 0 && !said.isLeaving ? 0 : this.#life,
+        life: this.#toSay.size > 0 && !said.isLeaving ? "" : this.#life,
         knew: this.#knew,
         read: this.#read,
       },
@@ -280,7 +280,7 @@ export class Shares {
     this.#isUnderWay = false;
     if (answer?.gone) {
       // Redis doesn't count this server among the others any more: it joins again.
-      this.#life = 0;
+      this.#life = "";
       Object.assign(this.#member, { part: 0, hasReadAll: false });
       this.#ask(nowMs);
     }
