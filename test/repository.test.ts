@@ -59,7 +59,7 @@ test("each test file is run by one of npm's scripts", () => {
 });
 
 test("the engine imports nothing of the server, the datasets or the world outside", () => {
-  const allowed = ["apache-arrow", "node:crypto", "node:zlib", "parquet-wasm", "valibot"];
+  const allowed = ["apache-arrow", "node:crypto", "node:module", "node:zlib", "parquet-wasm", "valibot"];
   assert.deepEqual(
     importing(
       "engine",
@@ -143,8 +143,8 @@ test("the product imports by texts in double quotes, which the rules here read",
   const unread = product.filter((path) =>
     /\b(import|require)\s*\(\s*[^"\s]/.test(withoutComments(read(path))),
   );
-  // The module of a part's pages, which the part names.
-  assert.deepEqual(unread, ["server/serving/thread.ts"]);
+  // The module of a page, which the server names, and of a part's pages, which the part names.
+  assert.deepEqual(unread, ["server/parts/portal/browser/main.ts", "server/serving/thread.ts"]);
 });
 
 test("no room of the product imports one above it or beside it", () => {
@@ -195,7 +195,11 @@ function packageOf(specifier: string): string {
 /** The packages and Node's modules that are loaded with a file: what it imports at once, and not for types alone. */
 function loadedWith(path: string, files = new Set<string>()): string[] {
   files.add(path);
-  const imports = [...read(path).matchAll(/^(?:import|export) (?!type\b)(?:[^;"]* from )?"([^"]+)"/gm)];
+  const source = read(path);
+  const imports = [
+    ...source.matchAll(/^(?:import|export) (?!type\b)(?:[^;"]* from )?"([^"]+)"/gm),
+    ...source.matchAll(/createRequire\(import\.meta\.url\)\("([^"]+)"\)/g),
+  ];
   return imports.flatMap(([, specifier]) => {
     if (!specifier.startsWith(".")) return [packageOf(specifier)];
     const other = resolve("/", dirname(path), specifier).slice(1);

@@ -175,7 +175,10 @@ function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown
   return reference("schemas", title);
 }
 
-/** A query parameter. Its first example belongs to the request of the endpoint's example answer; several are choices. */
+/**
+ * A query parameter. Its first example is its value in the request that the endpoint's example answers. Further ones are
+ * other values that it takes.
+ */
 function queryParameter([name, schema]: [string, v.GenericSchema]) {
   const converted = toJsonSchema(schema, conversion);
   const { $schema: _, description, examples, default: given, ...rest } = converted;

@@ -1,4 +1,4 @@
-/** An e-mail, apart from what sends it, which is loaded only where e-mail is sent. */
+/** An e-mail. The code that sends it is in another file, which is loaded only where e-mail is sent. */
 
 export interface Email {
   /** One address, as `emailAddress` takes it. */

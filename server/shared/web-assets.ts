@@ -122,17 +122,15 @@ export interface PageOptions {
   /** The HTML of the body. */
   body: string;
   /** Scripts that aren't modules, to run in this order before the modules. */
-  scripts: readonly string[];
-  /** The first module. */
-  entry: string;
-  /** Another module that the first one loads at once. */
-  page?: string | undefined;
+  scripts?: readonly string[];
+  /** The first module, and others that it loads at once. */
+  modules?: readonly string[];
   /** Assets to preload. */
   data?: readonly string[];
   /** Origins of pages that may show this one in a frame. */
   framedBy?: readonly string[];
   /** Settings for the page's modules, in the element `settings`, as JSON. */
-  settings: unknown;
+  settings?: object;
 }
 
 export const escapeHtml = (text: string) =>
@@ -151,8 +149,8 @@ export function headOf(title: string, description: string): string {
 
 /** Makes a page. @returns its HTML, and its header lines */
 export function pageOf(assets: Assets, options: PageOptions): { html: string; headers: string[] } {
-  const { title, description, body, scripts, entry, page, data = [], framedBy = [], settings } = options;
-  const modules = new Set([entry, ...(page ? [page] : [])].flatMap((name) => assets.modulesOf(name)));
+  const { title, description, body, scripts = [], modules = [], data = [], framedBy = [] } = options;
+  const imported = new Set(modules.flatMap((name) => assets.modulesOf(name)));
   const importMapHash = hash("sha256", assets.importMap, "base64");
   const policy = [
     "default-src 'none'",
@@ -165,7 +163,7 @@ export function pageOf(assets: Assets, options: PageOptions): { html: string; he
     `frame-ancestors ${framedBy.length === 0 ? "'none'" : framedBy.join(" ")}`,
   ].join("; ");
   // `</script>` in a text would end the element.
-  const json = JSON.stringify(settings).replaceAll("<", "\\u003c");
+  const json = JSON.stringify(options.settings ?? {}).replaceAll("<", "\\u003c");
   const lines = [
     "<!doctype html>",
     '<html lang="en">',
@@ -178,10 +176,10 @@ export function pageOf(assets: Assets, options: PageOptions): { html: string; he
     `<link rel="stylesheet" href="${assets.url(style)}">`,
     `<script type="importmap">${assets.importMap}</script>`,
     // Without preloading, each module would be fetched only after the module that imports it.
-    ...[...modules].map((name) => `<link rel="modulepreload" href="${assets.url(name)}">`),
+    ...[...imported].map((name) => `<link rel="modulepreload" href="${assets.url(name)}">`),
     ...data.map((name) => `<link rel="preload" as="fetch" crossorigin href="${assets.url(name)}">`),
     ...scripts.map((name) => `<script defer src="${assets.url(name)}"></script>`),
-    `<script type="module" src="${assets.url(entry)}"></script>`,
+    ...modules.slice(0, 1).map((entry) => `<script type="module" src="${assets.url(entry)}"></script>`),
     `<script type="application/json" id="settings">${json}</script>`,
     "</head>",
     `<body>${body}</body>`,

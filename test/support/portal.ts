@@ -4,6 +4,7 @@ import { KeyTable } from "../../server/accounts/key-table.ts";
 import { hashKey } from "../../server/accounts/keys.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { PortalActions, type PortalOptions } from "../../server/parts/portal/actions.ts";
+import type { PortalSettings } from "../../server/parts/portal/settings.ts";
 import { Store } from "../../server/store/store.ts";
 import { temporaryFolder } from "./folders.ts";
 import { later, now, silent } from "./quota-events.ts";
@@ -19,6 +20,12 @@ export interface Asked {
 /** What a visitor sends who fills the form in like people do. */
 export const form = (email: string, name = "Ann Smith") => ({ name, email, website: "", elapsedMs: 5000 });
 
+/** Settings of a portal where nobody can sign up. */
+export const closed: PortalSettings = {
+  ...{ signup: "off", signupDaily: 0, webhookAllowLoopback: false, embedOrigins: [] },
+  ...{ portalAccount: undefined, mayMakeAccount: false, publicUrl: undefined },
+};
+
 export class Portal {
   readonly store: Store;
   readonly keys = new KeyTable();
@@ -33,19 +40,18 @@ export class Portal {
 
   constructor(
     t: TestContext,
-    options: Partial<PortalOptions["settings"] & Pick<PortalOptions, "mailer" | "portalAccount">> = {},
+    options: Partial<PortalSettings & Pick<PortalOptions, "mailer">> = {},
     folder = temporaryFolder(),
   ) {
-    const { mailer, portalAccount, ...settings } = options;
+    const { mailer, ...settings } = options;
     this.store = Store.open(folder);
     t.after(() => this.store.close());
     const accounts = new Accounts(this.store, now.getTime(), { keys: this.keys });
     this.#actions = new PortalActions({
       store: this.store,
       log: silent,
-      settings: { signup: "open", signupDaily: 200, webhookAllowLoopback: false, ...settings },
+      settings: { ...closed, signup: "open", signupDaily: 200, ...settings },
       mailer,
-      portalAccount,
       publicUrl: "https://prices.example.com",
       keyCount: () => this.keyCount ?? this.keys.count,
       fault: () => this.fault,

@@ -271,7 +271,10 @@ test("what a field finds stays within the page", async () => {
       ["Procedure", "level"],
     ]) {
       await page.getByRole("combobox", { name: field }).fill(text);
-      await page.getByRole("listbox", { name: field }).locator("[role=option]").first().waitFor();
+      const option = page.getByRole("listbox", { name: field }).locator("[role=option]").first();
+      await option.evaluate((shown) => {
+        shown.textContent = "A long name of a hospital ".repeat(9);
+      });
       assert.equal(
         await page.evaluate<number>("document.documentElement.scrollWidth"),
         viewport.width,
@@ -284,7 +287,7 @@ test("what a field finds stays within the page", async () => {
 });
 
 test("a bar lists its facilities", async () => {
-  const { page } = await open("/?procedure=5072");
+  const { page } = await open("/?procedure=5072", { mayFail: (_, status) => status === 404 });
   const { histogram } = await answerOf<ProcedureAnswer>(`${procedures}/5072`);
   const [count] = histogram.counts;
   await page.locator(".bar").first().click();
@@ -303,6 +306,10 @@ test("a bar lists its facilities", async () => {
   assert.equal(await page.evaluate("scrollY"), 0);
   await page.getByRole("button", { name: `Remove: ${dollars(from)} to ${dollars(end)}` }).click();
   await page.getByRole("heading", { name: "60 hospitals", exact: true }).waitFor();
+  await page.getByRole("textbox", { name: "from $" }).fill("$9,000,000");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "0 hospitals that charge $9,000,000 or more" }).waitFor();
+  await page.getByText("No hospital charges that.").waitFor();
 });
 
 test("more hospitals come until all are there, and a row pins its hospital", async () => {
@@ -372,7 +379,7 @@ describe("says", () => {
       ["?procedure=5072&state=ZZ", "There is no state “ZZ”"],
       ["?procedure=50%0172", "The data has no procedure group “50\ufffd72”"],
       ["?procedure=5072&year=1999", "There is no data of “1999”"],
-      ["?procedure=5072&facility=99%0199", "“99\ufffd99” isn't a hospital's number"],
+      ["?procedure=5072&with=99%0199", "“99\ufffd99” isn't a hospital's number"],
     ]) {
       await page.goto(`/${search}`);
       await page.locator(".under", { hasText: text }).waitFor();
@@ -383,7 +390,7 @@ describe("says", () => {
     await page.goto("/facilities/999999");
     await page.getByText("No hospital in the data has the number (CCN) 999999").waitFor();
     await page.goto("/facilities/%ff");
-    await page.getByRole("heading", { name: "There is no page here" }).waitFor();
+    await page.getByText("“%ff” isn't a hospital's number (CCN)").waitFor();
   });
 
   test("that the server is gone, keeps the picture, and goes on by itself", async () => {

@@ -104,7 +104,7 @@ function filesOf(): WebFile[] {
     description: "The state of the service.",
     body: '<div id="app"></div><noscript>The console needs JavaScript; /metrics has the numbers as text.</noscript>',
     scripts: ["uplot"],
-    entry: `${browser}/console.ts`,
+    modules: [`${browser}/console.ts`],
     settings: { stream: streamPath },
   });
   return [webFile("/", "text/html; charset=utf-8", html, "changing", headers), ...assets.files];

@@ -32,11 +32,9 @@ import { checkOpen, confirmSignup, linkFields, type SignupOptions, signUp, signu
 export interface PortalOptions {
   store: Store;
   log: Logger;
-  settings: Pick<PortalSettings, "signup" | "signupDaily" | "webhookAllowLoopback">;
+  settings: PortalSettings;
   /** Undefined where the server sends no e-mail. */
   mailer: Mailer | undefined;
-  /** The account whose key the pages use. Its key can't change anything. */
-  portalAccount: string | undefined;
   /** The portal's URL, such as `http://127.0.0.1:8080`. */
   publicUrl: string;
   keyCount(): number;
@@ -178,14 +176,15 @@ export class PortalActions {
   }
 
   #authenticate(authorization: string, now: Date): Caller {
-    const { store, portalAccount } = this.#options;
+    const { store, settings } = this.#options;
     const text = bearerKey(authorization);
     if (text === undefined) throw missingKey;
     const key = isWellFormed(text) ? store.keys.byHash(hashKey(text)) : undefined;
     if (key === undefined || keyState(key, now) !== "active") throw invalidKey;
     const account = store.accounts.byId(key.account);
     if (account === undefined || account.suspended_at !== null) throw invalidKey;
-    if (account.name === portalAccount)
+    // The key of the pages, which all visitors share, can't change anything.
+    if (account.name === settings.portalAccount)
       throw new ApiError("forbidden", "this key is the portal's own: sign up for one of yours");
     return { account, key };
   }

@@ -21,9 +21,8 @@ export function checkAccount(
 
 export async function startPortal(settings: PortalSettings, core: Core): Promise<RunningPart> {
   const { store, log, mailer, accounts, change } = core;
-  const { portalAccount, mayMakeAccount, publicUrl, embedOrigins } = settings;
   const portal = new PortalHost({
-    ...{ store, log, settings, mailer, portalAccount, mayMakeAccount, embedOrigins, change },
+    ...{ store, log, settings, mailer, change },
     keyCount: () => accounts.tables.keys.count,
     fault: core.fault,
     takeOver: core.takeEffect,
@@ -36,7 +35,7 @@ export async function startPortal(settings: PortalSettings, core: Core): Promise
   return {
     pages: portal,
     async begin(apiUrl) {
-      await portal.begin(publicUrl ?? apiUrl);
+      await portal.begin(settings.publicUrl ?? apiUrl);
       core.repeat("renewing the pages' key", renewMs, async () => {
         if (core.fault() === undefined && (await portal.renewKey())) core.showPages(portal.files());
       });

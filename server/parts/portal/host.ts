@@ -17,8 +17,6 @@ const renewedAfterMs = 24 * hourMs;
 const keyLivesMs = 26 * hourMs;
 
 interface HostOptions extends Omit<PortalOptions, "publicUrl"> {
-  embedOrigins: readonly string[];
-  mayMakeAccount: boolean;
   now: () => Date;
 }
 
@@ -41,7 +39,8 @@ export class PortalHost {
 
   /** @throws DataError when the account doesn't exist */
   constructor(options: HostOptions) {
-    const { store, portalAccount: account, mayMakeAccount } = options;
+    const { store, settings } = options;
+    const { portalAccount: account, mayMakeAccount } = settings;
     if (account !== undefined && !mayMakeAccount && store.accounts.byName(account) === undefined)
       throw noPortalAccount(account);
     this.#options = options;
@@ -50,9 +49,9 @@ export class PortalHost {
 
   /** The pages and assets, with the key. The key is valid once `begin` has resolved. */
   files(): WebFile[] {
-    const { settings, mailer, embedOrigins } = this.#options;
+    const { settings, mailer } = this.#options;
     const shown = { key: this.#key, signup: settings.signup, mail: mailer !== undefined };
-    return this.#pages.files(shown, embedOrigins);
+    return this.#pages.files(shown, settings.embedOrigins);
   }
 
   /** Stores the pages' key and starts to accept requests. @param publicUrl the URL of the pages */
@@ -73,7 +72,8 @@ export class PortalHost {
   }
 
   async #storeKey(): Promise<void> {
-    const { store, change, portalAccount: name, mayMakeAccount, now } = this.#options;
+    const { store, change, settings, now } = this.#options;
+    const { portalAccount: name, mayMakeAccount } = settings;
     const key = this.#key;
     if (key === null || name === undefined) return;
     const made = { plan: "portal", ...plans.portal, webhook: null, webhook_secret: null } as const;

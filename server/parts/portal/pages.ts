@@ -4,7 +4,7 @@ import type { WebFile } from "../../shared/messages.ts";
 import { headOf, type PageOptions, pageOf, readAssets } from "../../shared/web-assets.ts";
 import { webFile } from "../../shared/web-file.ts";
 import { defaultProcedure } from "./browser/choice.ts";
-import { tabTitle, titles } from "./browser/words.ts";
+import { tabTitle } from "./browser/words.ts";
 
 /** Makes the portal's pages. */
 
@@ -18,6 +18,8 @@ export interface PageSettings {
   embeds: boolean;
   /** URL of the map of the states. */
   states: string;
+  /** The page's module; it exports the component `Page`. */
+  page: string;
 }
 
 const libraries = {
@@ -35,17 +37,17 @@ const shared = "shared/browser";
 export const facilityPage = "/facilities/*";
 export const embedPage = "/embed/*";
 export const missingPage = "/*";
-/** The module of each page; `main.ts` loads it. */
-const modules: Readonly<Record<string, string | undefined>> = {
-  "/": "explore.ts",
-  [facilityPage]: "facility.ts",
-  [embedPage]: "embed.ts",
-  "/data": "data.ts",
-  "/reference": "reference.ts",
-  "/signup": "signup.ts",
-  "/account": "account.ts",
-  [missingPage]: undefined,
+/** The module of each page, which `main.ts` loads, and its title where the address doesn't give it one. */
+const pages: Readonly<Record<string, readonly [module: string, title?: string]>> = {
+  "/": ["explore.ts"],
+  [facilityPage]: ["facility.ts"],
+  [embedPage]: ["embed.ts"],
+  "/data": ["data.ts", "The data"],
+  "/reference": ["reference.ts", "The API"],
+  "/signup": ["signup.ts", "Get a key"],
+  "/account": ["account.ts", "Your account"],
 };
+const missing = `<h1>There is no page here</h1><p><a href="/">Explore what hospitals charge</a></p>`;
 
 const links = [
   ["/", "Explore"],
@@ -80,7 +82,7 @@ function bodyOf(path: string): string {
   const controls = path === "/" ? `<search class="controls">${fields.join("")}</search>` : "";
   const kind = path === embedPage ? "embed" : "explore ";
   const shown = path in sentences ? `<div class="${kind}">${controls}${sentences[path]}</div>` : "";
-  const main = `<main id="main" tabindex="-1">${shown}${noscript}</main>`;
+  const main = `<main id="main" tabindex="-1">${path === missingPage ? missing : shown + noscript}</main>`;
   if (path === embedPage) return `<div id="app">${main}</div>`;
   return `<div id="app"><header class="top"><a class="skip" href="#main">Skip to the content</a><a class="name" href="/">${name}</a><span class="about">Medicare outpatient, by hospital</span><nav aria-label="Pages">${links.map(link).join(" ")}</nav></header>${main}</div>`;
 }
@@ -92,38 +94,39 @@ export class Pages {
   readonly #openapi = webFile("/openapi.json", "application/json", openapiDocument(), "changing");
 
   /** The assets, and a page for each path. */
-  files(settings: Omit<PageSettings, "states" | "embeds">, embedOrigins: readonly string[]): WebFile[] {
+  files(
+    settings: Omit<PageSettings, "states" | "embeds" | "page">,
+    embedOrigins: readonly string[],
+  ): WebFile[] {
     const assets = this.#assets;
-    const options: Omit<PageOptions, "body" | "title"> = {
-      description,
-      scripts: ["d3", "topojson"],
-      entry: `${browser}/main.ts`,
-      settings: {
-        ...settings,
-        embeds: embedOrigins.length > 0,
-        states: assets.url("states"),
-      } satisfies PageSettings,
+    const fileOf = (
+      path: string,
+      title: string,
+      options: Omit<PageOptions, "title" | "description" | "body">,
+    ) => {
+      const { html, headers } = pageOf(assets, { title, description, body: bodyOf(path), ...options });
+      return webFile(path, "text/html; charset=utf-8", html, "changing", headers);
     };
-    const pages = Object.entries(modules).map(([path, module]) => {
-      // Browsers warn about assets that are preloaded and not used.
-      const data = path === "/" ? ["states"] : [];
-      const page = module && `${browser}/${module}`;
-      const framedBy = path === embedPage ? embedOrigins : [];
-      const title = tabTitle(titles[path]);
-      const { html, headers } = pageOf(assets, {
-        ...options,
-        title,
-        body: bodyOf(path),
-        page,
-        data,
-        framedBy,
+    const files = Object.entries(pages).map(([path, [page, name]]) => {
+      const title = tabTitle(name);
+      const file = fileOf(path, title, {
+        scripts: ["d3", "topojson"],
+        modules: [`${browser}/main.ts`, `${browser}/${page}`],
+        // Browsers warn about assets that are preloaded and not used.
+        data: path === "/" ? ["states"] : [],
+        framedBy: path === embedPage ? embedOrigins : [],
+        settings: {
+          ...settings,
+          embeds: embedOrigins.length > 0,
+          states: assets.url("states"),
+          page,
+        } satisfies PageSettings,
       });
-      const file = webFile(path, "text/html; charset=utf-8", html, "changing", headers);
       const sentence = sentences[path];
       // Without a key in the page, its visitors need one to see the numbers.
       if (settings.key === null || sentence === undefined) return file;
       return { ...file, slots: { head: headOf(title, description), sentence, noscript } };
     });
-    return [...assets.files, ...pages, this.#openapi];
+    return [...assets.files, ...files, fileOf(missingPage, tabTitle("No page"), {}), this.#openapi];
   }
 }

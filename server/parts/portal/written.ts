@@ -1,6 +1,6 @@
 import { basePath } from "../../api/endpoint.ts";
 import { ApiError } from "../../api/errors.ts";
-import { money, printable, whole } from "../../shared/browser/format.ts";
+import { money, printable } from "../../shared/browser/format.ts";
 import type { WebFile } from "../../shared/messages.ts";
 import { escapeHtml, headOf } from "../../shared/web-assets.ts";
 import type { FacilitiesAnswer, FacilityAnswer, ProceduresAnswer } from "./browser/answers.ts";
@@ -73,7 +73,7 @@ function writePrices(parameters: URLSearchParams, ask: Ask): Written {
     choice.procedure !== null
       ? pricesOf(choice.procedure)
       : (orNone(() => pricesOf(defaultProcedure)) ?? pricesOf(isUsual() ? defaultProcedure : most()));
-  const { procedure, summary, source } = answer;
+  const { procedure, source } = answer;
   const list = (query: Query) =>
     orNone(() => ask<FacilitiesAnswer>("/healthcare/facilities", { procedure: procedure.code, ...query }))
       ?.data ?? [];
@@ -106,26 +106,13 @@ function writePrices(parameters: URLSearchParams, ask: Ask): Written {
     [
       noteOf(source),
       tableOf(
-        title,
-        ["Hospitals", "Lowest charge", "Median charge", "Highest charge", "Median that Medicare allows"],
-        [
-          [
-            whole(summary.facilities),
-            ...[summary.min_charge, summary.median_charge, summary.max_charge, summary.median_allowed].map(
-              money,
-            ),
-          ],
-        ],
-      ),
-      tableOf(
         "The first hospitals of the list",
-        ["Hospital", "City", "State", "Charge", "Medicare allows"],
+        ["Hospital", "Place", "Charge", "Medicare allows"],
         rows
           .filter(isPriced)
           .map((row) => [
             { href: hospitalPath(row.ccn, year), text: row.facility },
-            row.city,
-            row.state,
+            `${row.city}, ${row.state}`,
             money(row.submitted_charge),
             money(row.medicare_allowed),
           ]),

@@ -4,6 +4,7 @@ import { keyState } from "../../../server/accounts/changes.ts";
 import { PortalHost } from "../../../server/parts/portal/host.ts";
 import { plans } from "../../../server/shared/plans.ts";
 import { Store } from "../../../server/store/store.ts";
+import { closed } from "../../support/portal.ts";
 import { later, silent } from "../../support/quota-events.ts";
 import { temporaryFolder } from "../../support/server.ts";
 
@@ -20,11 +21,8 @@ function hostOf(t: TestContext, start = 0, mayMakeAccount = true, store = Store.
   const host = new PortalHost({
     store,
     log: silent,
-    settings: { signup: "off", signupDaily: 0, webhookAllowLoopback: false },
-    embedOrigins: [],
+    settings: { ...closed, portalAccount: "explore", mayMakeAccount },
     mailer: undefined,
-    portalAccount: "explore",
-    mayMakeAccount,
     keyCount: () => 0,
     fault: () => undefined,
     change: async (work) => store.atomically(work),

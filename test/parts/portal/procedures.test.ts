@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { procedureFigures } from "../../../datasets/sample/calibration.ts";
-import { bodyParts, codesBy, plainOf, titleOf } from "../../../server/parts/portal/browser/procedures.ts";
+import {
+  bodyParts,
+  codesBy,
+  includedIn,
+  plainOf,
+  titleOf,
+} from "../../../server/parts/portal/browser/procedures.ts";
 
 /** The plain names of procedure groups. */
 
@@ -20,6 +26,8 @@ test("patients' words find their groups, and a group without a plain name keeps 
   assert.deepEqual(codesBy("knee repl"), ["5115"]);
   assert.deepEqual(codesBy("cataract"), ["5491"]);
   assert.deepEqual(codesBy("a"), []);
+  assert.deepEqual(includedIn("5113", "a torn meniscus"), ["torn meniscus"]);
+  assert.deepEqual(includedIn("5115", "knee"), []);
   // First those with the word in their name: many groups include some stent.
   assert.deepEqual(codesBy("a stent").slice(0, 2), ["5193", "5194"]);
   assert.equal(titleOf({ code: "5491", name: "Level 1 Intraocular Procedures" }), "Cataract surgery");

@@ -19,15 +19,7 @@ interface AccountAnswer extends Notices {
   burst: number;
 }
 
-interface View {
-  key: string;
-  account: AccountAnswer;
-  keys: KeyRow[];
-  /** A failure where the account's requests are used up. */
-  usage: UsageAnswer | Failure;
-}
-
-async function load(key: string): Promise<View> {
+async function load(key: string) {
   const [account, { keys }, usage] = await Promise.all([
     post<AccountAnswer>("/portal/account", {}, key),
     post<{ keys: KeyRow[] }>("/portal/keys", {}, key),
@@ -39,7 +31,7 @@ async function load(key: string): Promise<View> {
   return { key, account, keys, usage };
 }
 
-export function Account() {
+export function Page() {
   const key = useOwnKey();
   const [said, setSaid] = useState("");
   const leave = (why: string) => {
@@ -70,15 +62,9 @@ function Signed({ ownKey, leave }: SignedProps) {
   const { view, failure, isLate, retry } = useLoaded(`${ownKey} ${changes}`, () => load(ownKey));
   const reload = () => setChanges((before) => before + 1);
   const signOut = html`<button type="button" onClick=${() => leave("You are signed out: this browser has forgotten the key.")}>Sign out</button>`;
-  if (failure?.status === 403)
-    return html`<div class="column">
-      <h1>This key has no account of yours</h1>
-      <p class="lead">It is the key of these pages, which all visitors share.</p>
-      <p>${settings.signup !== "off" && html`<a href="/signup">Get a key of your own</a> `} ${signOut}</p>
-    </div>`;
   if (!view)
     return html`<h1>Your account</h1>
-      ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`} ${isLate && html`<p class="quiet" role="status">Loading…</p>`}`;
+      ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} /> ${signOut}`} ${isLate && html`<p class="quiet" role="status">Loading…</p>`}`;
   const { account, keys, usage } = view;
   return html`<div class=${isLate ? "account late" : "account"}>
     <div class="heading">

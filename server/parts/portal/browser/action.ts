@@ -3,13 +3,7 @@ import { asFailure, type Failure } from "./api.ts";
 
 /** Runs a visitor's actions on the server, one at a time, and keeps the last failure. */
 
-interface Action {
-  failure: Failure | null;
-  isBusy: boolean;
-  run: (work: () => Promise<void>) => Promise<void>;
-}
-
-export function useAction(): Action {
+export function useAction() {
   const [failure, setFailure] = useState<Failure | null>(null);
   const [isBusy, setBusy] = useState(false);
   const run = async (work: () => Promise<void>) => {

@@ -56,16 +56,15 @@ function currentKey(): string | null {
  * @param path with `base` and query
  * @throws Failure
  */
-export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  return (await answerTo(path, signal)).json();
+export async function get<T>(path: string): Promise<T> {
+  return (await answerTo(path)).json();
 }
 
-export async function getFile(path: string, signal?: AbortSignal): Promise<Blob> {
-  return (await answerTo(path, signal)).blob();
+export async function getFile(path: string): Promise<Blob> {
+  return (await answerTo(path)).blob();
 }
 
-const answerTo = (path: string, signal: AbortSignal | undefined) =>
-  inTime(() => request(path, { signal: signal ?? null }));
+const answerTo = (path: string) => inTime(() => request(path));
 
 async function inTime(tryIt: () => Promise<Response>): Promise<Response> {
   for (let retries = 0; ; retries++) {
@@ -97,8 +96,7 @@ async function send(path: string, options: RequestInit, key: string | null): Pro
   if (key !== null) headers.set("Authorization", `Bearer ${key}`);
   try {
     return await fetch(path, { ...options, headers });
-  } catch (error) {
-    if (options.signal?.aborted) throw error;
+  } catch {
     throw new Failure(0, "offline", "the server can't be reached");
   }
 }

@@ -22,10 +22,10 @@ const maxKeptAnswers = 60;
 const maxKeptMs = 300_000;
 
 /** An answer, perhaps some minutes old. @throws Failure */
-export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
+export async function ask<T>(path: string): Promise<T> {
   const known = kept.get(path);
   if (known !== undefined && Date.now() - known.atMs < maxKeptMs) return known.answer as T;
-  const answer = await get<T>(path, signal);
+  const answer = await get<T>(path);
   kept.delete(path);
   kept.set(path, { answer, atMs: Date.now() });
   const [oldest] = kept.keys();
@@ -34,9 +34,9 @@ export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
 }
 
 /** An answer, or the failure where there is no data for the arguments. @throws Failure of any other kind */
-export async function askIfThere<T>(path: string, signal?: AbortSignal): Promise<T | Failure> {
+export async function askIfThere<T>(path: string): Promise<T | Failure> {
   try {
-    return await ask<T>(path, signal);
+    return await ask<T>(path);
   } catch (error) {
     if (error instanceof Failure && (error.status === 404 || error.status === 400)) return error;
     throw error;
@@ -48,12 +48,12 @@ export const there = <T extends object>(answer: T | Failure | null): T | null =>
   answer instanceof Failure ? null : answer;
 
 /** A list with the rows of all its pages. */
-export async function rowsAt(path: string, signal?: AbortSignal): Promise<FacilitiesAnswer | Failure> {
-  const first = await askIfThere<FacilitiesAnswer>(path, signal);
+export async function rowsAt(path: string): Promise<FacilitiesAnswer | Failure> {
+  const first = await askIfThere<FacilitiesAnswer>(path);
   if (first instanceof Failure) return first;
   const data = [...first.data];
   for (let { next } = first; next !== null; ) {
-    const page = await ask<FacilitiesAnswer>(next, signal);
+    const page = await ask<FacilitiesAnswer>(next);
     data.push(...page.data);
     next = page.next;
   }

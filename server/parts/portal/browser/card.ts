@@ -1,8 +1,10 @@
 import type { ComponentChildren } from "preact";
 import { useId, useRef, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
+import type { Dataset } from "./answers.ts";
 import { asFailure } from "./api.ts";
-import { Curl, copied } from "./curl.ts";
+import { Command, copied, curlOf } from "./curl.ts";
+import type { Pinned } from "./explore-data.ts";
 import { csvFile, type Figures, FiguresTable, save } from "./figures.ts";
 import type { PictureFormat } from "./save-picture.ts";
 
@@ -27,6 +29,18 @@ interface CardProps {
   links?: { page: string; embed?: string | undefined } | undefined;
   class?: string;
   children?: ComponentChildren;
+}
+
+/** What a saved picture says below it: who the letters are, whose numbers they are, and of which versions. */
+export function sourceText(
+  versions: readonly string[],
+  datasets: readonly Dataset[],
+  pinned: readonly Pinned[] = [],
+): string {
+  const shown = datasets.filter(({ data_version }) => versions.includes(data_version));
+  const titles = [...new Set(shown.map(({ publisher, title }) => `${publisher}, ${title}`))].join("; ");
+  const names = pinned.map(({ letter, ccn, entry }) => `${letter}: ${entry?.facility ?? ccn}. `).join("");
+  return `${names}Source: ${titles || location.host} (version ${versions.join(", ")}). ${location.host}`;
 }
 
 export function Card(props: CardProps) {
@@ -70,13 +84,13 @@ export function Card(props: CardProps) {
         ${source && !isFigures && html`${button("PNG", saveAs("png"))} ${button("SVG", saveAs("svg"))}`}
         ${figures && button(csv?.title ?? "CSV", saveCsv)}
         ${path && toggle("curl", isCurl, setCurl)} ${figures && !isTable && toggle("table", isFigures, setFigures)}
-        ${links && button("link", copy(links.page))}
+        ${links && button("copy link", copy(links.page))}
         ${links?.embed && button("embed", copy(`<iframe src="${links.embed}" title="${title}" width="640" height="560"></iframe>`))}
       </div>
       <p class="about quiet">${about}</p>
     </header>
     <p class="said quiet" role="status">${said}</p>
-    ${isCurl && path && html`<${Curl} path=${path} />`}
+    ${isCurl && path && html`<${Command} text=${curlOf(path)} />`}
     ${isFigures && figures ? html`<${FiguresTable} figures=${figures} caption=${title} />` : children}
   </section>`;
 }

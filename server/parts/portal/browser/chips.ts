@@ -3,19 +3,13 @@ import { html } from "../../../shared/browser/html.ts";
 import type { Choice } from "./choice.ts";
 import { Letter } from "./dots.ts";
 import type { Pinned } from "./explore-data.ts";
-import type { Range } from "./histogram.ts";
 import { choose, pin } from "./location.ts";
 import { stateName } from "./states.ts";
 import { placeText } from "./words.ts";
 
 /** Shows each choice as a chip with a button that removes it. */
 
-interface ChipsProps {
-  choice: Choice;
-  pinned: readonly Pinned[];
-}
-
-export function Chips({ choice, pinned }: ChipsProps) {
+export function Chips({ choice, pinned }: { choice: Choice; pinned: readonly Pinned[] }) {
   const range = rangeOf(choice);
   const place = choice.state === null ? placeText(choice) : stateName(choice.state);
   return html`<p class="chips">
@@ -28,23 +22,22 @@ export function Chips({ choice, pinned }: ChipsProps) {
   </p>`;
 }
 
-interface ChipProps {
-  letter?: string;
-  text: string;
-  remove: () => void;
-}
-
-function Chip({ letter, text, remove }: ChipProps) {
+function Chip({ letter, text, remove }: { letter?: string; text: string; remove: () => void }) {
   return html`<button type="button" class="chip" onClick=${remove}>
     <span class="unseen">Remove: </span>${letter && html`<${Letter} letter=${letter} /> `}<span>${text}</span><span aria-hidden="true">×</span>
   </button>`;
 }
 
+/** Charges in dollars, both included. */
+interface Range {
+  from: number;
+  to: number;
+}
+
 /** The charges that the list is limited to; null where it isn't. */
 export function rangeOf({ from, to }: Choice): Range | null {
   if (from === null && to === null) return null;
-  const [low, high] = [Number(from ?? 0), Number(to ?? Number.POSITIVE_INFINITY)];
-  return low <= high ? { from: low, to: high } : null;
+  return { from: Number(from ?? 0), to: Number(to ?? Number.POSITIVE_INFINITY) };
 }
 
 export function rangeText({ from, to }: Range): string {

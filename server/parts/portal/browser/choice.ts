@@ -6,6 +6,8 @@ export const maxPinned = 3;
 const defaultMiles = 25;
 /** The radiuses that are offered around a ZIP code. */
 export const radiusesInMiles = [10, 25, 50, 100];
+/** What the list can be sorted by. */
+const sorts = ["charge", "name", "distance", "allowed", "markup", "services"];
 
 export interface Choice {
   procedure: string | null;
@@ -27,11 +29,15 @@ export interface Choice {
   order: "asc" | "desc";
 }
 
+/** The choice of an address. What isn't a sort order or an amount is as if it weren't there: the page shows what it has. */
 export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): Choice {
   const chosen = (name: string) => searchParams.get(name)?.trim() || null;
   const near = chosen("near");
-  const pinned = `${chosen("with") ?? ""},${chosen("facility") ?? ""}`.split(",").filter(Boolean);
-  const sort = chosen("sort") ?? "charge";
+  const amount = (name: string) => (/^\d{1,7}(\.\d\d?)?$/.test(chosen(name) ?? "") ? chosen(name) : null);
+  const [from, to] = [amount("from"), amount("to")];
+  const isTurned = from !== null && to !== null && Number(from) > Number(to);
+  const pinned = (chosen("with") ?? "").split(",").filter(Boolean);
+  const sort = sorts.find((one) => one === chosen("sort")) ?? "charge";
   return {
     procedure: chosen("procedure"),
     state: near === null ? (chosen("state")?.toUpperCase() ?? null) : null,
@@ -40,8 +46,7 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
     year: chosen("year"),
     versions: chosen("versions"),
     pinned: [...new Set(pinned)].slice(0, maxPinned),
-    from: chosen("from"),
-    to: chosen("to"),
+    ...(isTurned ? { from: to, to: from } : { from, to }),
     sort: near === null && sort === "distance" ? "charge" : sort,
     order: chosen("order") === "desc" ? "desc" : "asc",
   };

@@ -1,5 +1,6 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
+import { sentenceOf } from "./action.ts";
 import { asFailure } from "./api.ts";
 
 /** A field with suggestions: the combobox of the ARIA Authoring Practices, with a list. */
@@ -28,7 +29,7 @@ interface ChooserProps {
   detail?: string | undefined;
   placeholder?: string;
   /** Finds suggestions; for an empty text, those to begin with. An error's message is shown. */
-  find: (text: string, signal: AbortSignal) => Promise<Option[]>;
+  find: (text: string) => Promise<Option[]>;
   choose: (id: string) => void;
   class?: string;
 }
@@ -47,24 +48,24 @@ export function Chooser(props: ChooserProps) {
 
   useEffect(() => {
     if (text === null) return;
-    const aborting = new AbortController();
+    let isOver = false;
     const ask = async () => {
       try {
-        const found = await find(text.trim(), aborting.signal);
-        if (aborting.signal.aborted) return;
+        const found = await find(text.trim());
+        if (isOver) return;
         setOptions(found);
         setSaid("");
         setActive(text.trim() !== "" && found.length > 0 ? 0 : -1);
       } catch (error) {
-        if (aborting.signal.aborted) return;
+        if (isOver) return;
         setOptions(null);
-        setSaid(asFailure(error).message);
+        setSaid(sentenceOf(asFailure(error)));
       }
     };
     const timer = setTimeout(ask, text === "" ? 0 : restMs);
     return () => {
       clearTimeout(timer);
-      aborting.abort();
+      isOver = true;
     };
   }, [text]);
   useLayoutEffect(() => {

@@ -1,28 +1,28 @@
 /** Describes the columns of a CSV export, and how to load it elsewhere. */
 
-/** Columns by name: type, unit and meaning, with bars between them. */
+/** Columns by name: type, with its unit, and meaning, with a bar between them. */
 export const columns: Readonly<Record<string, string>> = {
-  data_year: "integer | year | calendar year of the services",
-  data_version: "text |  | data version, such as 2024.1",
-  ccn: "text |  | the hospital's number at CMS, six characters",
-  facility: "text |  | the hospital's name",
-  city: "text |  | its city",
-  state: "text |  | its state's two letters",
-  code: "text |  | procedure group: APC code, four digits",
-  procedure: "text |  | the group's official name",
-  submitted_charge: "number | dollars | mean charge for a service; empty unless priced",
+  data_year: "integer | calendar year of the services",
+  data_version: "text | data version, such as 2024.1",
+  ccn: "text | the hospital's number at CMS, six characters",
+  facility: "text | the hospital's name",
+  city: "text | its city",
+  state: "text | its state's two letters",
+  code: "text | procedure group: APC code, four digits",
+  procedure: "text | the group's official name",
+  submitted_charge: "number in dollars | mean charge for a service; empty unless priced",
   medicare_allowed:
-    "number | dollars | mean amount that Medicare allows, with the patient's share; empty unless priced",
-  status: "text |  | priced, suppressed (10 services or fewer) or incomplete",
-  street: "text |  | the hospital's address",
-  zip: "text |  | its ZIP code, five digits",
-  rural_urban_code: "text |  | RUCA code of its area",
-  rural_urban_description: "text |  | what that code means",
-  services: "integer | services | services in the year",
-  beneficiaries: "integer | people | patients in the year",
-  medicare_payment: "number | dollars | mean amount that Medicare pays",
-  outlier_services: "integer | services | services with an outlier payment",
-  outlier_amount: "number | dollars | mean outlier payment",
+    "number in dollars | mean amount that Medicare allows, with the patient's share; empty unless priced",
+  status: "text | priced, suppressed (10 services or fewer) or incomplete",
+  street: "text | the hospital's address",
+  zip: "text | its ZIP code, five digits",
+  rural_urban_code: "text | RUCA code of its area",
+  rural_urban_description: "text | what that code means",
+  services: "integer | services in the year",
+  beneficiaries: "integer | patients in the year",
+  medicare_payment: "number in dollars | mean amount that Medicare pays",
+  outlier_services: "integer | services with an outlier payment",
+  outlier_amount: "number in dollars | mean outlier payment",
 };
 
 /** Columns that readers would take for numbers. */

@@ -8,7 +8,7 @@ import { Chooser, type Option } from "./chooser.ts";
 import type { View } from "./explore-data.ts";
 import { YearField, yearsOf } from "./field.ts";
 import { choose, pin } from "./location.ts";
-import { bodyParts, codesBy, plainOf, titleOf } from "./procedures.ts";
+import { bodyParts, codesBy, includedIn, plainOf, titleOf } from "./procedures.ts";
 import { states } from "./states.ts";
 import { placeText } from "./words.ts";
 
@@ -36,7 +36,7 @@ export function Controls({ choice, view, datasets }: ControlsProps) {
       label="Procedure"
       value=${official === undefined ? (plainOf(code)?.name ?? code) : titleOf({ code, name: official })}
       detail=${official === undefined ? code : `${code} · ${official}`}
-      find=${(text: string, signal: AbortSignal) => findProcedure(choice, text, signal)}
+      find=${(text: string) => findProcedure(choice, text)}
       choose=${(procedure: string) => choose({ procedure })}
     />
     <${Chooser}
@@ -51,16 +51,16 @@ export function Controls({ choice, view, datasets }: ControlsProps) {
       label="Compare a hospital"
       placeholder=${pinned.length === 0 ? "name or city" : `${counted(pinned.length, "hospital", "hospitals")}; add one`}
       value=${null}
-      find=${(text: string, signal: AbortSignal) => findHospital(choice, code, text, signal)}
+      find=${(text: string) => findHospital(choice, code, text)}
       choose=${(ccn: string) => pin(choice, ccn)}
     />
     <${YearField} datasets=${datasets} shown=${shownYear} choose=${(year: string) => choose({ year: year || null })} />
   </search>`;
 }
 
-async function findProcedure({ state, year }: Choice, text: string, signal: AbortSignal): Promise<Option[]> {
+async function findProcedure({ state, year }: Choice, text: string): Promise<Option[]> {
   const path = pathOf("/healthcare/procedures", { sort: "code", limit: 100, state }, year);
-  const { data } = await ask<ProceduresAnswer>(path, signal);
+  const { data } = await ask<ProceduresAnswer>(path);
   const rows = new Map(data.map((row) => [row.code, row]));
   const optionOf = (procedure: { code: string; name: string }, matched: readonly string[] = []): Option => {
     const row = rows.get(procedure.code);
@@ -79,13 +79,13 @@ async function findProcedure({ state, year }: Choice, text: string, signal: Abor
     );
   const plain = codesBy(text).flatMap((code) => rows.get(code) ?? []);
   const searched = pathOf("/search", { q: text, type: "procedure", limit: 50 }, year);
-  const found = await ask<SearchAnswer>(searched, signal).catch((error) => {
+  const found = await ask<SearchAnswer>(searched).catch((error) => {
     if (plain.length > 0) return null;
     throw error;
   });
   const others = found?.data ?? [];
   const options = [
-    ...plain.map((row) => optionOf(row)),
+    ...plain.map((row) => optionOf(row, includedIn(row.code, text))),
     ...others.flatMap((one) => (one.type === "procedure" ? [optionOf(one, one.matched)] : [])),
   ];
   // The parts of the body would tear apart what is ordered by how well it fits.
@@ -123,43 +123,21 @@ function choosePlace(id: string): void {
   else choose({ state: null, near, within });
 }
 
-async function findHospital(
-  choice: Choice,
-  code: string,
-  text: string,
-  signal: AbortSignal,
-): Promise<Option[]> {
+async function findHospital(choice: Choice, code: string, text: string): Promise<Option[]> {
   if (text === "") throw new Error("Write a name, a city or a ZIP code.");
   const { year, pinned } = choice;
   if (pinned.length === maxPinned)
     throw new Error(`${maxPinned} hospitals can be compared: take one off first.`);
-  const { data } = await ask<SearchAnswer>(pathOf("/search", { q: text, limit: 20 }, year), signal);
+  const { data } = await ask<SearchAnswer>(pathOf("/search", { q: text, limit: 20 }, year));
   const found = data.flatMap((one) => (one.type === "facility" ? [one] : []));
-  const priced = await pricedAmong(
-    found.map(({ ccn }) => ccn),
-    code,
-    year,
-    signal,
-  );
+  const parameters = { procedure: code, ccn: found.map(({ ccn }) => ccn).join(","), limit: 50 };
+  const priced = await askIfThere<FacilitiesAnswer>(pathOf("/healthcare/facilities", parameters, year));
+  const hasPrice = (of: string) =>
+    priced instanceof Failure ? priced.status !== 404 : priced.data.some(({ ccn }) => ccn === of);
   return found.map(({ ccn, facility, city, state }) => ({
     id: ccn,
     title: facility,
-    detail: `${city}, ${state}${priced && !priced.has(ccn) ? " · no price for this procedure" : ""}`,
+    detail: `${city}, ${state}${hasPrice(ccn) ? "" : " · no price for this procedure"}`,
     mark: text,
   }));
-}
-
-/** CCNs of the hospitals among some, at most 50, that have a price for a procedure; null where it can't be asked. */
-async function pricedAmong(
-  ccns: readonly string[],
-  procedure: string,
-  year: string | null,
-  signal: AbortSignal,
-): Promise<Set<string> | null> {
-  const parameters = { procedure, ccn: ccns.join(","), limit: 50 };
-  const asked = askIfThere<FacilitiesAnswer>(pathOf("/healthcare/facilities", parameters, year), signal);
-  const answer = await asked.catch(() => null);
-  if (answer === null) return null;
-  if (answer instanceof Failure) return answer.status === 404 ? new Set() : null;
-  return new Set(answer.data.map(({ ccn }) => ccn));
 }

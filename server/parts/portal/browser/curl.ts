@@ -40,11 +40,6 @@ export function Request({ path }: { path: string }) {
   )}</p><${Command} text=${requests[language](path)} />`;
 }
 
-/** @param path of the API, with its query */
-export function Curl({ path }: { path: string }) {
-  return html`<${Command} text=${curlOf(path)} />`;
-}
-
 /** Copies a text. @returns whether it worked: browsers have no clipboard for pages without TLS from another machine */
 export async function copied(text: string): Promise<boolean> {
   const done = await navigator.clipboard?.writeText(text).then(

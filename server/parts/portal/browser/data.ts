@@ -21,10 +21,8 @@ const statusWords = {
   superseded: "superseded by a newer revision",
 };
 
-export function Data({ url }: { url: URL }) {
-  const { view, failure, isLate, retry } = useLoaded("datasets", (signal) =>
-    get<DatasetsAnswer>(path, signal),
-  );
+export function Page({ url }: { url: URL }) {
+  const { view, failure, isLate, retry } = useLoaded("datasets", () => get<DatasetsAnswer>(path));
   useScrollToHash(view !== null);
   return html`<h1>The data</h1>
     ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`} ${isLate && !view && html`<p class="quiet" role="status">Loading…</p>`}
@@ -96,7 +94,7 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
         <${Loading} version=${version} />
         <section class="wide">
           <h3>Checksums (SHA-256)</h3>
-          <dl class="sums">
+          <dl class="facts">
             <dt>the rows, in whatever file</dt><dd><code>${version.content_sha256}</code></dd>
             <dt>the Parquet file</dt><dd><code>${version.sha256}</code></dd>
             ${version.source_sha256 && html`<dt>the source's CSV</dt><dd><code>${version.source_sha256}</code></dd>`}

@@ -1,6 +1,7 @@
 import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import { placedTicks, useWidth } from "./picture.ts";
+import type { ProcedureAnswer } from "./answers.ts";
+import { letterWidth, placedTicks, useWidth } from "./picture.ts";
 
 /** Draws amounts on one scale: as dots, in the rows of a table too, and as a summary. */
 
@@ -32,17 +33,8 @@ function DotAt({ kind, share, y }: { kind: Kind; share: number; y: number }) {
 }
 
 /** @param x a scale with the range from 0 to 100 */
-export function Dots({
-  x,
-  charged,
-  allowed,
-  median,
-}: {
-  x: Scale;
-  charged: number;
-  allowed: number;
-  median: number;
-}) {
+export function Dots({ x, ...amounts }: { x: Scale; charged: number; allowed: number; median: number }) {
+  const { charged, allowed, median } = amounts;
   const at = (amount: number) => `${x(amount)}%`;
   return html`<svg width="100%" height="18" aria-hidden="true">
     <line class="track" x1="0" x2="100%" y1="9" y2="9" />
@@ -71,20 +63,14 @@ export function Letter({ letter }: { letter: string }) {
   return html`<span class="letter"><svg class="key" width="13" height="13" aria-hidden="true"><${PinShape} letter=${letter} x=${6.5} y=${7} /></svg>${letter}</span>`;
 }
 
-interface StripProps {
+interface AmountsProps {
   x: Scale;
   y: number;
   kind: Kind;
   title: string;
-  isNarrow: boolean;
-  min: number;
-  p10: number;
-  p25: number;
-  median: number;
-  p75: number;
-  p90: number;
-  max: number;
 }
+
+type StripProps = AmountsProps & ProcedureAnswer["allowed"] & { isNarrow: boolean };
 
 /** A summary: a line from minimum to maximum, a thick one from p10 to p90, and a box for the middle half. */
 export function Strip({ x, y, kind, title, isNarrow, min, p10, p25, median, p75, p90, max }: StripProps) {
@@ -102,19 +88,15 @@ export function Strip({ x, y, kind, title, isNarrow, min, p10, p25, median, p75,
   </g>`;
 }
 
-interface ValuesProps {
-  x: Scale;
-  y: number;
-  kind: Kind;
-  title: string;
-  amounts: readonly number[];
-}
+type ValuesProps = AmountsProps & { width: number; amounts: readonly number[] };
 
 /** The amounts of a few hospitals, each as a dot. */
-export function Values({ x, y, kind, title, amounts }: ValuesProps) {
-  const texts = amounts.toSorted((a, b) => a - b).map(money);
+export function Values({ x, width, y, kind, title, amounts }: ValuesProps) {
+  const texts = [...new Set(amounts.toSorted((a, b) => a - b).map(money))];
+  const all = texts.join(", ");
+  const isWide = (title.length + all.length) * letterWidth > width;
   return html`<g class=${`strip ${kind}`}>
-    <text x="0" y=${y - 15}><tspan class="strong">${title}</tspan> ${[...new Set(texts)].join(", ")}</text>
+    <text x="0" y=${y - 15}><tspan class="strong">${title}</tspan> ${isWide ? `${texts[0]} to ${texts.at(-1)}` : all}</text>
     ${amounts.map((amount) => html`<${Shape} kind=${kind} x=${x(amount)} y=${y} />`)}
   </g>`;
 }

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import { sentenceOf } from "./action.ts";
 import { asFailure, base, Failure, failureOf, request } from "./api.ts";
@@ -6,34 +6,23 @@ import { save } from "./figures.ts";
 
 /** Downloads the files of a data version with the key, which a link can't send. */
 
-interface Format {
-  name: string;
-  ending: "csv" | "arrow" | "parquet";
-  about: string;
-}
-
-const formats: readonly Format[] = [
+const formats = [
   { name: "CSV", ending: "csv", about: "for spreadsheets; amounts in dollars" },
   { name: "Arrow", ending: "arrow", about: "for data frames; amounts in dollars" },
   { name: "Parquet", ending: "parquet", about: "the snapshot itself, smallest; amounts in cents" },
-];
+] as const;
+type Format = (typeof formats)[number];
 
 export const pathOf = (version: string, ending: Format["ending"]) =>
   `${base}/versions/${version}/export.${ending}`;
 
-/** Sizes of files by path. They never change within a data version. */
-const sizes = new Map<string, number>();
 const sizeWords = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const megabytes = (bytes: number) => (bytes < 50_000 ? "< 0.1 MB" : `${sizeWords.format(bytes / 1e6)} MB`);
 
-async function sizeAt(path: string, signal: AbortSignal): Promise<number | null> {
-  const known = sizes.get(path);
-  if (known !== undefined) return known;
-  const response = await request(path, { method: "HEAD", signal });
+async function sizeAt(path: string): Promise<number | null> {
+  const response = await request(path, { method: "HEAD" });
   const length = response.headers.get("Content-Length");
-  if (!response.ok || length === null) return null;
-  sizes.set(path, Number(length));
-  return Number(length);
+  return response.ok && length !== null ? Number(length) : null;
 }
 
 export function Downloads({ version }: { version: string }) {
@@ -44,29 +33,21 @@ export function Downloads({ version }: { version: string }) {
 
 function Download({ version, format }: { version: string; format: Format }) {
   const path = pathOf(version, format.ending);
-  const [size, setSize] = useState(sizes.get(path) ?? null);
+  const [size, setSize] = useState<number | null>(null);
   /** Bytes downloaded so far; null where no download runs. */
   const [got, setGot] = useState<number | null>(null);
   const [said, setSaid] = useState("");
   const [failure, setFailure] = useState<Failure | null>(null);
-  const aborting = useRef<AbortController | null>(null);
   useEffect(() => {
-    const asking = new AbortController();
     // The file can be downloaded without its size.
-    sizeAt(path, asking.signal).then(setSize, () => {});
-    return () => {
-      asking.abort();
-      aborting.current?.abort();
-    };
+    sizeAt(path).then(setSize, () => {});
   }, [path]);
   const fetchFile = async () => {
-    const fetching = new AbortController();
-    aborting.current = fetching;
     setGot(0);
     setSaid("");
     setFailure(null);
     try {
-      const response = await request(path, { signal: fetching.signal });
+      const response = await request(path);
       if (!response.ok || response.body === null) throw await failureOf(response);
       const parts: Uint8Array<ArrayBuffer>[] = [];
       const reader = response.body.getReader();
@@ -81,13 +62,8 @@ function Download({ version, format }: { version: string; format: Format }) {
       save(name, new Blob(parts, { type: response.headers.get("Content-Type") ?? "" }));
       setSaid(`${name} is saved.`);
     } catch (error) {
-      if (fetching.signal.aborted) setSaid("Stopped.");
-      else
-        setFailure(
-          error instanceof TypeError
-            ? new Failure(0, "offline", "the server can't be reached")
-            : asFailure(error),
-        );
+      // A connection that breaks off within the body isn't an answer of the API.
+      setFailure(asFailure(error instanceof TypeError ? new Failure(0, "offline", error.message) : error));
     }
     setGot(null);
   };
@@ -101,7 +77,7 @@ function Download({ version, format }: { version: string; format: Format }) {
       got !== null &&
       html`<span class="going">
         <progress max=${size ?? undefined} value=${size === null ? undefined : got} aria-label=${`${format.name} of ${version}`}></progress>
-        ${megabytes(got)} <button type="button" class="plain" onClick=${() => aborting.current?.abort()}>stop</button>
+        ${megabytes(got)}
       </span>`
     }
     <span class="good" role="status">${said}</span>

@@ -13,13 +13,13 @@ import { writtenAt } from "./settings.ts";
 
 const pictures = { charges: Charges, states: States, years: Years };
 
-export function Embed({ url }: { url: URL }) {
+export function Page({ url }: { url: URL }) {
   const choice = choiceOf(url);
-  const { view, failure, retry } = useLoaded(JSON.stringify(choice), (signal) => load(choice, signal));
+  const { view, failure, retry } = useLoaded(JSON.stringify(choice), () => load(choice));
   const datasets = useDatasets(view !== null);
   if (!view)
     return html`<div class="embed">
-      <div class="sentence" dangerouslySetInnerHTML=${{ __html: writtenAt(url, "") }}></div>
+      <div class="sentence" dangerouslySetInnerHTML=${{ __html: writtenAt(url) }}></div>
       ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} isBlank />`}
     </div>`;
   const picture = pictures[url.pathname.split("/")[2] as keyof typeof pictures];

@@ -23,11 +23,15 @@ const pageRows = 50;
 const maxPageRows = 100;
 const bins = 20;
 
-/** A procedure group's prices in a place. */
-export type Scope = Pick<
-  ProcedureAnswer,
-  "procedure" | "summary" | "rows" | "allowed" | "histogram" | "source"
+type ChargeSummary = Pick<
+  ProcedureAnswer["summary"],
+  "facilities" | `${"min" | "p10" | "p25" | "median" | "p75" | "p90" | "max"}_charge` | "median_allowed"
 >;
+/** A procedure group's prices in a place. */
+export type Scope = Pick<ProcedureAnswer, "rows" | "allowed" | "histogram" | "source"> & {
+  procedure: { code: string; name: string };
+  summary: ChargeSummary;
+};
 
 export interface Pinned {
   letter: string;
@@ -39,6 +43,9 @@ export interface Pinned {
   trend: FacilityTrendsAnswer | null;
 }
 
+export type HospitalList = Pick<FacilitiesAnswer, "data" | "next"> & { summary: { facilities: number } };
+const emptyList: HospitalList = { data: [], next: null, summary: { facilities: 0 } };
+
 export interface View {
   choice: Choice;
   code: string;
@@ -46,7 +53,8 @@ export interface View {
   /** The prices in the chosen place; a failure where there are none. */
   scope: Scope | Failure;
   nation: ProcedureAnswer | Failure;
-  list: FacilitiesAnswer | Failure;
+  /** The first hospitals between the chosen charges; empty where none charges that. */
+  list: HospitalList;
   /** All hospitals of the place, cheapest first, where they are few. */
   few: Priced[] | null;
   trends: TrendsAnswer | Failure;
@@ -91,35 +99,35 @@ function pathsOf(code: string, choice: Choice): View["paths"] {
 }
 
 /** Sends three requests at once, and more for a place or hospitals to compare. @throws Failure */
-export async function load(choice: Choice, signal: AbortSignal): Promise<View> {
+export async function load(choice: Choice): Promise<View> {
   const code = choice.procedure ?? defaultProcedure;
   const paths = pathsOf(code, choice);
   const isNation = paths.nation === paths.scope;
-  const nationAsked = askIfThere<ProcedureAnswer>(paths.nation, signal);
-  const aroundAsked = choice.near === null ? null : rowsAt(paths.scope, signal);
+  const nationAsked = askIfThere<ProcedureAnswer>(paths.nation);
+  const aroundAsked = choice.near === null ? null : rowsAt(paths.scope);
   const stateAsked =
-    choice.near !== null ? null : isNation ? nationAsked : askIfThere<ProcedureAnswer>(paths.scope, signal);
-  const [nation, around, inState, list, trends, pinned] = await Promise.all([
+    choice.near !== null ? null : isNation ? nationAsked : askIfThere<ProcedureAnswer>(paths.scope);
+  const [nation, around, inState, listed, trends, pinned] = await Promise.all([
     nationAsked,
     aroundAsked,
     stateAsked,
-    askIfThere<FacilitiesAnswer>(paths.list, signal),
-    askIfThere<TrendsAnswer>(paths.trends, signal),
-    pinnedOf(choice, code, signal),
+    askIfThere<FacilitiesAnswer>(paths.list),
+    askIfThere<TrendsAnswer>(paths.trends),
+    pinnedOf(choice, code),
   ]);
   if (choice.procedure === null && nation instanceof Failure) {
     const path = pathOf("/healthcare/procedures", { sort: "facilities", limit: 1 }, choice.year);
-    const most = await askIfThere<ProceduresAnswer>(path, signal);
+    const most = await askIfThere<ProceduresAnswer>(path);
     const found = there(most)?.data[0]?.code;
-    if (found && found !== code) return { ...(await load({ ...choice, procedure: found }, signal)), choice };
+    if (found && found !== code) return { ...(await load({ ...choice, procedure: found })), choice };
   }
   const scope = around instanceof Failure ? around : around ? aroundScope(around) : (inState ?? nation);
+  const list = there(listed) ?? emptyList;
   const few = around && !(around instanceof Failure) ? around.data.filter(isPriced) : null;
   return {
     ...{ choice, code, paths, scope, nation, list, trends, pinned: amongAround(pinned, few) },
-    few: few && few.length <= mostDots ? few : await fewOf(scope, list, choice, code, signal),
-    unpriced:
-      scope instanceof Failure && scope.status === 404 ? await unpricedOf(code, choice, signal) : null,
+    few: few && few.length <= mostDots ? few : await fewOf(scope, list, choice, code),
+    unpriced: scope instanceof Failure && scope.status === 404 ? await unpricedOf(code, choice) : null,
   };
 }
 
@@ -140,67 +148,66 @@ const amongAround = (pinned: Pinned[], around: Priced[] | null): Pinned[] =>
 
 /** The prices around a ZIP code, from its hospitals with and without prices. */
 function aroundScope({ procedure, summary, data, source }: FacilitiesAnswer): Scope | Failure {
-  const rows = data.filter(isPriced);
-  if (procedure === undefined || rows.length === 0)
+  if (procedure === undefined || !isKnown(summary))
     return new Failure(404, "not_found", "no hospital there has a price");
-  const charges = rows.map(({ submitted_charge }) => submitted_charge);
-  const amounts = rows.map(({ medicare_allowed }) => medicare_allowed).sort(d3.ascending);
-  const of = (sorted: number[], share: number) => d3.quantileSorted(sorted, share) ?? 0;
-  const quantiles = (sorted: number[]) => [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1].map((share) => of(sorted, share));
-  const [min_charge, p10_charge, p25_charge, median_charge, p75_charge, p90_charge, max_charge] =
-    quantiles(charges);
-  const [min, p10, p25, median, p75, p90, max] = quantiles(amounts);
-  const ratio = max_charge / min_charge;
-  const edges = d3.range(bins + 1).map((i) => (i === bins ? max_charge : min_charge * ratio ** (i / bins)));
-  const counts = new Array<number>(bins).fill(0);
-  for (const charge of charges) counts[Math.min(bins - 1, d3.bisectRight(edges, charge) - 1)]++;
+  const rows = data.filter(isPriced);
+  const amounts = rows.map(({ medicare_allowed }) => medicare_allowed);
+  const [min, p10, p25, median, p75, p90, max] = [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1].map(
+    (share) => d3.quantile(amounts, share) ?? 0,
+  );
   const isOf = (status: string) => data.filter((row) => row.status === status).length;
   return {
-    ...{ procedure: { ...procedure, includes: null }, source: { ...source } },
-    summary: {
-      ...{ min_charge, p10_charge, p25_charge, median_charge, p75_charge, p90_charge, max_charge },
-      ...{ facilities: rows.length, spread: ratio, median_allowed: median },
-      ...{ services: null, weighted_median_charge: null, weighted_mean_charge: null },
-      weighted_facilities: summary.weighted_facilities ?? 0,
-    },
+    ...{ procedure, source },
+    summary: { ...summary, facilities: rows.length },
     rows: { priced: rows.length, suppressed: isOf("suppressed"), incomplete: isOf("incomplete") },
     allowed: { min, p10, p25, median, p75, p90, max },
-    histogram:
-      min_charge === max_charge
-        ? { edges: [min_charge, max_charge], counts: [rows.length] }
-        : { edges, counts },
+    histogram: histogramOf(
+      rows.map(({ submitted_charge }) => submitted_charge),
+      summary,
+    ),
   };
+}
+
+const isKnown = (summary: FacilitiesAnswer["summary"] | ChargeSummary): summary is ChargeSummary =>
+  typeof summary.median_charge === "number";
+
+/** Bars of equal width on a logarithmic scale; one where all charges are equal. */
+function histogramOf(charges: number[], { min_charge: min, max_charge: max }: ChargeSummary) {
+  if (min === max) return { edges: [min, max], counts: [charges.length] };
+  const cents = (dollars: number) => Math.round(dollars * 100) / 100;
+  const edges = d3.range(bins + 1).map((i) => cents(min * (max / min) ** (i / bins)));
+  const bars = d3.bin().domain([min, max]).thresholds(edges.slice(1, -1))(charges);
+  return { edges, counts: bars.map(({ length }) => length) };
 }
 
 /** All hospitals of a state or the nation, where they are few. */
 async function fewOf(
   scope: Scope | Failure,
-  list: FacilitiesAnswer | Failure,
+  list: HospitalList,
   choice: Choice,
   procedure: string,
-  signal: AbortSignal,
 ): Promise<Priced[] | null> {
   if (scope instanceof Failure || scope.summary.facilities > mostDots) return null;
-  const isAll = !(list instanceof Failure) && list.data.length === scope.summary.facilities;
+  const isAll = list.data.length === scope.summary.facilities;
   const path = facilitiesPath(
     { procedure, ...placeOf(choice), sort: "charge", limit: mostDots },
     choice.year,
   );
-  const all = isAll ? list : await askIfThere<FacilitiesAnswer>(path, signal);
+  const all = isAll ? list : await askIfThere<FacilitiesAnswer>(path);
   if (all instanceof Failure) return null;
   return all.data.filter(isPriced).sort((a, b) => a.submitted_charge - b.submitted_charge);
 }
 
 /** The hospitals to compare, each with its price and its years. */
-function pinnedOf({ pinned, year }: Choice, procedure: string, signal: AbortSignal): Promise<Pinned[]> {
+function pinnedOf({ pinned, year }: Choice, procedure: string): Promise<Pinned[]> {
   return Promise.all(
     pinned.map(async (ccn, i) => {
       const segment = `/healthcare/facilities/${encodeURIComponent(ccn)}`;
-      const answer = await askIfThere<FacilityAnswer>(pathOf(segment, {}, year), signal);
+      const answer = await askIfThere<FacilityAnswer>(pathOf(segment, {}, year));
       const entry = answer instanceof Failure ? null : entryOf(answer, procedure);
       const trend =
         entry && isPriced(entry)
-          ? await askIfThere<FacilityTrendsAnswer>(pathOf(`${segment}/trends`, { procedure }), signal)
+          ? await askIfThere<FacilityTrendsAnswer>(pathOf(`${segment}/trends`, { procedure }))
           : null;
       return { letter: "ABC"[i], ccn, entry, standing: null, trend: there(trend) };
     }),
@@ -208,10 +215,10 @@ function pinnedOf({ pinned, year }: Choice, procedure: string, signal: AbortSign
 }
 
 /** Counts the rows of a procedure without prices. @returns null where the data has no row */
-async function unpricedOf(procedure: string, choice: Choice, signal: AbortSignal): Promise<Unpriced | null> {
+async function unpricedOf(procedure: string, choice: Choice): Promise<Unpriced | null> {
   const countOf = async (status: string) => {
     const path = facilitiesPath({ procedure, ...placeOf(choice), status, limit: 1 }, choice.year);
-    return there(await askIfThere<FacilitiesAnswer>(path, signal));
+    return there(await askIfThere<FacilitiesAnswer>(path));
   };
   const all = await countOf("all");
   if (all === null) return null;

@@ -17,11 +17,9 @@ import { tabTitle } from "./words.ts";
 
 /** Shows a procedure's prices in a sentence, in pictures and as a list. The address has what is chosen. */
 
-export function Explore({ url }: { url: URL }) {
+export function Page({ url }: { url: URL }) {
   const choice = choiceOf(url);
-  const { view, failure, isLate, isOld, retry } = useLoaded(JSON.stringify(choice), (signal) =>
-    load(choice, signal),
-  );
+  const { view, failure, isLate, isOld, retry } = useLoaded(JSON.stringify(choice), () => load(choice));
   const datasets = useDatasets(view !== null);
   const title = view && titleText(view);
   useEffect(() => {
@@ -36,14 +34,11 @@ export function Explore({ url }: { url: URL }) {
   </div>`;
 }
 
-const loading =
-  '<h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. Loading the numbers…</p>';
-
 /** The layout before the first answer, so that nothing moves then. */
 function Blank({ url, failure }: { url: URL; failure: Failure | null }) {
   if (failure)
     return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">No numbers can be shown until this is solved.</p></div>`;
-  return html`<div class="sentence" dangerouslySetInnerHTML=${{ __html: writtenAt(url, loading) }}></div>
+  return html`<div class="sentence" dangerouslySetInnerHTML=${{ __html: writtenAt(url) }}></div>
     <div class="pictures" aria-hidden="true">
       <div class="card blank"></div>
       <div class="card blank"></div>
@@ -53,7 +48,6 @@ function Blank({ url, failure }: { url: URL; failure: Failure | null }) {
 function Shown({ view, datasets }: PartProps) {
   const { choice, pinned } = view;
   const scope = there(view.scope);
-  const list = there(view.list);
   const known = scope ?? there(view.nation);
   // The band is below everything that was on screen before the first answer, so that nothing moves.
   return html`<div class="sentence" aria-live="polite">
@@ -69,7 +63,7 @@ function Shown({ view, datasets }: PartProps) {
       <${Charges} view=${view} datasets=${datasets} />
       <${States} view=${view} datasets=${datasets} />
     </div>
-    ${scope && list && html`<${Facilities} view=${view} scope=${scope} list=${list} />`}
+    ${scope && html`<${Facilities} view=${view} scope=${scope} />`}
     <div class="pictures">
       <${Years} view=${view} datasets=${datasets} />
       ${scope && html`<${Reading} scope=${scope} view=${view} datasets=${datasets} />`}

@@ -7,12 +7,12 @@ import { rowsAt } from "./ask.ts";
 import { Card } from "./card.ts";
 import { rangeOf, rangeText } from "./chips.ts";
 import { Dots, DotsAxis, Key, Letter } from "./dots.ts";
-import type { Scope, View } from "./explore-data.ts";
+import type { HospitalList, Scope, View } from "./explore-data.ts";
 import { csvFile, priceFigures, save } from "./figures.ts";
 import { choose, inYear, pin } from "./location.ts";
 import { dollarScale } from "./picture.ts";
 import { hospitals } from "./sentence.ts";
-import { isPriced, placeText } from "./words.ts";
+import { isPriced, milesText, placeText } from "./words.ts";
 
 /** Lists the hospitals, in any order and between any charges, with their amounts as dots on one scale. */
 
@@ -21,20 +21,14 @@ const firstShown = 10;
 const step = 25;
 
 interface More {
-  of: FacilitiesAnswer;
+  of: HospitalList;
   data: Entry[];
   next: string | null;
   shown: number;
 }
 
-interface FacilitiesProps {
-  view: View;
-  scope: Scope;
-  list: FacilitiesAnswer;
-}
-
-export function Facilities({ view, scope, list }: FacilitiesProps) {
-  const { choice, code, paths, pinned } = view;
+export function Facilities({ view, scope }: { view: View; scope: Scope }) {
+  const { choice, code, paths, pinned, list } = view;
   const { summary, allowed, source } = scope;
   const [more, setMore] = useState<More | null>(null);
   const [said, setSaid] = useState("");
@@ -71,8 +65,7 @@ export function Facilities({ view, scope, list }: FacilitiesProps) {
     save(`${name}${range ? "-part" : ""}.csv`, csvFile(priceFigures(all.data)));
   };
   const rowOf = (entry: Priced, letter?: string) =>
-    html`<${Row} key=${letter ?? entry.ccn} entry=${entry} letter=${letter} x=${x} median=${summary.median_charge} isNear=${isNear} code=${code}
-      pin=${() => pin(choice, entry.ccn)} isPinned=${pinned.some(({ ccn }) => ccn === entry.ccn)} />`;
+    html`<${Row} key=${letter ?? entry.ccn} entry=${entry} letter=${letter} x=${x} median=${summary.median_charge} view=${view} />`;
   const head = (key: string, title: string, kind = "number", isDescendingFirst = true) => {
     const isSorted = choice.sort === key;
     const order = isSorted ? (choice.order === "asc" ? "desc" : "asc") : isDescendingFirst ? "desc" : "asc";
@@ -93,7 +86,7 @@ export function Facilities({ view, scope, list }: FacilitiesProps) {
     title=${`${hospitals(count)}${range ? ` that ${count === 1 ? "charges" : "charge"} ${rangeText(range)}` : ""}`}
     about=${html`<${Key} kind="charge" /> charged, <${Key} kind="allowed" /> allowed by Medicare, <span class="median-key"></span> median charge${placeText(choice) ? ` ${placeText(choice)}` : ""}`}
     name=${name}
-    figures=${priceFigures(rows)}
+    figures=${count === 0 ? undefined : priceFigures(rows)}
     isTable=${true}
     path=${paths.list}
     csv=${{ title: range ? `these ${whole(count)} as CSV` : count === 1 ? "CSV" : `all ${whole(count)} as CSV`, save: saveList }}
@@ -106,12 +99,11 @@ export function Facilities({ view, scope, list }: FacilitiesProps) {
       <table role="table" aria-label="Hospitals">
         <thead role="rowgroup">
           <tr role="row">
-            <th role="columnheader" scope="col" class="pin"><span class="unseen">Compare</span></th>
             ${head("name", "Hospital", "name", false)}
             ${isNear && head("distance", "Miles", "number miles", false)}
             ${head("charge", "Charge", "number charged")}
             ${head("allowed", "Allowed", "number allow")}
-            ${head("markup", "Times", "number ratio")}
+            ${head("markup", "Times allowed", "number ratio")}
             ${head("services", "Services", "number services")}
             <th role="columnheader" scope="col" class="dots"><span class="unseen">On a scale</span><${DotsAxis} x=${x} /></th>
           </tr>
@@ -158,32 +150,30 @@ function Charges({ from, to }: { from: string | null; to: string | null }) {
 
 interface RowProps {
   entry: Priced;
-  /** The procedure's code. */
-  code: string;
   letter?: string;
   x: d3.ScaleLogarithmic<number, number>;
   median: number;
-  isNear: boolean;
-  isPinned: boolean;
-  pin: () => void;
+  view: View;
 }
 
-function Row({ entry, code, letter, x, median, isNear, isPinned, pin }: RowProps) {
+function Row({ entry, letter, x, median, view }: RowProps) {
+  const { code, choice } = view;
+  const { near } = choice;
+  const isPinned = view.pinned.some(({ ccn }) => ccn === entry.ccn);
   const { submitted_charge: charged, medicare_allowed: allowed, services, distance } = entry;
   const onClick = (event: MouseEvent) => {
     // A click on a link, a button or selected text doesn't choose the row.
     if (event.target instanceof Element && event.target.closest("a, button")) return;
     if (getSelection()?.isCollapsed === false) return;
-    pin();
+    pin(choice, entry.ccn);
   };
   return html`<tr role="row" class=${letter ? "pinned" : ""} onClick=${onClick}>
-    <td role="cell" class="pin">
-      <button type="button" aria-pressed=${isPinned} aria-label=${`Compare ${entry.facility}`} title="Compare" onClick=${pin}>
-        ${letter ? html`<${Letter} letter=${letter} />` : "+"}
-      </button>
+    <td role="cell" class="name">
+      ${letter && html`<${Letter} letter=${letter} /> `}<a href=${inYear(`/facilities/${encodeURIComponent(entry.ccn)}`, { procedure: code })}>${entry.facility}</a>
+      <small class="quiet">${entry.city}, ${entry.state}
+        <button type="button" class="plain" aria-label=${isPinned ? `Remove ${entry.facility}` : `Compare ${entry.facility}`} onClick=${() => pin(choice, entry.ccn)}>${isPinned ? "× remove" : "+ compare"}</button></small>
     </td>
-    <td role="cell" class="name"><a href=${inYear(`/facilities/${encodeURIComponent(entry.ccn)}`, { procedure: code })}>${entry.facility}</a><small class="quiet">${entry.city}, ${entry.state}</small></td>
-    ${isNear && html`<td role="cell" class="number miles">${distance === undefined ? "–" : distance.toFixed(1)}<span class="narrow-only"> mi</span></td>`}
+    ${near !== null && html`<td role="cell" class="number miles">${milesText(distance, entry.zip === near)}${entry.zip === near ? "" : html`<span class="narrow-only"> mi</span>`}</td>`}
     <td role="cell" class="number charged">${money(charged)}</td>
     <td role="cell" class="number allow">${money(allowed)}</td>
     <td role="cell" class="number ratio">${times(charged / allowed)}</td>

@@ -1,11 +1,17 @@
 import { useEffect } from "preact/hooks";
 import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { FacilitiesAnswer, FacilityAnswer, FacilityTrendsAnswer, TrendsAnswer } from "./answers.ts";
+import type {
+  Dataset,
+  FacilitiesAnswer,
+  FacilityAnswer,
+  FacilityTrendsAnswer,
+  TrendsAnswer,
+} from "./answers.ts";
 import { Failure } from "./api.ts";
 import { askIfThere, pathOf, there } from "./ask.ts";
 import { ErrorBand, SampleBand } from "./bands.ts";
-import { Card } from "./card.ts";
+import { Card, sourceText } from "./card.ts";
 import { YearField } from "./field.ts";
 import { useDatasets, useLoaded } from "./load.ts";
 import { go, inYear, withParameters } from "./location.ts";
@@ -14,32 +20,18 @@ import { noHospital } from "./sentence.ts";
 import { writtenAt } from "./settings.ts";
 import { isOrder, type Order, Standings } from "./standings.ts";
 import { Trend, trendFigures } from "./trend.ts";
-import { addressText, hospitalText, isSynthetic, tabTitle } from "./words.ts";
+import { addressText, hospitalText, isSynthetic, milesText, tabTitle } from "./words.ts";
 
 /** Shows a hospital: everything that it does beside nation and state, its years, and the hospitals around it. */
 
 const nearMiles = 25;
 const nearShown = 8;
 
-interface View {
-  answer: FacilityAnswer;
-  path: string;
-  /** The procedure whose years are shown. */
-  procedure: { code: string; name: string };
-  own: FacilityTrendsAnswer | null;
-  trends: TrendsAnswer | null;
-  near: FacilitiesAnswer | null;
-}
-
-async function load(
-  ccn: string,
-  year: string | null,
-  code: string | null,
-  signal: AbortSignal,
-): Promise<View | Failure> {
-  const segment = `/healthcare/facilities/${encodeURIComponent(ccn)}`;
+/** @param ccn the hospital's number as the address has it, undecoded */
+async function load(ccn: string, year: string | null, code: string | null) {
+  const segment = `/healthcare/facilities/${ccn}`;
   const path = pathOf(segment, {}, year);
-  const answer = await askIfThere<FacilityAnswer>(path, signal);
+  const answer = await askIfThere<FacilityAnswer>(path);
   if (answer instanceof Failure) return answer;
   const most = answer.data.toSorted((a, b) => (b.services ?? 0) - (a.services ?? 0))[0];
   const procedure = answer.data.find((row) => row.code === code) ?? most;
@@ -50,20 +42,20 @@ async function load(
     limit: nearShown + 1,
   };
   const [own, trends, near] = await Promise.all([
-    askIfThere<FacilityTrendsAnswer>(pathOf(`${segment}/trends`, { procedure: procedure.code }), signal),
-    askIfThere<TrendsAnswer>(pathOf("/healthcare/trends", { procedure: procedure.code }), signal),
-    answer.facility.zip
-      ? askIfThere<FacilitiesAnswer>(pathOf("/healthcare/facilities", around, year), signal)
-      : null,
+    askIfThere<FacilityTrendsAnswer>(pathOf(`${segment}/trends`, { procedure: procedure.code })),
+    askIfThere<TrendsAnswer>(pathOf("/healthcare/trends", { procedure: procedure.code })),
+    answer.facility.zip ? askIfThere<FacilitiesAnswer>(pathOf("/healthcare/facilities", around, year)) : null,
   ]);
   return { answer, path, procedure, own: there(own), trends: there(trends), near: there(near) };
 }
 
-export function Facility({ url }: { url: URL }) {
-  const ccn = decodeURIComponent(url.pathname.split("/")[2] ?? "");
+type View = Exclude<Awaited<ReturnType<typeof load>>, Failure>;
+
+export function Page({ url }: { url: URL }) {
+  const [, , ccn] = url.pathname.split("/");
   const [year, sort, procedure] = ["year", "sort", "procedure"].map((name) => url.searchParams.get(name));
-  const { view, failure, isLate, retry } = useLoaded(JSON.stringify([ccn, year, procedure]), (signal) =>
-    load(ccn, year, procedure, signal),
+  const { view, failure, isLate, retry } = useLoaded(JSON.stringify([ccn, year, procedure]), () =>
+    load(ccn, year, procedure),
   );
   const name = view && !(view instanceof Failure) ? view.answer.facility.facility : undefined;
   useEffect(() => {
@@ -73,7 +65,7 @@ export function Facility({ url }: { url: URL }) {
     ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`}
     ${
       view === null
-        ? html`<div class="sentence hospital-head" dangerouslySetInnerHTML=${{ __html: writtenAt(url, '<h1 class="unseen">A hospital</h1>') }}></div><div class="card blank"></div>`
+        ? html`<div class="sentence hospital-head" dangerouslySetInnerHTML=${{ __html: writtenAt(url) }}></div><div class="card blank"></div>`
         : view instanceof Failure
           ? html`<h1>Nothing was found.</h1>
               <p class="under">${noHospital(ccn)}${year && ` That is for ${year}.`} <a href=${inYear("/")}>Explore what there is</a></p>`
@@ -97,7 +89,7 @@ function Shown({ view, order }: { view: View; order: Order }) {
     <${SampleBand} caveat=${source.caveat} />
     <${Standings} answer=${answer} path=${path} order=${order} shown=${procedure.code} />
     <div class="pictures">
-      <${Years} view=${view} />
+      <${Years} view=${view} datasets=${datasets} />
       ${near && near.data.length > 1 && html`<${Near} near=${near} view=${view} />`}
     </div>
     ${isSynthetic(source.caveat) ? null : html`<p class="quiet small">${source.caveat}</p>`}
@@ -105,7 +97,7 @@ function Shown({ view, order }: { view: View; order: Order }) {
       Data version ${source.data_version}.</p>`;
 }
 
-function Years({ view }: { view: View }) {
+function Years({ view, datasets }: { view: View; datasets: Dataset[] }) {
   const { answer, procedure, own, trends } = view;
   const { ccn } = answer.facility;
   if (!own || !trends) return null;
@@ -116,7 +108,7 @@ function Years({ view }: { view: View }) {
     name=${`years-${ccn}-${procedure.code}`}
     figures=${trendFigures(trends.data)}
     path=${pathOf(`/healthcare/facilities/${ccn}/trends`, { procedure: procedure.code })}
-    source=${`Source: Centers for Medicare & Medicaid Services (versions ${own.source.data_versions.join(", ")}). ${location.host}`}
+    source=${sourceText(own.source.data_versions, datasets)}
   >
     <${Trend} years=${trends.data} pinned=${pinned} year=${answer.source.data_year} />
   <//>`;
@@ -129,9 +121,9 @@ function Near({ near, view }: { near: FacilitiesAnswer; view: View }) {
     <header><h2 id="near">Hospitals near it</h2><p class="about quiet">${whole(near.summary.facilities - 1)} within ${nearMiles} miles</p></header>
     <table><thead><tr><th scope="col">Hospital</th><th scope="col" class="number">Miles</th><th scope="col"><span class="unseen">Compare</span></th></tr></thead>
       <tbody>${others.map(
-        ({ ccn, facility: name, city, state, distance }) => html`<tr>
+        ({ ccn, facility: name, city, state, zip, distance }) => html`<tr>
           <td><a href=${inYear(`/facilities/${ccn}`)}>${name}</a> <small class="quiet">${city}, ${state}</small></td>
-          <td class="number">${distance?.toFixed(1)}</td>
+          <td class="number">${milesText(distance, zip === facility.zip)}</td>
           <td><a href=${inYear("/", { procedure: view.procedure.code, with: `${facility.ccn},${ccn}` })} aria-label=${`Compare with ${name}`}>compare</a></td>
         </tr>`,
       )}</tbody></table>

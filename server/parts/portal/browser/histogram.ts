@@ -1,11 +1,12 @@
-import { useState } from "preact/hooks";
 import { money, percent, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Priced } from "./answers.ts";
+import { rangeOf } from "./chips.ts";
 import { PinShape, type Scale, Strip, Values } from "./dots.ts";
-import type { Pinned, Scope } from "./explore-data.ts";
+import type { Scope, View } from "./explore-data.ts";
 import { type Figures, figuresOf, priceFigures } from "./figures.ts";
-import { dollarScale, placedTicks, Steps, useWidth } from "./picture.ts";
+import { choose, pin } from "./location.ts";
+import { dollarScale, placedTicks, Steps, useSteps } from "./picture.ts";
 import { hospitals } from "./sentence.ts";
 import { isPriced, leastForQuartiles } from "./words.ts";
 
@@ -16,25 +17,12 @@ import { isPriced, leastForQuartiles } from "./words.ts";
 
 const side = 14;
 
-/** Charges in dollars, both included. */
-export interface Range {
-  from: number;
-  to: number;
-}
-
-interface HistogramProps {
-  scope: Scope;
-  /** All hospitals, cheapest first, where they are few. */
-  few: Priced[] | null;
-  pinned: readonly Pinned[];
-  pin: (ccn: string) => void;
-  range: Range | null;
-  list: (range: Range | null) => void;
-}
-
-export function Histogram({ scope, few, pinned, pin, range, list }: HistogramProps) {
-  const [measured, width] = useWidth();
-  const [active, setActive] = useState<number | null>(null);
+export function Histogram({ view, scope }: { view: View; scope: Scope }) {
+  const steps = useSteps();
+  const { width, active, setActive } = steps;
+  const { choice, few, pinned } = view;
+  const range = rangeOf(choice);
+  const pinOne = (ccn: string) => pin(choice, ccn);
   const { summary, allowed, histogram } = scope;
   const { edges, counts } = histogram;
   const marks = pinned.flatMap(({ letter, entry }) => (entry && isPriced(entry) ? [{ letter, entry }] : []));
@@ -72,7 +60,8 @@ export function Histogram({ scope, few, pinned, pin, range, list }: HistogramPro
   const endOf = (i: number) =>
     i === counts.length - 1 ? edges[i + 1] : Math.round(edges[i + 1] * 100 - 1) / 100;
   const isListed = (i: number) => range?.from === edges[i] && range.to === endOf(i);
-  const listBar = (i: number) => list(isListed(i) ? null : { from: edges[i], to: endOf(i) });
+  const listBar = (i: number) =>
+    choose(isListed(i) ? { from: null, to: null } : { from: String(edges[i]), to: String(endOf(i)) });
   const noteOfDot = (i: number) => {
     const { price, x, y, radius } = dots[i];
     const lines = [money(price.submitted_charge), price.facility, `${price.city}, ${price.state}`];
@@ -83,16 +72,15 @@ export function Histogram({ scope, few, pinned, pin, range, list }: HistogramPro
     : "";
   const label = `The charges of ${hospitals(summary.facilities)}: from ${money(summary.min_charge)} to ${money(summary.max_charge)}${quartiles}. Medicare allows from ${money(allowed.min)} to ${money(allowed.max)}.`;
   const median = x(summary.median_charge);
+  /** Where the median's label finds room. */
+  const isLeft = median + 120 > width;
   return html`<${Steps}
     label=${label}
     height=${`${height}px`}
     count=${few ? dots.length : counts.length}
-    active=${active}
-    setActive=${setActive}
+      ...${steps}
     noteOf=${few ? noteOfDot : noteOfBar}
-    choose=${few ? (i: number) => pin(dots[i].price.ccn) : listBar}
-    width=${width}
-    measured=${measured}
+    choose=${few ? (i: number) => pinOne(dots[i].price.ccn) : listBar}
   >
     <svg class="drawing" width=${width} height=${height} role="img" aria-label=${label}>
       ${hasQuartiles && html`<rect class="band" x=${x(summary.p25_charge)} width=${Math.max(0, x(summary.p75_charge) - x(summary.p25_charge))} y=${top} height=${floor - top} />`}
@@ -113,7 +101,7 @@ export function Histogram({ scope, few, pinned, pin, range, list }: HistogramPro
                 cy=${y}
                 r=${radius}
                 onPointerEnter=${() => setActive(i)}
-                onClick=${() => pin(dots[i].price.ccn)}
+                onClick=${() => pinOne(dots[i].price.ccn)}
               />`,
             )
           : bars.map(
@@ -136,19 +124,19 @@ export function Histogram({ scope, few, pinned, pin, range, list }: HistogramPro
         </g>`,
       )}
       ${
-        hasQuartiles &&
-        html`<line class="median" x1=${median} x2=${median} y1=${top - 4} y2=${floor} />
-          ${beside(median, top + 6, width, html`median <tspan class="strong">${money(summary.median_charge)}</tspan>`, 120)}`
-      }
-      ${
         hasQuartiles
           ? html`<${Strip} y=${chargeY} x=${x} kind="charge" title="Charged" isNarrow=${width < 400} min=${summary.min_charge} max=${summary.max_charge}
               p10=${summary.p10_charge} p25=${summary.p25_charge} median=${summary.median_charge} p75=${summary.p75_charge} p90=${summary.p90_charge} />
             <${Strip} y=${allowedY} x=${x} kind="allowed" title="Medicare allows" isNarrow=${width < 400} ...${allowed} />`
-          : html`<${Values} y=${chargeY} x=${x} kind="charge" title="Charged" amounts=${(few ?? []).map((one) => one.submitted_charge)} />
-            <${Values} y=${allowedY} x=${x} kind="allowed" title="Medicare allows" amounts=${(few ?? []).map((one) => one.medicare_allowed)} />`
+          : html`<${Values} width=${width} y=${chargeY} x=${x} kind="charge" title="Charged" amounts=${(few ?? []).map((one) => one.submitted_charge)} />
+            <${Values} width=${width} y=${allowedY} x=${x} kind="allowed" title="Medicare allows" amounts=${(few ?? []).map((one) => one.medicare_allowed)} />`
       }
       <${Marks} marks=${marks} x=${x} width=${width} floor=${floor} strips=${[chargeY, allowedY]} />
+      ${
+        hasQuartiles &&
+        html`<line class="median" x1=${median} x2=${median} y1=${top - 4} y2=${floor} />
+          <text class="label" x=${median + (isLeft ? -6 : 6)} y=${top + 6} text-anchor=${isLeft ? "end" : "start"}>median <tspan class="strong">${money(summary.median_charge)}</tspan></text>`
+      }
     </svg>
   <//>`;
 }
@@ -178,12 +166,6 @@ function swarmOf(prices: readonly Priced[], x: Scale, middle: number, radius: nu
     placed.push({ price, x: at, y: isFree(middle - away) ? middle - away : middle + away, radius });
   }
   return placed;
-}
-
-/** A text to the right of a place, or to its left where there is no room. */
-function beside(x: number, y: number, width: number, text: unknown, room: number) {
-  const isLeft = x + room > width;
-  return html`<text class="label" x=${isLeft ? x - 6 : x + 6} y=${y} text-anchor=${isLeft ? "end" : "start"}>${text}</text>`;
 }
 
 interface MarksProps {

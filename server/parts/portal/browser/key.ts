@@ -30,11 +30,7 @@ export function NewKey({ value }: { value: string }) {
   useEffect(() => {
     if (wasFirst) keepKey(value);
   }, [value]);
-  useLeaveWarning(
-    wasFirst && kept !== value
-      ? "This browser doesn't keep the key, and it isn't shown again. Leave all the same?"
-      : null,
-  );
+  useLeaveWarning(wasFirst && kept !== value);
   return html`<div class="new-key">
     <p><b>This key is shown only once.</b> Copy it to a safe place: whoever has it can use your account.</p>
     <${Command} text=${value} label="Your new key" />

@@ -8,17 +8,11 @@ import { ask, pathOf } from "./ask.ts";
 /** Milliseconds before a view counts as late. */
 const patienceMs = 300;
 
-interface Loaded<T> {
-  view: T | null;
-  failure: Failure | null;
-  isLate: boolean;
-  /** Whether the view is the previous one, because the new one is late or failed. */
-  isOld: boolean;
-  retry: () => void;
-}
-
-/** @param key identifies the view; another key loads another view */
-export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
+/**
+ * @param key identifies the view; another key loads another view
+ * @returns the view, whether it is late, and whether it is the previous one because the new one is late or failed
+ */
+export function useLoaded<T>(key: string, load: () => Promise<T>) {
   const [loaded, setLoaded] = useState<{ key: string; view: T } | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);
   const [isLate, setLate] = useState(false);
@@ -26,28 +20,28 @@ export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise
   const latest = useRef(load);
   latest.current = load;
   useEffect(() => {
-    const aborting = new AbortController();
+    let isOver = false;
     const timer = setTimeout(() => setLate(true), patienceMs);
     const end = () => {
       clearTimeout(timer);
       setLate(false);
     };
-    latest.current(aborting.signal).then(
+    latest.current().then(
       (view) => {
-        if (aborting.signal.aborted) return;
+        if (isOver) return;
         end();
         setLoaded({ key, view });
         setFailure(null);
       },
       (error) => {
-        if (aborting.signal.aborted) return;
+        if (isOver) return;
         end();
         setFailure(asFailure(error));
       },
     );
     return () => {
       clearTimeout(timer);
-      aborting.abort();
+      isOver = true;
     };
   }, [key, attempt]);
   const retry = useCallback(() => setAttempt((before) => before + 1), []);

@@ -29,13 +29,10 @@ export function Loading({ version }: { version: Dataset }) {
   const names = lines[0]?.split(",") ?? Object.keys(columns);
   return html`<section class="wide">
       <h3>Columns</h3>
-      <div class="figures" tabindex="0" role="region" aria-label=${`Columns of ${data_version}`}><table>
-        <thead><tr><th scope="col">Column</th><th scope="col">Type</th><th scope="col">Unit</th><th scope="col">Meaning</th></tr></thead>
-        <tbody>${names.map((name) => {
-          const [type, unit, meaning] = (columns[name] ?? " |  | ").split(" | ");
-          return html`<tr><td><code>${name}</code></td><td>${type}</td><td>${unit}</td><td>${meaning}</td></tr>`;
-        })}</tbody>
-      </table></div>
+      <dl class="facts">${names.map((name) => {
+        const [type, meaning] = (columns[name] ?? " | ").split(" | ");
+        return html`<dt><code>${name}</code></dt><dd>${meaning} <span class="quiet">· ${type}</span></dd>`;
+      })}</dl>
     </section>
     ${
       lines.length > 0 &&

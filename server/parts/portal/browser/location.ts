@@ -20,32 +20,22 @@ export function useLocation(): URL {
   return url;
 }
 
-/** What to ask before another page is shown; null where nothing would be lost. */
-let leaveWarning: string | null = null;
-
-/** Asks before this page is left, while there is a warning. */
-export function useLeaveWarning(warning: string | null): void {
+/** Lets the browser ask before this page is left, while something would be lost. */
+export function useLeaveWarning(isDue: boolean): void {
   useEffect(() => {
-    if (warning === null) return;
+    if (!isDue) return;
     const ask = (event: BeforeUnloadEvent) => event.preventDefault();
-    leaveWarning = warning;
     addEventListener("beforeunload", ask);
-    return () => {
-      leaveWarning = null;
-      removeEventListener("beforeunload", ask);
-    };
-  }, [warning]);
+    return () => removeEventListener("beforeunload", ask);
+  }, [isDue]);
 }
 
-/** Goes to another view and adds it to the history. */
+/** Goes to another view of this page and adds it to the history. */
 export function go(to: string | URL): void {
   const url = new URL(to, location.href);
   if (url.href === location.href) return;
-  const isOtherPage = url.pathname !== location.pathname;
-  if (isOtherPage && leaveWarning !== null && !confirm(leaveWarning)) return;
   history.pushState(null, "", url);
   dispatchEvent(new Event(changed));
-  if (isOtherPage) scrollTo(0, 0);
 }
 
 /** The current URL with some parameters changed; null removes one. */
@@ -71,7 +61,7 @@ export function choose(changes: Record<string, string | null>): void {
 export function pin({ pinned }: Choice, ccn: string): void {
   const others = pinned.filter((each) => each !== ccn);
   const all = others.length < pinned.length ? others : [...pinned, ccn].slice(-maxPinned);
-  choose({ with: all.length === 0 ? null : all.join(","), facility: null });
+  choose({ with: all.length === 0 ? null : all.join(",") });
 }
 
 /** An address within the portal, in the year of the current one. */
@@ -90,7 +80,7 @@ export function useScrollToHash(isThere: boolean): void {
   }, [isThere]);
 }
 
-/** Makes links within the portal change the view without loading the page. */
+/** Makes links to other views of this page change the view without loading the page. */
 export function followLinks(): void {
   addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey)
@@ -99,8 +89,7 @@ export function followLinks(): void {
     const href = link?.getAttribute("href");
     if (!link || !href || link.target !== "" || link.hasAttribute("download")) return;
     const url = new URL(href, location.href);
-    const isElsewhere = url.origin !== location.origin || /^\/(api|portal)\//.test(url.pathname);
-    if (isElsewhere || (url.hash !== "" && url.pathname === location.pathname)) return;
+    if (url.origin !== location.origin || url.pathname !== location.pathname || url.hash !== "") return;
     event.preventDefault();
     go(url);
   });

@@ -4,7 +4,8 @@ import { counted, money, shortMoney, whole } from "../../../shared/browser/forma
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, ProcedureAnswer, StateRow } from "./answers.ts";
 import { type Figures, figuresOf } from "./figures.ts";
-import { Steps, useWidth } from "./picture.ts";
+import { choose } from "./location.ts";
+import { Steps, useSteps } from "./picture.ts";
 import { settings } from "./settings.ts";
 import { stateName, states } from "./states.ts";
 import { leastForQuartiles } from "./words.ts";
@@ -46,16 +47,16 @@ const colourAt = (i: number, colours: number) =>
   `var(--map-${colours < 2 ? 3 : Math.round((i * (mostColours - 1)) / (colours - 1))})`;
 
 interface MapProps {
-  /** The nation's answer; null where there is none. */
-  answer: ProcedureAnswer | null;
+  /** The nation's answer. */
+  answer: ProcedureAnswer;
   dataset: Dataset | undefined;
   state: string | null;
-  choose: (state: string | null) => void;
 }
 
-export function StatesMap({ answer, dataset, state, choose }: MapProps) {
-  const [measured, width] = useWidth();
-  const [active, setActive] = useState<number | null>(null);
+export function StatesMap({ answer, dataset, state }: MapProps) {
+  const toggle = (code: string) => choose({ state: code === state ? null : code, near: null, within: null });
+  const steps = useSteps();
+  const { width, active, setActive } = steps;
   const [outlines, setOutlines] = useState<Shape[]>([]);
   useEffect(() => {
     loadShapes().then(setOutlines, () => {
@@ -63,7 +64,7 @@ export function StatesMap({ answer, dataset, state, choose }: MapProps) {
       shapes = null;
     });
   }, []);
-  const rows = new Map((answer?.data ?? []).map((row) => [row.state, row]));
+  const rows = new Map(answer.data.map((row) => [row.state, row]));
   const medians = [...rows.values()].map(({ median_charge }) => median_charge);
   const colours = Math.min(mostColours, new Set(medians).size);
   const scale = d3.scaleQuantile<number>(medians, d3.range(colours));
@@ -94,12 +95,9 @@ export function StatesMap({ answer, dataset, state, choose }: MapProps) {
       label=${label}
       height="auto"
       count=${outlines.length}
-      active=${active}
-      setActive=${setActive}
+      ...${steps}
       noteOf=${noteOf}
-      choose=${(i: number) => choose(outlines[i].code === state ? null : outlines[i].code)}
-      width=${width}
-      measured=${measured}
+      choose=${(i: number) => toggle(outlines[i].code)}
     >
       <svg class="drawing" viewBox=${`0 0 ${mapWidth} ${mapHeight}`} role="img" aria-label=${label}>
         <defs>
@@ -120,7 +118,7 @@ export function StatesMap({ answer, dataset, state, choose }: MapProps) {
             class="state"
             fill=${row ? colourOf(row) : "url(#hatched)"}
             onPointerEnter=${() => setActive(i)}
-            onClick=${() => choose(code === state ? null : code)}
+            onClick=${() => toggle(code)}
           />${row && row.facilities < leastForQuartiles && html`<path d=${path} class="sparse" fill="url(#sparse)" />`}`;
         })}
         ${[active === null ? undefined : outlines[active], outlines.find(({ code }) => code === state)].map(

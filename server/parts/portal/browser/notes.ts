@@ -82,7 +82,7 @@ export function Reading({ scope, view, datasets }: ReadingProps) {
           zero: they aren't published, and no figure counts them.`;
   return html`<section class="card reading" aria-labelledby="reading">
     <h2 id="reading">What this doesn't say</h2>
-    <p><b>A charge is what a hospital bills, not what a patient pays.</b> Medicare pays by its own amounts, and insurers by contract.</p>
+    <p><b>A charge is what a hospital bills, not what a patient pays.</b> Medicare pays by its own amounts, and insurers by contract. A patient's share comes after the yearly deductible, and other insurance may pay it.</p>
     <p>${rowsText}</p>
     ${!isSynthetic(source.caveat) && html`<p class="quiet small">${source.caveat}</p>`}
     <p class="quiet small">

@@ -15,14 +15,6 @@ export interface Schema {
   items?: Schema | Reference;
 }
 
-/** A field of an answer. */
-interface AnswerField {
-  /** The field's path in the answer, such as `data[].ccn`. */
-  name: string;
-  type: string;
-  description: string;
-}
-
 export interface Parameter {
   name: string;
   in: "path" | "query" | "header";
@@ -62,33 +54,12 @@ export interface OpenApi {
   components: object;
 }
 
-interface ErrorLine {
-  status: string;
-  type: string;
-  when: string;
-}
-
-export interface Operation {
-  id: string;
-  path: string;
-  /** The path below a data version; null where there is none. */
-  versionPath: string | null;
-  summary: string;
-  description: string;
-  tag: string;
-  /** The parameters, those of the path first, including the version's where there is such a path. */
-  parameters: Parameter[];
-  returns: string;
-  /** An example answer and its media type; null where the description has none. */
-  example: { type: string; value: unknown } | null;
-  fields: AnswerField[];
-  errors: ErrorLine[];
-}
+export type Operation = ReturnType<typeof operationsOf>[number];
 
 const versionEnd = "OfVersion";
 
-/** The operations in their order. A path and its version path are one operation. */
-export function operationsOf(document: OpenApi): Operation[] {
+/** The operations in their order. A path and its version path are one operation, with the parameters of both. */
+export function operationsOf(document: OpenApi) {
   const found = <T extends object>(part: T | Reference): T => {
     if (!("$ref" in part)) return part;
     let at: unknown = document;
@@ -125,8 +96,15 @@ export function operationsOf(document: OpenApi): Operation[] {
 
 type Found = <T extends object>(part: T | Reference) => T;
 
-/** The fields of a schema, those of objects and lists within it included. */
-function fieldsOf(part: Schema | Reference, place: string, found: Found): AnswerField[] {
+/**
+ * The fields of a schema, those of objects and lists within it included. The name is the path in the answer, such as
+ * `data[].ccn`.
+ */
+function fieldsOf(
+  part: Schema | Reference,
+  place: string,
+  found: Found,
+): { name: string; type: string; description: string }[] {
   const schema = found(part);
   const choices = (schema.anyOf ?? schema.oneOf ?? []).flatMap((one) => fieldsOf(one, place, found));
   const items = schema.items === undefined ? [] : fieldsOf(schema.items, `${place}[]`, found);
@@ -144,7 +122,7 @@ function answerTypeOf({ type, anyOf, oneOf, enum: values }: Schema, found: Found
   return name || (values ? "text" : "");
 }
 
-const errorsOf = ({ status, description }: Response & { status: string }): ErrorLine[] =>
+const errorsOf = ({ status, description }: Response & { status: string }) =>
   [...description.matchAll(/`(\w+)`: (.*?)(?= `\w+`: |$)/gs)].map(([, type, when]) => ({
     status,
     type,

@@ -27,22 +27,17 @@ export function dollarScale(amounts: readonly number[], from: number, to: number
 
 /** Round amounts on the scale, such as $2,000, at most so many. */
 function dollarTicks(scale: d3.ScaleLogarithmic<number, number>, most: number): number[] {
-  const [low, high] = scale.domain();
-  for (const steps of [[1, 2, 5], [1, 3], [1]]) {
-    const ticks: number[] = [];
-    for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; power++)
-      for (const step of steps) {
-        const tick = step * 10 ** power;
-        if (tick >= low && tick <= high) ticks.push(tick);
-      }
+  const all = scale.ticks();
+  for (const digits of ["125", "13", "1"]) {
+    const ticks = all.filter((tick) => digits.includes(String(tick)[0]));
     if (ticks.length >= 3 && ticks.length <= most) return ticks;
-    if (ticks.length < 3) break;
   }
+  const [low, high] = scale.domain();
   return d3.ticks(low, high, Math.min(4, most));
 }
 
 /** Width in pixels of a character in a picture's small text. */
-const letterWidth = 7;
+export const letterWidth = 7;
 
 /** Round amounts with the places of their texts, so that none is cut or overlaps. */
 export function placedTicks(scale: d3.ScaleLogarithmic<number, number>, most: number, width: number) {
@@ -63,17 +58,20 @@ interface Note {
   lines: readonly string[];
 }
 
-interface StepsProps {
+/** The width of a drawing, and the part of it whose numbers are shown: for `Steps`. */
+export function useSteps() {
+  const [measured, width] = useWidth();
+  const [active, setActive] = useState<number | null>(null);
+  return { measured, width, active, setActive };
+}
+
+interface StepsProps extends ReturnType<typeof useSteps> {
   label: string;
   height: string;
   /** Number of parts to reach with the arrow keys. */
   count: number;
-  active: number | null;
-  setActive: (part: number | null) => void;
   noteOf: (part: number) => Note;
   choose?: (part: number) => void;
-  width: number;
-  measured: (element: HTMLElement | null) => void;
   children: preact.ComponentChildren;
 }
 

@@ -1,11 +1,9 @@
 import { html } from "../../../shared/browser/html.ts";
-import type { Dataset } from "./answers.ts";
 import { there } from "./ask.ts";
-import { Card } from "./card.ts";
-import { rangeOf } from "./chips.ts";
-import type { PartProps, Pinned, View } from "./explore-data.ts";
-import { Histogram, histogramFigures, type Range } from "./histogram.ts";
-import { choose, pin, withParameters } from "./location.ts";
+import { Card, sourceText } from "./card.ts";
+import type { PartProps, View } from "./explore-data.ts";
+import { Histogram, histogramFigures } from "./histogram.ts";
+import { withParameters } from "./location.ts";
 import { mapFigures, StatesMap } from "./map.ts";
 import { settings } from "./settings.ts";
 import { stateName } from "./states.ts";
@@ -30,16 +28,6 @@ function linksOf(view: View, picture: string) {
   };
 }
 
-/** What a saved picture says below it: who the letters are, whose numbers they are, and of which version. */
-function sourceText(version: string, datasets: Dataset[], pinned: readonly Pinned[] = []): string {
-  const dataset = datasets.find(({ data_version }) => data_version === version);
-  const publisher = dataset
-    ? `${dataset.publisher}, ${dataset.title}`
-    : "Centers for Medicare & Medicaid Services";
-  const names = pinned.map(({ letter, ccn, entry }) => `${letter}: ${entry?.facility ?? ccn}. `).join("");
-  return `${names}Source: ${publisher} (version ${version}). ${location.host}`;
-}
-
 const nameOf = (view: View, what: string, version: string) => {
   const { state, near } = view.choice;
   const place = near ?? state;
@@ -48,7 +36,7 @@ const nameOf = (view: View, what: string, version: string) => {
 
 export function Charges({ view, datasets }: PartProps) {
   const scope = there(view.scope);
-  const { choice, few, pinned, paths } = view;
+  const { few, pinned, paths } = view;
   // One point is in the sentence.
   if (!scope || (scope.summary.facilities === 1 && pinned.length === 0)) return null;
   const { data_version } = scope.source;
@@ -59,11 +47,10 @@ export function Charges({ view, datasets }: PartProps) {
     name=${nameOf(view, "charges", data_version)}
     figures=${histogramFigures(scope, few)}
     path=${paths.scope}
-    source=${sourceText(data_version, datasets, pinned)}
+    source=${sourceText([data_version], datasets, pinned)}
     links=${linksOf(view, "charges")}
   >
-    <${Histogram} scope=${scope} few=${few} pinned=${pinned} pin=${(ccn: string) => pin(choice, ccn)} range=${rangeOf(choice)}
-      list=${(range: Range | null) => choose({ from: range && String(range.from), to: range && String(range.to) })} />
+    <${Histogram} view=${view} scope=${scope} />
   <//>`;
 }
 
@@ -78,11 +65,10 @@ export function States({ view, datasets }: PartProps) {
     name=${nameOf(view, "states", data_version)}
     figures=${mapFigures(nation, dataset)}
     path=${view.paths.nation}
-    source=${sourceText(data_version, datasets)}
+    source=${sourceText([data_version], datasets)}
     links=${linksOf(view, "states")}
   >
-    <${StatesMap} answer=${nation} dataset=${dataset} state=${view.choice.state}
-      choose=${(state: string | null) => choose({ state, near: null, within: null })} />
+    <${StatesMap} answer=${nation} dataset=${dataset} state=${view.choice.state} />
   <//>`;
 }
 
@@ -90,7 +76,6 @@ export function Years({ view, datasets }: PartProps) {
   const trends = there(view.trends);
   const { choice, pinned } = view;
   if (!trends || (trends.data.length < 2 && pinned.length === 0)) return null;
-  const version = trends.source.data_versions.join(", ");
   const year = there(view.scope)?.source.data_year ?? null;
   return html`<${Card}
     title=${`Over the years${choice.state ? `, ${stateName(choice.state)}` : placeText(choice) && ", the nation"}`}
@@ -98,7 +83,7 @@ export function Years({ view, datasets }: PartProps) {
     name=${nameOf(view, "years", trends.source.data_years.join("-"))}
     figures=${trendFigures(trends.data)}
     path=${view.paths.trends}
-    source=${sourceText(version, datasets, pinned)}
+    source=${sourceText(trends.source.data_versions, datasets, pinned)}
     links=${linksOf(view, "years")}
   >
     <${Trend} years=${trends.data} pinned=${pinned} year=${year} />

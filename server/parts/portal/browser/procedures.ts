@@ -138,6 +138,19 @@ export function titleOf(group: { code: string; name: string }): string {
   return title[0].toUpperCase() + title.slice(1);
 }
 
+/** The part of what a group includes that has a word of a text; none where its name has one already. */
+export function includedIn(code: string, text: string): string[] {
+  const words = wordsOf(text).filter((word) => word.length > 2);
+  const hasWord = (of = "") => wordsOf(of).some((own) => words.some((word) => own.startsWith(word)));
+  const group = plain.get(code);
+  return hasWord(group?.name)
+    ? []
+    : (group?.includes
+        .split(", ")
+        .filter((part) => hasWord(part))
+        .slice(0, 1) ?? []);
+}
+
 /** Codes of the groups whose plain words begin with each word of a text, first those with all of them in their name. */
 export function codesBy(text: string): string[] {
   const words = wordsOf(text).filter((word) => word.length > 2);

@@ -18,10 +18,8 @@ import { TryIt, textOf } from "./try-it.ts";
 
 const manyChoices = 12;
 
-export function Reference() {
-  const { view, failure, isLate, retry } = useLoaded("openapi", (signal) =>
-    get<OpenApi>(`${base}/openapi.json`, signal),
-  );
+export function Page() {
+  const { view, failure, isLate, retry } = useLoaded("openapi", () => get<OpenApi>(`${base}/openapi.json`));
   useScrollToHash(view !== null);
   const current = useCurrentSection(view !== null);
   if (!view)

@@ -11,9 +11,8 @@ export let settings: PageSettings = read(document);
 const first = location.href;
 const sentence = document.querySelector(".sentence")?.innerHTML;
 
-/** The HTML of the sentence that the server wrote into the page for this address; else a text until the answers are there. */
-export const writtenAt = ({ href }: URL, otherwise: string): string =>
-  (href === first && sentence) || otherwise;
+/** The HTML of the sentence that the server wrote into the page for this address; empty for another one. */
+export const writtenAt = ({ href }: URL): string => (href === first && sentence) || "";
 
 /** Reads the settings again, because the server replaces the pages' key daily. @returns whether the key has changed */
 export async function renewSettings(): Promise<boolean> {

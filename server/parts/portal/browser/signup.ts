@@ -18,11 +18,8 @@ interface Made {
 const minElapsedMs = 2000;
 
 /** The answer of a server that sends a link by e-mail. */
-interface Sent {
-  sent: true;
-}
 
-export function Signup({ url }: { url: URL }) {
+export function Page({ url }: { url: URL }) {
   const [made, setMade] = useState<Made | null>(null);
   const token = url.searchParams.get("token");
   if (made) return html`<${Welcome} made=${made} />`;
@@ -71,7 +68,7 @@ function Form({ done }: { done: (made: Made) => void }) {
       const early = minElapsedMs - (performance.now() - opened.current);
       if (early > 0) await new Promise((resolve) => setTimeout(resolve, early + 1));
       const elapsedMs = Math.floor(performance.now() - opened.current);
-      const answer = await post<Made | Sent>("/portal/signup", { name, email, website, elapsedMs });
+      const answer = await post<Made | { sent: true }>("/portal/signup", { name, email, website, elapsedMs });
       if ("sent" in answer) setSentTo(email.trim());
       else done(answer);
     });

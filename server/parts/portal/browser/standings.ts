@@ -14,20 +14,12 @@ import { standingText } from "./words.ts";
 
 const toNation = ({ submitted_charge, national }: FacilityRow) => submitted_charge / national.median_charge;
 
+/** The orders, each with its title and what it sorts by, ascending. */
 const orders = {
-  dearest: {
-    title: "most above the nation",
-    compare: (a: FacilityRow, b: FacilityRow) => toNation(b) - toNation(a),
-  },
-  cheapest: { title: "most below", compare: (a: FacilityRow, b: FacilityRow) => toNation(a) - toNation(b) },
-  services: {
-    title: "most services",
-    compare: (a: FacilityRow, b: FacilityRow) => (b.services ?? 0) - (a.services ?? 0),
-  },
-  name: {
-    title: "by name",
-    compare: (a: FacilityRow, b: FacilityRow) => d3.ascending(titleOf(a), titleOf(b)),
-  },
+  dearest: ["most above the nation", (row: FacilityRow) => -toNation(row)],
+  cheapest: ["most below", toNation],
+  services: ["most services", ({ services }: FacilityRow) => -(services ?? 0)],
+  name: ["by name", titleOf],
 } as const;
 
 export type Order = keyof typeof orders;
@@ -43,7 +35,8 @@ interface StandingsProps {
 
 export function Standings({ answer, path, order, shown }: StandingsProps) {
   const { facility, data, source } = answer;
-  const rows = data.toSorted(orders[order].compare);
+  const [, key] = orders[order];
+  const rows = d3.sort<FacilityRow>(data, key);
   const x = dollarScale(
     data.flatMap((row) => [row.submitted_charge, row.medicare_allowed, row.national.median_charge]),
     0,
@@ -58,9 +51,9 @@ export function Standings({ answer, path, order, shown }: StandingsProps) {
     isTable=${true}
     path=${path}
   >
-    <p class="orders">
+    <p class="tools">
       ${Object.entries(orders).map(
-        ([key, { title }]) =>
+        ([key, [title]]) =>
           html`<a href=${withParameters({ sort: key === "dearest" ? null : key })} aria-current=${key === order ? "true" : undefined}>${title}</a>`,
       )}
     </p>
@@ -73,7 +66,7 @@ export function Standings({ answer, path, order, shown }: StandingsProps) {
             <th role="columnheader" scope="col" class="number share">Nation</th>
             <th role="columnheader" scope="col" class="number share in-state">${stateName(facility.state)}</th>
             <th role="columnheader" scope="col" class="number allow">Allowed</th>
-            <th role="columnheader" scope="col" class="number ratio">Times</th>
+            <th role="columnheader" scope="col" class="number ratio">Times allowed</th>
             <th role="columnheader" scope="col" class="dots"><span class="unseen">On a scale</span><${DotsAxis} x=${x} /></th>
           </tr>
         </thead>
@@ -108,14 +101,8 @@ function Row({ row, x, ccn, state, isShown }: RowProps) {
   </tr>`;
 }
 
-interface BesideProps {
-  charged: number;
-  standing: Standing;
-  where: string;
-}
-
 /** How far a charge is above or below the median of a place. */
-function Beside({ charged, standing, where }: BesideProps) {
+function Beside({ charged, standing, where }: { charged: number; standing: Standing; where: string }) {
   const { facilities, median_charge } = standing;
   if (facilities === 1)
     return html`<small class="quiet">the only one<span class="narrow-only"> in ${where}</span></small>`;

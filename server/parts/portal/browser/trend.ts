@@ -1,11 +1,10 @@
-import { useState } from "preact/hooks";
 import { change, counted, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { TrendYear } from "./answers.ts";
 import { PinShape, Shape } from "./dots.ts";
 import type { Pinned } from "./explore-data.ts";
 import { type Figures, figuresOf } from "./figures.ts";
-import { Steps, useWidth } from "./picture.ts";
+import { Steps, useSteps } from "./picture.ts";
 
 /** Draws the median charge, the allowed amount and the compared hospitals' charges over the years. The line breaks where the procedure has changed. */
 
@@ -26,8 +25,8 @@ interface TrendProps {
 }
 
 export function Trend({ years, pinned, year: chosen }: TrendProps) {
-  const [measured, width] = useWidth();
-  const [active, setActive] = useState<number | null>(null);
+  const steps = useSteps();
+  const { width, active, setActive } = steps;
   const [first, last] = [years[0], years[years.length - 1]];
   const lines = pinned.flatMap(({ letter, trend }) => {
     const points = (trend?.data ?? []).flatMap(({ data_year, submitted_charge: charge }) =>
@@ -92,11 +91,8 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
       label=${label}
       height=${`${height}px`}
       count=${years.length}
-      active=${active}
-      setActive=${setActive}
+      ...${steps}
       noteOf=${noteOf}
-      width=${width}
-      measured=${measured}
     >
       <svg class="drawing" width=${width} height=${height} role="img" aria-label=${label}>
         ${y.ticks(4).map(

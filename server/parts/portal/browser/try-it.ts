@@ -9,31 +9,7 @@ import { choicesOf, type Operation, type Parameter, requestPath } from "./openap
 
 /** Sends an example request from a form, with the current key, and shows the answer. */
 
-/** Most bytes to read of a file. */
-const maxFileBytes = 4096;
 const maxLines = 200;
-const shownHeaders = [
-  "X-RateLimit-Remaining",
-  "X-RateLimit-Reset",
-  "Retry-After",
-  "Content-Type",
-  "Content-Length",
-  "Content-Disposition",
-  "ETag",
-  "Cache-Control",
-  "Allow",
-];
-
-interface Answer {
-  path: string;
-  status: number;
-  statusText: string;
-  ms: number;
-  headers: [string, string][];
-  text: string;
-  /** A note about the part that isn't shown. */
-  cut: string;
-}
 
 /** JSON on several lines; other text unchanged. */
 export const textOf = (value: unknown) =>
@@ -96,58 +72,47 @@ function Shown({ answer }: { answer: Answer }) {
     <p role="status"><b class=${status < 400 ? "good" : "bad"}>${status} ${statusText}</b> <span class="quiet">in ${whole(ms)} ms · <code>${path}</code></span>
       ${status === 401 && html` <a href="/signup">Get a key</a> or <a href="/account">paste yours</a>.`}
     </p>
-    <dl class="headers">${headers.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
+    <dl class="facts">${headers.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
     <pre class="answer" tabindex="0" role="region" aria-label="The answer's body">${text}</pre>
     ${cut && html`<p class="quiet small">${cut}</p>`}
   </div>`;
 }
 
-async function answerAt(path: string): Promise<Answer> {
+type Answer = Awaited<ReturnType<typeof answerAt>>;
+
+async function answerAt(path: string) {
   const begun = performance.now();
   // The browser's cache would hide the server's current answer.
   const response = await request(path, { cache: "no-store" });
-  const type = response.headers.get("Content-Type") ?? "";
-  const { text, cut } = type.startsWith("application/json")
-    ? await jsonOf(response)
-    : await startOfFile(response, type);
-  const headers = shownHeaders.flatMap((name): [string, string][] => {
-    const value = response.headers.get(name);
-    return value === null ? [] : [[name, explained(name, value)]];
-  });
+  const { status, statusText, headers } = response;
+  const type = headers.get("Content-Type") ?? "";
+  const isJson = type.startsWith("application/json");
+  const bytes = isJson ? undefined : await firstOf(response);
+  const text = isJson ? textOf(await response.json()) : new TextDecoder().decode(bytes);
   const ms = performance.now() - begun;
-  return { path, status: response.status, statusText: response.statusText, ms, headers, text, cut };
-}
-
-/** A header's value; Unix seconds also as a date. */
-const explained = (name: string, value: string) =>
-  name === "X-RateLimit-Reset"
-    ? `${value} (${new Date(Number(value) * 1000).toISOString().slice(0, 19)}Z)`
-    : value;
-
-async function jsonOf(response: Response): Promise<{ text: string; cut: string }> {
-  const lines = textOf(await response.json()).split("\n");
-  const more = lines.length - maxLines;
+  const lines = type.startsWith("text/") || isJson ? text.split("\n") : [];
+  const isPart = bytes !== undefined && bytes.length < Number(headers.get("Content-Length"));
+  const cut =
+    lines.length === 0
+      ? "This file isn't text. The curl command saves it with -O, or download it from the page Data."
+      : isPart || lines.length > maxLines
+        ? "… and so on. The curl command gives the whole answer."
+        : "";
   return {
+    path,
+    status,
+    statusText,
+    ms,
+    headers: [...headers],
     text: lines.slice(0, maxLines).join("\n"),
-    cut: more > 0 ? `… and ${whole(more)} more lines: the curl gives them all.` : "",
+    cut,
   };
 }
 
-/** The first lines of a text file; nothing of a binary file. */
-async function startOfFile(response: Response, type: string): Promise<{ text: string; cut: string }> {
+/** The first bytes of a file. The rest isn't downloaded. */
+async function firstOf(response: Response): Promise<Uint8Array | undefined> {
   const reader = response.body?.getReader();
-  const { value = new Uint8Array() } = (await reader?.read()) ?? {};
-  // The rest isn't downloaded.
+  const { value } = (await reader?.read()) ?? {};
   await reader?.cancel();
-  if (!type.startsWith("text/"))
-    return {
-      text: "",
-      cut: "This file isn't text. The curl command saves it with -O, or download it from the page Data.",
-    };
-  const text = new TextDecoder().decode(value.subarray(0, maxFileBytes));
-  const isCut = value.length > maxFileBytes || Number(response.headers.get("Content-Length")) > maxFileBytes;
-  return {
-    text: isCut ? text.slice(0, text.lastIndexOf("\n")) : text,
-    cut: isCut ? "… and so on. The curl command gives the whole file, and so does the page Data." : "",
-  };
+  return value;
 }

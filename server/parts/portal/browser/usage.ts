@@ -1,4 +1,3 @@
-import { useState } from "preact/hooks";
 import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { sentenceOf } from "./action.ts";
@@ -6,7 +5,7 @@ import type { UsageAnswer } from "./answers.ts";
 import { base, Failure } from "./api.ts";
 import { Card } from "./card.ts";
 import { figuresOf } from "./figures.ts";
-import { Steps, useWidth } from "./picture.ts";
+import { Steps, useSteps } from "./picture.ts";
 
 /** Shows an account's usage of its month: in a sentence, as a bar, and by day. */
 
@@ -54,26 +53,21 @@ export function Usage({ usage, quota, burst, retry }: UsageProps) {
 }
 
 function Days({ usage }: { usage: UsageAnswer }) {
-  const { period, quota, days } = usage;
-  const [active, setActive] = useState<number | null>(null);
-  const [measured, width] = useWidth();
+  const { period, days } = usage;
+  const steps = useSteps();
+  const { width, active, setActive } = steps;
   const count = Math.round((Date.parse(period.end) - Date.parse(period.start)) / dayMs);
-  const even = quota.limit / count;
   const most = Math.max(...days.map(({ used }) => used));
   const x = d3
     .scaleBand(d3.range(count), [margin.left, Math.max(width - margin.right, margin.left + count)])
     .padding(0.2);
   const y = d3.scaleLinear([0, Math.max(most, 4)], [height - margin.bottom, margin.top]).nice(3);
-  const isEvenShown = even <= y.domain()[1];
   const middle = (day: number) => (x(day) ?? 0) + x.bandwidth() / 2;
   return html`<${Steps}
     label=${`Requests by day; ${whole(most)} on the busiest.`}
     height=${`${height}px`}
     count=${days.length}
-    active=${active}
-    setActive=${setActive}
-    width=${width}
-    measured=${measured}
+      ...${steps}
     noteOf=${(day: number) => ({ x: middle(day), y: y(days[day].used), lines: [counted(days[day].used, "request", "requests"), dayOf(days[day].date)] })}
   >
     <svg height=${height} aria-hidden="true">
@@ -93,14 +87,6 @@ function Days({ usage }: { usage: UsageAnswer }) {
         </g>`,
       )}
       ${[0, 7, 14, 21, count - 1].map((day) => html`<text x=${middle(day)} y=${height - 6} text-anchor="middle">${day + 1}</text>`)}
-      ${
-        isEvenShown &&
-        html`<g class="even" transform=${`translate(0,${y(even)})`}>
-          <line x1=${margin.left} x2=${width - margin.right} />
-          <text x=${width - margin.right} dy="-0.4em" text-anchor="end">${whole(Math.floor(even))} a day would use the month up</text>
-        </g>`
-      }
     </svg>
-  <//>
-  ${!isEvenShown && html`<p class="quiet small">${whole(Math.floor(even))} requests each day would use the month up.</p>`}`;
+  <//>`;
 }

@@ -13,12 +13,7 @@ export interface Notices {
   webhook: string | null;
 }
 
-interface WarningsProps {
-  notices: Notices;
-  changed: () => void;
-}
-
-export function Warnings({ notices, changed }: WarningsProps) {
+export function Warnings({ notices, changed }: { notices: Notices; changed: () => void }) {
   return html`<section class="card" aria-labelledby="warnings">
     <header>
       <h2 id="warnings">Warnings</h2>

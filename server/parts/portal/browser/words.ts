@@ -41,6 +41,7 @@ type Numbers = Pick<
 export interface Prices {
   procedure: { code: string; name: string };
   summary: Numbers;
+  source: { data_year: number };
 }
 
 /** The chosen place, to continue a sentence; empty for the nation. */
@@ -55,14 +56,6 @@ export const pricesTitle = (
   place: Place,
   year: string | number | undefined,
 ): string => [titleOf(procedure), placeText(place)].filter(Boolean).join(" ") + (year ? `, ${year}` : "");
-
-/** The titles of the pages whose address doesn't say what they show. */
-export const titles: Readonly<Record<string, string | undefined>> = {
-  "/data": "The data",
-  "/reference": "The API",
-  "/signup": "Get a key",
-  "/account": "Your account",
-};
 
 /** A page's title in the browser's tab. */
 export const tabTitle = (title: string | undefined) => `${title ? `${title} – ` : ""}What hospitals charge`;
@@ -87,10 +80,27 @@ export function mainClause(place: Place, { summary, procedure }: Prices): Word[]
   return words`${range} Half charge ${charge(median)} or more; ${medicare}`;
 }
 
-const whatIsPaid =
-  "With Medicare nobody pays the charge: the hospital gets what Medicare allows, the patient's share included.";
+/**
+ * The deductible of a hospital stay by year, in dollars (Medicare Part A). An outpatient's copayment for a procedure is
+ * at most this: Social Security Act, section 1833(t)(8)(C)(i).
+ */
+const deductibles: Readonly<Record<number, number>> = {
+  ...{ 2016: 1288, 2017: 1316, 2018: 1340, 2019: 1364, 2020: 1408, 2021: 1484 },
+  ...{ 2022: 1556, 2023: 1600, 2024: 1632, 2025: 1676, 2026: 1736 },
+};
 
-export function comparison({ summary, procedure }: Prices): string {
+/** What the hospital gets, and the patient's share of it. @param allowed what Medicare allows for one procedure */
+function whatIsPaid(year: number, allowed?: number): string {
+  const most = deductibles[year];
+  const limit = most === undefined ? "" : `, and at most ${money(most)} in ${year}`;
+  const share = Math.min((allowed ?? 0) / 5, most ?? Number.POSITIVE_INFINITY);
+  return (
+    "With Medicare nobody pays the charge: the hospital gets what Medicare allows. " +
+    `The patient's share of that is ${allowed === undefined ? "" : `about ${money(share)}: `}usually a fifth${limit}.`
+  );
+}
+
+export function comparison({ summary, procedure, source }: Prices): string {
   const { min_charge: min, max_charge: max, median_charge, median_allowed, facilities } = summary;
   const ratio = median_charge / median_allowed;
   const isOne = facilities === 1 || min === max;
@@ -110,7 +120,7 @@ export function comparison({ summary, procedure }: Prices): string {
   return [
     text && `${text[0].toUpperCase()}${text.slice(1)}.`,
     includes && `Includes ${includes}.`,
-    whatIsPaid,
+    whatIsPaid(source.data_year, median_allowed),
   ]
     .filter(Boolean)
     .join(" ");
@@ -145,6 +155,8 @@ export const withoutPrice =
   " has no price for this procedure: it doesn't do it, or for too few Medicare patients.";
 
 const ordinals: Readonly<Record<number, string>> = { 2: "second", 3: "third" };
+/** From this number of hospitals on, a standing is said in percent. */
+const leastForPercent = 20;
 
 /** The standing of a charge in words. Nothing is said about equal charges. */
 export function standingText(
@@ -155,13 +167,14 @@ export function standingText(
   const all = `${whole(facilities)}${where}`;
   if (rank === 1) return `the lowest of ${all}`;
   if (rank === facilities) return `the highest of ${all}`;
-  return facilities < 20
-    ? `the ${ordinals[rank] ?? `${rank}th`} lowest of ${all}`
-    : `more than ${percent((100 * (rank - 1)) / (facilities - 1))} of ${all}`;
+  if (facilities < leastForPercent || rank in ordinals)
+    return `the ${ordinals[rank] ?? `${rank}th`} lowest of ${all}`;
+  // Rounding must not make it all of them.
+  return `more than ${percent(Math.min(99.9, (100 * (rank - 1)) / (facilities - 1)))} of ${all}`;
 }
 
 /** A hospital's charges beside those of nation and state. */
-export function hospitalText({ data, facility }: FacilityAnswer): string {
+export function hospitalText({ data, facility, source }: FacilityAnswer): string {
   const compared = data.filter(({ national }) => national.facilities > 1);
   const above = compared.filter((row) => row.submitted_charge > row.national.median_charge).length;
   const inState = data.filter(({ state }) => state.facilities > 1);
@@ -178,13 +191,19 @@ export function hospitalText({ data, facility }: FacilityAnswer): string {
     : `It charges more than the nation's median for ${share(above, compared.length)} of ${groups}` +
       `${inState.length > 0 ? `, and more than ${stateName(facility.state)}'s for ${share(aboveState, inState.length)} of ${inState.length}` : ""}.`;
   const middle = medianOf(data.map((row) => row.submitted_charge / row.medicare_allowed));
-  return `${nation} Typically it charges ${times(middle).replace("×", " times")} what Medicare allows. ${whatIsPaid}`;
+  return `${nation} Typically it charges ${times(middle).replace("×", " times")} what Medicare allows. ${whatIsPaid(source.data_year)}`;
 }
 
 function medianOf(numbers: number[]): number {
   const sorted = numbers.sort((a, b) => a - b);
   const half = (sorted.length - 1) / 2;
   return (sorted[Math.floor(half)] + sorted[Math.ceil(half)]) / 2;
+}
+
+/** A distance between the centers of two ZIP codes, which says little where they are near. */
+export function milesText(miles: number | undefined, isSameZip: boolean): string {
+  if (miles === undefined) return "–";
+  return miles >= 1 ? miles.toFixed(1) : isSameZip ? "same ZIP" : "under 1";
 }
 
 /** A hospital's address and number. */
