@@ -413,7 +413,7 @@ test("redirects are followed to other hosts, but not in a circle, without end, o
   for (const location of ["ftp://example.org/a.csv", "file:///etc/passwd", "http://"]) {
     const url = serve(redirect(location));
     await assert.rejects(new Trial().download(url), {
-      message: `${url}: found a redirect (302) to no web address, expected a file`,
+      message: `${url}: found a redirect (302) whose target isn't a web address, expected a file`,
     });
   }
 });
