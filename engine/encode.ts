@@ -5,7 +5,7 @@ const point = 46;
 
 export function hundredthsLength(value: number): number {
   let length = 1;
-  for (let rest = Math.floor(value / 100); rest >= 10; rest = Math.floor(rest / 10)) length++;
+  for (let limit = 1000; value >= limit; limit *= 10) length++;
   return value % 100 === 0 ? length : value % 10 === 0 ? length + 2 : length + 3;
 }
 
@@ -22,9 +22,9 @@ export function writeHundredths(out: Uint8Array, start: number, value: number): 
     out[--at] = point;
   }
   while (at > start) {
-    const next = Math.floor(whole / 10);
-    out[--at] = zero + whole - next * 10;
-    whole = next;
+    const digit = whole % 10;
+    out[--at] = zero + digit;
+    whole = (whole - digit) / 10;
   }
   return end;
 }

@@ -107,17 +107,17 @@ export function writeAnswers(
     piece.copyWithin(0, bytes, at);
     at -= bytes;
   };
-  const put = ({ bytes, offsets }: TextColumn, i: number) => {
-    piece.set(bytes.subarray(offsets[i], offsets[i + 1]), at);
-    at += offsets[i + 1] - offsets[i];
+  const [headBytes, prefixBytes] = [bufferOf(heads), bufferOf(prefixes)];
+  const put = (bytes: Buffer, { offsets }: TextColumn, i: number) => {
+    at += bytes.copy(piece, at, offsets[i], offsets[i + 1]);
     if (at >= pieceBytes) handOver(pieceBytes);
   };
   for (let group = 0; group + 1 < groupStart.length; group++) {
-    put(heads, group);
+    put(headBytes, heads, group);
     for (let i = groupStart[group]; i < groupStart[group + 1]; i++) {
       const row = order[i];
       if (i > groupStart[group]) piece[at++] = comma;
-      put(prefixes, rows.facility[row]);
+      put(prefixBytes, prefixes, rows.facility[row]);
       at = writeHundredths(piece, at, rows.charge[row]);
       for (let from = 0; from < middle.length; from++) piece[at++] = middle[from];
       at = writeHundredths(piece, at, rows.allowed[row]);
@@ -125,6 +125,11 @@ export function writeAnswers(
     }
   }
   handOver(at);
+}
+
+/** The bytes as a Buffer, whose `copy` makes no object for the part that is copied. */
+function bufferOf({ bytes }: TextColumn): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
 function longestOf({ offsets }: TextColumn): number {

@@ -91,8 +91,12 @@ export function buildImage(
     hcpcsProcedure: Uint32Array.from(codes ?? [], ({ procedure }) => procedureOf.get(procedure) ?? 0),
     includes: encodeText(included.map((of) => includesText(codes === null ? null : of))),
     documents: {
-      facility: facilityDocuments(facilities, new Set(priced.map((row) => rows.facility[row])), wordsOf),
-      procedure: procedureDocuments(procedures, included, new Set(priced.map((row) => rows.procedure[row]))),
+      facility: facilityDocuments(facilities, (i) => pricedProcedures[i] > 0, wordsOf),
+      procedure: procedureDocuments(
+        procedures,
+        included,
+        (i) => groups.groupStart[i] < groups.groupStart[i + 1],
+      ),
     },
   };
   const buffer = layOut(contents, version, limits?.image ?? maxImageBytes);

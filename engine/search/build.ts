@@ -87,13 +87,17 @@ export function checkHeap(
   );
 }
 
-export function facilityDocuments(facilities: Facilities, priced: ReadonlySet<number>, wordsOf: WordsOf) {
+export function facilityDocuments(
+  facilities: Facilities,
+  isPriced: (i: number) => boolean,
+  wordsOf: WordsOf,
+) {
   const rows = facilities.ccn.map((ccn, i) => {
     const [facility, city, state] = [facilities.name[i], facilities.city[i], facilities.state[i]];
     return jsonUpTo("score", { type: "facility", ccn, facility, city, state });
   });
   const initials = unambiguousInitials(facilities, wordsOf);
-  return documentsOf(facilities.name, priced, rows, (i) => {
+  return documentsOf(facilities.name, isPriced, rows, (i) => {
     const name = wordsOf(facilities.name[i]);
     const city = wordsOf(facilities.city[i]);
     return [
@@ -134,12 +138,12 @@ function unambiguousInitials({ name, city }: Facilities, wordsOf: WordsOf): stri
 export function procedureDocuments(
   procedures: Procedures,
   included: readonly HcpcsCode[][],
-  priced: ReadonlySet<number>,
+  isPriced: (i: number) => boolean,
 ) {
   const rows = procedures.code.map((code, i) =>
     jsonUpTo("score", { type: "procedure", code, name: procedures.name[i] }),
   );
-  return documentsOf(procedures.name, priced, rows, (i) => {
+  return documentsOf(procedures.name, isPriced, rows, (i) => {
     const name = procedureWords(procedures.name[i]);
     const terms = plainWordsOf[procedures.code[i]]?.terms ?? [];
     const plain = terms.flatMap((term) => [termStart, ...procedureWords(term)]);
@@ -157,7 +161,7 @@ export function procedureDocuments(
 /** Documents are in order of the sizes of their names, then of the names, so that equal matches are found in order. */
 function documentsOf(
   names: string[],
-  priced: ReadonlySet<number>,
+  isPriced: (i: number) => boolean,
   rows: string[],
   documentOf: (i: number) => Document,
 ) {
@@ -168,7 +172,7 @@ function documentsOf(
   return {
     ...indexText(Array.from(order, (i) => documents[i])),
     priced: bitsOf(
-      [...order.keys()].filter((document) => priced.has(order[document])),
+      [...order.keys()].filter((document) => isPriced(order[document])),
       order.length,
     ),
     documentOf: inverse(order),
