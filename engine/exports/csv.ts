@@ -14,7 +14,7 @@ const pieceBytes = 4 * 2 ** 10;
 const maxLineBytes = 10 * 2 ** 10;
 /** Below this length, a loop copies bytes faster than `set`. */
 const minSetBytes = 40;
-const comma = 44;
+const [quote, comma, carriageReturn, lineFeed] = utf8('",\r\n');
 const lineEnd = utf8("\r\n");
 
 const firstColumns =
@@ -155,14 +155,30 @@ function copy(out: Uint8Array, at: number, bytes: Uint8Array): number {
   return at + bytes.length;
 }
 
+/** Fields are written here first, because their length isn't known in advance. */
+const draft = new Uint8Array(maxLineBytes);
+
 /** Encodes texts as fields, each followed by a comma. */
 function fields(start: Uint8Array, i: number, columns: readonly TextColumn[]): Uint8Array {
-  const texts = columns.map((column) => textAt(column, i)).map(field);
-  const end = utf8(texts.map((text) => `${text},`).join(""));
-  const bytes = new Uint8Array(start.length + end.length);
-  bytes.set(start);
-  bytes.set(end, start.length);
-  return bytes;
+  let at = copy(draft, 0, start);
+  for (const column of columns) {
+    at = writeField(draft, at, column, i);
+    draft[at++] = comma;
+  }
+  return draft.slice(0, at);
 }
 
-const field = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+function writeField(out: Uint8Array, start: number, column: TextColumn, i: number): number {
+  const { bytes, offsets } = column;
+  let at = start;
+  let isPlain = true;
+  for (let from = offsets[i]; from < offsets[i + 1]; from++) {
+    const byte = bytes[from];
+    out[at++] = byte;
+    isPlain &&= byte !== quote && byte !== comma && byte !== carriageReturn && byte !== lineFeed;
+  }
+  if (isPlain) return at;
+  const quoted = utf8(`"${textAt(column, i).replaceAll('"', '""')}"`);
+  out.set(quoted, start);
+  return start + quoted.length;
+}

@@ -167,10 +167,14 @@ function documentsOf(
 ) {
   const documents = names.map((_, i) => documentOf(i));
   const byName = Uint32Array.from(ascending(names));
-  const order = stableOrder(Int32Array.from(documents, nameSizeOf), byName);
+  const sizes = documents.map(nameSizeOf);
+  const order = stableOrder(Int32Array.from(sizes), byName);
   const places = inverse(byName);
   return {
-    ...indexText(Array.from(order, (i) => documents[i])),
+    ...indexText(
+      Array.from(order, (i) => documents[i]),
+      Array.from(order, (i) => sizes[i]),
+    ),
     priced: bitsOf(
       [...order.keys()].filter((document) => isPriced(order[document])),
       order.length,

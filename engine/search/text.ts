@@ -178,9 +178,11 @@ export function isSet(bits: Int32Array, document: number): boolean {
 
 /** The size of a document's name: 1 for each distinct weak word, `wordSize` for each other word. */
 export function nameSizeOf(document: Document): number {
-  const words = new Set(document.filter(({ field }) => field === nameField).flatMap(({ words }) => words));
+  const distinct = new Set<string>();
+  for (const { field, words } of document)
+    if (field === nameField) for (const word of words) distinct.add(word);
   let size = 0;
-  for (const word of words) size += weakWords.has(word) ? 1 : wordSize;
+  for (const word of distinct) size += weakWords.has(word) ? 1 : wordSize;
   return size;
 }
 
@@ -195,15 +197,18 @@ function nameFieldOf(word: string, isRepeated: boolean): number {
   return isRepeated ? repeatField : weakWords.has(word) ? fillerField : nameField;
 }
 
-/** Builds the index of documents, which ascend by the sizes of their names. O(words · log words), runs at load only. */
-export function indexText(documents: Document[]): TextIndex {
+/**
+ * Builds the index of documents. O(words · log words), runs at load only.
+ *
+ * @param sizes the size of each document's name, ascending
+ */
+export function indexText(documents: Document[], sizes: number[]): TextIndex {
   const sorted = distinctWords(documents);
   const { offsets, bytes } = encodeText(sorted.map(([word]) => word));
   const { tokenStart, tokens, documentsOf, wordFields } = tokensOf(
     documents,
     sorted.map(([word]) => word),
   );
-  const sizes = documents.map(nameSizeOf);
   const sizeStart = startsOf(sizes, Math.max(0, ...sizes.slice(-1)));
   const documentCount = Uint32Array.from(documentsOf, ({ length }) => length);
   const postings = documentsOf.map((of) => shorter(of, documents.length));
