@@ -342,7 +342,7 @@ test("a facility's page has what the API says of it, and leads back with it chos
   for (const part of [
     `median ${dollars(national.median_charge)}`,
     dollars(submitted_charge),
-    `${Math.abs(above)} %`,
+    `${Math.abs(above)}\u00a0%`,
   ])
     assert.ok(rows[0].includes(part), `${part} is in ${rows[0]}`);
   await page.locator(".standing tbody a").first().click();
