@@ -514,6 +514,33 @@ describe("says", () => {
   });
 });
 
+test("what belongs together is aligned", async () => {
+  const { page } = await open("/?procedure=5072&state=NY");
+  const boxesOf = (selector: string) =>
+    page
+      .locator(selector)
+      .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().toJSON() as DOMRect));
+  await drawn(page);
+  const [title] = await boxesOf(".card:has(.map) h2");
+  const [button] = await boxesOf(".card:has(.map) .actions button");
+  assert.ok(button.y > title.y, "the buttons have a line of their own");
+  // The button's edge shows on hover only; its text is nine pixels inside.
+  assert.ok(Math.abs(button.x + 9 - title.x) <= 1, `${button.x} and ${title.x}`);
+  await page.goto("/reference");
+  await page.locator(".try select").first().waitFor();
+  const heights = new Set((await boxesOf(".try .field")).map(({ height }) => Math.round(height)));
+  assert.equal(heights.size, 1, `fields are ${[...heights].join(", ")} pixels high`);
+  await page.setViewportSize(narrow);
+  await page.goto("/facilities/000001");
+  await page.locator(".standing .share small").first().waitFor();
+  const [percentage] = await boxesOf(".standing .share span");
+  const [median] = await boxesOf(".standing .share small");
+  assert.ok(
+    median.x > percentage.x && median.y < percentage.bottom,
+    "a percentage and its median are one line",
+  );
+});
+
 test("everything can be reached and chosen by the keyboard alone", async () => {
   const { page } = await open("/");
   await heading(page, "60 hospitals");

@@ -84,7 +84,7 @@ export function Reading({ scope, view, datasets }: ReadingProps) {
     <h2 id="reading">What this doesn't say</h2>
     <p><b>A charge is what a hospital bills, not what a patient pays.</b> Medicare pays by its own amounts, and insurers by contract. A patient's share comes after the yearly deductible, and other insurance may pay it.</p>
     <p><b>Without insurance</b> the bill may be the charge, or a lower cash price. Ask for that price, which hospitals must publish, and for a written estimate before the procedure: you have a right to it.</p>
-    <p>${rowsText}</p>
+    <p>${rowsText} Services are how often a hospital did it for Medicare patients in the year.</p>
     ${!isSynthetic(source.caveat) && html`<p class="quiet small">${source.caveat}</p>`}
     <p class="quiet small">
       ${dataset ? `${dataset.title}${dataset.released ? `, released ${dataset.released}` : ""}, ${dataset.publisher}. ` : ""}Version for citing:
