@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from "playwright-core";
 
 /** Debian's Chromium, and pages that take note of what a page mustn't do. */
 
@@ -10,9 +16,13 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/
 export const wide = { width: 1280, height: 900 };
 export const narrow = { width: 390, height: 844 };
 
-export function launch(): Promise<Browser> {
-  return chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
-}
+const program = { executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] };
+
+export const launch = (): Promise<Browser> => chromium.launch(program);
+
+/** A browser with a user's own preferences. @param profile folder of the profile */
+export const launchWith = (profile: string): Promise<BrowserContext> =>
+  chromium.launchPersistentContext(profile, { ...program, viewport: wide });
 
 export interface GuardedPage {
   page: Page;

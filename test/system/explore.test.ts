@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import type {
@@ -8,7 +10,15 @@ import type {
   TrendsAnswer,
 } from "../../server/parts/portal/browser/answers.ts";
 import { plainOf } from "../../server/parts/portal/browser/procedures.ts";
-import { accessibilityFaults, type GuardedPage, launch, narrow, openPage, wide } from "../support/browser.ts";
+import {
+  accessibilityFaults,
+  type GuardedPage,
+  launch,
+  launchWith,
+  narrow,
+  openPage,
+  wide,
+} from "../support/browser.ts";
 import {
   ample,
   call,
@@ -286,6 +296,58 @@ test("what a field finds stays within the page", async () => {
   }
 });
 
+test("a procedure that isn't in the data is explained in a patient's words", async () => {
+  const { page } = await open("/", { mayFail: (_, status) => status === 404 });
+  for (const text of ["MRI", "qqqq"]) {
+    await page.getByRole("combobox", { name: "Procedure" }).fill(text);
+    const said = page.getByRole("status").filter({ hasText: `Nothing here matches “${text}”.` });
+    await said.waitFor();
+    assert.doesNotMatch(await said.innerText(), /APC|data version/);
+  }
+});
+
+test("a choice by touch leaves its field, so that the phone's keyboard goes", async () => {
+  const { page } = await open("/?procedure=5072", { viewport: narrow, hasTouch: true });
+  const place = page.getByRole("combobox", { name: "State or ZIP code" });
+  await place.tap();
+  await page.getByRole("option", { name: "Alabama" }).tap();
+  await heading(page, "In Alabama");
+  assert.equal(await page.locator("input:focus").count(), 0);
+});
+
+test("where nothing is found, the pictures that remain are beside each other", async () => {
+  const { page } = await open("/?procedure=5072&near=00000", { mayFail: (_, status) => status === 400 });
+  const boxes = await Promise.all(
+    ["Where it costs more", "Over the years"].map((title) => card(page, title).boundingBox()),
+  );
+  assert.equal(boxes[0]?.y, boxes[1]?.y);
+});
+
+test("the reader's text size is kept, and changes the layout as a narrow window does", async () => {
+  const profile = temporaryFolder();
+  mkdirSync(path.join(profile, "Default"));
+  const preferences = { webkit: { webprefs: { default_font_size: 32 } } };
+  writeFileSync(path.join(profile, "Default", "Preferences"), JSON.stringify(preferences));
+  const context = await launchWith(profile);
+  const page = await context.newPage();
+  for (const target of [
+    "/?procedure=5072&state=NY",
+    "/facilities/000001",
+    "/data",
+    "/reference",
+    "/signup",
+  ]) {
+    await page.goto(server.api + target);
+    await page.locator("h1").first().waitFor();
+    assert.equal(await page.evaluate("getComputedStyle(document.body).fontSize"), "32px");
+    assert.equal(await page.evaluate("document.documentElement.scrollWidth"), wide.width, target);
+  }
+  await page.goto(`${server.api}/?procedure=5072`);
+  const name = page.locator(".facilities tbody td.name").first();
+  assert.ok(((await name.boundingBox())?.width ?? 0) > 300, "a row is two lines, so that a name has room");
+  await context.close();
+});
+
 test("a bar lists its facilities", async () => {
   const { page } = await open("/?procedure=5072", { mayFail: (_, status) => status === 404 });
   const { histogram } = await answerOf<ProcedureAnswer>(`${procedures}/5072`);
@@ -342,7 +404,7 @@ test("a facility's page has what the API says of it, and leads back with it chos
   for (const part of [
     `median ${dollars(national.median_charge)}`,
     dollars(submitted_charge),
-    `${Math.abs(above)} %`,
+    `${Math.abs(above)}\u00a0%`,
   ])
     assert.ok(rows[0].includes(part), `${part} is in ${rows[0]}`);
   await page.locator(".standing tbody a").first().click();
@@ -450,6 +512,33 @@ describe("says", () => {
     assert.ok(refused > 2);
     assert.equal(await page.getByRole("alert").count(), 0);
   });
+});
+
+test("what belongs together is aligned", async () => {
+  const { page } = await open("/?procedure=5072&state=NY");
+  const boxesOf = (selector: string) =>
+    page
+      .locator(selector)
+      .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().toJSON() as DOMRect));
+  await drawn(page);
+  const [title] = await boxesOf(".card:has(.map) h2");
+  const [button] = await boxesOf(".card:has(.map) .actions button");
+  assert.ok(button.y > title.y, "the buttons have a line of their own");
+  // The button's edge shows on hover only; its text is nine pixels inside.
+  assert.ok(Math.abs(button.x + 9 - title.x) <= 1, `${button.x} and ${title.x}`);
+  await page.goto("/reference");
+  await page.locator(".try select").first().waitFor();
+  const heights = new Set((await boxesOf(".try .field")).map(({ height }) => Math.round(height)));
+  assert.equal(heights.size, 1, `fields are ${[...heights].join(", ")} pixels high`);
+  await page.setViewportSize(narrow);
+  await page.goto("/facilities/000001");
+  await page.locator(".standing .share small").first().waitFor();
+  const [percentage] = await boxesOf(".standing .share span");
+  const [median] = await boxesOf(".standing .share small");
+  assert.ok(
+    median.x > percentage.x && median.y < percentage.bottom,
+    "a percentage and its median are one line",
+  );
 });
 
 test("everything can be reached and chosen by the keyboard alone", async () => {

@@ -75,7 +75,7 @@ async function walk(
   guarded.assertWellBehaved();
 }
 
-test("a patient finds what a knee replacement costs within 25 miles of a ZIP code, and what Medicare allows", async () => {
+test("a patient finds what a knee replacement costs within 25 miles of a ZIP code, and at one hospital", async () => {
   const [{ zip }] = (await answerOf<FacilitiesAnswer>(`/facilities?procedure=${procedure}&state=CA&limit=1`))
     .data;
   await walk("patient", async (page, act) => {
@@ -93,6 +93,11 @@ test("a patient finds what a knee replacement costs within 25 miles of a ZIP cod
     const first = page.locator(".facilities tbody tr").first();
     await first.filter({ hasText: data[0].facility }).waitFor();
     assert.ok((await first.innerText()).includes(milesText(data[0].distance, data[0].zip === zip)));
+    await act(first.getByRole("link", { name: data[0].facility }).click());
+    const charge = dollars(data[0].submitted_charge ?? 0);
+    await page.locator(".under", { hasText: `For ${name} it charges ${charge}` }).waitFor();
+    const [row, ...others] = await page.locator(".standing tbody tr").allInnerTexts();
+    assert.ok(row.includes(charge) && others.length > 0, `the first row is the procedure's: ${row}`);
   });
 });
 
@@ -101,7 +106,7 @@ test("a journalist gets the dearest of a state, a picture with its source, and a
     await act(field(page, "State or ZIP code", "texas"));
     await act(option(page, "Texas"));
     await heading(page, "In Texas, ");
-    await act(page.getByRole("button", { name: "dearest first" }).click());
+    await act(page.getByRole("button", { name: "most expensive first" }).click());
     const dearest = "/facilities?procedure=5072&state=TX&sort=charge&order=desc&limit=10";
     const { data, source } = await answerOf<FacilitiesAnswer>(dearest);
     await page.locator(".facilities tbody tr").first().filter({ hasText: data[0].facility }).waitFor();

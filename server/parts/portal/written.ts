@@ -38,7 +38,7 @@ export function write(
   parameters: URLSearchParams,
   read: (path: string, query: string) => unknown,
 ): Written {
-  const { year } = choiceOf({ searchParams: parameters });
+  const { year, procedure } = choiceOf({ searchParams: parameters });
   const base = year === null ? basePath : `${basePath}/versions/${encodeURIComponent(year)}`;
   const ask = <T>(below: string, query: Query = {}) => {
     const given = new URLSearchParams();
@@ -47,7 +47,7 @@ export function write(
   };
   const isHospital = path.startsWith("/facilities/");
   try {
-    return isHospital ? writeHospital(path, year, ask) : writePrices(parameters, ask);
+    return isHospital ? writeHospital(path, year, procedure, ask) : writePrices(parameters, ask);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const why = printable(`${error.message[0].toUpperCase()}${error.message.slice(1)}.`);
@@ -121,10 +121,10 @@ function writePrices(parameters: URLSearchParams, ask: Ask): Written {
   );
 }
 
-function writeHospital(path: string, year: string | null, ask: Ask): Written {
+function writeHospital(path: string, year: string | null, procedure: string | null, ask: Ask): Written {
   const answer = ask<FacilityAnswer>(`/healthcare${path}`);
   const { facility, data, source } = answer;
-  const text = hospitalText(answer);
+  const text = hospitalText(answer, procedure);
   const explore = (code: string) =>
     `/?${new URLSearchParams({ ...(year !== null && { year }), procedure: code, with: facility.ccn })}`;
   return written(
@@ -199,11 +199,15 @@ type Cell = string | { href: string; text: string };
 
 function tableOf(caption: string, titles: readonly string[], rows: readonly Cell[][]): string {
   if (rows.length === 0) return "";
+  const kind = (content: Cell) =>
+    typeof content === "string" && content.startsWith("$") ? ' class="number"' : "";
   const cell = (content: Cell) =>
     typeof content === "string"
-      ? `<td>${escapeHtml(content)}</td>`
+      ? `<td${kind(content)}>${escapeHtml(content)}</td>`
       : `<td><a href="${escapeHtml(content.href)}">${escapeHtml(content.text)}</a></td>`;
-  const head = titles.map((title) => `<th scope="col">${escapeHtml(title)}</th>`).join("");
+  const head = titles
+    .map((title, i) => `<th scope="col"${kind(rows[0][i])}>${escapeHtml(title)}</th>`)
+    .join("");
   const body = rows.map((row) => `<tr>${row.map(cell).join("")}</tr>`).join("");
   return `<table><caption>${escapeHtml(caption)}</caption><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`;
 }

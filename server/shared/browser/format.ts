@@ -23,13 +23,14 @@ export const shortMoney = (amount: number) => short.format(amount);
 export const whole = (number: number) => count.format(number);
 /** A ratio: 6.8×. */
 export const times = (ratio: number) => `${ratio.toFixed(1)}×`;
-/** A percentage: 62 %, with a decimal near 0 and 100: 99.9 %. */
+/** A percentage: 62 %, with a decimal near 0 and 100: 99.9 %. It stays on one line. */
 export const percent = (share: number) =>
-  `${share > 1 && share < 99 ? Math.round(share) : Math.round(share * 10) / 10} %`;
+  `${share > 1 && share < 99 ? Math.round(share) : Math.round(share * 10) / 10}\u00a0%`;
 /** Text from the address, without control characters. */
 export const printable = (text: string) => text.replaceAll(/\p{C}/gu, "\ufffd");
 /** A change: +4.9 %. */
-export const change = (share: number) => `${share > 0 ? "+" : share < 0 ? "−" : "±"}${Math.abs(share)} %`;
+export const change = (share: number) =>
+  `${share > 0 ? "+" : share < 0 ? "−" : "±"}${Math.abs(share)}\u00a0%`;
 /** A count with its noun: 1 facility, 2 facilities. */
 export const counted = (number: number, one: string, more: string) =>
   `${whole(number)} ${number === 1 ? one : more}`;

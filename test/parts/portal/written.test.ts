@@ -84,6 +84,19 @@ test("a hospital's page has its name, its address and its prices", async () => {
     assert.ok(textIn(html, "noscript").includes(money(submitted_charge)));
 });
 
+test("a hospital's page begins with the chosen procedure: its charge, or that there is none", async () => {
+  const { data } = await answerOf<FacilityAnswer>("/healthcare/facilities/000001");
+  const { code, submitted_charge, medicare_allowed } = data[0];
+  const saidOf = async (procedure: string) =>
+    metaOf(await pageAt(`/facilities/000001?procedure=${procedure}`), "description") ?? "";
+  const said = await saidOf(code);
+  assert.match(said, /CCN 000001\. For [a-z].* it charges \$/);
+  for (const amount of [submitted_charge, medicare_allowed, medicare_allowed / 5])
+    assert.ok(said.includes(money(amount)), `${money(amount)} is in ${said}`);
+  assert.match(await saidOf("5361"), /CCN 000001\. It has no price for gallbladder/);
+  for (const unknown of ["", "0000"]) assert.doesNotMatch(await saidOf(unknown), / For [a-z]| no price /);
+});
+
 test("a hospital that isn't there hides none of those beside it, and they keep their order", async () => {
   const html = await pageAt("/?procedure=5072&with=000041,zzz,000001");
   assert.match(metaOf(html, "description") ?? "", / Hospital 000041 charges .* Hospital 000001 charges /);
@@ -102,8 +115,8 @@ test("the standing of a charge is said in usual words", () => {
     [11, 19, "the 11th lowest of 19"],
     [19, 19, "the highest of 19"],
     [3, 41, "the third lowest of 41"],
-    [21, 41, "more than 50 % of 41"],
-    [2405, 2406, "more than 99.9 % of 2,406"],
+    [21, 41, "more than 50\u00a0% of 41"],
+    [2405, 2406, "more than 99.9\u00a0% of 2,406"],
   ] as const)
     assert.equal(standingText({ rank, facilities }), words);
 });
@@ -121,7 +134,7 @@ test("a patient's share is a fifth of what Medicare allows, and at most a hospit
   const procedure = { code: "5072", name: "Level 2" };
   for (const [data_year, median_allowed, words] of [
     [2023, 1396, "about $279: usually a fifth, and at most $1,600 in 2023."],
-    [2023, 12_290, "about $1,600: usually a fifth, and at most $1,600 in 2023."],
+    [2023, 12_290, "usually a fifth. Here it is $1,600, the most that it could be in 2023."],
     [2015, 12_290, "about $2,458: usually a fifth."],
   ] as const) {
     const summary = { facilities: 9, min_charge: 1, median_charge: 2, max_charge: 3, median_allowed };
@@ -151,7 +164,7 @@ test("a hospital is compared by the procedure groups that others have, too", asy
   const answer = await answerOf<FacilityAnswer>("/healthcare/facilities/000001");
   const [row] = answer.data;
   const alone = { ...row, national: { ...row.national, facilities: 1 } };
-  const text = hospitalText({ ...answer, data: [alone, row] });
+  const text = hospitalText({ ...answer, data: [alone, row] }, null);
   assert.match(text, / of the 1 of its 2 procedure groups that other hospitals have a price for/);
 });
 

@@ -141,6 +141,8 @@ export function Chooser(props: ChooserProps) {
           onMouseDown=${(event: MouseEvent) => {
             event.preventDefault();
             pick(option);
+            // On a phone, the keyboard goes away from the answer.
+            input.current?.blur();
           }}
         >
           <span>${marked(option.title, option.mark)}</span>${option.figure && html`<span class="number">${option.figure}</span>`}

@@ -1,4 +1,4 @@
-import { counted, money } from "../../../shared/browser/format.ts";
+import { counted, money, printable } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, FacilitiesAnswer, ProceduresAnswer, SearchAnswer } from "./answers.ts";
 import { Failure } from "./api.ts";
@@ -81,7 +81,8 @@ async function findProcedure({ state, year }: Choice, text: string): Promise<Opt
   const searched = pathOf("/search", { q: text, type: "procedure", limit: 50 }, year);
   const found = await ask<SearchAnswer>(searched).catch((error) => {
     if (plain.length > 0) return null;
-    throw error;
+    const isUnknown = error instanceof Failure && error.status === 404;
+    throw isUnknown ? new Error(notFound(text)) : error;
   });
   const others = found?.data ?? [];
   const options = [
@@ -93,6 +94,9 @@ async function findProcedure({ state, year }: Choice, text: string): Promise<Opt
     ...new Map(options.reverse().map((option) => [option.id, { ...option, group: undefined }])).values(),
   ].reverse();
 }
+
+const notFound = (text: string) =>
+  `Nothing here matches “${printable(text)}”. The data has operations and larger procedures of outpatients. Scans, tests, visits, drugs and hospital stays aren't in it.`;
 
 function placesBy(text: string, priced: Set<string> | null): Option[] {
   const zip = text.replace(/-\d{0,4}$/, "");

@@ -62,9 +62,7 @@ function Shown({ view, datasets }: PartProps) {
     <div class="pictures">
       <${Charges} view=${view} datasets=${datasets} />
       <${States} view=${view} datasets=${datasets} />
-    </div>
-    ${scope && html`<${Facilities} view=${view} scope=${scope} />`}
-    <div class="pictures">
+      ${scope && html`<${Facilities} view=${view} scope=${scope} />`}
       <${Years} view=${view} datasets=${datasets} />
       ${scope && html`<${Reading} scope=${scope} view=${view} datasets=${datasets} />`}
     </div>`;

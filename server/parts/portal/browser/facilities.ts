@@ -92,7 +92,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     csv=${{ title: range ? `these ${whole(count)} as CSV` : count === 1 ? "CSV" : `all ${whole(count)} as CSV`, save: saveList }}
   >
     <div class="tools">
-      ${order("cheapest first", isCheapest, null)} ${order("dearest first", isDearest, "desc")}
+      ${order("cheapest first", isCheapest, null)} ${order("most expensive first", isDearest, "desc")}
       <${Charges} key=${`${choice.from} ${choice.to}`} from=${choice.from} to=${choice.to} />
     </div>
     <div class="list">

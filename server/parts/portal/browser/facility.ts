@@ -46,7 +46,7 @@ async function load(ccn: string, year: string | null, code: string | null) {
     askIfThere<TrendsAnswer>(pathOf("/healthcare/trends", { procedure: procedure.code })),
     answer.facility.zip ? askIfThere<FacilitiesAnswer>(pathOf("/healthcare/facilities", around, year)) : null,
   ]);
-  return { answer, path, procedure, own: there(own), trends: there(trends), near: there(near) };
+  return { answer, path, code, procedure, own: there(own), trends: there(trends), near: there(near) };
 }
 
 type View = Exclude<Awaited<ReturnType<typeof load>>, Failure>;
@@ -75,19 +75,19 @@ export function Page({ url }: { url: URL }) {
 }
 
 function Shown({ view, order }: { view: View; order: Order }) {
-  const { answer, path, procedure, near } = view;
+  const { answer, path, code, near } = view;
   const { facility, data, source } = answer;
   const datasets = useDatasets(true);
   return html`<div class="sentence hospital-head">
       <div>
         <h1>${facility.facility}</h1>
         <p class="under quiet">${addressText(answer)}</p>
-        <p class="under">${hospitalText(answer)}</p>
+        <p class="under">${hospitalText(answer, code)}</p>
       </div>
       <${YearField} datasets=${datasets} shown=${String(source.data_year)} choose=${(year: string) => go(withParameters({ year }))} />
     </div>
     <${SampleBand} caveat=${source.caveat} />
-    <${Standings} answer=${answer} path=${path} order=${order} shown=${procedure.code} />
+    <${Standings} answer=${answer} path=${path} order=${order} chosen=${code} />
     <div class="pictures">
       <${Years} view=${view} datasets=${datasets} />
       ${near && near.data.length > 1 && html`<${Near} near=${near} view=${view} />`}

@@ -27,7 +27,7 @@ export function Nothing({ view, datasets }: PartProps) {
   const wider = isPlace ? radiusesInMiles.filter((miles) => miles > within) : [];
   const why = () => {
     if (!isState) return `There is no state “${printable(state)}”.`;
-    if (near !== null && !isPlace) return `There is no ZIP code “${printable(near)}” in the table of places.`;
+    if (near !== null && !isPlace) return `The ZIP code “${printable(near)}” isn't known here.`;
     if (unpriced) return unpricedText(unpriced, where);
     if (year !== null && datasets.length > 0 && !isYear) return `There is no data of “${printable(year)}”.`;
     if (name === undefined) return `The data has no procedure group “${printable(code)}”.`;
@@ -83,7 +83,8 @@ export function Reading({ scope, view, datasets }: ReadingProps) {
   return html`<section class="card reading" aria-labelledby="reading">
     <h2 id="reading">What this doesn't say</h2>
     <p><b>A charge is what a hospital bills, not what a patient pays.</b> Medicare pays by its own amounts, and insurers by contract. A patient's share comes after the yearly deductible, and other insurance may pay it.</p>
-    <p>${rowsText}</p>
+    <p><b>Without insurance</b> the bill may be the charge, or a lower cash price. Ask for that price, which hospitals must publish, and for a written estimate before the procedure: you have a right to it.</p>
+    <p>${rowsText} Services are how often a hospital did it for Medicare patients in the year.</p>
     ${!isSynthetic(source.caveat) && html`<p class="quiet small">${source.caveat}</p>`}
     <p class="quiet small">
       ${dataset ? `${dataset.title}${dataset.released ? `, released ${dataset.released}` : ""}, ${dataset.publisher}. ` : ""}Version for citing:

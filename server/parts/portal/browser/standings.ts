@@ -29,14 +29,14 @@ interface StandingsProps {
   answer: FacilityAnswer;
   path: string;
   order: Order;
-  /** Code of the procedure whose years are shown. */
-  shown: string;
+  /** Code of the chosen procedure, whose row is the first. */
+  chosen: string | null;
 }
 
-export function Standings({ answer, path, order, shown }: StandingsProps) {
+export function Standings({ answer, path, order, chosen }: StandingsProps) {
   const { facility, data, source } = answer;
   const [, key] = orders[order];
-  const rows = d3.sort<FacilityRow>(data, key);
+  const rows = d3.sort<FacilityRow>(data, ({ code }) => code !== chosen, key);
   const x = dollarScale(
     data.flatMap((row) => [row.submitted_charge, row.medicare_allowed, row.national.median_charge]),
     0,
@@ -71,7 +71,7 @@ export function Standings({ answer, path, order, shown }: StandingsProps) {
           </tr>
         </thead>
         <tbody role="rowgroup">
-          ${rows.map((row) => html`<${Row} key=${row.code} row=${row} x=${x} ccn=${facility.ccn} state=${facility.state} isShown=${row.code === shown} />`)}
+          ${rows.map((row) => html`<${Row} key=${row.code} row=${row} x=${x} ccn=${facility.ccn} state=${facility.state} isChosen=${row.code === chosen} />`)}
         </tbody>
       </table>
     </div>
@@ -83,12 +83,12 @@ interface RowProps {
   x: d3.ScaleLogarithmic<number, number>;
   ccn: string;
   state: string;
-  isShown: boolean;
+  isChosen: boolean;
 }
 
-function Row({ row, x, ccn, state, isShown }: RowProps) {
+function Row({ row, x, ccn, state, isChosen }: RowProps) {
   const { submitted_charge: charged, medicare_allowed: allowed, national } = row;
-  return html`<tr role="row" class=${isShown ? "pinned" : ""}>
+  return html`<tr role="row" class=${isChosen ? "pinned" : ""}>
     <td role="cell" class="name"><a href=${inYear("/", { procedure: row.code, with: ccn })}>${titleOf(row)}</a><small class="quiet">${plainOf(row.code) ? `${row.code} ${row.name}` : row.code}</small></td>
     <td role="cell" class="number charged">${money(charged)}</td>
     <td role="cell" class="number share"><${Beside} charged=${charged} standing=${national} where="the nation" /></td>

@@ -164,7 +164,7 @@ function spread<End extends { at: number }>(ends: End[]): End[] {
 }
 
 const moved = (share: number) =>
-  share === 0 ? "stayed the same" : `${share > 0 ? "rose" : "fell"} by ${Math.abs(share)} %`;
+  share === 0 ? "stayed the same" : `${share > 0 ? "rose" : "fell"} by ${Math.abs(share)}\u00a0%`;
 
 /** Describes the change, by the same facilities, and why the line breaks. */
 function trendText(years: TrendYear[]): string {

@@ -91,13 +91,15 @@ const deductibles: Readonly<Record<number, number>> = {
 
 /** What the hospital gets, and the patient's share of it. @param allowed what Medicare allows for one procedure */
 function whatIsPaid(year: number, allowed?: number): string {
-  const most = deductibles[year];
-  const limit = most === undefined ? "" : `, and at most ${money(most)} in ${year}`;
-  const share = Math.min((allowed ?? 0) / 5, most ?? Number.POSITIVE_INFINITY);
-  return (
-    "With Medicare nobody pays the charge: the hospital gets what Medicare allows. " +
-    `The patient's share of that is ${allowed === undefined ? "" : `about ${money(share)}: `}usually a fifth${limit}.`
-  );
+  const most = deductibles[year] ?? Number.POSITIVE_INFINITY;
+  const limit = Number.isFinite(most) ? `, and at most ${money(most)} in ${year}` : "";
+  const share =
+    allowed === undefined
+      ? `usually a fifth${limit}`
+      : allowed / 5 < most
+        ? `about ${money(allowed / 5)}: usually a fifth${limit}`
+        : `usually a fifth. Here it is ${money(most)}, the most that it could be in ${year}`;
+  return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. The patient's share of that is ${share}.`;
 }
 
 export function comparison({ summary, procedure, source }: Prices): string {
@@ -114,7 +116,7 @@ export function comparison({ summary, procedure, source }: Prices): string {
         : `${subject} is ${timesInWords(ratio)} ${object}`;
   const isFew = facilities < leastForQuartiles && !isOne;
   const spread =
-    max / min >= 1.05 && !isOne ? `the dearest charges ${timesInWords(max / min)} the cheapest` : "";
+    max / min >= 1.05 && !isOne ? `the highest charge is ${timesInWords(max / min)} the lowest` : "";
   const text = isFew ? spread : [spread, markup].filter(Boolean).join("; ");
   const includes = plainOf(procedure.code)?.includes;
   return [
@@ -173,8 +175,10 @@ export function standingText(
   return `more than ${percent(Math.min(99.9, (100 * (rank - 1)) / (facilities - 1)))} of ${all}`;
 }
 
-/** A hospital's charges beside those of nation and state. */
-export function hospitalText({ data, facility, source }: FacilityAnswer): string {
+/** A hospital's charges beside those of nation and state. @param code the chosen procedure, whose charge comes first */
+export function hospitalText({ data, facility, source }: FacilityAnswer, code: string | null): string {
+  const chosen = data.find((row) => row.code === code);
+  const plain = code === null ? undefined : plainOf(code);
   const compared = data.filter(({ national }) => national.facilities > 1);
   const above = compared.filter((row) => row.submitted_charge > row.national.median_charge).length;
   const inState = data.filter(({ state }) => state.facilities > 1);
@@ -191,7 +195,13 @@ export function hospitalText({ data, facility, source }: FacilityAnswer): string
     : `It charges more than the nation's median for ${share(above, compared.length)} of ${groups}` +
       `${inState.length > 0 ? `, and more than ${stateName(facility.state)}'s for ${share(aboveState, inState.length)} of ${inState.length}` : ""}.`;
   const middle = medianOf(data.map((row) => row.submitted_charge / row.medicare_allowed));
-  return `${nation} Typically it charges ${times(middle).replace("×", " times")} what Medicare allows. ${whatIsPaid(source.data_year)}`;
+  const own = chosen
+    ? `For ${nameOf(chosen)} it charges ${money(chosen.submitted_charge)}, ${standingText(chosen.national, " in the nation")}; Medicare allows it ${money(chosen.medicare_allowed)}. `
+    : plain
+      ? `It has no price for ${plain.name}: it doesn't do it, or for too few Medicare patients. `
+      : "";
+  const paid = whatIsPaid(source.data_year, chosen?.medicare_allowed);
+  return `${own}${nation} Typically it charges ${times(middle).replace("×", " times")} what Medicare allows. ${paid}`;
 }
 
 function medianOf(numbers: number[]): number {
