@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { digits } from "../bench/figures.ts";
 import { markdownOf, type Results } from "../bench/report.ts";
 import { accountUsage } from "../server/commands/account-options.ts";
+import { plans } from "../server/shared/plans.ts";
 import { filesOf, servedFile } from "../server/store/served.ts";
 import { blocksOf, documentAt, documents, tracked } from "./support/readme.ts";
 
@@ -127,12 +128,23 @@ test("every file that a document names without a link is there", () => {
   const missing = faults((text) =>
     [...codeOf(text), ...blocksOf(text, "")].flatMap((code) =>
       Array.from(
-        code.matchAll(/(?<![\w./])(?:[\w-]+\/)*[\w.-]+\.(?:ts|lua|service|yaml)\b/g),
-        ([name]) => name,
+        code.matchAll(/(?<![\w./-])(?:\.\.\/)*((?:[\w-]+\/)*[\w.-]+\.(?:ts|lua|service|yaml))\b/g),
+        ([, name]) => name,
       ).filter((name) => !tracked.some((path) => path === name || path.endsWith(`/${name}`))),
     ),
   );
   assert.deepEqual(missing, []);
+});
+
+test("the documented plans are those of the service, with their numbers", () => {
+  const rows = documentAt("server/README.md").matchAll(
+    /^\| `(\w+)` \| ([\d,]+|its own) \| ([\d,]+|its own) \|$/gm,
+  );
+  const numberOf = (text: string) => (text === "its own" ? undefined : Number(text.replaceAll(",", "")));
+  assert.deepEqual(
+    Array.from(rows, ([, plan, burst, quota]) => [plan, numberOf(burst), numberOf(quota)]),
+    Object.entries(plans).map(([plan, numbers]) => [plan, numbers?.burst, numbers?.quota]),
+  );
 });
 
 const product = tracked.filter((path) => /^(?:server|datasets|engine)\/.*\.ts$/.test(path)).map(read);
