@@ -9,14 +9,14 @@ import { plans } from "../server/shared/plans.ts";
 import { filesOf, servedFile } from "../server/store/served.ts";
 import { blocksOf, documentAt, documents, tracked } from "./support/readme.ts";
 
-/** What the documents say is there: commands, options, links, files, metrics, figures. */
+/** What the documents name exists: commands, options, links, files, metrics, figures. */
 
 const root = resolve(import.meta.dirname, "..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 const description = JSON.parse(read("package.json"));
 const readme = documentAt("README.md");
 
-/** Everything in a document that `check` finds fault with. */
+/** The faults that `check` finds in all documents. */
 const faults = (check: (text: string, path: string) => string[]) =>
   [...documents].flatMap(([path, text]) => check(text, path).map((fault) => `${path}: ${fault}`));
 
@@ -53,7 +53,7 @@ const anchorOf = (heading: string) =>
     .replace(/[^\p{L}\p{N} _-]/gu, "")
     .replaceAll(" ", "-");
 
-/** A text without its blocks, in which `#` begins no heading and `](` no link. */
+/** A text without its code blocks, in which `#` and `](` mean something else. */
 const withoutBlocks = (text: string) => text.replace(/^```.*?^```$/gms, "");
 
 test("every link leads to a file and a heading that are there", () => {
@@ -81,7 +81,7 @@ function codeOf(text: string): string[] {
 }
 
 /**
- * What the source of a command says that it takes.
+ * The usage of a command, from its source.
  *
  * @param word what follows the name, as in `keys create`
  * @returns undefined where there is no such command
@@ -164,7 +164,7 @@ test("the metrics that are described are those that there are", () => {
     documentAt("server/README.md").matchAll(/`(hcqs_[a-z_]*[a-z])/g),
     ([, name]) => name,
   );
-  // One name is put together from the channel's.
+  // One metric's name contains the channel's.
   const registered = Array.from(
     product.join("\n").matchAll(/["`](hcqs_[$a-z_{}.]*[a-z])["`]/g),
     ([, name]) => name,

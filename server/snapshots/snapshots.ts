@@ -543,7 +543,9 @@ export class SnapshotFolder {
     collectGarbage();
   }
 
-  /** Marks versions that are no longer served as retired in the registry, also those deleted while no server ran. */
+  /**
+   * Marks versions that are no longer served as retired in the registry, including those deleted while no server ran.
+   */
   #writeRetired(): void {
     try {
       this.#consult((registry) => {

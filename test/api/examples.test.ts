@@ -52,7 +52,7 @@ days.enter(0, monthOf(nowMs), [
   [2, 5],
 ]);
 
-/** What a new server of the trial's account tells, when it has had five requests. */
+/** The answer of a new server to an account that has made five requests. */
 function told(
   target: string,
   headers: Parameters<typeof ask>[4] = {},
@@ -95,7 +95,7 @@ function requestOf(at: string, { parameters }: Operation, others: Record<string,
   return query.size === 0 ? target : `${target}?${query}`;
 }
 
-/** What finds nothing, as a part of the example's request that stands in place of another. */
+/** For each operation, a part of the example's request, and what to replace it with so that nothing is found. */
 const missing: Record<string, [part: string, instead: string]> = {
   prices: ["procedure=5072", "procedure=5244"],
   search: ["q=harbor+valley", "q=xylophone"],
@@ -109,7 +109,7 @@ const missing: Record<string, [part: string, instead: string]> = {
   exportArrow: ["state=DC", "state=MD"],
 };
 
-/** The answers that the operation of a path is to have examples of, by the example's name. */
+/** The answers of which a path's operation must have examples, by the example's name. */
 function answersOf(at: string, operation: Operation): Record<string, unknown> {
   const name = operation.operationId.replace("OfVersion", "");
   const request = requestOf(at, operation);
@@ -183,7 +183,7 @@ test("every example of the document is what a request over the sample gets", (t)
   try {
     t.assert.fileSnapshot(recorded, file, { serializers: [lines] });
   } catch (error) {
-    // Its message has both files whole.
+    // The snapshot's own message has both files in full.
     for (const [name, value] of Object.entries(recorded))
       assert.deepEqual({ [name]: known[name] }, { [name]: value });
     throw error;
@@ -208,7 +208,7 @@ test("every answer with a body but a binary file has examples, and its schema ta
       }
 });
 
-/** A value's objects, and those in them. */
+/** All objects in a value, nested ones included. */
 function objectsIn<Kind extends object>(value: unknown): Kind[] {
   if (typeof value !== "object" || value === null) return [];
   const inner = Object.values(value).flatMap(objectsIn<Kind>);

@@ -48,7 +48,7 @@ test("every property of a schema says what it is", () => {
   assert.deepEqual(silent, []);
 });
 
-/** A request of each path that finds something. */
+/** For each path a request that finds something. */
 const found = new Map([
   ["/api/v1", "/api/v1"],
   ["/api/v1/healthcare/prices", "/api/v1/healthcare/prices?procedure=5072&limit=2"],

@@ -6,7 +6,7 @@ import { type DocumentKind, type Image, search } from "../../engine/index.ts";
 import { randomSnapshot } from "../support/fixtures.ts";
 import { assertInOrder, everything, find, imageOf, named, placed } from "../support/relevance.ts";
 
-/** Searches for anything at all. */
+/** Searches with arbitrary texts. */
 
 const seed = 20_260_401;
 
