@@ -160,8 +160,7 @@ export class Mirror {
     }
     const [first, ...others] = told;
     const more = others.length > 0 && { others: others.length };
-    if (first !== undefined)
-      log.error({ ...first, ...more }, "a snapshot can't be fetched yet: it is tried again");
+    if (first !== undefined) log.error({ ...first, ...more }, "a snapshot can't be fetched yet; retrying");
     return isAllTried;
   }
 

@@ -513,7 +513,7 @@ export class SnapshotFolder {
     const entry = this.#entry(name);
     if (entry.error === reason) return;
     entry.error = reason;
-    this.#with.log.error({ file: name, reason }, "snapshot can't be read or served yet: it is tried again");
+    this.#with.log.error({ file: name, reason }, "snapshot can't be read or served yet; retrying");
   }
 
   #lookAgain(): void {

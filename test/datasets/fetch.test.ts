@@ -151,7 +151,7 @@ test("a download that is cut, and cut again, goes on where it was", async () => 
   ]);
   // Each attempt got some bytes, so the pauses don't grow.
   assert.deepEqual(trial.clock.pausesMs, [1000, 1000]);
-  assert.match(trial.said[0], /\.csv: a broken connection \(.+\); tried again in 1 s$/);
+  assert.match(trial.said[0], /\.csv: a broken connection \(.+\); retrying in 1 s$/);
 });
 
 test("a connection that is ended too early, while much of what came waits to be read, is a cut as well", async () => {
@@ -178,7 +178,7 @@ test("a download that stalls is broken off and goes on", async () => {
   await trial.download(url);
   assert.equal(trial.text, content);
   assert.equal(rangesOf(url)[1][0], "bytes=100-");
-  assert.deepEqual(trial.said, [`${url}: nothing for 30 s; tried again in 1 s`]);
+  assert.deepEqual(trial.said, [`${url}: nothing for 30 s; retrying in 1 s`]);
 });
 
 test("a file that changes between two parts is downloaded anew", async () => {
@@ -263,7 +263,7 @@ test("a download that is given up is kept, and the next one goes on with it", as
   const trial = new Trial();
   const url = serve(part(content, '"a"', 100), status(500));
   await assert.rejects(trial.download(url), {
-    message: `${url}: found status 500 Internal Server Error, 6 times in a row, expected an answer to its end`,
+    message: `${url}: found status 500 Internal Server Error, 6 times in a row, expected a complete answer`,
   });
   assert.deepEqual(trial.clock.pausesMs, [1000, 2000, 4000, 8000, 16_000]);
   assert.deepEqual(trial.files, ["release.csv.part", "release.csv.part.json"]);
@@ -311,7 +311,7 @@ test("a length that isn't true is refused, and nothing of it kept that isn't sou
     response.write(content, () => response.destroy());
   });
   await assert.rejects(long.download(longUrl), {
-    message: /6 times in a row, expected an answer to its end$/,
+    message: /6 times in a row, expected a complete answer$/,
   });
   assert.equal(rangesOf(longUrl).length, 6);
 
@@ -367,7 +367,7 @@ test("a busy server is waited for as long as it asks, within bounds", async () =
   assert.deepEqual(trial.clock.pausesMs, [7000, 9000, 4000, 8000]);
   const url = serve(status(429, { "retry-after": "3600" }));
   await assert.rejects(new Trial().download(url), {
-    message: `${url}: found status 429 Too Many Requests, to be tried again after 3600 s, expected an answer within 300 s`,
+    message: `${url}: found status 429 Too Many Requests with Retry-After: 3600 s, expected an answer within 300 s`,
   });
 });
 
@@ -540,7 +540,7 @@ test("a proxy that lets nobody through is named with its status, and one that ca
     ["407 Who are you", "found status 407 Who are you of the proxy PROXY, expected a way through", 1],
     [
       "502 Bad Gateway",
-      "found status 502 Bad Gateway of the proxy PROXY, 6 times in a row, expected an answer to its end",
+      "found status 502 Bad Gateway of the proxy PROXY, 6 times in a row, expected a complete answer",
       6,
     ],
   ] as const) {

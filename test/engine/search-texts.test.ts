@@ -105,7 +105,7 @@ describe("any text", () => {
         const together = found(image, kind, chosen.join(" "));
         const apart = chosen.map((word) => new Set(found(image, kind, word)));
         const expected = [...apart[0]].filter((document) => apart.every((set) => set.has(document)));
-        // A word that no document has may be left out, where the others single out a facility.
+        // A word that no document has may be left out if the others single out a facility.
         const known = apart.filter(({ size }) => size > 0);
         if (kind === "facility" && known.length > 1 && known.length < apart.length && together.length === 1)
           expected.push(...[...known[0]].filter((document) => known.every((set) => set.has(document))));

@@ -130,7 +130,7 @@ class Trial {
 }
 
 const refused = "snapshot refused";
-const tried = "snapshot can't be read or served yet: it is tried again";
+const tried = "snapshot can't be read or served yet; retrying";
 
 test("a number that was served is refused for other content, whether its file is there, gone, or the server restarted", async () => {
   const trial = new Trial();

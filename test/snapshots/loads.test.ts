@@ -23,7 +23,7 @@ async function wantedOf(bytes: Uint8Array): Promise<Wanted> {
 
 const small = encodeSnapshot(snapshotOf([["010001", "AL", "5072", 100, 50]]));
 
-/** Hospitals with names of many words that no other has. */
+/** A snapshot of hospitals whose names have many words each, all different. */
 function wordy(facilities: number): Uint8Array {
   const random = seededRandom(1);
   const word = () => random.int(36 ** 6).toString(36);

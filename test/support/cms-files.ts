@@ -17,12 +17,12 @@ export const moreHeader =
   "Outlier_Srvcs,Avg_Mdcr_Outlier_Amt";
 export const more = "36301,4.1,Micropolitan area core,38,41,1466.51,12,2003.125";
 
-/** The file of the rows given under the header with all columns. */
+/** A CSV file with all columns and the given rows. */
 export function fullCsv(...rows: string[]): string {
   return [`${header},${moreHeader}`, ...rows, ""].join("\n");
 }
 
-/** The file of the rows given under the usual header. */
+/** A CSV file with the required columns and the given rows. */
 export function csv(...rows: string[]): string {
   return [header, ...rows, ""].join("\n");
 }

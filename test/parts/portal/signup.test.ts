@@ -166,7 +166,7 @@ async function flood(
   return statuses;
 }
 
-/** Database pages that a signup writes, with a margin of 1 % for indexes that grow. */
+/** Maximum database pages that a signup writes, with a reserve for indexes that grow. */
 const maxFramesPerSignup = 40;
 
 for (const [what, seconds, addressOf] of [
