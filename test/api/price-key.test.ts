@@ -8,6 +8,7 @@ import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { readPriceKey } from "../../server/api/endpoints/prices.ts";
+import { keyedPaths } from "../../server/api/routes.ts";
 import { AskCounter } from "../../server/serving/answer-cache.ts";
 import { Answer, type RequestHead } from "../../server/serving/reply.ts";
 import { hashOf } from "../../server/shared/hash.ts";
@@ -72,6 +73,11 @@ const limit = fc.oneof(
   ),
   fc.constantFrom("&limit=4294967297", "&limit=-1", "&limit=1.5", "&limit=25&limit=25", "&limit=25&x=1"),
 );
+
+test("price queries without a version are read as numbers", () => {
+  const [[path, keyed], ...others] = keyedPaths;
+  assert.deepEqual([path, keyed.read, others], [pricesPath, readPriceKey, []]);
+});
 
 test("a price query in its common form is answered as it is in any other", () => {
   const { get } = start(10_000_000);
