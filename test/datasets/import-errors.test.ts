@@ -233,6 +233,16 @@ const kinds: [kind: string, content: string | Buffer][] = [
   ["fields separated by tabs", csv(row).replaceAll(",", "\t")],
 ].map(([kind, content]) => [String(kind), typeof content === "string" ? content : Buffer.from(content)]);
 
+test("a file that lacks a single required column is refused", async () => {
+  const required = header.split(",").filter((name) => name !== "Rndrng_Prvdr_St");
+  for (const name of required) {
+    const options = optionsFor(csv(row).replace(name, "Other"));
+    await assert.rejects(importFile(options, []), (error: Error) =>
+      error.message.startsWith(`${options.file} line 1: found a header without ${name}, expected `),
+    );
+  }
+});
+
 test("what is no comma-separated text is called what it is, and nothing is written", async () => {
   for (const [kind, content] of kinds) {
     const options = optionsFor(content);
@@ -263,6 +273,7 @@ test("a stray byte is found wherever a chunk of the file ends, and at its very e
     assert.deepEqual(broken.stray, { line: 3, byte: 2, value: 0xe2 });
   }
   assert.deepEqual(scanned(Buffer.of(0x0d, 0x61, 0xc3)).stray, { line: 2, byte: 2, value: 0xc3 });
+  assert.deepEqual(scanned(Buffer.of(0x61, 0xc3)).stray, { line: 1, byte: 2, value: 0xc3 });
 });
 
 test("bytes are UTF-8 exactly where Node's decoder takes them for it", () => {
