@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { type DocumentKind, type Image, search } from "../../engine/index.ts";
+import { otherNumbers } from "../../engine/search/text.ts";
 import { randomSnapshot } from "../support/fixtures.ts";
 import { assertInOrder, everything, find, imageOf, named, placed } from "../support/relevance.ts";
 
@@ -123,4 +124,11 @@ describe("any text", () => {
     fc.assert(property, { seed, numRuns: 1000 });
     assert.ok(several > 30, `${several} found more than one`);
   });
+});
+
+test("a plural has its possible singulars, and a singular its plural; short words have neither", () => {
+  const numbers = { nurses: ["nurse", "nurs"], clinics: ["clinic"], surgeries: ["surgery"] };
+  for (const [plural, singulars] of Object.entries(numbers))
+    assert.deepEqual(otherNumbers(plural), singulars);
+  assert.deepEqual(["nurse", "surgery", "arms"].map(otherNumbers), [["nurses"], ["surgeries"], []]);
 });

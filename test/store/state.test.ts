@@ -446,3 +446,14 @@ test("a database that is deleted during a checkpoint is told from a backup that 
   assert.match(written, /^\d+:\d+$/, "when it was written to last");
   guard.close();
 });
+
+test("a database of something else is refused, and stays without files beside it", () => {
+  const folder = temporaryFolder();
+  const file = path.join(folder, "state.sqlite");
+  const other = new Database(file);
+  other.pragma("journal_mode = WAL");
+  other.exec("CREATE TABLE other (id INTEGER)");
+  other.close();
+  assert.throws(() => Store.open(folder), /a database without a schema of this service/);
+  assert.deepEqual(readdirSync(folder), ["state.sqlite"]);
+});
