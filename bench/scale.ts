@@ -64,21 +64,21 @@ async function load(file: string) {
     "file MB": statSync(file).size / 1e6,
     "load ms": performance.now() - started,
     "load CPU ms": (cpuUs() - cpuBefore) / 1000,
-    // Beyond what was held before, at the peak.
+    // Peak memory, minus what was held before the load.
     "load peak MB": (memoryBytes("VmHWM") - bytesBefore) / 1e6,
     "image MB": image.buffer.byteLength / 1e6,
   };
 }
 
 /**
- * CPU time of a query at every size, the median over batches. All sizes are asked the same, all answers have as many
- * rows, and the sizes take turns, so that what else the machine does meets them all.
+ * CPU time of a query at every size, the median over batches. All sizes get the same queries, whose answers have
+ * equally many rows. The sizes take turns, so that other work on the machine affects all of them.
  */
 async function time(files: string[]) {
   const images: Image[] = [];
   for (const file of files) images.push(await loadImage(file));
   const random = seededRandom(seed);
-  // Of groups that give a full answer, and so do at every larger size.
+  // Whether a query's group fills a page. It does so at every larger size too.
   const isFull = ({ procedure, state }: Query) =>
     groupSize(images[0], findGroup(images[0], procedure, state)) >= limit;
   const queries = allPriceQueries(images[0], random).filter(
@@ -124,7 +124,7 @@ function medianCpuUs(answer: () => number): number {
   return spreadOf(times).median;
 }
 
-/** Runs a function of this file in a process of its own, for as long as it takes. */
+/** Runs a function of this file in a process of its own, without a time limit. */
 async function inProcess<Given extends unknown[], Out>(
   work: (...given: Given) => Promise<Out>,
   ...given: Given
@@ -134,8 +134,8 @@ async function inProcess<Given extends unknown[], Out>(
 }
 
 /**
- * Resident memory of a server when every serving thread has answered. It is the median of some runs: what loading
- * leaves behind in the process differs by tens of megabytes.
+ * Resident memory of a server when every serving thread has answered. The median of some runs, because what loading
+ * leaves behind in the process varies by tens of megabytes.
  */
 async function serverMb(servers: Servers, threads: number): Promise<number> {
   const runs: number[] = [];

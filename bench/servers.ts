@@ -33,11 +33,11 @@ export interface Server {
   port: number;
   /** The processes whose CPU time counts. */
   pids: readonly number[];
-  /** Of an account that is never refused. */
+  /** The key of an account that is never refused. */
   key: string;
 }
 
-/** What all servers of a run work on, in a folder. */
+/** The data that all servers of a run use, in a folder. */
 interface Ground {
   folder: string;
   /** The current data version's file. */
@@ -64,13 +64,13 @@ interface Running extends Server {
 
 export class Servers {
   readonly #ground: Ground;
-  /** Servers by what they were started with. */
+  /** Servers by the arguments that they were started with. */
   readonly #servers = new Map<string, Promise<Server>>();
   readonly #running: Running[] = [];
 
   constructor(ground: Ground) {
     this.#ground = ground;
-    // Whatever happens, nothing stays behind.
+    // However the process ends, no server is left running.
     process.once("exit", () => {
       for (const { child } of this.#running) child.kill("SIGKILL");
     });
@@ -89,7 +89,7 @@ export class Servers {
     return server;
   }
 
-  /** Ends all servers; the service has to end well. */
+  /** Ends all servers. @throws Error when the service doesn't end in order */
   async stopAll(): Promise<void> {
     this.#servers.clear();
     await Promise.all(

@@ -5,17 +5,18 @@ import { test } from "node:test";
 import { digits } from "../bench/figures.ts";
 import { markdownOf, type Results } from "../bench/report.ts";
 import { accountUsage } from "../server/commands/account-options.ts";
+import { plans } from "../server/shared/plans.ts";
 import { filesOf, servedFile } from "../server/store/served.ts";
 import { blocksOf, documentAt, documents, tracked } from "./support/readme.ts";
 
-/** What the documents say is there: commands, options, links, files, metrics, figures. */
+/** What the documents name exists: commands, options, links, files, metrics, figures. */
 
 const root = resolve(import.meta.dirname, "..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 const description = JSON.parse(read("package.json"));
 const readme = documentAt("README.md");
 
-/** Everything in a document that `check` finds fault with. */
+/** The faults that `check` finds in all documents. */
 const faults = (check: (text: string, path: string) => string[]) =>
   [...documents].flatMap(([path, text]) => check(text, path).map((fault) => `${path}: ${fault}`));
 
@@ -52,7 +53,7 @@ const anchorOf = (heading: string) =>
     .replace(/[^\p{L}\p{N} _-]/gu, "")
     .replaceAll(" ", "-");
 
-/** A text without its blocks, in which `#` begins no heading and `](` no link. */
+/** A text without its code blocks, in which `#` and `](` mean something else. */
 const withoutBlocks = (text: string) => text.replace(/^```.*?^```$/gms, "");
 
 test("every link leads to a file and a heading that are there", () => {
@@ -80,7 +81,7 @@ function codeOf(text: string): string[] {
 }
 
 /**
- * What the source of a command says that it takes.
+ * The usage of a command, from its source.
  *
  * @param word what follows the name, as in `keys create`
  * @returns undefined where there is no such command
@@ -127,12 +128,23 @@ test("every file that a document names without a link is there", () => {
   const missing = faults((text) =>
     [...codeOf(text), ...blocksOf(text, "")].flatMap((code) =>
       Array.from(
-        code.matchAll(/(?<![\w./])(?:[\w-]+\/)*[\w.-]+\.(?:ts|lua|service|yaml)\b/g),
-        ([name]) => name,
+        code.matchAll(/(?<![\w./-])(?:\.\.\/)*((?:[\w-]+\/)*[\w.-]+\.(?:ts|lua|service|yaml))\b/g),
+        ([, name]) => name,
       ).filter((name) => !tracked.some((path) => path === name || path.endsWith(`/${name}`))),
     ),
   );
   assert.deepEqual(missing, []);
+});
+
+test("the documented plans are those of the service, with their numbers", () => {
+  const rows = documentAt("server/README.md").matchAll(
+    /^\| `(\w+)` \| ([\d,]+|its own) \| ([\d,]+|its own) \|$/gm,
+  );
+  const numberOf = (text: string) => (text === "its own" ? undefined : Number(text.replaceAll(",", "")));
+  assert.deepEqual(
+    Array.from(rows, ([, plan, burst, quota]) => [plan, numberOf(burst), numberOf(quota)]),
+    Object.entries(plans).map(([plan, numbers]) => [plan, numbers?.burst, numbers?.quota]),
+  );
 });
 
 const product = tracked.filter((path) => /^(?:server|datasets|engine)\/.*\.ts$/.test(path)).map(read);
@@ -152,7 +164,7 @@ test("the metrics that are described are those that there are", () => {
     documentAt("server/README.md").matchAll(/`(hcqs_[a-z_]*[a-z])/g),
     ([, name]) => name,
   );
-  // One name is put together from the channel's.
+  // One metric's name contains the channel's.
   const registered = Array.from(
     product.join("\n").matchAll(/["`](hcqs_[$a-z_{}.]*[a-z])["`]/g),
     ([, name]) => name,

@@ -139,11 +139,11 @@ const imported = new Map(
 );
 
 test("the product imports by texts in double quotes, which the rules here read", () => {
-  // Biome refuses single quotes, and lets what is in backquotes or made up pass.
+  // Biome refuses single quotes. Specifiers in backquotes or expressions aren't found.
   const unread = product.filter((path) =>
     /\b(import|require)\s*\(\s*[^"\s]/.test(withoutComments(read(path))),
   );
-  // The module of a page, which the server names, and of a part's pages, which the part names.
+  // The server names the first in a page, the second to start a thread.
   assert.deepEqual(unread, ["server/parts/portal/browser/main.ts", "server/serving/thread.ts"]);
 });
 
@@ -192,7 +192,7 @@ function packageOf(specifier: string): string {
   return specifier.replace(/^apache-arrow\/.*/, "apache-arrow");
 }
 
-/** The packages and Node's modules that are loaded with a file: what it imports at once, and not for types alone. */
+/** The packages and Node modules that are loaded with a file: static imports of values. */
 function loadedWith(path: string, files = new Set<string>()): string[] {
   files.add(path);
   const source = read(path);

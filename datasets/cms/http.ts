@@ -66,10 +66,10 @@ export async function retried<Result>(
       if (gained()) failed = 1;
       if (failed >= tries) {
         const often = tries === 1 ? "" : `, ${tries} times in a row`;
-        throw new DataError(url, `${error.message}${often}`, "an answer to its end");
+        throw new DataError(url, `${error.message}${often}`, "a complete answer");
       }
       const pauseMs = Math.max(Math.min(firstPauseMs * 2 ** (failed - 1), maxPauseMs), error.retryAfterMs);
-      say(`${url}: ${error.message}; tried again in ${Math.ceil(pauseMs / 1000)} s`);
+      say(`${url}: ${error.message}; retrying in ${Math.ceil(pauseMs / 1000)} s`);
       await clock.wait(pauseMs);
     }
   }
@@ -238,7 +238,7 @@ function refusal(url: string, { statusCode = 0, statusMessage = "", headers }: I
   if (retryAfterMs > maxRetryAfterMs)
     return new DataError(
       url,
-      `${found}, to be tried again after ${Math.ceil(seconds)} s`,
+      `${found} with Retry-After: ${Math.ceil(seconds)} s`,
       `an answer within ${maxRetryAfterMs / 1000} s`,
     );
   return new Break(found, retryAfterMs);

@@ -52,7 +52,9 @@ const pricedStatus = rowStatuses.indexOf("priced");
 /** Miles in a degree of latitude, rounded down. */
 const milesPerDegree = 69;
 const millionths = 1e6;
-/** Buckets of the histogram that selects a page's facilities: a bucket holds few, and a small list counts quickly. */
+/**
+ * Buckets of the histogram that selects a page's facilities: enough that each holds few, few enough for a small list.
+ */
 const selectionBuckets = 2 ** 11;
 
 /** Lists facilities. O(rows of the procedure), or O(facilities) without one. */

@@ -103,7 +103,7 @@ export function facilityDocuments(
     return [
       { words: name.meant, field: nameField },
       { words: otherNameWords(name.meant), field: nameField },
-      // What was written before it was replaced by what it means, so that each of its beginnings is found.
+      // The words as written, before they were replaced by their meaning, so that their prefixes are found too.
       { words: replacedWords(name), field: repeatField },
       { words: replacedWords(city), field: repeatField },
       { words: wordsBesideName(facilities.ccn[i]), field: beyondField },
@@ -119,10 +119,10 @@ export function facilityDocuments(
 const replacedWords = ({ written, meant }: ReturnType<WordsOf>) =>
   written.filter((word, i) => meant[i] !== word);
 
-/** Facilities that may share initials: with a city these still tell them apart. */
+/** Maximum number of facilities with the same initials: with a city these still tell them apart. */
 const mostWithInitials = 3;
 
-/** The initials of each facility's name that few facilities have, and that are no word of a name or city. */
+/** The initials of each facility's name, unless many facilities share them or a name or city has them as a word. */
 function unambiguousInitials({ name, city }: Facilities, wordsOf: WordsOf): string[][] {
   const all = name.map((text) => initialsOf(wordsOf(text).written));
   const counts = new Map<string, number>();
@@ -147,7 +147,7 @@ export function procedureDocuments(
     const name = procedureWords(procedures.name[i]);
     const terms = plainWordsOf[procedures.code[i]]?.terms ?? [];
     const plain = terms.flatMap((term) => [termStart, ...procedureWords(term)]);
-    // A word that is there twice, or is never needed, would only change the order of matches.
+    // A repeated word, or one that is never needed, would only change the order of matches.
     const others = new Set([...name, ...plain, ...genericWords.procedure]);
     const described = new Set(included[i].flatMap(({ description }) => procedureWords(description)));
     return [

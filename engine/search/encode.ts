@@ -33,12 +33,12 @@ export function encodeMatches(
   return body.subarray(0, writeEnd(image, next, body, at));
 }
 
-/** The end of a row behind its score. */
+/** The end of a row, after its score. */
 function endOfRow(matched: readonly string[]): Buffer {
   return matched.length === 0 ? plainEnd : Buffer.from(`,"matched":${JSON.stringify(matched)}}`);
 }
 
 const plainEnd = Buffer.of(125);
 const comma = 44;
-/** `0.123` */
+/** The length of `0.123`. */
 const maxScoreLength = 5;

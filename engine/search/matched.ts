@@ -7,8 +7,8 @@ import { fieldBits, fieldMask, fillerField, nameField, repeatField } from "./tex
 const nameFields = (1 << nameField) | (1 << fillerField) | (1 << repeatField);
 
 /**
- * The codes and words by which a query found procedures, for each of them. Words of their names and their own codes don't
- * count, and of the others only those that match a needed word of the query best.
+ * For each procedure, the codes and words by which a query found it, except its own code and the words of its name. For
+ * a needed word of the query, only the best matches count.
  */
 export function matchedBy(image: Image, terms: readonly Term[], procedures: Uint32Array): string[][] {
   const index = image.documents.procedure;

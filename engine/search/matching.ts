@@ -46,14 +46,14 @@ export interface Term {
 export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void {
   const { word } = term;
   const index = image.documents[kind];
-  // A city's name or a procedure's word that is there as it was typed is hardly another with a typo.
+  // A word that the index has as typed, as a city's name or for a procedure, is unlikely to be a typo of another.
   const typed = findWord(index, meanings[kind](word));
   const isMeant = typed >= 0 && (kind === "procedure" || (index.wordFields[typed] & (1 << cityField)) !== 0);
   if (!isMeant) matchTypos(index, term, word);
   // The index may have the singular of a plural with a typo.
   if (word.endsWith("s") && typed < 0) matchTypos(index, term, word.slice(0, -1));
   if (kind === "facility" || !absentWords.has(word)) matchPrefix(index, Buffer.from(word), [term]);
-  // A word that is there as it was typed is hardly meant in another number, or as a city's nickname.
+  // A word that the index has as typed is unlikely to stand for its singular or plural, or for a city's nickname.
   const other = typed < 0 ? exact : prefix;
   for (const same of otherNumbers(word)) matchExactly(index, same, other, [term]);
   for (const city of citiesOf(word)) matchExactly(index, city, term.isPlace ? exact : other, [term]);
@@ -90,7 +90,7 @@ export function matchPrefix(index: TextIndex, start: Uint8Array, terms: readonly
     for (const { matches } of terms) matches.push((i << levelBits) | prefix);
 }
 
-/** What follows the part of a medical word that tells it apart: a vasectomy is no mastectomy. */
+/** Endings of medical words. The stem before the ending tells words apart: a vasectomy is no mastectomy. */
 export const medicalEnding = /(ectomy|oscopy|otomy|ostomy|plasty|graphy|tripsy|lysis|desis|pexy|centesis)$/;
 
 function matchTypos(index: TextIndex, { kind, matches }: Term, word: string): void {
@@ -106,17 +106,17 @@ function matchTypos(index: TextIndex, { kind, matches }: Term, word: string): vo
       const ending = medicalEnding.exec(found) ?? medicalEnding.exec(word);
       if (ending !== null && !isSameStem(found, ending.index, word)) return;
     }
-    // A word that only nicknames and initials have is hardly meant by another.
+    // A word that occurs only in nicknames and initials is unlikely to be meant by a typo.
     if (kind === "facility" && index.wordFields[close] === 1 << beyondField) return;
     matches.push((close << levelBits) | (typos === 1 ? oneTypo : twoTypos));
   });
 }
 
 /**
- * Whether a word begins with the part that tells a medical word apart. One letter behind the first may be missing there or
- * too much (masectomy), or be another vowel (histerectomy), but another consonant makes another word.
+ * Whether a word begins with the stem of a medical word. One letter after the first may be missing or added
+ * (masectomy), or be another vowel (histerectomy); another consonant makes another word.
  *
- * @param parted the number of letters of that part
+ * @param parted the number of letters of the stem
  */
 function isSameStem(medical: string, parted: number, word: string): boolean {
   let same = 0;

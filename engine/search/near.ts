@@ -8,12 +8,12 @@ import { facilitiesInCity } from "./cities.ts";
 const nearMiles = 50;
 const nearPattern = /^(.*?)\b(?:near|around|close to|closest to|nearest to|next to)\s+(.+)$/iu;
 
-/** What a search looks for, and the facilities around the place that it names, the nearest first. */
+/** A search that names a place, and the facilities around that place, nearest first. */
 export interface Nearby {
   /** The text before the place. */
   rest: string;
   facilities: number[];
-  /** Miles to each. */
+  /** The distance of each facility in miles. */
   miles: number[];
 }
 

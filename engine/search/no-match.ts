@@ -12,14 +12,14 @@ import { veteransWords } from "./vocabulary.ts";
 interface NoMatch {
   /** The word without a match; undefined if no word of the text says what to look for. */
   word: string | undefined;
-  /** Whether nothing at all matches it, or only nothing that matches the other words. */
+  /** Whether nothing matches the word. Otherwise nothing matches it together with the other words. */
   isUnknown: boolean;
-  /** Up to three words like it, or what the other words find. */
+  /** Up to three similar words, or matches of the other words. */
   near: string[];
 }
 
 const mostNear = 3;
-/** Words of a query of which one after the other is left out to see what the others find. */
+/** Maximum number of words that are left out in turn to see what the others find. */
 const mostLeftOut = 8;
 
 export function explainNoMatch(image: Image, kind: DocumentKind, text: string): NoMatch {

@@ -891,7 +891,10 @@ export const otherNames: ReadonlyMap<string, string[]> = new Map(
     .map((line) => [line.slice(0, 6), line.slice(7, line.indexOf(" | ")).split(", ")]),
 );
 
-/** Health systems and those of their hospitals whose names lack the system's, in 2023. With a city it finds them. */
+/**
+ * Health systems, each with its hospitals whose names lack the system's name, in 2023. The system's name with a city
+ * finds them.
+ */
 const systemList = `
 ballad health | 440012 440017 440050 440063 440176 440184 490053
 commonspirit health | 040007 060015 060031 060124 180010 180143 280060 280081 280130 440091 450193 500005 500108 670075
@@ -947,7 +950,7 @@ function hospitalsByWords(): { hospitals: Map<string, string>; mostWords: number
   return { hospitals, mostWords };
 }
 
-/** Made by a thread's first search, because it takes 10 ms, and most threads of a start never search. */
+/** Made by a thread's first search, because it takes 10 ms and many threads never search. */
 let known: ReturnType<typeof hospitalsByWords> | undefined;
 
 /** The longest other name of a hospital in a query: its CCN, and the positions of its words. */

@@ -10,7 +10,7 @@ interface ProcedureTerm {
   isAbsent: boolean;
 }
 
-/** Single words for what no group holds. They match nothing by their beginning or with typos. */
+/** Single words for what no group holds. They aren't matched by prefix or with typos. */
 export const absentWords: ReadonlySet<string> = new Set(absentTerms.filter((term) => !term.includes(" ")));
 
 const significantWords = (text: string) => procedureWords(text).filter((word) => !fillerWords.has(word));
@@ -25,7 +25,7 @@ function allTerms(): Map<string, ProcedureTerm[]> {
   return Map.groupBy(terms, ({ words }) => words[0]);
 }
 
-/** Made by a thread's first search for a procedure, because most threads of a start never search. */
+/** Made by a thread's first search for a procedure, because many threads never search. */
 let termsByWord: ReturnType<typeof allTerms> | undefined;
 
 /**

@@ -830,7 +830,7 @@ tomosynthesis, explant loop, thigh bone, broken thigh bone, clouded after catara
 lens after cataract, rehab, drug rehab
 `;
 
-/** Words of the same kind that people write beside a procedure, too. There they say nothing. */
+/** Words of the same kind that people also write beside a procedure, where they say nothing. */
 const asides = `
 anesthesia, burn, diabetes, diabetic, pregnant, pregnancy, hypertension, asthma, copd, concussion, dementia, anxiety, cough, cold,
 fever, smoking, alcohol, cpap, oxygen, shot, pap, diet, insulin, medication, pill, medicine, baby, newborn, rehab,

@@ -73,10 +73,10 @@ const genericWeight = 0.3;
 /** Procedure groups that may share a term of one word that is enough to find them, whatever the other words. */
 const mostWithRareWord = 2;
 
-/** The worth of a word that another term of a group has, beside those of the term that is most like the query. */
+/** Worth of a word that the term most like the query lacks, but another term of the group has. */
 const worthOfOtherTerms = 0.5;
 
-/** The weight of a word by the number of documents that have it, for the last number of documents that was asked for. */
+/** Weights of words by the number of documents that have them. Computed for one size of index at a time. */
 let rarities = new Float64Array(0);
 
 function raritiesAmong(documents: number): Float64Array {
@@ -207,7 +207,7 @@ export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
 /**
  * How much a query is like each of some procedure groups, from 0 to 1.
  *
- * @param otherTerms the worth of a word that another term of the group has, beside those of the term that is most alike
+ * @param otherTerms the worth of a word that the most similar term lacks, but another term of the group has
  */
 export function likenesses(
   index: SearchIndex,
@@ -222,9 +222,9 @@ export function likenesses(
 }
 
 /**
- * How much the query is like the name of a procedure group or one of its terms, the most like it: the share of its words
- * that the query has, times the share of the query's words that it has, by their weights. The fewer groups have a word,
- * the more it weighs. A word of the query that nothing has weighs most.
+ * How much the query is like a procedure group's name or terms, whichever is most similar: the weighted share of the
+ * term's words that the query has, times that of the query's words that the term has. A word weighs more the fewer
+ * groups have it. A word of the query that no group has weighs most.
  */
 function likenessOf(
   index: SearchIndex,

@@ -138,7 +138,10 @@ function mostAlike(index: SearchIndex, terms: readonly Term[], wanted: Int32Arra
   };
 }
 
-/** Likeness to a term above which a group that has every word is what is asked for, and from which one that hasn't may be. */
+/**
+ * Likeness to a term above which a group with every word is meant, and from which a group without some of the words may
+ * be meant.
+ */
 const [likeEnough, leastLike] = [0.5, 0.33];
 /** Factor of the scores of groups that may not be what is asked for. */
 const unsure = 0.5;

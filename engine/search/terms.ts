@@ -91,12 +91,15 @@ function enterOtherName(image: Image, terms: readonly Term[]): void {
   for (const at of found.positions) terms[at].code = image.documents.facility.documentOf[facility];
 }
 
-/** The words without a "me" that stands for whoever asks, as in "near me", and not for Maine. */
+/** The words without a "me" that means the person who asks, as in "near me", and not Maine. */
 function withoutSelf(words: string[]): string[] {
   return words.filter((word, i) => word !== "me" || i === 0 || !wordsBeforeSelf.has(words[i - 1]));
 }
 
-/** The word of kind that one with a typo stands for, where no word of the index begins with it; otherwise itself. */
+/**
+ * The generic word that a mistyped word stands for, unless a word of the index begins with it; otherwise the word
+ * itself.
+ */
 function kindMeant(index: TextIndex, kind: DocumentKind, word: string): string {
   if (word.length < oneTypoLetters || (kind === "procedure" && isKnown(word))) return word;
   if (findWord(index, meanings[kind](word)) >= 0) return word;

@@ -140,7 +140,10 @@ export const [
   statePartField,
   beyondField,
 ] = [0, 1, 2, 3, 4, 5, 6, 7];
-/** The words of descriptors of a procedure's codes. Procedures have no places, so it has a place's number. */
+/**
+ * The field of the words in descriptors of a procedure's codes. It shares the number of a place's field, because
+ * procedures have no places.
+ */
 export const describedField = statePartField;
 /** Stands before each term of a procedure among its words. No query has it. */
 export const termStart = ",";
@@ -186,7 +189,9 @@ export function nameSizeOf(document: Document): number {
   return size;
 }
 
-/** A bit for each letter or digit of a word, several sharing one: words within n typos differ in at most 2n bits. */
+/**
+ * A bit mask of a word's letters and digits, some of which share a bit. Words within n typos differ in at most 2n bits.
+ */
 export function lettersOf(word: Uint8Array): number {
   let letters = 0;
   for (const byte of word) letters |= 1 << (byte & 31);

@@ -116,7 +116,7 @@ const setOf = (words: string) => new Set(words.split(" "));
 /** Words that are followed by a place. */
 export const placeWords: ReadonlySet<string> = setOf("around in near");
 
-/** Words between which and a "me" nothing stands: near me, close to me, around me. */
+/** Words directly before a "me" that means the person who asks: near me, close to me, around me. */
 export const wordsBeforeSelf: ReadonlySet<string> = setOf("near nearest around by to beside");
 
 /** Words without meaning in a query. They are never needed. */
@@ -124,7 +124,7 @@ export const fillerWords: ReadonlySet<string> = setOf(
   "a an and at by for from in near of on or the to with apc ccn inc llc llp lp pllc cpt hcpcs corp",
 );
 
-/** Words of a sentence, and for whom, where and how, that tell no procedure apart. They are never needed. */
+/** Words of sentences, and words for whom, where and how, that don't tell procedures apart. They are never needed. */
 export const sentenceWords: ReadonlySet<string> = setOf(
   "i me my your his her we you it its this that is are was be am do does did how much many what which who where " +
     "when why can could should will would get getting got gets have having had has need needs needed want wants " +

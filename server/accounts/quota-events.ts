@@ -79,7 +79,21 @@ export function payloadOf(text: string): v.InferOutput<typeof payloadSchema> {
   return v.parse(payloadSchema, JSON.parse(text));
 }
 
+const minute = 60;
+const hour = 60 * minute;
+/** Pauses between the tries of a delivery, about three days in all. */
+export const pausesSeconds = [
+  10,
+  minute,
+  5 * minute,
+  30 * minute,
+  2 * hour,
+  6 * hour,
+  12 * hour,
+  24 * hour,
+  27 * hour,
+];
 /** Tries of a delivery before it fails for good. */
-export const maxTries = 10;
+export const maxTries = pausesSeconds.length + 1;
 /** Characters of a receiver's answer that are stored. */
 export const maxAnswerCharacters = 200;

@@ -60,7 +60,7 @@ export function parametersAt(path: string): ReadonlySet<string> {
   return (target && parametersOf.get(target.endpoint)) ?? noParameters;
 }
 
-/** Whether a path belongs to the API, also if it has no endpoint. */
+/** Whether a path belongs to the API, even if it has no endpoint. */
 export function isApiPath(path: string): boolean {
   return path.startsWith("/api/") || path === "/api";
 }

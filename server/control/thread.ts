@@ -180,7 +180,7 @@ async function main(parts: readonly Part[], words: string[]): Promise<void> {
     throw new DataError(calledAs("start"), shown(words.join(" ")), "--help or nothing more");
   const configuration = configure(parts, process.env);
   const faults = await unlessStopping(machineFaults(process.env));
-  // A malformed address is reported by both.
+  // Both lists report a malformed address.
   const wrong = new Set([...(Array.isArray(configuration) ? configuration : []), ...faults]);
   if (Array.isArray(configuration) || wrong.size > 0) throw new Error([...wrong].join("\n"));
   log.level = configuration.settings.LOG_LEVEL;

@@ -26,7 +26,7 @@ interface Holder {
 
 interface AccessLogOptions {
   perSecond: number;
-  /** Names of the accounts to log; undefined for all requests, also those without a key. */
+  /** Names of the accounts to log; undefined for all requests, including those without a key. */
   accounts: readonly string[] | undefined;
   keys: KeyTable;
   names: AccountNames;
@@ -84,7 +84,7 @@ export class AccessLog {
     this.#options.tell({ requestId, ...caller, request, status, bytes, ms });
   }
 
-  /** The holder of a key, also of one that is revoked or expired. */
+  /** The holder of a key, even of a revoked or expired one. */
   #holderOf(authorization: string): Holder | undefined {
     const key = bearerKey(authorization);
     if (key === undefined || !isWellFormed(key)) return undefined;

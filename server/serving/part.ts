@@ -4,7 +4,7 @@ import type { Respond } from "./responder.ts";
 
 /** A part's side in serving threads: pages beside the API. */
 
-/** A module whose URL a part gives exports this as `pages`. */
+/** The type of `pages`, which a part's serving module exports. */
 export type MakePages = (context: PagesContext) => ServingPages;
 
 export interface PagesContext {

@@ -32,7 +32,10 @@ export class Connections {
     return Atomics.load(this.#words, refusedWord) >>> 0;
   }
 
-  /** Counts a new connection. @returns false when there are too many; it counts until it closes all the same */
+  /**
+   * Counts a new connection. @returns false when there are too many; a refused connection counts too, until it is
+   * closed
+   */
   enter(): boolean {
     if (Atomics.add(this.#words, openWord, 1) < this.max) return true;
     Atomics.add(this.#words, refusedWord, 1);

@@ -97,8 +97,8 @@ export interface WebFile {
   bodies: { identity: Uint8Array; br?: Uint8Array; gzip?: Uint8Array };
   etag: string;
   /**
-   * The parts of a page that serving threads replace by what its address shows, as they stand in the page; absent where
-   * they don't.
+   * The parts of a page that serving threads replace with the numbers for an address, as they stand in the page; absent
+   * in other files.
    */
   slots?: { head: string; sentence: string; noscript: string };
 }

@@ -34,7 +34,7 @@ export class Metrics {
   );
   readonly snapshotsUnreadable = this.#gauge(
     "hcqs_snapshots_unreadable",
-    "Snapshot files that the system doesn't let the server read or load now; they are tried again",
+    "Snapshot files that the system doesn't let the server read or load now; they are retried",
   );
   readonly snapshotChanges = this.#counter(
     "hcqs_snapshot_changes_total",
@@ -44,12 +44,12 @@ export class Metrics {
   readonly snapshotRows = this.#gauge("hcqs_snapshot_rows", "Rows of each data version served", "version");
   readonly webhookDeliveries = this.#counter(
     "hcqs_webhook_deliveries_total",
-    "Tries to post an event: delivered, to be tried again, or failed for good",
+    "Tries to post an event: delivered, to be retried, or failed for good",
     "outcome",
   );
   readonly emailDeliveries = this.#counter(
     "hcqs_email_deliveries_total",
-    "Tries to mail an event: delivered to the SMTP server, to be tried again, or failed for good",
+    "Tries to mail an event: delivered to the SMTP server, to be retried, or failed for good",
     "outcome",
   );
   readonly logLinesDropped = this.#counter(

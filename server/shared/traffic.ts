@@ -4,11 +4,10 @@ import { PerSecond } from "./per-second.ts";
 
 /*
  * Each thread has a block of shared memory that it alone writes to, with plain stores: no two threads' counts share a
- * cache line, and counting takes no Atomics. The control thread adds the blocks up as it is asked.
+ * cache line, and counting takes no Atomics. The control thread sums the blocks on request.
  *
- * A count is a 64-bit float in a place of eight bytes' alignment, which the 64-bit machines that there are binaries for
- * store and load whole: a reader finds the number from before or after, never half of each, and whole numbers are exact
- * up to 2^53. Two counts may be read a moment apart.
+ * A count is an aligned 64-bit float. The supported 64-bit machines store and load it whole, so a reader never sees
+ * half of a change. Whole numbers are exact up to 2^53. Two counts may be read a moment apart.
  */
 
 /** Statuses with counters of their own; all others count as "other", the first one. */

@@ -23,7 +23,7 @@ const types: Record<string, string> = {
 /** All style sheets in one. */
 const style = "style.css";
 
-/** Path of a file in an npm package, also if the package's `exports` don't have it. */
+/** Path of a file in an npm package, even if the package's `exports` lack it. */
 function libraryFile(name: string): string {
   const parts = name.split("/");
   const packageName = parts.slice(0, name.startsWith("@") ? 2 : 1).join("/");
@@ -136,7 +136,7 @@ export interface PageOptions {
 export const escapeHtml = (text: string) =>
   text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** What says what a page is, to a browser and to sites that show a link to it. @param title,description plain text */
+/** The HTML that describes a page to browsers and to sites that preview links. @param title,description plain text */
 export function headOf(title: string, description: string): string {
   const [name, about] = [escapeHtml(title), escapeHtml(description)];
   return [

@@ -5,7 +5,7 @@ import type { WebFile } from "./messages.ts";
 
 /** Makes web files: in shared memory, in each content coding. */
 
-/** Bytes from which on a file is compressed. */
+/** Smaller files aren't compressed, in bytes. */
 const minCodedBytes = 1024;
 /** Brotli's quality. The best one takes half a second longer and makes these files 5 % smaller. */
 const brotliQuality = 7;

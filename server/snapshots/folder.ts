@@ -61,7 +61,7 @@ export async function listStates(folder: string): Promise<Map<string, FileState 
 /**
  * The state of a file or of a link's target; undefined where nothing has that path.
  *
- * @throws Error also where a link's target is missing
+ * @throws Error, for example when a link's target is missing
  */
 export async function stateOf(path: string): Promise<FileState | undefined> {
   try {

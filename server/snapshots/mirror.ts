@@ -152,7 +152,7 @@ export class Mirror {
         const pauseMs = Math.min(maxPauseMs, before === undefined ? firstPauseMs : 2 * before.pauseMs);
         this.#failures.set(version, { reason, pauseMs, againMs: steadyMs + pauseMs });
       }
-      // Checked after an attempt, so that each round makes at least one.
+      // The time is checked after an attempt, so that each round makes at least one.
       if (performance.now() - start >= roundMs && entry !== entries.at(-1)) {
         isAllTried = false;
         break;
@@ -160,8 +160,7 @@ export class Mirror {
     }
     const [first, ...others] = told;
     const more = others.length > 0 && { others: others.length };
-    if (first !== undefined)
-      log.error({ ...first, ...more }, "a snapshot can't be fetched yet: it is tried again");
+    if (first !== undefined) log.error({ ...first, ...more }, "a snapshot can't be fetched yet; retrying");
     return isAllTried;
   }
 
@@ -247,7 +246,7 @@ export class Mirror {
     return new Part(join(this.#fetched, sha256));
   }
 
-  /** Deletes fetched files that the index doesn't name any more, also in the snapshots' folder. */
+  /** Deletes fetched files that the index doesn't name any more, in the snapshots' folder too. */
   async #takeOut(): Promise<void> {
     const names = this.#index.flatMap((entry) => {
       const { path, statePath } = this.#part(entry);

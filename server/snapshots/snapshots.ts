@@ -513,7 +513,7 @@ export class SnapshotFolder {
     const entry = this.#entry(name);
     if (entry.error === reason) return;
     entry.error = reason;
-    this.#with.log.error({ file: name, reason }, "snapshot can't be read or served yet: it is tried again");
+    this.#with.log.error({ file: name, reason }, "snapshot can't be read or served yet; retrying");
   }
 
   #lookAgain(): void {
@@ -543,7 +543,9 @@ export class SnapshotFolder {
     collectGarbage();
   }
 
-  /** Marks versions that are no longer served as retired in the registry, also those deleted while no server ran. */
+  /**
+   * Marks versions that are no longer served as retired in the registry, including those deleted while no server ran.
+   */
   #writeRetired(): void {
     try {
       this.#consult((registry) => {

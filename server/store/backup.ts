@@ -6,7 +6,7 @@ import { DataError, fileReasonOf } from "../../engine/query.ts";
 import { makePrivateFile } from "./state-files.ts";
 import { Store } from "./store.ts";
 
-/** Makes backups of the state database, also while a server runs. */
+/** Makes backups of the state database, even while a server runs. */
 
 /** Copies the database, as of one moment, to a new file with mode 0600. @throws DataError, and leaves nothing then */
 export function backUp(folder: string, file: string): void {

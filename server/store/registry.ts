@@ -29,7 +29,7 @@ export function knownVersions(stateDir: string): KnownVersion[] | undefined {
     new DataError(
       `state database ${file}`,
       found,
-      "a sound state database of this service, as its registry of data versions says which numbers are taken",
+      "an intact state database of this service: its registry says which version numbers are taken",
     );
   let database: Database.Database | undefined;
   try {

@@ -12,7 +12,7 @@ import { snapshotOf } from "../support/fixtures.ts";
 import { type Random, seededRandom } from "../support/random.ts";
 import { pricesPath } from "../support/server.ts";
 
-/** A clock that jumps: counts belong to a month, and it neither forgives nor invents any. */
+/** A wall clock that jumps: requests are counted in the right month, and none is lost or counted twice. */
 
 const image = attachImage(buildImage(snapshotOf([["010001", "AL", "5072", 5000, 1000]])));
 const secondMs = 1000;
@@ -76,7 +76,7 @@ class World {
     return ask(this.#parts.service, this.#key, pricesPath, () => "procedure=5072");
   }
 
-  /** How many of so many requests are admitted. */
+  /** Makes requests. @returns how many were admitted */
   admitted(requests: number): number {
     return Array.from({ length: requests }, () => this.ask()).filter(({ status }) => status === 200).length;
   }
@@ -101,7 +101,7 @@ test("counts of no more than 24 months wait to be saved: then no other month's r
     }
     assert.equal(world.admitted(2), 2, `month ${months}`);
   }
-  // Beside those that wait there are the two months that are served.
+  // The months that wait to be saved, and the two that are served.
   assert.equal(months, 25);
   world.wallMs = inMonth(months + 1);
   assert.throws(() => world.tick(), /wait to be saved/);
@@ -143,7 +143,7 @@ test("a clock that jumps by up to two weeks refuses nothing, in any part of a mo
     }
 });
 
-/** From a second to ten years, any length as likely as ten times that. */
+/** Milliseconds from a second to ten years, evenly distributed by their logarithm. */
 function jump(random: Random): number {
   const length = Math.round(Math.exp((Math.log(10 * yearMs) * random.int(1000)) / 1000) + secondMs);
   return random.int(2) === 0 ? length : -length;
@@ -164,7 +164,7 @@ test("counts are those of a naive book-keeper, over jumps of a second to ten yea
       switch (random.int(6)) {
         case 0:
         case 1:
-          // To somewhere, or to where it was before; not to before the first computers.
+          // To a random time or back to an earlier one, but not to before 1970.
           world.wallMs = random.int(2) === 0 ? random.pick(visited) : world.wallMs + jump(random);
           if (world.wallMs < 0) world.wallMs += 11 * yearMs;
           visited.push(world.wallMs);

@@ -118,7 +118,7 @@ test("the key of an Authorization header is what stands behind its scheme", () =
     assert.equal(bearerKey(header), undefined);
 });
 
-/** A hash with a first word and a filling. */
+/** A hash whose first word is `first` and whose other words are `rest`. */
 function hashOf(first: number, rest: number): Buffer {
   const hash = Buffer.alloc(32, rest);
   hash.writeInt32LE(first);
@@ -247,7 +247,7 @@ test("an account and its key that are written while the tables are being read ar
   writer.close();
 });
 
-/** Asks with a key on connections enough to reach both threads of the server. */
+/** Asks with a key over enough connections to reach both threads of the server. */
 function everywhere(key: string, request = `GET ${pricesPath}?procedure=5073`): Promise<Answer[]> {
   return withConnections(server, 8, async (connections) => {
     const answers: Answer[] = [];

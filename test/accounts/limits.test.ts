@@ -36,10 +36,10 @@ function admittedAt(slot: number, steadyMs: number): number {
   return count;
 }
 
-/** A bucket as a book-keeper would have it, in whole numbers of any size. A clock that steps back stands still. */
+/** A token bucket by its definition, in integers of any size. When the clock steps back, it is taken to stand still. */
 class NaiveBucket {
   readonly #burst: bigint;
-  /** Requests times a thousand. */
+  /** Tokens that are missing, in thousandths. */
   #missing = 0n;
   #latest: bigint | undefined;
 
@@ -62,7 +62,7 @@ class NaiveBucket {
     this.#missing += 1000n * BigInt(count);
   }
 
-  /** Milliseconds until one more fits. */
+  /** Milliseconds until the next request fits. */
   waitMs(): number {
     const excess = this.#missing + 1000n - 1000n * this.#burst;
     return Number((excess + this.#burst - 1n) / this.#burst);
@@ -142,7 +142,7 @@ test("a burst that changes is obeyed at once, whatever the clock says", () => {
     }
 });
 
-/** Steps of the clock: none, short, long, and around the lengths at which 32-bit ticks wrap. */
+/** Steps of the clock: none, short, long, and close to the step at which 32-bit ticks wrap. */
 const steps = fc.oneof(
   fc.constant(0),
   fc.integer({ min: 1, max: 3 }),
@@ -163,10 +163,10 @@ const starts = fc.oneof(
     .tuple(fc.constantFrom(2 ** 31, 2 ** 32, 2 ** 40), fc.integer({ min: -3000, max: 3000 }))
     .map(([base, off]) => base + off),
 );
-/** A large bucket takes long to be emptied. */
+/** Large buckets are rarer, because emptying one takes long. */
 const sizeOf = (burst: number) =>
   burst === maxBurst ? { numRuns: 8, maxLength: 4 } : { numRuns: 60, maxLength: 40 };
-/** After each step of the clock, one request or as many as fit and one more. */
+/** After each step of the clock: one request, or one more than fit. */
 const wavesOf = (burst: number) =>
   fc.array(fc.record({ step: steps, all: fc.boolean() }), { maxLength: sizeOf(burst).maxLength });
 
@@ -190,7 +190,10 @@ for (const burst of bursts)
     fc.assert(fc.property(starts, wavesOf(burst), check), { numRuns: sizeOf(burst).numRuns });
   });
 
-/** Runs waves on a clock that steps back too, and tells `check` what the bucket and the book-keeper say of each request. */
+/**
+ * Makes waves of requests on a clock that also steps back, and passes what the bucket and the naive one say of each to
+ * `check`.
+ */
 function stepBack(burst: number, check: (admitted: boolean, fits: boolean, isBehind: boolean) => void): void {
   const back = fc.oneof(fc.constant(0), fc.constantFrom(1, 700, 1500, 5000, 86_400_000));
   const waves = fc.array(fc.record({ step: fc.integer({ min: 0, max: 3000 }), back, all: fc.boolean() }), {
@@ -336,7 +339,7 @@ test("where ceilings are shared, as many are admitted as may be, and the rest is
   assert.equal(shared.admit(0, month, 5000), 0);
   assert.equal(shared.admit(0, month, 5000), quotaExceeded);
   assert.equal(shared.refused(0), 4);
-  // Other ceilings and another month leave that to who shares.
+  // New ceilings and a new month don't change what the account may use: only other servers' counts do.
   shared.configure(0, 100, 500);
   assert.equal(shared.admit(0, month, 5000), quotaExceeded);
   shared.admitUpTo(0, month + 2, 100, "quota", 100);

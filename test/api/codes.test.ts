@@ -8,7 +8,7 @@ import { checkAnswer, openapiDocument } from "../support/answers.ts";
 import { ask, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import { changed, snapshotOf } from "../support/fixtures.ts";
 
-/** What a procedure group includes, and how its codes and their descriptors find it. */
+/** The codes that a procedure group includes, and searches that find it by them and their descriptors. */
 
 const plain = changed(
   snapshotOf([
@@ -74,7 +74,7 @@ test("words of descriptors find groups behind the names and the plain words, and
     [["quillwort"]],
   );
   assert.deepEqual(found("quilwort")[0].matched, ["quillwort"], "the word as it is in the index");
-  // Patients say knee of 5115.
+  // "Knee" is also one of the patients' terms for 5115.
   const [first, second] = found("knee");
   assert.deepEqual([first.code, second.code], ["5115", "5116"]);
   assert.ok(first.score > second.score);

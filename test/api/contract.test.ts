@@ -22,7 +22,7 @@ import { account } from "../support/state.ts";
 // The core keeps this part of the contract without any part.
 process.env.SERVER_PARTS = "none";
 
-/** What is answered to every kind of mistake, what counts, and what happens at the two ceilings of an account. */
+/** The answers to every kind of mistake, which requests count, and what happens at an account's two ceilings. */
 
 const stateDir = temporaryFolder();
 const [revokedKey, expiredKey] = [generateKey(), generateKey()];
@@ -283,7 +283,7 @@ test("a burst beyond the ceiling gives 429 for about a second", async () => {
   const connection = await Connection.open(server.api);
   const text = requestText(target(`?${p}`), { Authorization: `Bearer ${burstKey}` });
   const before = Date.now() / 1000;
-  // In one segment, for no time to pass in between.
+  // In one segment, so that no time passes in between.
   await connection.send(text + text);
   assert.equal((await connection.answer()).status, 200);
   const refused = await connection.answer();

@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { tableFromIPC } from "apache-arrow";
 import { readPlaces } from "../../datasets/places.ts";
@@ -51,7 +52,7 @@ days.enter(0, monthOf(nowMs), [
   [2, 5],
 ]);
 
-/** What a new server of the trial's account tells, when it has had five requests. */
+/** The answer of a new server to an account that has made five requests. */
 function told(
   target: string,
   headers: Parameters<typeof ask>[4] = {},
@@ -94,7 +95,7 @@ function requestOf(at: string, { parameters }: Operation, others: Record<string,
   return query.size === 0 ? target : `${target}?${query}`;
 }
 
-/** What finds nothing, as a part of the example's request that stands in place of another. */
+/** For each operation, a part of the example's request, and what to replace it with so that nothing is found. */
 const missing: Record<string, [part: string, instead: string]> = {
   prices: ["procedure=5072", "procedure=5244"],
   search: ["q=harbor+valley", "q=xylophone"],
@@ -108,7 +109,7 @@ const missing: Record<string, [part: string, instead: string]> = {
   exportArrow: ["state=DC", "state=MD"],
 };
 
-/** The answers that the operation of a path is to have examples of, by the example's name. */
+/** The answers of which a path's operation must have examples, by the example's name. */
 function answersOf(at: string, operation: Operation): Record<string, unknown> {
   const name = operation.operationId.replace("OfVersion", "");
   const request = requestOf(at, operation);
@@ -171,11 +172,18 @@ test("every example of the document is what a request over the sample gets", (t)
     ...told(prices).headers,
   ]);
   const file = path.resolve(import.meta.dirname, "../../server/api/examples.json");
+  const known = JSON.parse(readFileSync(file, "utf8"));
+  // The ETags of these answers come from the request, the data and the version alone.
+  if (Object(recorded.headers).ETag === known.headers.ETag)
+    for (const [at, { operationId }] of operations) {
+      const name = operationId.replace("OfVersion", "");
+      if (isOfVersion(at) && !isDeepStrictEqual(recorded[name], known[name]))
+        assert.fail(`the answer ${name} has changed: increase imageFormatVersion, so that its ETag changes`);
+    }
   try {
     t.assert.fileSnapshot(recorded, file, { serializers: [lines] });
   } catch (error) {
-    // Its message has both files whole.
-    const known = JSON.parse(readFileSync(file, "utf8"));
+    // The snapshot's own message has both files in full.
     for (const [name, value] of Object.entries(recorded))
       assert.deepEqual({ [name]: known[name] }, { [name]: value });
     throw error;
@@ -200,7 +208,7 @@ test("every answer with a body but a binary file has examples, and its schema ta
       }
 });
 
-/** A value's objects, and those in them. */
+/** All objects in a value, nested ones included. */
 function objectsIn<Kind extends object>(value: unknown): Kind[] {
   if (typeof value !== "object" || value === null) return [];
   const inner = Object.values(value).flatMap(objectsIn<Kind>);

@@ -250,6 +250,6 @@ test("places are those of the npm package in its version, in the states and terr
   const at = (code: number) => [latitude[zip.indexOf(code)] / 1e6, longitude[zip.indexOf(code)] / 1e6];
   assert.deepEqual(at(10001), [40.7484, -73.9967]);
   assert.deepEqual(at(96910), [13.47, 144.74]);
-  // An address of the forces abroad, and one whose longitude has the wrong sign.
+  // A military address abroad, and a place whose longitude has the wrong sign in the table.
   for (const absent of [9001, 10200]) assert.equal(zip.indexOf(absent), -1);
 });

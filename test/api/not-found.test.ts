@@ -39,7 +39,7 @@ const [version] = versions.byName.keys();
 const reasonIn = (state: string) =>
   coverageOf(versions.images[0]).missing_states.find((missing) => missing.state === state)?.reason;
 
-/** What a 404 says, but for the data version, which it has to say. */
+/** The message of a 404 without the data version, which it must name. */
 function toldFor(target: string): string {
   for (const base of ["", `/versions/${version}`])
     assert.equal(refusal(versions, base + target).type, "not_found");
@@ -48,7 +48,7 @@ function toldFor(target: string): string {
   return message.replace(` in data version ${version}`, "");
 }
 
-/** Requests by what they ask for, each with the whole message. */
+/** Requests by what is missing, each with the whole message. */
 const messages: Record<string, [target: string, message: string][]> = {
   "a price list": [
     ["procedure=9999", 'there is no procedure "9999"'],
@@ -82,7 +82,7 @@ const messages: Record<string, [target: string, message: string][]> = {
   ].map(([ccn, message]) => [`/healthcare/facilities/${ccn}`, message]),
   "a search whose every match has no price": [
     ["5115&type=procedure", 'no procedure that matches "5115" has prices: all 37 rows are suppressed'],
-    // Their names have these digits with a typo, too.
+    // The facilities' names match these digits as well, with a typo.
     ["CA1500", 'no facility that matches "CA1500" has prices: all 12 rows are suppressed'],
     ...["city in ny 000003", "city in ny"].map((q): [string, string] => [
       q.replaceAll(" ", "+"),

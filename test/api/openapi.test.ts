@@ -48,7 +48,21 @@ test("every property of a schema says what it is", () => {
   assert.deepEqual(silent, []);
 });
 
-/** A request of each path that finds something. */
+test("an operation of one data version is described as the one without, with a sentence more", () => {
+  let compared = 0;
+  for (const [at, { summary, description }] of operations) {
+    const plain = operations.get(at.replace("/versions/{version}", ""));
+    if (plain === undefined || !at.includes("/versions/{version}")) continue;
+    assert.equal(summary, `${plain.summary}; from one data version`);
+    const [start, more] = description.split("\n\nFrom the data version in the path, ");
+    assert.equal(start, plain.description, at);
+    assert.match(more, /^\w/, at);
+    compared += 1;
+  }
+  assert.equal(compared, allEndpoints.filter(({ kind }) => kind === "versioned").length);
+});
+
+/** For each path a request that finds something. */
 const found = new Map([
   ["/api/v1", "/api/v1"],
   ["/api/v1/healthcare/prices", "/api/v1/healthcare/prices?procedure=5072&limit=2"],

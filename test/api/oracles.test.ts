@@ -16,9 +16,9 @@ import { temporaryFolder } from "../support/server.ts";
 /** Every number of every answer on snapshots, real and invented, against naive oracles. */
 
 const snapshots = Number(process.env.ORACLE_SNAPSHOTS || 3);
-/** Always the same unless it is set: what fails is new. */
+/** The same by default, so that a failure comes from a change of the code. */
 const trialSeed = Number(process.env.TRIAL_SEED || 1);
-/** Lists of facilities that are asked for, of each snapshot. */
+/** Lists of facilities to ask for, per snapshot. */
 const lists = 100;
 
 test(`every answer on ${snapshots} random snapshots is what the oracles compute`, (t) => {

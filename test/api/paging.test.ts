@@ -52,7 +52,7 @@ function assertRefused(target: string, type: string, param?: string): void {
 }
 
 /**
- * All pages from a first one to the last. All but the rows and `next` is the same on each, and each but the last is full.
+ * All pages of a list. Asserts that they differ in rows and `next` only, and that all but the last are full.
  *
  * @param between called before each further page
  */
@@ -72,7 +72,7 @@ function walk(first: string, limit: number, between: (page: number) => void = ()
 
 const rowsOf = (pages: Page[]) => pages.flatMap(({ data }) => data);
 
-/** A list with what it has to hold, by plain loops over the snapshot's rows. */
+/** A list and its expected rows, by plain loops over the snapshot's rows. */
 interface List {
   /** The path of the list, without a limit. */
   path: string;
@@ -100,7 +100,7 @@ function procedureLists(lists: PricesBody[], state: string | null): List[] {
   );
 }
 
-/** The order is that of one whole search. */
+/** The expected order is that of one search without pages. */
 function searchLists(image: Image, { table }: Snapshot): List[] {
   const { facilities, procedures } = partsOf(table);
   const { ccn, name, city, state } = facilities;
@@ -153,7 +153,7 @@ const another = imageOf(asVersion(randomSnapshot(505), 2025, 2));
 const lists = some.flatMap(({ image, lists }) => lists.map((list) => ({ image, ...list })));
 const longLists = lists.filter(({ rows }) => rows.length > 10);
 
-/** Draws a list and a limit that its endpoint takes; half of them long, half of the limits small. */
+/** Draws a list and a limit that its endpoint takes. Half of the lists are long, half of the limits small. */
 const choice = fc.record({ long: fc.boolean(), at: fc.nat(), small: fc.boolean(), limit: fc.nat() });
 type Choice = typeof choice extends fc.Arbitrary<infer Value> ? Value : never;
 
@@ -306,7 +306,7 @@ describe("a cursor that was not given out", () => {
   const cursor = fc.constantFrom(...cursors);
   const letter = fc.constantFrom(..."ABCXYZabcxyz0189-_=+.~!$&'()*,;:@%|^\"<>{}[]\\` éß🏥");
 
-  /** It is refused, unless it is one that was given out. */
+  /** Asserts that a cursor is refused, unless a page had it as `next`. */
   function assertNoCursor(text: string): void {
     if (genuine.has(text)) return;
     assert.equal(decodeCursor(text), undefined, text);
@@ -335,7 +335,7 @@ describe("a cursor that was not given out", () => {
     fc.assert(fc.property(any, assertNoCursor), { seed, numRuns: 2000 });
   });
 
-  /** A cursor with the right check is refused as well, by what it says. */
+  /** Asserts that a cursor with a valid check but a wrong content is refused. */
   function assertClean(of: Image, list: string, offset: number, given: Record<string, string>): void {
     const target = pathOfPage(of, list, offset, textOf(given)).toString().replace("/api/v1", "");
     const { type } = refusal(versions, target);

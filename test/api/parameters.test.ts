@@ -7,7 +7,7 @@ import { ApiError } from "../../server/api/errors.ts";
 import { checkParameters, parseQuery } from "../../server/api/parameters.ts";
 import { wholeNumber } from "../../server/shared/schemas.ts";
 
-/** Queries, well-formed or not, the parameters they give, and what an error repeats of them. */
+/** Well-formed and malformed queries: the parameters in them, and what an error repeats of them. */
 
 const seed = 20_260_403;
 const maxEchoed = 64;

@@ -8,6 +8,7 @@ import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { readPriceKey } from "../../server/api/endpoints/prices.ts";
+import { keyedPaths } from "../../server/api/routes.ts";
 import { AskCounter } from "../../server/serving/answer-cache.ts";
 import { Answer, type RequestHead } from "../../server/serving/reply.ts";
 import { hashOf } from "../../server/shared/hash.ts";
@@ -16,7 +17,7 @@ import { maxBurst } from "../../server/shared/plans.ts";
 import { ask as askService, serviceOf, type Told } from "../support/asking.ts";
 import { versionsOf } from "../support/endpoint-oracle.ts";
 
-/** What most requests are, price queries in their common form and answers that are kept, is answered like all others. */
+/** Price queries in their common form, and answers from the cache, equal those that are made the general way. */
 
 const pricesPath = "/api/v1/healthcare/prices";
 const seed = 20_261_120;
@@ -73,6 +74,11 @@ const limit = fc.oneof(
   fc.constantFrom("&limit=4294967297", "&limit=-1", "&limit=1.5", "&limit=25&limit=25", "&limit=25&x=1"),
 );
 
+test("price queries without a version are read as numbers", () => {
+  const [[path, keyed], ...others] = keyedPaths;
+  assert.deepEqual([path, keyed.read, others], [pricesPath, readPriceKey, []]);
+});
+
 test("a price query in its common form is answered as it is in any other", () => {
   const { get } = start(10_000_000);
   let read = 0;
@@ -80,7 +86,7 @@ test("a price query in its common form is answered as it is in any other", () =>
     const query = `procedure=${procedure}${scope}${rows}`;
     if (readPriceKey(image, query) >= 0) read++;
     const { status, body } = get(query);
-    // An empty parameter changes nothing but the form.
+    // An empty parameter makes the query take the general way, and changes nothing else.
     const { status: expectedStatus, body: expected } = get(`&${query}`);
     assert.deepEqual([status, body], [expectedStatus, expected], query);
   });
@@ -103,7 +109,7 @@ test("two characters that aren't a state in capitals are taken for none", () => 
 });
 
 test("codes and limits are digits: what stands beside them in ASCII is none", () => {
-  // As digits of ten and of minus one they would make up a code that is there.
+  // If `:` and `/` counted as digits (10 and −1), these would be codes that exist.
   for (const [digit, beside, more] of [
     ["0", ":", -1],
     ["9", "/", 1],

@@ -20,7 +20,7 @@ const keys = new Map(Object.keys(languages).map((language) => [language, keyOf(l
 const poor = new Map(Object.keys(languages).map((language) => [language, keyOf(`poor ${language}`, 1)]));
 const server = await startServer({ stateDir });
 
-/** Runs a program as it stands in the description; undefined where the machine hasn't what runs it. */
+/** Runs a program from the description; undefined when the machine lacks a command for it. */
 async function run(language: string, [command, ...words]: string[], key = "") {
   const [program, ...others] = blocksOf(documentAt("server/api/README.md"), language);
   assert.deepEqual(others, []);

@@ -75,7 +75,7 @@ test("create takes a known account as it is: other values are refused with what 
   assert.deepEqual(await succeed(folder, "accounts list --json", "keys list"), before);
 });
 
-/** The secret that a command shows on stderr, last. */
+/** The last secret that a command shows on stderr. */
 function secretIn(stderr: string): string {
   const [, secret] =
     /^webhook signing secret, shown this once: (whsec_[0-9A-Za-z+/]{32})\n$/m.exec(stderr) ?? [];

@@ -8,7 +8,7 @@ import { keepingStripped } from "../support/server.ts";
 
 const program = new URL("../../server/commands/program.ts", import.meta.url);
 
-/** Ends a script by a signal, once it has written something. @returns exit code and signal */
+/** Sends a signal to a script once it has written something. @returns exit code and signal */
 async function ended(script: string, signal: NodeJS.Signals): Promise<unknown[]> {
   const source = `import { writeSync } from "node:fs"; import { interruptibly } from "${program}"; ${script}`;
   const child = spawn(process.execPath, [...keepingStripped, "--input-type=module", "--eval", source], {

@@ -174,7 +174,7 @@ test("every row that is refused is named, and with --skip-invalid the others are
   assert.equal(contentOf(to).split("\n")[1], three);
 });
 
-/** Changes something of an account's line. */
+/** Changes an account's line. */
 type Change = (
   record: Record<string, unknown> & Record<"keys" | "events" | "usage" | "days", Part[]>,
 ) => void;
@@ -186,13 +186,13 @@ const aDay = "a day such as 2027-01-31";
 const aMonth = "a month such as 2027-01";
 const aSecret = "a webhook's signing secret";
 const refusals: [change: Change, message: string][] = [
-  // Later ids go on from the largest.
+  // The largest id is limited because later ids continue from it.
   [(one) => (one.id = 2 ** 40 + 1), `id: found 1099511627777, expected ${wholes(1, 2 ** 40)}`],
   [
     (one) => (one.keys[0].id = 2 ** 53 - 1),
     `, key 9007199254740991: id: found 9007199254740991, expected ${wholes(1, 2 ** 40)}`,
   ],
-  // Tries go on being counted.
+  // Tries are limited because counting continues from them.
   [
     (one) => (one.events[0].deliveries[0].tries = 2_000_000_000),
     `, event evt_${"a".repeat(32)}: deliveries.0.tries: found 2000000000, expected ${wholes(0, 10)}`,

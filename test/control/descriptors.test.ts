@@ -13,7 +13,7 @@ import {
   until,
 } from "../support/server.ts";
 
-/** With all descriptors taken by clients, the server goes on for those it has and for the operator. */
+/** When clients have taken all descriptors, the server still serves the connections it has, and the operator. */
 
 const descriptors = 400;
 

@@ -8,7 +8,7 @@ import { watchHeap } from "../../server/shared/runtime.ts";
 
 const limit = 1000 * 2 ** 20;
 
-/** Shows the watch the heap's use, each of the numbers once and then the last one; and lets it look. */
+/** Lets the watch read the heap's use: each of the percentages once, then the last one again. */
 function look(t: TestContext, ...percents: number[]): void {
   const heap = v8.getHeapStatistics();
   let at = 0;

@@ -32,7 +32,7 @@ class Pipe {
     this.#end = openSync(this.#file, constants.O_RDWR | constants.O_NONBLOCK);
   }
 
-  /** What another process writes to. */
+  /** A descriptor for another process to write to. */
   writingEnd(): number {
     return openSync(this.#file, "w");
   }
@@ -48,7 +48,7 @@ class Pipe {
       }
   }
 
-  /** What waits in it. */
+  /** Reads what is in the pipe. */
   read(): string {
     const bytes = Buffer.alloc(2 ** 20);
     try {
@@ -81,7 +81,7 @@ async function ended(child: ChildProcess): Promise<string> {
   return child.signalCode ?? String(child.exitCode);
 }
 
-/** A server that can't say where it listens. */
+/** Starts a server whose ready line can't be read. */
 async function startServer(t: TestContext, stdout: Stdio, stderr: Stdio) {
   const stateDir = temporaryFolder();
   const key = createKey(stateDir, "acme", { burst: 1000, quota: 1000 });
@@ -114,7 +114,7 @@ async function startServer(t: TestContext, stdout: Stdio, stderr: Stdio) {
   };
 }
 
-/** A program that writes numbered lines of so many bytes to its stderr, and says on stdout how many it lost. */
+/** A program that writes numbered lines of a length to stderr, and the number of lost ones to stdout. */
 function writing(lines: number, bytes: number, before = ""): string[] {
   const script = `
     import { Output } from ${JSON.stringify(path.join(repository, "server/control/log.ts"))};
@@ -181,7 +181,7 @@ test("a file on a disk that is full for a while gets the lines before and after"
 });
 
 test("a terminal that is held keeps nobody waiting", async (t) => {
-  // What records a terminal stands still when nobody takes its record.
+  // A program that records a terminal stops reading when nobody reads its recording.
   const pipe = new Pipe();
   pipe.fill();
   const result = path.join(temporaryFolder(), "result");

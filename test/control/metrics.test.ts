@@ -83,7 +83,7 @@ test("refusals are counted by ceiling, and keys that don't do by what is wrong",
   const statuses = (key: string) =>
     withConnections(server, 1, async ([connection]) => {
       const text = requestText("GET /api/v1/usage", { Authorization: `Bearer ${key}` });
-      // In one segment, for no time to pass in between.
+      // In one segment, so that no time passes in between.
       await connection.send(text.repeat(3));
       return [await connection.answer(), await connection.answer(), await connection.answer()]
         .map(({ status }) => status)

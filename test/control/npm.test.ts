@@ -24,7 +24,7 @@ test("a SIGTERM to npm start reaches the server, which ends in order", async () 
   npm.stderr.on("data", (chunk: Buffer) => {
     log += chunk;
   });
-  // All of npm's and the server's output has ended: so have both.
+  // Emitted when npm and the server have both closed their output, so both have ended.
   const ended = once(npm, "close");
   await until("the ready line", () => /^ready http:/m.test(output));
   npm.kill("SIGTERM");

@@ -17,7 +17,7 @@ const metrics = {
     return make();
   },
 };
-/** Undefined while there is no console. */
+/** The console that is shown; undefined when there is none. */
 let shown: OperatorConsole | undefined;
 const server = opsServer({
   isReady: () => true,

@@ -33,6 +33,6 @@ test("what the one who is told throws ends there", async () => {
   };
   safely(fails, fails)();
   safely(async () => fails(), fails)();
-  // A rejection that nobody handled would fail this file by now.
+  // An unhandled rejection would have failed this file by now.
   await new Promise(setImmediate);
 });

@@ -315,7 +315,7 @@ for (const [name, subcommands] of Object.entries(words))
     const [all, short] = await run(folder, [`${name} --help`, `${name} -h`], { PORT: "wrong" });
     assert.deepEqual([all.code, all.stderr], [0, ""]);
     assert.deepEqual(short, all);
-    // A backup is of the folder, whatever servers have in common.
+    // The backup covers the folder alone, even if servers share a Redis.
     assert.equal(/what all servers with that Redis have in common/.test(all.stdout), name !== "state");
     const explained = [...all.stdout.matchAll(/^ {2}([a-z-]+).*\n {6}[A-Z].*\.$/gm)].map(([, word]) => word);
     assert.deepEqual(explained, subcommands);

@@ -173,6 +173,6 @@ test("a server listens on the addresses it is told, and makes no account where S
   const { code, stdout, stderr } = await server.finished();
   assert.equal(code, 0);
   assert.doesNotMatch(stdout + stderr, /hcq_|demo/);
-  // As it may be mistyped.
+  // A mistyped folder.
   assert.match(stderr, /"msg":"made a new state: without accounts, and without a registry of data versions"/);
 });

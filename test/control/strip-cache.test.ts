@@ -5,7 +5,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { temporaryFolder } from "../support/server.ts";
 
-/** What is kept of stripped TypeScript never changes what runs. */
+/** The cache of stripped TypeScript never changes what runs. */
 
 const preloaded = path.resolve(import.meta.dirname, "../../server/strip-cache.js");
 const folder = temporaryFolder();

@@ -23,11 +23,11 @@ import {
   until,
 } from "../support/server.ts";
 
-/** Snapshots that come and go by file while they are served, and how a server starts and ends. */
+/** Snapshot files that come and go while a server runs, and how it starts and ends. */
 
 const query = "?procedure=5072";
 
-/** A snapshot file in which one charge, in dollars, tells the version: 2024.2 has 20242. */
+/** A snapshot file whose one charge, in dollars, tells the version: 2024.2 has 20242. */
 function fileOf(version: string, charge = Number(version.replace(".", ""))): Uint8Array {
   return encodeSnapshot(
     snapshotAs(version, [
@@ -45,7 +45,7 @@ function put(folder: string, name: string, bytes: Uint8Array, changed = new Date
   renameSync(beside, path.join(folder, name));
 }
 
-/** For what has to hold in every serving thread. */
+/** For tests of what must hold in every serving thread. */
 const twoThreads = { env: { THREADS: "2" } };
 
 function folderOf(...versions: string[]): string {

@@ -64,7 +64,7 @@ test("an answer that comes later is timed once, and changes nothing of how other
   const [buffer] = traffic.buffers;
   let nowMs = 0;
   const thread = new ThreadTraffic(buffer, () => nowMs, seededRandom(1).next);
-  // In a busy second the answers that are timed stand for 16 each.
+  // In a busy second one answer in 16 is timed, and counts 16 times.
   for (let i = 0; i < 1200; i++) thread.answered(0, 200, 1, thread.begin());
   const begun = thread.beginLater();
   for (let i = 0; i < 1200; i++) thread.answered(0, 200, 1, thread.begin());

@@ -36,7 +36,7 @@ import {
 } from "../support/publisher.ts";
 import { listening, Running, temporaryFolder, until } from "../support/server.ts";
 
-/** Downloads of releases, from a publisher whom little works for. */
+/** Downloads of releases from a publisher whose server has faults. */
 
 const content = csv(
   row,
@@ -46,7 +46,7 @@ const content = csv(
 const publisher = await Publisher.start();
 const elsewhere = await Publisher.start("127.0.0.2");
 
-/** A clock on which pauses take no time, and are noted; a stall is when the test says so. */
+/** A clock on which pauses take no time and are recorded. The test decides when a connection stalls. */
 class TestClock implements Clock {
   readonly pausesMs: number[] = [];
   ms = 0;
@@ -69,14 +69,14 @@ class TestClock implements Clock {
     });
   }
 
-  /** Ends the time in which a byte came last, and one in which none did. */
+  /** Lets two intervals pass: one in which the last byte came, and one without any. */
   stall(): void {
     this.#isNextOver = true;
     this.#end();
   }
 }
 
-/** One download, and what is said of it. */
+/** One download and its messages. */
 class Trial implements Network {
   readonly clock = new TestClock();
   readonly agents: Agents;
@@ -85,7 +85,7 @@ class Trial implements Network {
   readonly said: string[] = [];
   readonly progress: [number, number | undefined][] = [];
   #bytes = 0;
-  /** Called when bytes have come. */
+  /** Called when bytes have arrived. */
   onBytes = cutConnections;
 
   constructor(agents = directAgents) {
@@ -118,12 +118,12 @@ class Trial implements Network {
 }
 
 let paths = 0;
-/** Has the next requests for an address answered so. */
+/** Answers the next requests for an address. @returns the address */
 function serve(...answers: Answer[]): string {
   return publisher.answers(`/files/${++paths}.csv`, ...answers);
 }
 
-/** The ranges that were asked for at an address, and whether they were bound to a state of the file. */
+/** The Range and If-Range headers of the requests for an address. */
 function rangesOf(url: string): (string | undefined)[][] {
   return publisher.asked
     .filter((asked) => publisher.origin + asked.path === url)
@@ -149,9 +149,9 @@ test("a download that is cut, and cut again, goes on where it was", async () => 
     ["bytes=100-", '"a"'],
     ["bytes=300-", '"a"'],
   ]);
-  // Each brought something, so the pauses don't grow.
+  // Each attempt got some bytes, so the pauses don't grow.
   assert.deepEqual(trial.clock.pausesMs, [1000, 1000]);
-  assert.match(trial.said[0], /\.csv: a broken connection \(.+\); tried again in 1 s$/);
+  assert.match(trial.said[0], /\.csv: a broken connection \(.+\); retrying in 1 s$/);
 });
 
 test("a connection that is ended too early, while much of what came waits to be read, is a cut as well", async () => {
@@ -178,7 +178,7 @@ test("a download that stalls is broken off and goes on", async () => {
   await trial.download(url);
   assert.equal(trial.text, content);
   assert.equal(rangesOf(url)[1][0], "bytes=100-");
-  assert.deepEqual(trial.said, [`${url}: nothing for 30 s; tried again in 1 s`]);
+  assert.deepEqual(trial.said, [`${url}: nothing for 30 s; retrying in 1 s`]);
 });
 
 test("a file that changes between two parts is downloaded anew", async () => {
@@ -196,7 +196,7 @@ test("a file that changes between two parts is downloaded anew", async () => {
   }
 });
 
-/** The rest of a file from a server that sends it whatever a request was bound to. */
+/** The rest of a file, from a server that ignores If-Range. */
 function restOf(whole: string, headers: Record<string, string>): Answer {
   return (request, response) => {
     const start = Number(request.headers.range?.slice("bytes=".length, -1));
@@ -263,7 +263,7 @@ test("a download that is given up is kept, and the next one goes on with it", as
   const trial = new Trial();
   const url = serve(part(content, '"a"', 100), status(500));
   await assert.rejects(trial.download(url), {
-    message: `${url}: found status 500 Internal Server Error, 6 times in a row, expected an answer to its end`,
+    message: `${url}: found status 500 Internal Server Error, 6 times in a row, expected a complete answer`,
   });
   assert.deepEqual(trial.clock.pausesMs, [1000, 2000, 4000, 8000, 16_000]);
   assert.deepEqual(trial.files, ["release.csv.part", "release.csv.part.json"]);
@@ -311,7 +311,7 @@ test("a length that isn't true is refused, and nothing of it kept that isn't sou
     response.write(content, () => response.destroy());
   });
   await assert.rejects(long.download(longUrl), {
-    message: /6 times in a row, expected an answer to its end$/,
+    message: /6 times in a row, expected a complete answer$/,
   });
   assert.equal(rangesOf(longUrl).length, 6);
 
@@ -367,7 +367,7 @@ test("a busy server is waited for as long as it asks, within bounds", async () =
   assert.deepEqual(trial.clock.pausesMs, [7000, 9000, 4000, 8000]);
   const url = serve(status(429, { "retry-after": "3600" }));
   await assert.rejects(new Trial().download(url), {
-    message: `${url}: found status 429 Too Many Requests, to be tried again after 3600 s, expected an answer within 300 s`,
+    message: `${url}: found status 429 Too Many Requests with Retry-After: 3600 s, expected an answer within 300 s`,
   });
 });
 
@@ -418,7 +418,7 @@ test("redirects are followed to other hosts, but not in a circle, without end, o
   }
 });
 
-/** Connections of https without TLS: redirects are followed by addresses alone, which takes no certificate. */
+/** HTTPS connections without TLS, because following a redirect needs no certificate. */
 class OpenAgent extends https.Agent {
   override createConnection({ host, port }: https.RequestOptions) {
     return connect(Number(port), host ?? undefined);
@@ -497,7 +497,7 @@ test("a coding that wasn't asked for, and an answer that is none, are refused", 
   }
 });
 
-/** A proxy that lets nothing through tunnels, and answers whatever else it is asked for. @returns its port, and what it was asked */
+/** A proxy that refuses tunnels and answers all other requests. @returns its port and the requests */
 async function startProxy(connected: string) {
   const asked: string[] = [];
   const proxy = createServer((request, response) => {
@@ -540,7 +540,7 @@ test("a proxy that lets nobody through is named with its status, and one that ca
     ["407 Who are you", "found status 407 Who are you of the proxy PROXY, expected a way through", 1],
     [
       "502 Bad Gateway",
-      "found status 502 Bad Gateway of the proxy PROXY, 6 times in a row, expected an answer to its end",
+      "found status 502 Bad Gateway of the proxy PROXY, 6 times in a row, expected a complete answer",
       6,
     ],
   ] as const) {

@@ -7,7 +7,7 @@ import { decodeSnapshot, plainWordsOf } from "../../engine/index.ts";
 import { addendum, codeLine, hcpcs } from "../support/addendum.ts";
 import { csv, fullCsv, more, optionsFor, otherRow, row } from "../support/cms-files.ts";
 
-/** A release with the codes of an addendum, and what is suspect about either. */
+/** Imports of a release with an addendum's codes, and warnings about either. */
 
 const known = Object.entries(plainWordsOf).flatMap(([apc, { codes }]) =>
   codes.map((code) => codeLine(code, apc)),

@@ -38,7 +38,7 @@ const refusals: Record<string, [content: string | Buffer, messageAfterFile: stri
     csv(row, "010002,X"),
     " line 3: found 2 fields, expected 9 as in the header",
   ],
-  // Its last fields are empty, so the fields that are read would be the wrong ones.
+  // Its last fields are empty, so the wrong fields would be read without an error.
   "an unquoted comma before empty fields": [
     csv(row, otherRow.replace("Level 3 Excision", "Extraocular, Repair, and Plastic")),
     " line 3: found 11 fields, expected 9 as in the header",
@@ -233,6 +233,16 @@ const kinds: [kind: string, content: string | Buffer][] = [
   ["fields separated by tabs", csv(row).replaceAll(",", "\t")],
 ].map(([kind, content]) => [String(kind), typeof content === "string" ? content : Buffer.from(content)]);
 
+test("a file that lacks a single required column is refused", async () => {
+  const required = header.split(",").filter((name) => name !== "Rndrng_Prvdr_St");
+  for (const name of required) {
+    const options = optionsFor(csv(row).replace(name, "Other"));
+    await assert.rejects(importFile(options, []), (error: Error) =>
+      error.message.startsWith(`${options.file} line 1: found a header without ${name}, expected `),
+    );
+  }
+});
+
 test("what is no comma-separated text is called what it is, and nothing is written", async () => {
   for (const [kind, content] of kinds) {
     const options = optionsFor(content);
@@ -242,7 +252,7 @@ test("what is no comma-separated text is called what it is, and nothing is writt
   }
 });
 
-/** Where the local headers of a zip archive with empty files begin, which is all that tells it. */
+/** The local headers of a zip archive with empty files: a zip is recognised by these alone. */
 function zipOf(...names: string[]): Buffer {
   const headers = names.map((name) => {
     const head = Buffer.alloc(30);
@@ -263,6 +273,7 @@ test("a stray byte is found wherever a chunk of the file ends, and at its very e
     assert.deepEqual(broken.stray, { line: 3, byte: 2, value: 0xe2 });
   }
   assert.deepEqual(scanned(Buffer.of(0x0d, 0x61, 0xc3)).stray, { line: 2, byte: 2, value: 0xc3 });
+  assert.deepEqual(scanned(Buffer.of(0x61, 0xc3)).stray, { line: 1, byte: 2, value: 0xc3 });
 });
 
 test("bytes are UTF-8 exactly where Node's decoder takes them for it", () => {

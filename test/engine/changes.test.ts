@@ -12,7 +12,7 @@ import {
 import { arranged, changed, randomSnapshot, rowsOf, type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import { type Random, seededRandom } from "../support/random.ts";
 
-/** What a revision changed, compared with the rows themselves. */
+/** The changes between revisions, compared with the rows themselves. */
 
 const imageOf = (snapshot: Snapshot) => attachImage(buildImage(snapshot));
 

@@ -40,7 +40,7 @@ test("an image of another format, or whose first bytes are others, is refused", 
 test("an image whose sections lie beyond 2 GiB answers like others", () => {
   const small = buildImage(randomSnapshot(1));
   const beyond = 2 ** 31;
-  // Memory that is never touched is never taken.
+  // Allocated but never touched, so it takes no memory.
   const large = new SharedArrayBuffer(beyond + small.byteLength);
   new Uint8Array(large, beyond).set(new Uint8Array(small));
   // Magic, format, and each section's offset and length; the first section begins behind them and some zeros.

@@ -21,14 +21,14 @@ import {
   within,
 } from "../support/parquet-file.ts";
 
-/** What the reader of Parquet takes, up to its bounds, and how it refuses what lies beyond them. */
+/** What the Parquet reader accepts, up to its limits, and what it refuses beyond them. */
 
 interface Chunk {
   pages: PageSpec[];
   rows: number;
   isOptional?: boolean;
   codec?: string;
-  /** As the footer has them. */
+  /** The number of values that the footer gives. */
   values?: number;
   lessDecoded?: number;
   cut?: number;
@@ -68,7 +68,7 @@ test("values are read from plain pages, from dictionaries, and from one after th
     "c",
     "a",
   ]);
-  // A dictionary that grew too large, and plain values from there on, equal ones to its last one too.
+  // A dictionary that grew too large and plain values after it, one of them equal to the dictionary's last.
   const grown = [letters, coded(1, 2, ...run(1, 1)), page(plainTexts("c", "c", "é"), 3, 0)];
   assert.deepEqual(read({ pages: grown, rows: 4 }, plainText), ["b", "c", "c", "é"]);
 });
@@ -106,7 +106,7 @@ test("packed numbers of any width up to 24 bits are read wherever they start", (
 
 const zeros = (length: number) => new Uint8Array(length);
 const one = numbers(1);
-/** A page that is at fault, what is said of it, how its values are read, the pages, and what of their chunk isn't usual. */
+/** Name of the fault, message, type of the values, pages, and changes of the chunk's description. */
 type Fault = [string, string | RegExp, PlainType<unknown>, PageSpec[], Partial<Chunk>?];
 const uncompressedOne = { ...uncompressed(one, lengthOf(1)), decodedLength: 3 };
 const faults: Fault[] = [
@@ -192,7 +192,7 @@ test("numbers of 24 bits, and a run as long as five bytes can say, are read", ()
 
 test("a page is decompressed with a window of up to 8 MiB, and not with a larger one", () => {
   const frame = (windowLog: number) => {
-    // A frame of one block, a byte repeated four times, that asks for a window.
+    // A zstd frame that announces a window; its one block repeats a byte four times.
     const bytes = Buffer.alloc(10);
     bytes.writeUInt32LE(0xfd2fb528);
     bytes[5] = (windowLog - 10) << 3;
@@ -204,7 +204,7 @@ test("a page is decompressed with a window of up to 8 MiB, and not with a larger
   assert.throws(() => read(chunk(24), plainInt32), /window|memory/i);
 });
 
-/** A footer of one column of one chunk, 100 bytes from 4 on, with parts of it changed. */
+/** Changes to a footer that describes one column with one chunk of 100 bytes at offset 4. */
 interface FooterParts {
   root?: Field[];
   column?: Field[];
@@ -308,7 +308,7 @@ test("Thrift's values are read up to the largest that a number holds", () => {
   assert.throws(() => field(13), { message: "a value of type 13" });
   assert.throws(() => field(8, ...Array(200).fill(0x80)), { message: "a number beyond 2^53" });
   assert.throws(() => parseFooter(Uint8Array.of(0), 104), { message: "a list is missing" });
-  // An id of its own, where it is more than 15 above the last one.
+  // A field whose id is more than 15 above the last one's has it in a varint.
   assert.deepEqual(
     new ThriftReader(Uint8Array.of(0x15, 2, 0x05, 40, 4, 0x15, 6, 0)).struct(),
     new Map([

@@ -7,7 +7,7 @@ import type { PricesBody } from "../support/oracle.ts";
 import { groupKey, naivePrices } from "../support/oracle.ts";
 import { seededRandom } from "../support/random.ts";
 
-/** Every number of a JSON text, as it is written. */
+/** Every number in a JSON text, as a string. */
 function numbersIn(json: string): string[] {
   return json.replaceAll(/"(?:[^"\\]|\\.)*"/g, "").match(/-?[0-9][0-9.eE+-]*/g) ?? [];
 }

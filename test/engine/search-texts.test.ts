@@ -3,10 +3,11 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { type DocumentKind, type Image, search } from "../../engine/index.ts";
+import { otherNumbers } from "../../engine/search/text.ts";
 import { randomSnapshot } from "../support/fixtures.ts";
 import { assertInOrder, everything, find, imageOf, named, placed } from "../support/relevance.ts";
 
-/** Searches for anything at all. */
+/** Searches with arbitrary texts. */
 
 const seed = 20_260_401;
 
@@ -105,7 +106,7 @@ describe("any text", () => {
         const together = found(image, kind, chosen.join(" "));
         const apart = chosen.map((word) => new Set(found(image, kind, word)));
         const expected = [...apart[0]].filter((document) => apart.every((set) => set.has(document)));
-        // A word that no document has may be left out, where the others single out a facility.
+        // A word that no document has may be left out if the others single out a facility.
         const known = apart.filter(({ size }) => size > 0);
         if (kind === "facility" && known.length > 1 && known.length < apart.length && together.length === 1)
           expected.push(...[...known[0]].filter((document) => known.every((set) => set.has(document))));
@@ -123,4 +124,11 @@ describe("any text", () => {
     fc.assert(property, { seed, numRuns: 1000 });
     assert.ok(several > 30, `${several} found more than one`);
   });
+});
+
+test("a plural has its possible singulars, and a singular its plural; short words have neither", () => {
+  const numbers = { nurses: ["nurse", "nurs"], clinics: ["clinic"], surgeries: ["surgery"] };
+  for (const [plural, singulars] of Object.entries(numbers))
+    assert.deepEqual(otherNumbers(plural), singulars);
+  assert.deepEqual(["nurse", "surgery", "arms"].map(otherNumbers), [["nurses"], ["surgeries"], []]);
 });

@@ -37,12 +37,12 @@ import {
 } from "../support/relevance.ts";
 import { absentQueries, facilityGroups, procedureQueries } from "../support/relevance-set.ts";
 
-/** The contract's sentences on search, and how well it finds real hospitals. */
+/** What the interface promises of searches, and how well they find real hospitals. */
 
 const names = (image: Image, query: string) => find(image, query).map(({ name }) => name);
 const isFound = (name: string, query: string) => names(named(name), query).length === 1;
 
-/** Groups in which more than the ordinary share is not told apart, and what is told at least. */
+/** Least share of queries with the right first answer, for groups of queries below the usual share. */
 const leastOf: Readonly<Record<string, number>> = {
   compounds: 0.94,
   flagships: 0.87,
@@ -114,7 +114,7 @@ describe("what people mean", () => {
 
   test("procedures are found by what patients call them", (t) => {
     const named = namedProcedures();
-    // Descriptors that have any of the patients' words, in any group, change no first answer.
+    // Descriptors with patients' words don't change any first answer, whichever group they are in.
     const random = seededRandom(7);
     const words = Object.values(plainWordsOf).flatMap(({ terms }) =>
       terms.flatMap((term) => term.split(" ")),
@@ -231,7 +231,7 @@ test("the plural of a known word is not another word with a typo", () => {
   assert.deepEqual(codes("stimulator leads"), codes("stimulator lead"));
 });
 
-/** The traps of the directory, in invented hospitals. */
+/** The directory's hard cases, with invented hospitals. */
 describe("any directory", () => {
   const image = placed(
     ["Larkspur Univ Med Ctr", "Amber Falls", "TX"],
@@ -290,7 +290,7 @@ test("every real hospital is found first by its CCN, and by its whole name and p
   }
 });
 
-/** Queries that were written before any result was seen, each with its answers, or none. */
+/** Queries that were written before any result was seen, each with its expected answers, or none. */
 const searchesFor = (kind: DocumentKind) =>
   readFileSync(join(import.meta.dirname, `../support/${kind}-searches.tsv`), "utf8")
     .trim()

@@ -35,7 +35,7 @@ import { seededRandom } from "../support/random.ts";
 const subject = "2024.3.parquet";
 const damagedFiles = Number(process.env.DAMAGED_FILES || 400);
 
-/** What is damaged below: a few hundred rows of all kinds. */
+/** The file that is damaged below: a few hundred rows of all kinds. */
 const sample = randomSnapshot(1, { facilities: 60, procedures: 6, density: 0.8, states: 4 });
 const sampleFile = encodeSnapshot(sample);
 const small = snapshotOf([
@@ -223,7 +223,7 @@ test("a source that is no address on the web, or has a password, is refused, and
       refusal(withMetadata({ source_url: url })),
       `metadata source_url: found "${shown}", expected an http or https URL, without a password`,
     );
-  // What is wrong then is the checksum alone.
+  // With a valid URL only the checksum is wrong.
   for (const url of ["http://example.org", "HTTPS://example.org/a?b=c&d=%20#e", "https://[::1]:8443/", ""])
     assert.match(refusal(withMetadata({ source_url: url })), /^checksum of the content: /);
 });
@@ -421,7 +421,9 @@ test("a file may have 2 GiB less one byte, and names 500 characters", () => {
   }
 });
 
-/** Either the file is refused as a DataError, or it holds exactly what the sample does. */
+/**
+ * Asserts that a file is refused with a DataError, or has exactly the sample's content. @returns whether it was refused
+ */
 function refusedOrIntact(file: Uint8Array, described: string): boolean {
   try {
     assert.equal(decodeSnapshot(file, subject).sha256, sample.sha256, `${described}: other content`);

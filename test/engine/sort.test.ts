@@ -14,7 +14,7 @@ function expectedOrder(columns: (Int32Array | Uint32Array)[], order: Iterable<nu
 test("a subset of the positions may be sorted, and the order given stays as it was", () => {
   const order = Uint32Array.of(4, 2, 0);
   assert.deepEqual([...stableOrder(Int32Array.of(30, 1, 20, 1, 10), order)], [4, 2, 0]);
-  // By one digit of the radix, by two and by three, each of which moves all positions once.
+  // Sorts by one, two and three digits of the radix.
   for (const scale of [1, 2 ** 11, 2 ** 22]) {
     const keys = [10, 1, 20, 1, 30].map((key) => key * scale);
     assert.deepEqual([...stableOrder(Int32Array.from(keys), order)], [0, 2, 4]);

@@ -1,3 +1,3 @@
-// As in the quick tests, with more damaged files.
+// Runs the quick tests with more damaged files.
 process.env.DAMAGED_FILES ||= "20000";
 await import("../engine/snapshot.test.ts");

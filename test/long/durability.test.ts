@@ -25,10 +25,10 @@ import {
 import { account } from "../support/state.ts";
 import { sizeFrom, trialRandom } from "./trial.ts";
 
-/** What survives kill -9, a disk that is full, and damage to the database. Rounds of kills: KILL_ROUNDS. */
+/** The state after kill -9, on a full disk, and after damage to the database. KILL_ROUNDS sets the rounds of kills. */
 
 const rounds = sizeFrom("KILL_ROUNDS", 200);
-/** A start takes less. */
+/** Longer than a start takes. */
 const maxStartMs = 1500;
 const datasetsDir = datasetsFolder(currentOnly);
 const request = `GET ${pricesPath}?procedure=5073`;
@@ -55,7 +55,7 @@ function storeAccount(store: Store, name: string, quota: number) {
   });
 }
 
-/** Asks many times at once on some connections. @returns what was answered 200, and whether all were answered */
+/** Asks many times at once over some connections. @returns how many answers were 200, and whether all came */
 async function ask(api: string, key: string, each: number): Promise<{ admitted: number; isWhole: boolean }> {
   const text = requestText(request, { Authorization: `Bearer ${key}` }).repeat(each);
   let admitted = 0;
@@ -91,7 +91,7 @@ test("kill -9 forgets no count that was saved, makes up none, and loses no key, 
   for (let round = 0; round < rounds; round++) {
     const { api } = await ready(server);
     const before = saved();
-    // The first answer says what the machine goes on from: what was saved, and nothing else.
+    // The first answer shows that the server continues from the saved counts.
     const first = await call({ api, key: counted.key }, request);
     assert.equal(first.remaining, Math.max(0, quota - before - 1));
     let admitted = first.status === 200 ? 1 : 0;
@@ -105,7 +105,7 @@ test("kill -9 forgets no count that was saved, makes up none, and loses no key, 
     assert.equal(admitted, Math.min(quota - before, 1 + 4 * each), "not one more than the quota, nor less");
     await until("the counts to be saved", () => saved() === before + admitted);
 
-    // From here on up to the kill, counts may be forgotten.
+    // Counts from here to the kill may be lost.
     others.push(storeAccount(store, `other ${round}`, 1000));
     const more = random.int(40);
     const late = ask(api, counted.key, more);
@@ -157,7 +157,7 @@ test("kill -9 forgets no count that was saved, makes up none, and loses no key, 
   await kill(server);
 });
 
-/** Lets a running process write no file beyond a size, as a full disk does; or lets it again. */
+/** Sets the largest file that a running process may write, as on a full disk. */
 function limitFiles(pid: number, bytes: number | "unlimited"): void {
   execFileSync("prlimit", [`--pid=${pid}`, `--fsize=${bytes}:unlimited`]);
 }

@@ -24,9 +24,9 @@ import {
   until,
 } from "../support/server.ts";
 
-/** Whole files: what is in them, and how they are sent. */
+/** Exports of whole data versions: their content, and how they are sent. */
 
-/** Of the table that slow readers are sent. */
+/** Rows of the table that slow readers download. */
 const exportRows = Number(process.env.EXPORT_ROWS || defaultSampleRows);
 assert.ok(Number.isInteger(exportRows) && exportRows > 0, `EXPORT_ROWS is ${process.env.EXPORT_ROWS}`);
 
@@ -162,7 +162,7 @@ test(`${exportRows} rows as CSV hold at most 1 MB for each slow reader`, async (
   const before = held();
   const readers = await Promise.all(Array.from({ length: 16 }, open));
   let most = 0;
-  // All of them go on, none fast, while what they hold is watched.
+  // All of them read slowly while their memory is measured.
   for (let piece = 0; piece < 100; piece++) {
     for (const reader of readers) if (reader.read() === null) await once(reader, "readable");
     most = Math.max(most, held());

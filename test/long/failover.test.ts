@@ -13,13 +13,13 @@ import { createKey } from "../support/server.ts";
 /** Servers under load whose Redis is failed over by Sentinels or within a Cluster. */
 
 const count = 3;
-/** Of every account. */
+/** Every account's ceilings. */
 const ceilings = { burst: 500, quota: 1500 };
 
-/** Servers that share what they know through a Redis, and accounts with a key each. */
+/** Servers with one Redis, and accounts with a key each. */
 class Fleet {
   readonly replicas: Replica[];
-  /** By account: the first one's number is 1. */
+  /** A key per account; the first account's number is 1. */
   readonly keys: string[];
   readonly #url: string;
 
@@ -37,7 +37,7 @@ class Fleet {
     return this;
   }
 
-  /** Waits until all servers hear of each other. */
+  /** Waits until all servers know each other. */
   async inStep(): Promise<void> {
     for (const replica of this.replicas)
       await until("all to be members", async () => {
@@ -46,13 +46,13 @@ class Fleet {
       });
   }
 
-  /** Uses up an account's month on all servers; on the way something happens to Redis. */
+  /** Uses up an account's month on all servers, while something happens to Redis. */
   async useUp(account: number, happens = async () => {}): Promise<void> {
     const key = this.keys[account - 1];
     const clients = await Promise.all(this.replicas.map((replica) => Client.of(replica, key)));
     const used = Promise.all(
       clients.map(async (client) => {
-        // Refused ones come again, but not as fast as they can: the machine is for the servers.
+        // Refused requests are repeated with pauses, so that the servers get the processor.
         while ((await client.ask()) !== "month") if (client.last !== "admitted") await delay(10);
       }),
     );

@@ -28,18 +28,18 @@ const maxGrowthMb = 48;
 /** Clients that read nothing, of each kind. */
 const unreadClients = Math.ceil(connections / 50);
 const unreadBlock = 64 * 2 ** 10;
-/** Far more than the system's own buffers take. */
+/** Far more than the system's buffers hold. */
 const maxUnreadBytes = 64 * 2 ** 20;
 /** The server keeps up with requests that come one by one. */
 const maxUnreadInPieces = 4 * 2 ** 20;
-/** A thread that answered as many of each connection would be busy for longer than a stop may take. */
+/** Answering that many on each connection would keep a thread busy for longer than a stop may take. */
 const unreadRequests = 20_000;
-/** A stalled client gives up then; the server may cut it off before. */
+/** A stalled client gives up after this time, unless the server closes the connection before. */
 const maxStallMs = 60;
 
 const known = `GET ${pricesPath}?procedure=5072&state=al&limit=50`;
 
-/** Every way of answering, by a request each. */
+/** A request for each kind of answer. */
 async function requestsOf(server: TestServer): Promise<string[]> {
   const key = { Authorization: `Bearer ${server.key}` };
   const first = await call(server, `GET ${pricesPath}?procedure=5072&limit=10`);
@@ -67,7 +67,7 @@ async function requestsOf(server: TestServer): Promise<string[]> {
   ];
 }
 
-/** A client's requests: many of one kind or mixed, with one that ends a connection as the last where it is there. */
+/** A client's requests, many of one kind or mixed. A request that ends the connection comes last. */
 function draw(random: Random, kinds: readonly string[]): string {
   const ends = (text: string) => /\r\nConnection:|hello$/.test(text);
   const lasting = kinds.filter((text) => !ends(text));
@@ -97,13 +97,13 @@ async function flood(random: Random, api: string, text: string): Promise<void> {
     closed,
     delay(end === "reset" || end === "reset in the middle" ? pauseMs : maxStallMs),
   ]);
-  // One that is shutting down, because the server has, can't be reset, and would never close.
+  // A socket that is shutting down because the server has can't be reset, and would never close.
   if (socket.writable) socket.resetAndDestroy();
   else socket.destroy();
   await closed;
 }
 
-/** A client that asks and asks and reads nothing, until it is cut off. @returns whether it was */
+/** A client that sends requests and reads nothing. @returns whether the server cut it off */
 async function askUnread(api: string, text: string, isInPieces: boolean): Promise<boolean> {
   const { hostname, port } = new URL(api);
   const socket = connect({ host: hostname, port: Number(port), noDelay: true }).pause();
@@ -117,7 +117,7 @@ async function askUnread(api: string, text: string, isInPieces: boolean): Promis
   while (isOpen && left > 0) {
     const written = new Promise<void>((resolve) => socket.write(requests, () => resolve()));
     await Promise.race([written, closed]);
-    // What happens to the connection is heard of between turns only.
+    // The connection's events are emitted between turns only.
     await nextTurn();
     left -= requests.length;
   }
@@ -160,7 +160,7 @@ for (const threads of [1, 2, 4])
     t.diagnostic(`${share} connections; resident MB after each quarter: ${memory.map(Math.round).join(" ")}`);
 
     await until("all connections to be gone", async () => (await openConnections(server)) === 0);
-    // Those of the requests to the operator's port come and go.
+    // Requests to the operator's port take descriptors for a moment.
     await until("the descriptors of before", () => descriptors(pid) <= descriptorsBefore + 2);
     const after = await call(server, known);
     assert.deepEqual([after.status, after.body], [200, before.body]);

@@ -21,7 +21,7 @@ const requests = Number(process.env.FUZZ_REQUESTS || 20_000);
 const seed = Number(process.env.FUZZ_SEED || 1 + Math.floor(Math.random() * 1_000_000));
 const connections = 8;
 const maxGrowthMb = 30;
-/** A connection that isn't over by then fails the trial; the server cuts idle ones before. */
+/** A connection that lasts longer fails the trial; the server closes idle ones earlier. */
 const maxExchangeMs = 30_000;
 const latin1 = "latin1";
 
@@ -38,14 +38,14 @@ function checkOurs(answer: Answer, message: Message | undefined): void {
   else assert.ok(isRead || answer.status > 400, `${message.method} is answered with ${answer.status}`);
 }
 
-/** What the HTTP parser answers by itself: a page without our headers, and the end of the connection. */
+/** Checks an answer of the HTTP parser itself: a page without our headers, then the end of the connection. */
 function checkParsers(answer: Answer): void {
   assert.ok([400, 431, 505].includes(answer.status), `the parser answered ${answer.status}`);
   // The connection may be gone before the page has come.
   assert.match(answer.body.toString(latin1), /^(<!?[a-z]|$)/i);
 }
 
-/** The answers in what was received, each with the request it is for, where that is known for certain. */
+/** Splits what was received into answers, each with its request if that is certain. */
 function answersIn(received: Buffer, messages: readonly Message[]) {
   const answers: { answer: Answer; message: Message | undefined; isWhole: boolean }[] = [];
   let known = true;
@@ -127,9 +127,9 @@ function check({ messages, segments, end }: Exchange, received: Buffer, count: (
     count(String(answer.status));
     last = message?.kind === "last";
   }
-  // A first line that comes in parts may be refused by the parser, and what it says is lost with the connection.
+  // The parser may refuse a first line that comes in parts, and its answer is lost with the connection.
   if (end !== "read" || last || segments.length > 1 || answers.length === messages.length) return;
-  // Seldom, an answer without a body is the last one, and others of the same segment may be lost with it.
+  // In rare cases an answer without a body is the last one, and others of the same segment are lost with it.
   assert.ok(messages.some(mayLackBody), `${answers.length} answers to ${messages.length} requests`);
   count("cut short");
 }

@@ -10,9 +10,9 @@ import { Running, temporaryFolder } from "../support/server.ts";
 
 /** Files that lie about their sizes: what they cost before they are refused. */
 
-/** What loads have on a machine of 1 GiB. */
+/** Memory for loads on a machine of 1 GiB. */
 const ceilingBytes = 2 ** 29;
-/** Far below what a lie would cost; two loads of a few rows have room in it. */
+/** Far below what a lie would cost, and enough for two loads of a few rows. */
 const fewBytes = 2 ** 27;
 const files = hostileFiles(2024, 2);
 const honest = { name: "2024.1.parquet", bytes: fileOfSpec(honestSpec(1)) };

@@ -6,9 +6,9 @@ import { seededRandom } from "../support/random.ts";
 
 /** A thread that asks without a pause over many connections, and checks every answer byte by byte. */
 
-/** What a server has to answer from while data versions come and go. */
+/** The data versions that a server may answer from while they come and go. */
 export interface Served {
-  /** Versions that have to answer to their names. */
+  /** Versions that must answer to their names. */
   always: string[];
   /** Versions that must not answer any more. */
   never: string[];
@@ -32,7 +32,7 @@ export type ToLoad =
   | { type: "stop" };
 
 export type FromLoad =
-  /** The answer to `serve`: all requests from now on know it. */
+  /** The answer to `serve`: it applies to all requests from now on. */
   { type: "serving" } | { type: "stopped"; answered: number; failed: number; failures: string[] };
 
 const maxReportedFailures = 10;

@@ -9,14 +9,14 @@ import { API } from "typescript/unstable/sync";
 export interface Mutant {
   file: string;
   line: number;
-  /** The file and the line with ⟦what stood there → what stands there instead⟧: the same as long as that code is. */
+  /** The file and its line with ⟦old code → new code⟧. It stays the same as long as that code does. */
   name: string;
   source: string;
 }
 
 const { SyntaxKind } = ts;
 
-/** What stands for each operator. */
+/** The operator that replaces each one. */
 const operators: ReadonlyMap<ts.SyntaxKind, string> = new Map([
   [SyntaxKind.LessThanToken, "<="],
   [SyntaxKind.LessThanEqualsToken, "<"],
@@ -91,13 +91,13 @@ function numbersBeside(literal: string): string[] {
   return numbers.map((number) => (number.startsWith("-") ? `(${number})` : number));
 }
 
-/** Whether a sum puts texts together. */
+/** Whether a sum concatenates texts. */
 function isText(node: ts.Node): boolean {
   if (ts.isBinaryExpression(node)) return isText(node.left) || isText(node.right);
   return ts.isStringLiteral(node) || ts.isTemplateExpression(node);
 }
 
-/** What is mutated in Lua: comparisons, logic, sums, whole numbers, conditions and calls that stand alone. */
+/** The changes in Lua: of comparisons, logic, sums, whole numbers, conditions and call statements. */
 const luaChanges: readonly [pattern: RegExp, instead: (found: string) => string[]][] = [
   [/(?<=[\w)\]] )(?:<=|>=|==|~=|<|>)(?= )/g, (found) => [luaOperators[found]]],
   [/(?<= )(?:and|or)(?= )/g, (found) => [found === "and" ? "or" : "and"]],
@@ -118,7 +118,7 @@ const luaOperators: Readonly<Record<string, string>> = {
 /** Every mutant of a Lua script. */
 function luaMutantsOf(root: string, file: string): Mutant[] {
   const text = readFileSync(join(root, file), "utf8");
-  // As long as the script, without what stands in comments.
+  // The script with its comments blanked, so positions stay the same.
   const code = text.replace(/--\[\[[\s\S]*?\]\]|--.*$/gm, (comment) => " ".repeat(comment.length));
   return luaChanges.flatMap(([pattern, insteadOf]) =>
     Array.from(code.matchAll(pattern)).flatMap(({ 0: found, index: start }) =>
@@ -151,7 +151,7 @@ function treeMutantsOf(root: string, configuration: string, files: readonly stri
       if (tree === undefined) throw new Error(`${file} is no part of ${project.configFileName}`);
       const mutants: Mutant[] = [];
       const visit = (node: ts.Node): void => {
-        // Types are gone before the code runs.
+        // Types are stripped before the code runs.
         if (ts.isTypeNode(node) || ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) return;
         for (const change of changesOf(node)) mutants.push(mutantOf(file, tree.text, change));
         node.forEachChild(visit);
@@ -176,7 +176,9 @@ function mutantOf(file: string, text: string, { start, end, instead }: Change): 
   };
 }
 
-/** What each file runs of the others: it imports them, starts them as a thread or process, or names their folder. */
+/**
+ * For each file the others that it runs: it imports them, starts them as a thread or process, or names their folder.
+ */
 export function importsOf(root: string, files: readonly string[]): Map<string, string[]> {
   return new Map(
     files.map((file) => {
@@ -192,7 +194,7 @@ export function importsOf(root: string, files: readonly string[]): Map<string, s
   );
 }
 
-/** How many steps of `imports` lead from a file to each that it reaches. */
+/** For each file that `imports` lead to, the number of steps. */
 export function distancesFrom(file: string, imports: ReadonlyMap<string, string[]>): Map<string, number> {
   const distances = new Map([[file, 0]]);
   for (const [from, distance] of distances)

@@ -13,18 +13,18 @@ import { sizeFrom, trialRandom } from "./trial.ts";
 /** Single changes of the engine's and the server's code, at random, are noticed by the tests that are nearest to it. */
 
 const tried = sizeFrom("MUTANTS", 200);
-/** A short run leaves out what only tests with Redis or a browser notice: each of these takes up to a minute. */
+/** A short run leaves out files that only tests with Redis or a browser cover: each test takes up to a minute. */
 const isShort = tried < 50;
 const atOnce = 2;
 const minKilled = 0.85;
-/** Some changes do no harm, such as of a rule of thumb; and a small sample says little: so many may always survive. */
+/** Survivors that are always allowed, because some changes are harmless and a small sample says little. */
 const alwaysAllowed = 4;
-/** What a change's nearest tests don't notice counts as not noticed: those of its rooms, and the nearest of others. */
+/** Test files that are run for a change: those of its rooms, and the nearest others up to these numbers. */
 const minTestFiles = 6;
 const minOtherFiles = 3;
-/** How long a test file is taken to need until it passed once. */
+/** Time that a test file is assumed to need until it has passed once. */
 const firstMs = 15_000;
-/** One that takes longer may have come upon a loop without an end. */
+/** A test file that takes longer may be in an endless loop. */
 const deadlineOf = (neededMs: number) => 10_000 + 5 * neededMs;
 /** Enough for every test file without a change, on a machine that is busy. */
 const unchangedDeadlineMs = 300_000;
@@ -40,7 +40,7 @@ const reached = sources
   .filter((file) => quick.test(file) || (!isShort && (ofSeveralServers.test(file) || inBrowsers.test(file))))
   .map((file) => ({ file, distances: distancesFrom(file, imports) }));
 
-/** Rooms whose tests test another one as well: what the engine answers, what quotas bring about, what commands ask for, what needs Redis. */
+/** Rooms whose tests also cover another room. */
 const furtherRooms: Readonly<Record<string, string[]>> = {
   engine: ["api"],
   accounts: ["notifications", "system"],
@@ -55,7 +55,7 @@ const furtherRooms: Readonly<Record<string, string[]>> = {
 /** The room of a file of the server or of a test: `serving`, and for a part its name. */
 const roomOf = (file: string) => file.replace(/^(server|test)\/(parts\/)?/, "").split("/")[0];
 
-/** Each script of Redis, by the file that runs it. */
+/** The file that runs each Redis script. */
 const runnerOf: Readonly<Record<string, string>> = {
   "server/parts/replicas/shares.lua": "server/parts/replicas/redis.ts",
   "server/parts/replicas/directory.lua": "server/parts/replicas/directory.ts",
@@ -71,8 +71,8 @@ function browserTestsOf(file: string): string[] {
 const tookMs = new Map<string, number>();
 
 /**
- * The test files that reach a file: the one of the same name first, then those of its own room, and where they are few
- * the nearest others, in the order of how quick and near they are.
+ * The test files for a file: the one of the same name, those of its rooms, and the nearest others. The quickest and
+ * nearest come first.
  */
 function testsOf(file: string): string[] {
   if (file.includes("/browser/")) return browserTestsOf(file);
@@ -92,7 +92,7 @@ function testsOf(file: string): string[] {
     .map(({ testFile }) => testFile);
 }
 
-/** The simulations of several servers, as far as half a minute goes. */
+/** Simulations of several servers that take half a minute. */
 const smallTrials = { SHARES_RUNS: "10" };
 
 type Outcome = "passed" | "failed" | "cut off";
@@ -138,14 +138,14 @@ class Copy {
         TMPDIR: join(this.#folder, "tmp"),
       },
       stdio: ["ignore", "pipe", "ignore"],
-      // With a group of its own, so that what it starts ends with it.
+      // In a process group of its own, so that its children end with it.
       detached: true,
     });
     const end = () => {
       try {
         if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
       } catch {
-        // It ended by itself.
+        // The process has already ended.
       }
     };
     let outcome: Outcome = "passed";
@@ -172,7 +172,7 @@ class Copy {
 /** Test files that have noticed a change, and whether they pass without any. */
 const noticing = new Map<string, boolean>();
 
-/** Whether a test file notices a change. Coming to no end counts when it isn't the machine that has become slower. */
+/** Whether a test file notices a change. A time-out counts, unless the machine has become slower. */
 async function notices(copy: Copy, testFile: string, mutant: Mutant): Promise<boolean> {
   for (;;) {
     const neededMs = tookMs.get(testFile) ?? firstMs;

@@ -21,7 +21,7 @@ import {
 } from "../support/server.ts";
 import { account } from "../support/state.ts";
 
-/** What a command says is done, a running server goes by: no test here asks twice. */
+/** A running server obeys a command as soon as it returns: no test here asks twice. */
 
 const rounds = 50;
 const server = await startServer({ env: { THREADS: "2" } });
@@ -30,7 +30,9 @@ after(async () => {
   assert.equal(await server.stop(), 0);
 });
 
-/** Asks once on connections enough to reach both threads of the server. @returns the statuses that were answered */
+/**
+ * Asks once over each of enough connections to reach both threads of the server. @returns the statuses of the answers
+ */
 async function statuses(key: string): Promise<number[]> {
   const request = requestText("GET /api/v1/usage", { Authorization: `Bearer ${key}` });
   const asked = Array.from({ length: 6 }, async () => (await rawRequest(server.api, request)).status);
@@ -53,7 +55,7 @@ test("a key works when create returns, and no more when revoke does", async () =
 });
 
 test("with a server that stands still a command ends all the same, says so, and nothing is lost", async () => {
-  // Stopped in the middle of a write, it would keep the database locked.
+  // A command that was stopped in the middle of a write would keep the database locked.
   const idle = Store.open(stateDir);
   idle.atomically(() => {
     server.process.signal("SIGSTOP");
@@ -78,7 +80,7 @@ test("with a server that stands still a command ends all the same, says so, and 
     stderr,
   );
   assert.ok(second.stderr.endsWith(`\n${hint} yet; ${later}`), second.stderr);
-  // The next word of the server is about all that came before.
+  // The server confirms all earlier changes with the next one.
   await succeed(stateDir, "keys create --account late");
   for (const said of [stdout, second.stdout]) assert.deepEqual(await statuses(said.trim()), [200]);
 });
@@ -88,7 +90,7 @@ test("without a server no command waits, whatever was taken over before", async 
   const store = Store.open(folder);
   store.progress.saveApplied({ accounts: 0, keys: 0 });
   store.close();
-  // A server's lock that a crash has left behind holds nobody up.
+  // A lock that a crashed server left behind delays nobody.
   lockFolder(folder)();
   const results = await run(folder, ["keys create --account a --plan free", "keys revoke 1"]);
   for (const { code, stderr } of results) {

@@ -5,7 +5,7 @@ import { compareDistributions, compareTrends } from "../support/distribution-ora
 import { compareEverything } from "../support/endpoint-oracle.ts";
 import { yearsOf } from "../support/fixtures.ts";
 
-// As in the quick tests, on more snapshots and others each time, and on the sample.
+// Runs the quick tests on more snapshots, different ones each time, and on the sample.
 process.env.ORACLE_SNAPSHOTS ||= "100";
 process.env.TRIAL_SEED ||= String(1 + Math.floor(Math.random() * 1_000_000));
 await import("../api/oracles.test.ts");

@@ -54,7 +54,7 @@ for (const losesWrites of [false, true])
     t.diagnostic(`${runs} runs from seed ${firstSeed}: ${JSON.stringify(sums)}`);
   });
 
-/** What comes of a steady load, against the rate. */
+/** Admitted requests of a steady load, as a share of the rate. */
 async function sustained(burst: number, delayMs: number, on: number, demand: number) {
   await redis.client.flushdb();
   const accounts = [{ burst, quota: 1_000_000_000 }];

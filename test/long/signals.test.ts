@@ -36,7 +36,7 @@ test("SIGTERM and SIGINT at any moment of a start end a server orderly", async (
   t.diagnostic(await trialOfStops(random, moments));
 });
 
-/** Ends servers by signals, each so many milliseconds after its first instruction: all in an orderly way. */
+/** Asserts that servers end in order after a signal, sent at the given milliseconds after their first instruction. */
 async function trialOfStops(random: Random, moments: number[]): Promise<string> {
   const stateDir = temporaryFolder();
   let early = 0;
@@ -61,7 +61,7 @@ async function trialOfStops(random: Random, moments: number[]): Promise<string> 
 test("a server whose serving thread hangs saves its counts and is killed within ten seconds", async (t) => {
   const stateDir = temporaryFolder();
   const key = createKey(stateDir, "acme", { burst: 1000, quota: 100 });
-  // The last request is answered, and then nothing any more.
+  // The last request is answered, then no other.
   const script = `
     import { workerData, parentPort } from "node:worker_threads";
     if (workerData?.limits) parentPort.on("message", ({ type }) => { while (type === "drain"); });`;
@@ -78,7 +78,7 @@ test("a server whose serving thread hangs saves its counts and is killed within 
 });
 
 test("a start that fails late ends with its reason, not in an abort", async (t) => {
-  // Where the demo account would be made, after the threads listen.
+  // The demo account would be made here, after the threads listen.
   const home = temporaryFolder();
   const script = `
     import crypto from "node:crypto";
@@ -137,7 +137,7 @@ for (const isEarly of [true, false])
     assert.deepEqual(await server.ended(), [0, null]);
   });
 
-/** What a thread does once a file is there: a serving one, or the control thread. */
+/** A script that makes a serving thread or the control thread do something once a file exists. */
 function dying(thread: "serving" | "control", does: string) {
   const cue = path.join(temporaryFolder(), "cue");
   const script = `

@@ -30,7 +30,9 @@ import {
 } from "../support/server.ts";
 import { foreignLog, modeOf, modesIn, namesIn, whatToDo } from "../support/state.ts";
 
-/** What servers and commands do with a state that is lost, replaced or overwritten meanwhile, or open to others. */
+/**
+ * How servers and commands handle a state that is lost, replaced or overwritten while they run, or readable by others.
+ */
 
 const datasetsDir = datasetsFolder(currentOnly);
 const saysOf = (version: string, what: string) =>
@@ -194,7 +196,7 @@ test("a command narrows a folder that others can read, as a server does, and say
   assert.ok((await said("create", "--account", "a", "--plan", "free")).endsWith(narrowed(folder)));
   assert.equal(modeOf(folder), "700");
   chmodSync(file, 0o644);
-  // SQLite gives its mode to the files beside it.
+  // SQLite gives the files beside the database its mode.
   assert.equal(await said("revoke", "1"), narrowed(file, `${file}-wal`, `${file}-shm`));
   assert.equal(modeOf(file), "600");
   chmodSync(folder, 0o755);
@@ -204,7 +206,7 @@ test("a command narrows a folder that others can read, as a server does, and say
 
 const thisMonth = () => new Date().toISOString().slice(0, 7);
 
-/** What is in a state of which the write-ahead log is lost, in each way in which it looks like none. */
+/** What is left in a state that lost its write-ahead log, for each way to lose it. */
 function leftWithoutLog(stateDir: string) {
   const [left, ...others] = [undefined, 0, 16, 32, 500].map((bytes) => {
     const folder = path.join(temporaryFolder(), "state");

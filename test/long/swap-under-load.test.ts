@@ -20,7 +20,7 @@ const dataYear = 2024;
 const rows = 30_000;
 const connections = 64;
 const swapEveryMs = 1000;
-/** Swaps until caches are full and garbage has been collected once or twice. */
+/** Swaps before memory is measured, until caches are full and garbage has been collected. */
 const warmingSwaps = 3;
 const maxGrowthMb = 40;
 /** Its image is some 66 MB. */
@@ -40,7 +40,7 @@ const queries = [
 const asText = ({ code, state, limit }: (typeof queries)[number]) =>
   `?procedure=${code}${state === null ? "" : `&state=${state}`}&limit=${limit}`;
 
-/** A revision whose charges are all dearer than those of the one before, by as many dollars as its number. */
+/** A revision whose charges are higher than revision 0's by as many dollars as its number. */
 function snapshotOf(revision: number, seed: number): Snapshot {
   const snapshot = syntheticSnapshot({ dataYear, revision, rows, seed });
   return changed(snapshot, ({ rows: { charge, allowed } }) => {
@@ -132,7 +132,7 @@ test("snapshots are swapped every second under full load, and nothing is lost, m
     const pace = delay(swapEveryMs);
     const next = snapshotOf(++revision, seed);
     expect(next);
-    // Mostly the oldest goes, now and then the newest: a step back.
+    // Usually the oldest version is removed, sometimes the newest, which is a step back.
     const gone = serving.length < 2 ? undefined : random.int(5) > 0 ? serving[0] : serving.at(-1);
     const staying = serving.filter((other) => other !== gone);
     await serve(staying, null);

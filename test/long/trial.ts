@@ -15,7 +15,7 @@ export const trialSeconds = sizeFrom("TRIAL_SECONDS", 60);
 export const killRounds = sizeFrom("KILL_ROUNDS", 20);
 const seed = sizeFrom("TRIAL_SEED", 1 + Math.floor(Math.random() * 1_000_000));
 
-/** The trial's randomness; says how to have the same again. */
+/** The trial's randomness. Reports the seed that repeats it. */
 export function trialRandom(t: TestContext): Random {
   t.diagnostic(`TRIAL_SEED=${seed}`);
   return seededRandom(seed);

@@ -19,7 +19,7 @@ import {
 } from "../support/server.ts";
 import { preloaded } from "../support/stopping.ts";
 
-/** What the log tells of requests: who asked for what, by which id, and nothing that is secret. */
+/** What the log says about requests: account, request and id, but no secrets. */
 
 type Line = Record<string, unknown>;
 
@@ -51,7 +51,7 @@ function secretOf(random: Random): string {
   return random.pick([token, token, token, key, key.slice("hcq_".length), `hcq_${token}`]);
 }
 
-/** A text as it is, or with some or all of its letters escaped, once or twice, in either case. */
+/** A text as it is, or with some or all letters percent-encoded, once or twice, with hex digits in either case. */
 function spelled(random: Random, text: string): string {
   const escaped = (letter: string, isLower: boolean) => {
     const hex = letter.charCodeAt(0).toString(16);
@@ -64,7 +64,7 @@ function spelled(random: Random, text: string): string {
   return random.int(4) === 0 ? once.replaceAll("%", "%25") : once;
 }
 
-/** A text and what it says when it is decoded, as often as that changes it. */
+/** A text and its decodings, as long as decoding changes it. */
 function decodings(text: string): string[] {
   const decoded = text.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
   return decoded === text ? [text] : [text, ...decodings(decoded)];
@@ -302,7 +302,7 @@ test("with names of accounts every request of theirs is logged, and no other", a
     ["GET /api/v1/nothing", bearer(big)],
   ] as const)
     await send(server, request, headers);
-  // In one go with more requests of others than a thread times each.
+  // Sent together with requests of others, more than a thread times one by one.
   const [asked, others] = [400, 5];
   const text = requestText(`GET ${pricesPath}?procedure=5073`, bearer(server.key)).repeat(others);
   const round = text + requestText("GET /api/v1/usage", bearer(acme));

@@ -3,13 +3,16 @@ import { test } from "node:test";
 import { AnswerCache } from "../../server/serving/answer-cache.ts";
 import type { Answer } from "../../server/serving/reply.ts";
 
-/** How much of answers a thread keeps, and of which. */
+/** Which answers a thread keeps, and how many bytes of them. */
 
 // Counted one and a half times, seven of them fill a generation of 4 MiB, of which there are two.
 const answer = { bodyBytes: 400_000 } as Answer;
 const perGeneration = 7;
 
-/** Which of so many keys a cache has after all were kept in turn. Asked for once each, as that makes them young again. */
+/**
+ * The keys that a cache still has after all were kept in turn. Each is asked for once only, because asking makes it
+ * young again.
+ */
 function kept(count: number, begin = () => new AnswerCache<number>()): number[] {
   return Array.from({ length: count }, (_, key) => key).filter((key) => {
     const cache = begin();

@@ -3,7 +3,7 @@ import { after, afterEach, test } from "node:test";
 import { generateKey } from "../../server/accounts/keys.ts";
 import { Connection, call, pricesPath, rawRequest, requestText, startServer } from "../support/server.ts";
 
-/** What clients may send that has ended or confused HTTP servers: this one answers or closes, and lives. */
+/** Requests that have crashed or confused HTTP servers: this one answers or closes, and goes on. */
 
 const unknownKey = generateKey();
 const env = { PORTAL: "on", CORS_ORIGINS: "https://a.example" };
@@ -79,7 +79,7 @@ for (const close of ["close", "TE, close", "Close, TE"])
       if (status === 304) assert.ok(length === undefined || Number(length) === whole.body.length, length);
       if (status === 200) assert.equal(Number(length), whole.body.length);
       assert.equal((await connection.rest()).length, 0);
-      // What is idle is closed some time: this was not.
+      // Idle connections are closed in the end; this one wasn't yet.
       assert.equal(answer.header("Connection"), close === "close" ? undefined : "close");
     }
   });
@@ -112,7 +112,7 @@ test("a reply that has no body, or is made in pieces, ends its connection, and n
       const answer = await connection.answer(request.split(" ")[0]);
       assert.equal(answer.status, status, what);
       if (status === 204) assert.equal(answer.header("Content-Length"), undefined, what);
-      // One that stayed open would answer again.
+      // A connection that stayed open would answer again.
       await connection.send(sent);
       assert.equal((await connection.rest()).length, 0, what);
     }

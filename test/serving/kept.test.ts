@@ -6,12 +6,12 @@ import { imageOf, versionsOf } from "../support/endpoint-oracle.ts";
 import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import { pricesPath } from "../support/server.ts";
 
-/** What is asked for again and again isn't made again and again. */
+/** An answer that is asked for often is made once. */
 
 const rows = Array.from({ length: 50 }, (_, i): ShortRow => [String(i).padStart(6, "0"), "AL", "5072", i, i]);
 const versions = versionsOf(imageOf(snapshotOf(rows)));
 
-/** More than what it takes until an answer is kept. */
+/** More requests than it takes until an answer is kept. */
 const asks = 100;
 
 for (const [path, query, acceptEncoding] of [

@@ -182,7 +182,7 @@ test("Accept-Encoding headers that are never the same cost no memory", () => {
     return process.memoryUsage().heapUsed;
   };
   const before = usedAfter(1);
-  // Just before they would be forgotten, 10,000 of them take 20 MB.
+  // Just before the cache forgets them, 10,000 answers take 20 MB.
   const grown = usedAfter(39_990) - before;
   assert.ok(grown < 30 * 2 ** 20, `${grown} bytes more`);
 });

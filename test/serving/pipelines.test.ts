@@ -17,7 +17,7 @@ const server = await startServer();
 after(async () => assert.equal(await server.stop(), 0));
 const key = { Authorization: `Bearer ${server.key}` };
 
-/** A new connection takes so much, whether it is read or not. */
+/** Bytes that a new connection takes, whether it is read or not. */
 const socketBytes = 32 * 2 ** 10;
 
 for (const [what, request, headers] of [
@@ -36,7 +36,7 @@ for (const [what, request, headers] of [
       connection.pause();
       const closing = requestText(request, { ...headers, Connection: "close" });
       await connection.send(text.repeat(count - 1) + closing);
-      // An answer on another connection: the one thread has done what it could with this one.
+      // An answer on another connection shows that the one thread has done what it can with this one.
       await call(server, `GET ${pricesPath}?procedure=5073`);
       connection.resume();
       const received = settled((await connection.rest()).toString("latin1"));

@@ -30,7 +30,7 @@ const handler: PostHandler = {
   failed: () => reply("500 Internal Server Error"),
 };
 
-/** Deadlines that run, with what they do. */
+/** Pending deadlines, each with its callback. */
 const deadlines = new Map<number, () => void>();
 let lastDeadline = 0;
 const onDeadline: After = (ms, callback) => {
@@ -137,7 +137,7 @@ test("of one client 32 posts may be under way, and others' are taken beside them
   assert.equal((await refused.rest()).length, 0);
   const other = await open(`${head({ "Content-Length": "2", "X-Forwarded-For": "b" })}{}`);
   assert.equal((await other.answer()).status, 200);
-  // One that ends makes room, whichever way it ends.
+  // A request that ends makes room, whichever way it ends.
   begun[0].close();
   await begun[1].send("{}");
   assert.equal((await begun[1].answer()).status, 200);

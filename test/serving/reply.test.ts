@@ -38,7 +38,7 @@ class Thread {
   readonly failures: unknown[] = [];
   wallMs = Date.UTC(2026, 0, 15, 12);
   steadyMs = 5_000_000;
-  /** What both clocks go on by whenever they are read. */
+  /** Milliseconds that both clocks advance with each reading. */
   perReadMs = 0;
   readonly #service = serviceOf({
     keys: this.keys,
@@ -53,7 +53,7 @@ class Thread {
     report: (error) => this.failures.push(error),
   });
 
-  /** Asks for prices; a query that is a function fails as our own fault. */
+  /** Asks for prices. A query that is a function throws, as a fault of the server. */
   ask(key: string, query: string | (() => string) = "procedure=5072", path = "healthcare/prices"): Told {
     return ask(this.#service, key, `/api/v1/${path}`, typeof query === "string" ? () => query : query);
   }
@@ -68,7 +68,7 @@ class Thread {
 const writer = new KeyTable(buffers.keys);
 let slots = 0;
 
-/** Lets an account count in the month of a time, as the control thread does, and in the next one. */
+/** Enters an account into a time's month and the next one, as the control thread does. */
 function serve(limits: Limits, slot: number, wallMs: number): void {
   for (const month of [monthOf(wallMs), monthOf(wallMs) + 1]) limits.enter(slot, month, 0);
 }

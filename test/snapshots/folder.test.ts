@@ -31,7 +31,7 @@ import { snapshotAs } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 import { temporaryFolder, until } from "../support/server.ts";
 
-/** The snapshots' folder without a server around it: what becomes of each file, whatever lies beside it. */
+/** The folder of snapshots without a server: what becomes of each file, whatever else is there. */
 
 const longAgo = new Date(Date.now() - 3_600_000);
 const logLine = v.looseObject({
@@ -60,14 +60,14 @@ const loadsHere = {
   },
 };
 
-/** A folder that is looked at, and all that comes of it. */
+/** A watched folder and its publications. */
 class Trial {
   readonly folder = temporaryFolder();
   readonly store: Store;
   readonly metrics = new Metrics();
   readonly lines: v.InferOutput<typeof logLine>[] = [];
   readonly published: string[][] = [];
-  /** Of the last publication. */
+  /** The hidden versions in the last publication. */
   hidden: readonly string[] = [];
   readonly snapshots: SnapshotFolder;
   /** Called before each publication. */
@@ -130,7 +130,7 @@ class Trial {
 }
 
 const refused = "snapshot refused";
-const tried = "snapshot can't be read or served yet: it is tried again";
+const tried = "snapshot can't be read or served yet; retrying";
 
 test("a number that was served is refused for other content, whether its file is there, gone, or the server restarted", async () => {
   const trial = new Trial();
@@ -412,7 +412,7 @@ test("what the system refused is tried with each look, what a file holds once", 
   };
   const trial = new Trial({ loads: { load } });
   trial.put("2024.1.parquet", fileOf("2024.1"));
-  // Its head is sound.
+  // Its footer is valid, its pages aren't.
   trial.put("2024.2.parquet", fileOf("2024.2").fill(0xff, 40, 80));
   for (let i = 0; i < 5; i++) await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2024.1"]);
@@ -627,7 +627,7 @@ test("real versions hide synthetic ones, newer years too, at once, and say so on
   assert.deepEqual(trial.store.versions.served(), ["2023.2"]);
   assert.notEqual(trial.store.versions.byName("2024.1")?.retired, null);
 
-  // One that comes later isn't loaded, and threads are told of it though what is served stays.
+  // A file that comes later isn't loaded. Threads hear of it, though nothing else is served.
   trial.put("2024.2.parquet", sampleOf("2024.2"));
   await trial.snapshots.settle();
   const publications = trial.published.length;
@@ -695,7 +695,7 @@ test("a hidden version comes back when the last real one goes, and its number ne
   assert.deepEqual(trial.store.versions.served(), ["2024.1"]);
   assert.equal(trial.logged(refused).length, 1);
 
-  // And is hidden again.
+  // The sample is hidden again.
   trial.put("2022.1.parquet", fileOf("2022.1"));
   await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2022.1"]);

@@ -11,7 +11,7 @@ import { seededRandom } from "../support/random.ts";
 import { temporaryFolder } from "../support/server.ts";
 import { wantedLoad } from "../support/wanted-load.ts";
 
-/** What loads may take, and how they share it. */
+/** The memory that loads may take, and how they share it. */
 
 const mebibyte = 2 ** 20;
 
@@ -23,7 +23,7 @@ async function wantedOf(bytes: Uint8Array): Promise<Wanted> {
 
 const small = encodeSnapshot(snapshotOf([["010001", "AL", "5072", 100, 50]]));
 
-/** Hospitals with names of many words that no other has. */
+/** A snapshot of hospitals whose names have many words each, all different. */
 function wordy(facilities: number): Uint8Array {
   const random = seededRandom(1);
   const word = () => random.int(36 ** 6).toString(36);
@@ -34,7 +34,7 @@ function wordy(facilities: number): Uint8Array {
   return encodeSnapshot(snapshotOf(rows));
 }
 
-/** How many loaders lived at the same time at most while `work` was done, and in all. */
+/** The number of loaders during `work`: the most at a time, and in all. */
 async function threadsOf(work: () => Promise<unknown>): Promise<{ most: number; all: number }> {
   let [living, most, all] = [0, 0, 0];
   const count = (worker: Worker) => {
@@ -57,7 +57,7 @@ test("loads wait until there is memory for them", async () => {
 
 test("loads that aren't small leave a quarter of the memory to those that are", async () => {
   const wanted = await Promise.all(Array.from({ length: 6 }, () => wantedOf(small)));
-  // Of 57 MiB for each, three would fit; a small one takes a quarter of all at most.
+  // Three of 57 MiB would fit, but small loads together get a quarter of the memory.
   const loads = new Loads(200 * mebibyte);
   const { most } = await threadsOf(() => Promise.all(wanted.map((each) => loads.load(each))));
   assert.equal(most, Math.min(2, availableParallelism()));

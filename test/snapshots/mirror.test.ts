@@ -32,7 +32,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 class Origin {
   readonly files = new Map<string, Buffer>();
   readonly asked: { url: string; range: string; ifRange: string; status: number }[] = [];
-  /** In place of what a good server does. */
+  /** A handler in place of the correct one. */
   faulty: Handler | undefined;
   index: unknown;
   /** Changes with each publication. */
@@ -102,7 +102,7 @@ async function trial({ stallMs = 60_000, roundMs = 60_000 } = {}) {
     lines,
     start,
     mirror: start(),
-    /** A moment after all pauses. */
+    /** A time after all pauses. */
     later: () => ++hour * 3_600_000,
     /** What is in the folder, by name. */
     served: () => readdirSync(folder).filter((name) => !name.startsWith(".")),
@@ -187,7 +187,7 @@ test("while a file is slow the index is looked at, and what it names no more is 
   await until("a part", () => existsSync(part) && statSync(part).size === 50_000);
   origin.publish({ "2024.2": good });
   origin.faulty = undefined;
-  // The first round ends with it, and takes its part away.
+  // The first round ends with it and removes its part.
   await Promise.all([first, mirror.poll(later())]);
   assert.deepEqual(readdirSync(join(folder, ".fetched")), []);
   await mirror.poll(later());
@@ -230,7 +230,7 @@ test("bytes that aren't what the index says are thrown away, and asked for again
     now += pause;
     pause *= 2;
   }
-  // What belongs to other bytes is found when all is there.
+  // A part that belongs to other bytes is detected when the file is complete.
   const part = join(folder, ".fetched", `${sha256(bytes)}.part`);
   const etag = `"${sha256(bytes).slice(0, 8)}"`;
   writeFileSync(part, other.subarray(0, 10));
@@ -238,7 +238,7 @@ test("bytes that aren't what the index says are thrown away, and asked for again
   origin.faulty = undefined;
   await mirror.poll(now);
   assert.deepEqual(served(), []);
-  // All that time it hasn't what the index names.
+  // It has never had what the index names.
   assert.equal(mirror.syncAgeMs(now), now);
   await mirror.poll(now + pause);
   assert.deepEqual(read("2024.1"), bytes);
@@ -261,7 +261,7 @@ test("many files that aren't there are one line a round, and hold up neither the
   await mirror.poll(0);
   assert.ok(asked > 0 && asked < missing.length, `${asked} files`);
   assert.equal(reasons().length, 1);
-  // What failed comes after what was never tried, so all are tried in the end, however short their pauses are.
+  // Failed files come after those that were never tried, so all are tried in the end, even with short pauses.
   let rounds = 1;
   for (; served().length === 0 && rounds < 1000; rounds++) await mirror.poll(rounds * 3_600_000);
   assert.deepEqual(served(), ["2024.1.parquet"]);

@@ -75,7 +75,7 @@ test("a database without a registry is refused", () => {
 
 test("a damaged or foreign database is one error, and stays as it is", () => {
   const wanted =
-    "expected a sound state database of this service, as its registry of data versions says which numbers are taken";
+    "expected an intact state database of this service: its registry says which version numbers are taken";
   const foreign = temporaryFolder();
   new Database(path.join(foreign, "state.sqlite")).exec("CREATE TABLE accounts (id)").close();
   const damaged = stateThatServed(...Array.from({ length: 2000 }, (_, i) => `2023.${i + 1}`));

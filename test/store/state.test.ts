@@ -57,7 +57,7 @@ test("a store's connection keeps a log that is on the disk when a call returns, 
   const names = ["journal_mode", "synchronous", "foreign_keys", "wal_autocheckpoint"];
   assert.deepEqual(names.map(settingOf), ["wal", 2, 1, 0]);
   store.close();
-  // What says in a file that it has a log: the versions for writing and reading.
+  // The bytes of the file format versions for writing and reading: 2 means a write-ahead log.
   assert.deepEqual([...readFileSync(path.join(folder, "state.sqlite")).subarray(18, 20)], [2, 2]);
 });
 
@@ -337,7 +337,7 @@ const restores: Record<string, (file: string, backup: string) => void> = {
 };
 for (const [how, restore] of Object.entries(restores))
   for (const isEarly of [false, true]) {
-    // While a server runs, that is an overwriting.
+    // While a server runs, that overwrites the log.
     if (isEarly && how.startsWith("with")) continue;
     test(`the log of a lost database isn't replayed onto a backup put there ${how}, ${isEarly ? "before" : "after"} the server's end`, () => {
       const { folder, guard, file, backup, end } = guardedWithBackup();
@@ -445,4 +445,15 @@ test("a database that is deleted during a checkpoint is told from a backup that 
   const [, , , written] = readFileSync(path.join(folder, "server.database"), "utf8").split("\n");
   assert.match(written, /^\d+:\d+$/, "when it was written to last");
   guard.close();
+});
+
+test("a database of something else is refused, and stays without files beside it", () => {
+  const folder = temporaryFolder();
+  const file = path.join(folder, "state.sqlite");
+  const other = new Database(file);
+  other.pragma("journal_mode = WAL");
+  other.exec("CREATE TABLE other (id INTEGER)");
+  other.close();
+  assert.throws(() => Store.open(folder), /a database without a schema of this service/);
+  assert.deepEqual(readdirSync(folder), ["state.sqlite"]);
 });

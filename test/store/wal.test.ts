@@ -34,7 +34,7 @@ function freshState() {
   return copy;
 }
 
-/** As it is after the log was begun anew: frames of the new generation over those of the old one. */
+/** A database whose log was restarted: new frames over those of the earlier generation. */
 function restarted(transactions: number) {
   const file = path.join(temporaryFolder(), "state.sqlite");
   const database = new Database(file);
@@ -55,7 +55,7 @@ function faultOf(log: Uint8Array): string | undefined {
   return walFault(file);
 }
 
-/** With some of its bytes turned over. */
+/** A copy with some bytes inverted. */
 function spoilt(log: Buffer, at: number, count = 1): Buffer {
   const copy = Buffer.from(log);
   for (let i = at; i < at + count; i++) copy[i] ^= 0x55;

@@ -15,7 +15,7 @@ import { maxBurst, maxQuota } from "../../server/shared/plans.ts";
 
 type Options = ConstructorParameters<typeof Service>[0];
 
-/** A service that fails the test by a fault of its own, unless it is reported elsewhere. */
+/** A service whose own faults fail the test, unless `report` is given. */
 export function serviceOf(
   options: Omit<Options, "names" | "days" | "events" | "traffic" | "report"> & Partial<Options>,
 ): Service {
@@ -64,7 +64,7 @@ export interface Told {
 }
 
 /**
- * GET, or another method, with a key.
+ * Makes a request with a key.
  *
  * @param query undefined where the target has no `?`
  * @param others further headers, of those that are read

@@ -9,7 +9,7 @@ import {
   type Page,
 } from "playwright-core";
 
-/** Debian's Chromium, and pages that take note of what a page mustn't do. */
+/** Starts Debian's Chromium, and opens pages that record what a page mustn't do. */
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -28,7 +28,7 @@ export interface GuardedPage {
   page: Page;
   /** Fails where the page asked another origin, wrote an error to the console, threw, or broke its policy. */
   assertWellBehaved(): void;
-  /** What was asked of the API, with the query, in order. */
+  /** The requests to the API, with queries, in order. */
   readonly asked: string[];
   close(): Promise<void>;
 }

@@ -54,7 +54,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** An answer as it came over the wire. */
+/** An answer as received. */
 export class Answer {
   readonly head: string;
   readonly status: number;
@@ -253,7 +253,7 @@ export async function rawRequest(api: string, ...chunks: (string | Uint8Array)[]
   }
 }
 
-/** What an answer's bytes are, but for what differs each time. */
+/** An answer's text without what differs each time. */
 export const settled = (text: string) =>
   text
     .replace(/X-RateLimit-Remaining: \d+/g, "X-RateLimit-Remaining: N")

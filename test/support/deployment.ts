@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { tracked } from "./readme.ts";
 
-/** What the files for deployment say, read as an engine for containers and systemd would. */
+/** The files for deployment, read as a container engine and systemd read them. */
 
 export const repository = resolve(import.meta.dirname, "../..");
 export const deployFile = (name: string) => readFileSync(join(repository, "server/deploy", name), "utf8");
@@ -28,12 +28,12 @@ const all = instructionsIn(deployFile("Dockerfile"));
 const stageStarts = all.flatMap(({ name }, i) => (name === "FROM" ? [i] : []));
 assert.equal(stageStarts.length, 2);
 
-/** What stands before the stages; then the stages. */
+/** The Dockerfile's lines before the first stage. */
 export const head = all.slice(0, stageStarts[0]);
 export const buildStage = all.slice(stageStarts[0], stageStarts[1]);
 export const finalStage = all.slice(stageStarts[1]);
 
-/** The words of all instructions of a name. */
+/** The words of all instructions with a name. */
 export function wordsOf(stage: readonly Instruction[], name: string): string[] {
   return stage.filter((one) => one.name === name).map(({ words }) => words);
 }
@@ -46,7 +46,7 @@ function only(name: string): string {
 
 const healthcheck = /^(?:--\S+ )*CMD (\[.*\])$/.exec(only("HEALTHCHECK")) ?? assert.fail("no command");
 
-/** What holds when the image runs. */
+/** The image's settings at run time. */
 export const image: {
   env: Record<string, string>;
   user: string;
@@ -67,13 +67,13 @@ export const image: {
   healthcheck: JSON.parse(healthcheck[1]),
 };
 
-/** The unit's values of a name. */
+/** The unit's values for a name. */
 export function unitValues(name: string): string[] {
   const lines = deployFile("hcqs.service").matchAll(new RegExp(`^${name}=(.*)$`, "gm"));
   return Array.from(lines, ([, value]) => value);
 }
 
-/** The environment that the unit makes. */
+/** The environment variables that the unit sets. */
 export const unitEnvironment: Record<string, string> = Object.fromEntries(
   unitValues("Environment").flatMap((words) => words.split(" ").map((pair) => pair.split("="))),
 );
@@ -94,7 +94,7 @@ export function buildContext(): string[] {
     .filter((line) => line !== "" && !line.startsWith("#"));
   return tracked.filter((path) => {
     let isSeen = true;
-    // The last one that matches says.
+    // The last pattern that matches decides.
     for (const pattern of patterns)
       if (isMatch(pattern.replace(/^!/, ""), path)) isSeen = pattern.startsWith("!");
     return isSeen;

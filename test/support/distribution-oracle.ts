@@ -27,7 +27,7 @@ function quotientPercentile(sorted: Quotient[], percent: number, parts: bigint):
   return halfUp(parts * ((100n - weight) * a * d + weight * c * b), 100n * b * d);
 }
 
-/** Steps of the logarithm, rounded to cents, each once, with the number of charges from each to the next. */
+/** A histogram with logarithmic bounds, rounded to cents and distinct, and the number of charges in each bar. */
 function histogramOf(charges: number[], bars: number) {
   const [lowest, highest] = [charges[0], charges[charges.length - 1]];
   if (lowest === highest) return { edges: [lowest / 100, lowest / 100], counts: [charges.length] };
@@ -58,7 +58,7 @@ function stateRow(snapshot: Snapshot, code: string, state: string) {
   return [{ state, facilities, ...charges, median_allowed }];
 }
 
-/** What a procedure's answer says, except for its histogram. */
+/** A procedure's answer without its histogram. */
 function depthOf(snapshot: Snapshot, code: string, state: string | null) {
   const list = naivePrices(snapshot, code, state, 0);
   if (list === undefined) return undefined;
@@ -128,7 +128,7 @@ type Amounts = ReturnType<typeof amountsOf>;
 
 const percents = (tenths: bigint) => Number(tenths) / 10;
 
-/** What a year says of the listed year before. */
+/** A year's changes since the year before it in the list. */
 function comparison(now: Amounts, before: Amounts | undefined) {
   if (before === undefined) return { change: null, matched: null };
   const changeOf = (amount: "charge" | "allowed") => {

@@ -19,7 +19,7 @@ import { decodeTarget, resolve } from "../../server/api/routes.ts";
 import { RequestContext } from "../../server/serving/context.ts";
 import { halfUp, hundredths, isPriced, median, naivePrices, type PricesBody, pricedRows } from "./oracle.ts";
 
-/** Asks endpoints, and compares the answers of all but the price list with the definitions. */
+/** Compares the answers of all endpoints but the price list with their definitions. */
 
 const loadedAt = "2026-07-01T12:34:56.000Z";
 

@@ -7,7 +7,7 @@ import { compressors } from "hyparquet-compressors";
 import type { ExportedRow } from "./exported-rows.ts";
 import { temporaryFolder } from "./folders.ts";
 
-/** Reads exports by programs that people have for them. */
+/** Reads exports with programs that people use. */
 
 const db = await (await DuckDBInstance.create(":memory:")).connect();
 const folder = temporaryFolder();
@@ -52,7 +52,7 @@ function written(bytes: Uint8Array, extension: string): string {
   return file;
 }
 
-/** Programs, the export that each reads, and how. Amounts are cents in Parquet. */
+/** For each program, the export that it reads, and how. Amounts are cents in Parquet. */
 export const readers: Record<
   string,
   { format: "csv" | "arrow" | "parquet"; read(bytes: Uint8Array): ExportedRow[] | Promise<ExportedRow[]> }

@@ -1,6 +1,6 @@
 import { blank, partsOf, type Snapshot } from "../../engine/index.ts";
 
-/** What exports have to hold, computed from a snapshot. */
+/** The expected content of exports, computed from a snapshot. */
 
 export type ExportedRow = Record<string, string | number | null>;
 

@@ -52,7 +52,7 @@ const statusOf = (charge: number, allowed: number) =>
 const list = (text: string | undefined) => (text === undefined ? null : [...new Set(text.split(","))]);
 const number = (text: string | undefined) => (text === undefined ? null : Number(text));
 
-/** Every row of the list and what is said of it; undefined where none is left. */
+/** All rows of the list and its summary; undefined where no row matches. */
 function naiveFacilities(snapshot: Snapshot, places: Places, asked: Asked) {
   const parts = partsOf(snapshot.table);
   const { facilities, procedures, rows } = parts;
@@ -176,7 +176,7 @@ function naiveSummary(parts: ReturnType<typeof partsOf>, priced: number[], facil
   return { ...Object.fromEntries(names.map((name) => [name, null])), facilities };
 }
 
-/** Places of most ZIP codes of a snapshot and of some others: in few spots, so that distances tie and are short. */
+/** Places for most ZIP codes of a snapshot and some others, in few spots, so that distances are short and tie. */
 export function randomPlaces(snapshot: Snapshot, random: Random): Places {
   const known = partsOf(snapshot.table).facilities.zip.filter((zip) => zip !== "" && random.int(5) > 0);
   const others = Array.from({ length: 5 }, () => String(random.int(100_000)));
@@ -199,7 +199,7 @@ export function randomPlaces(snapshot: Snapshot, random: Random): Places {
   };
 }
 
-/** A query that an API takes, of what is in a snapshot and some that isn't. */
+/** A valid random query, mostly with values from a snapshot. */
 function randomQuery(snapshot: Snapshot, places: Places, random: Random): Asked {
   const { facilities, procedures, rows } = partsOf(snapshot.table);
   const asked: Asked = {};
@@ -277,7 +277,7 @@ function naiveFacilityTrend(years: Snapshot[], ccn: string, code: string) {
 
 const page = v.looseObject({ data: v.array(v.unknown()), next: v.nullable(v.string()) });
 
-/** The whole list, page after page, and that all say the same of it. */
+/** Reads all pages of a list, and asserts that they agree about it. */
 function wholeList(versions: Versions, target: string, limit: number) {
   let { next, data, ...rest } = v.parse(page, ask(versions, target));
   const rows = [...data];

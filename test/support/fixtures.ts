@@ -66,8 +66,8 @@ const addresses = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescription"] a
 const measures = ["services", "beneficiaries", "payment", "outlierServices", "outlierAmount"] as const;
 
 /**
- * A small snapshot with what queries find hard: ties, groups of one row, suppressed groups, incomplete rows,
- * odd texts, amounts from one cent up to the largest, services from none to the most.
+ * A small snapshot with hard cases: ties, groups of one row, suppressed groups, incomplete rows, odd texts, amounts
+ * from one cent to the largest, services from none to the most.
  */
 export function randomSnapshot(seed: number, options: RandomOptions = {}): Snapshot {
   const random = seededRandom(seed);
@@ -111,7 +111,7 @@ export function randomSnapshot(seed: number, options: RandomOptions = {}): Snaps
     state: ccns.map(() => random.pick(states)),
   };
   const procedures = { code: codes, name: codes.map((_, i) => text("Level", i)) };
-  // From a source of their own, so that the numbers of a seed stay the same.
+  // Drawn from a generator of their own, so that a seed's other numbers stay the same.
   const more = seededRandom(seed + 2 ** 31);
   return arranged(testProvenance, {
     facilities: {
@@ -308,7 +308,7 @@ export function rowsOf({ table }: Snapshot): Record<string, string | number | nu
   return table.toArray().map((row) => row.toJSON());
 }
 
-/** What a snapshot file says of itself, without what its writer adds. */
+/** A snapshot file's metadata without what the Parquet writer adds. */
 export function metadataOf(file: Uint8Array): Map<string, string> {
   const start = footerStart(file);
   const { metadata } = parseFooter(file.subarray(start, file.length - 8), start);

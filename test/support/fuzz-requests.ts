@@ -4,8 +4,8 @@ import { pricedRows, suppressedProcedure, versions } from "./server.ts";
 /** Seeded requests of all kinds, from right ones to noise, as bytes for a connection. */
 
 /**
- * What is known about the answer: a `plain` request has one of ours; a `last` one announces a body and has one at
- * most, which is the connection's last; a `rough` one may have anything, and so may what stands behind it.
+ * What is known about the answer. A `plain` request has one of ours. A `last` one announces a body and has at most one
+ * answer, the connection's last. A `rough` one and all behind it may have any.
  */
 export type Kind = "plain" | "last" | "rough";
 
@@ -26,14 +26,14 @@ export interface Exchange {
   end: "read" | "half-close" | "cut";
 }
 
-/** Keys that a request may carry, in the header or where it doesn't belong. */
+/** Keys that a request may carry, in the header or elsewhere. */
 export interface FuzzKeys {
   ample: string;
-  /** Of accounts whose burst or month is used up at once, and of none. */
+  /** Keys of accounts whose burst or month is used up at once, and one of no account. */
   others: string[];
 }
 
-/** A head over 4,096 bytes or 100 headers is refused; requests that shall be understood stay well below. */
+/** A head over 4,096 bytes or 100 headers is refused; plain requests stay well below. */
 const maxPlainHeadBytes = 3500;
 const maxPlainHeaders = 40;
 const maxPipelined = 20;
@@ -266,7 +266,7 @@ function withBody(random: Random, keys: FuzzKeys, methods: string[]): Message {
 }
 
 function rough(random: Random, keys: FuzzKeys): Message {
-  // No key in the target: when its first letters are changed, the others aren't known for a key's.
+  // Without a key in the target: a key whose first letters are changed isn't recognised, so not masked.
   const message = plain(random, keys, "GET", nearTarget(random));
   const text = message.bytes.toString(latin1);
   const as = (bytes: string): Message => ({ ...message, kind: "rough", bytes: Buffer.from(bytes, latin1) });
@@ -337,7 +337,7 @@ export function exchange(random: Random, keys: FuzzKeys): Exchange {
   let known = true;
   for (let i = 0; i < count; i++) {
     const kind = random.int(30);
-    // Behind what may end anywhere, an answer to HEAD couldn't be told from one that lacks its body.
+    // After a message that may end anywhere, an answer to HEAD couldn't be told from one that lacks its body.
     const next: Message =
       kind === 0
         ? withBody(random, keys, known ? ["GET", "HEAD", "POST"] : ["GET", "POST"])

@@ -13,10 +13,10 @@ import {
   specOf,
 } from "./parquet-file.ts";
 
-/** Small files that would cost a reader who believes them gigabytes, each named by its lie. */
+/** Small files that would cost a trusting reader gigabytes, each named by its lie. */
 
 const huge = 2 ** 31 - 1;
-/** Rows that a machine of 1 GiB could load, were they true. */
+/** Rows that a machine of 1 GiB could load if they existed. */
 const manyRows = 500_000;
 
 export function honestSpec(revision: number): FileSpec {
@@ -45,26 +45,26 @@ function column(spec: FileSpec, name: string): ChunkSpec {
   return chunk;
 }
 
-/** The last page of a column: that of its values. */
+/** The last page of a column, which has its values. */
 function lastPage(spec: FileSpec, name: string): PageSpec {
   const { pages } = column(spec, name);
   return pages[pages.length - 1];
 }
 
-/** A zstd frame of that many zeros, a multiple of 128 KiB, in four bytes for each 128 KiB. */
+/** A zstd frame of zeros, with four bytes for each 128 KiB. @param length a multiple of 128 KiB */
 function bomb(length: number, windowLog: number): Uint8Array {
   const blockBytes = 2 ** 17;
   const blocks = length / blockBytes;
   const frame = Buffer.alloc(6 + 4 * blocks);
   frame.writeUInt32LE(0xfd2fb528);
   frame[5] = (windowLog - 10) << 3;
-  // Of each block: whether it is the last one, that one byte is repeated, how often.
+  // A block header: whether it is the last one, its type (a repeated byte), and the length.
   for (let i = 0; i < blocks; i++)
     frame.writeUInt32LE((i === blocks - 1 ? 1 : 0) | (1 << 1) | (blockBytes << 3), 6 + 4 * i);
   return frame;
 }
 
-/** Every column says that it has so many rows, all alike. */
+/** Makes every column claim that number of equal rows. */
 function claimRows(spec: FileSpec, rows: number): void {
   spec.rows = rows;
   for (const key of ["rows", "priced_rows"]) spec.metadata.set(key, String(rows));

@@ -12,7 +12,7 @@ export interface LoadsReport {
   served: string[];
   /** File and reason. */
   refused: [string, string][];
-  /** The most that the process ever had beyond what it began with. */
+  /** The process's peak memory, minus what it had at the start. */
   takenBytes: number;
 }
 

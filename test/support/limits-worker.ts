@@ -1,15 +1,15 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { burstExceeded, Limits } from "../../server/accounts/limits.ts";
 
-/** A thread that asks for one account's requests without a pause, beside others that do the same. */
+/** A thread that makes one account's requests without a pause, beside others that do the same. */
 
 export interface Hammering {
   limits: SharedArrayBuffer;
   slot: number;
   month: number;
-  /** One word: milliseconds of the clock that all threads share. A thread that the bucket refuses turns it on. */
+  /** One word: the clock that all threads share, in milliseconds. A thread that is refused advances it. */
   clock: SharedArrayBuffer;
-  /** Where the clock stands still; a thread that is refused then has done. */
+  /** Where the clock stops; a thread that is refused there is done. */
   endMs: number;
 }
 

@@ -1,8 +1,8 @@
 import { until } from "./connection.ts";
 
 /**
- * What a server's operator listener says at `/metrics`. On a machine so busy that a request waits for seconds it is told
- * 408, as one that never comes whole: then again.
+ * The text at `/metrics` of a server's operator listener. A 408, which a request on a very busy machine may get, is
+ * tried again.
  */
 export function metricsText(ops: string): Promise<string> {
   return until("the metrics", async () => {

@@ -32,7 +32,7 @@ export function median(sorted: bigint[]): bigint {
   return sorted.length % 2 === 1 ? sorted[half] : halfUp(sorted[half - 1] + sorted[half], 2n);
 }
 
-/** Each charge as often as it was made; nothing where no row says how often, or all say never. */
+/** The statistics that count each service; null where services are unknown in all rows, or none. */
 function weighted(charges: bigint[], services: number[]) {
   const known = services.filter((count) => count !== blank);
   const weights = services.map((count) => BigInt(count === blank ? 0 : count));

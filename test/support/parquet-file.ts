@@ -2,7 +2,7 @@ import { zstdCompressSync } from "node:zlib";
 import { type Snapshot, snapshotColumns } from "../../engine/index.ts";
 import { type Column, columnsOf } from "./fixtures.ts";
 
-/** Parquet files put together byte by byte, so that any number in them can be a lie. */
+/** Writes Parquet files byte by byte, so that any number in them can be wrong. */
 
 export type Field = [id: number, type: number, bytes: number[]];
 
@@ -42,7 +42,7 @@ export function structure(...fields: Field[]): number[] {
   return [...bytes, 0];
 }
 
-/** A page, and what its header says of it. */
+/** A page and its header's claims. */
 export interface PageSpec {
   dictionary?: boolean;
   /** 0 is DATA_PAGE, 2 DICTIONARY_PAGE; what it is unless given. */
@@ -57,7 +57,7 @@ export interface PageSpec {
   decodedLength: number;
 }
 
-/** A column's pages, and what the footer says of them. */
+/** A column's pages and the footer's claims about them. */
 export interface ChunkSpec {
   pages: PageSpec[];
   values: number;
@@ -67,7 +67,7 @@ export interface ChunkSpec {
 
 export interface FileSpec {
   rows: number;
-  /** The number of rows that the row group claims, where it is another. */
+  /** The number of rows that the row group claims, if it is wrong. */
   groupRows?: number;
   /** By column, in file order. */
   chunks: Map<string, ChunkSpec>;
@@ -99,7 +99,7 @@ export function isNumber(column: string): boolean {
   return snapshotColumns.some(({ name, part }) => name === column && part === "rows");
 }
 
-/** A snapshot without absent values as a file of one row group, honest so far. */
+/** A snapshot without absent values as a file of one row group, without any wrong claims. */
 export function specOf(snapshot: Snapshot, metadata: Map<string, string>): FileSpec {
   const { rows } = snapshot.counts;
   const chunks = columnsOf(snapshot).map(({ name, values }): [string, ChunkSpec] => [

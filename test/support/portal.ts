@@ -17,7 +17,7 @@ export interface Asked {
   at?: Date;
 }
 
-/** What a visitor sends who fills the form in like people do. */
+/** The form as a person would send it. */
 export const form = (email: string, name = "Ann Smith") => ({ name, email, website: "", elapsedMs: 5000 });
 
 /** Settings of a portal where nobody can sign up. */
@@ -30,12 +30,14 @@ export class Portal {
   readonly store: Store;
   readonly keys = new KeyTable();
   fault: string | undefined;
-  /** In place of how many keys there are. */
+  /** Replaces the number of keys, if set. */
   keyCount: number | undefined;
-  /** What making changes last throws. */
+  /** What storing changes throws. */
   failure: Error | undefined;
   readonly #actions: PortalActions;
-  /** Apart by so much that no client's requests are too many, unless a test says when they come. */
+  /**
+   * The time of the last request. Requests are far enough apart for the rate limits, unless a test sets their times.
+   */
   #askedMs = 0;
 
   constructor(
@@ -73,7 +75,7 @@ export class Portal {
     );
   }
 
-  /** Asks for what has to be done. */
+  /** Makes a request that must succeed. */
   async done(path: string, body: unknown, asked: Asked = {}): Promise<Record<string, unknown>> {
     const reply = await this.ask(path, body, asked);
     assert.ok(reply.status === 200 || reply.status === 201, JSON.stringify(reply));
@@ -91,7 +93,7 @@ export class Portal {
     return entry >= 0 && this.keys.slotOf(entry, now.getTime()) >= 0;
   }
 
-  /** What was written so far: frames in the log, which nothing takes away here. */
+  /** Pages written so far: frames in the write-ahead log, which nothing removes here. */
   written(): number {
     return this.store.loggedFrames();
   }
@@ -101,7 +103,7 @@ export class Portal {
   }
 }
 
-/** An error's type and field, and what it says. */
+/** An error's type, field and message. */
 export function errorOf({ body }: { body: object }): { type: string; message: string; param?: string } {
   assert.ok("error" in body, JSON.stringify(body));
   return JSON.parse(JSON.stringify(body.error));

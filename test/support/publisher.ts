@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { after } from "node:test";
 import { listening } from "./connection.ts";
 
-/** A publisher's server that does what it is told: it breaks off, redirects, lies, is busy, or changes its file. */
+/** A publisher's server with faults that tests choose: it breaks off, redirects, lies, is busy, or changes its file. */
 
 /** Answers one request. */
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
@@ -18,7 +18,7 @@ export class Publisher {
     const [range, ifRange] = [request.headers.range, request.headers["if-range"]];
     this.asked.push({ path: request.url ?? "", range, ifRange: ifRange?.toString() });
     const answers = this.#answers.get(request.url ?? "") ?? [status(404)];
-    // The last one stays.
+    // The last answer is repeated.
     const answer = answers.length > 1 ? answers.shift() : answers[0];
     answer?.(request, response);
   });
@@ -37,25 +37,25 @@ export class Publisher {
     return publisher;
   }
 
-  /** What requests for a path get, one after the other. @returns the address */
+  /** Sets the answers to successive requests for a path. @returns the address */
   answers(path: string, ...answers: Answer[]): string {
     this.#answers.set(path, answers);
     return this.origin + path;
   }
 }
 
-/** A file as servers of static files give it. */
+/** Answers with a file, as a static file server does. */
 export function file(content: Buffer | string, etag = '"1"', headers: Record<string, string> = {}): Answer {
   return part(content, etag, undefined, headers);
 }
 
 const waiting: ServerResponse[] = [];
-/** Cuts the connections of answers that come to a part only. Done sooner, a client might never see that part. */
+/** Cuts the connections of partial answers. If this were done sooner, a client might never see the part. */
 export function cutConnections(): void {
   for (const response of waiting.splice(0)) response.destroy();
 }
 
-/** Answers with a content's first bytes; then nothing comes any more, until connections are cut. */
+/** Answers with a content's first bytes, then stalls until connections are cut. */
 export function part(
   content: Buffer | string,
   etag: string,
@@ -84,7 +84,7 @@ export function part(
   };
 }
 
-/** Answers with a content's first bytes and ends the connection, as a server does that is stopped in order. */
+/** Answers with a content's first bytes and ends the connection, as a server that is stopped does. */
 export function ended(content: string, etag: string, bytes: number): Answer {
   const whole = part(content, etag, bytes);
   return (request, response) => {

@@ -12,7 +12,7 @@ import { monthName, monthOf } from "../../server/shared/months.ts";
 import { type Account, Store } from "../../server/store/store.ts";
 import { listening, temporaryFolder } from "./server.ts";
 
-/** What makes events and takes them: the control thread's state, and a customer's server. */
+/** The two ends of quota events: the control thread's state, and a customer's server. */
 
 export const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 export const now = new Date();
@@ -20,7 +20,7 @@ export const month = monthOf(now.getTime());
 export const silent = pino({ level: "silent" });
 export const later = (ms: number) => new Date(now.getTime() + ms);
 
-/** A customer's server. It answers 200, or what a test says, or holds its answers back. */
+/** A customer's server. It answers 200 or as a test sets, or not at all. */
 export class Receiver {
   readonly posts: { headers: IncomingHttpHeaders; path: string; body: string }[] = [];
   answer: number | undefined = 200;
@@ -51,11 +51,11 @@ export class Receiver {
   }
 }
 
-/** State as the control thread has it; `accounts` is made anew as at a start. */
+/** The control thread's state; `accounts` can be rebuilt as at a start. */
 export class World {
   readonly folder = temporaryFolder();
   readonly store = Store.open(this.folder);
-  /** What another process writes with. */
+  /** A connection to the database as another process has it. */
   readonly operator = Store.open(this.folder);
   readonly limits = new Limits();
   readonly metrics = new Metrics();
@@ -90,7 +90,7 @@ export class World {
     this.accounts = new Accounts(this.store, at.getTime(), { limits });
   }
 
-  /** Counts requests of the first account, and saves. @returns thresholds of the events that are new */
+  /** Counts requests of the first account, and saves. @returns the thresholds of new events */
   use(count: number, at = now): number[] {
     for (let i = 0; i < count; i++) {
       this.#steadyMs += 1000;
@@ -107,7 +107,7 @@ export class World {
     return new Outbox(this.store, silent, webhookSender(this.store, this.metrics, options));
   }
 
-  /** Delivers as a process does that has just started. */
+  /** Replaces the outbox, as a restart does. */
   restart(options?: PostOptions): void {
     this.webhooks = this.#newWebhooks(options);
   }
@@ -151,7 +151,7 @@ export class World {
     });
   }
 
-  /** How sending an event stands, by the only channel that it has. */
+  /** The state of an event's only delivery. */
   delivery(id: string) {
     const [{ state, tries, last_answer, next_try_at }] = this.store.events.deliveries(id);
     return { state, tries, answer: last_answer, next: next_try_at };
@@ -165,7 +165,7 @@ export async function dueEvent(t: TestContext, answer: number | undefined = 200)
   return { world, receiver, id: world.event(receiver.url()) };
 }
 
-/** Posts an event to each address, from an account of its own. @returns what came of it */
+/** Posts an event to each address, from an account of its own. @returns the results */
 export async function answersOf(t: TestContext, urls: string[], options: PostOptions) {
   const world = new World(t);
   const ids = urls.map((url) => world.due(url, url)[0]);

@@ -3,9 +3,9 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 
-/** The documents, for tests to run what they show and to hold them against what they describe. */
+/** The documents, for tests that run their commands or compare them with the code. */
 
-/** What their blocks have in place of the service's address. */
+/** The service's address in the documents' blocks. */
 export const documentedAddress = "127.0.0.1:8080";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -40,7 +40,7 @@ export function documentAt(path: string): string {
   return documents.get(path) ?? assert.fail(`${path} is no document`);
 }
 
-/** The blocks of a language in a text; of no language those of drawings. */
+/** The code blocks of a language in a text; drawings have no language. */
 export function blocksOf(text: string, language: string): string[] {
   return Array.from(text.matchAll(/^```(\w*)\n(.*?)^```$/gms))
     .filter((match) => match[1] === language)
@@ -52,7 +52,7 @@ export function readmeBlocks(language: string): string[] {
   return [...documents.values()].flatMap((text) => blocksOf(text, language));
 }
 
-/** The documents' one block of a language, with each of some texts, which have to be there once, replaced. */
+/** The documents' only block of a language, with replacements; each replaced text must occur once. */
 export function readmeBlock(language: string, replacements: Record<string, string> = {}): string {
   let [block, ...others] = readmeBlocks(language);
   assert.equal(others.length, 0, `the documents have more than one block of ${language}`);

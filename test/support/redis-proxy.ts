@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
-/** A port between servers and a Redis: what passes may be late, held or cut. */
+/** A proxy between servers and a Redis, which can delay, hold or cut connections. */
 
 export class RedisProxy {
-  /** Each way. */
+  /** Delay in each direction. */
   delayMs = 0;
   /** Whether the next answer is lost with its connection, though Redis did what was asked. */
   losesAnswer = false;

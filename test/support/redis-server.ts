@@ -96,7 +96,7 @@ export class RedisNode {
     const file = join(this.folder, "redis.conf");
     const own = [`port ${this.port}`, "bind 127.0.0.1", `dir ${this.folder}`, 'save ""'];
     own.push(`unixsocket ${this.path}`);
-    // A line that comes later counts. A Sentinel notes in its file what it knows.
+    // Later lines win. A Sentinel writes its knowledge into its file, so an existing one is kept.
     if (!existsSync(file)) writeFileSync(file, `${[...own, ...this.#lines].join("\n")}\n`);
     const child = spawn("redis-server", [file, ...this.#words], { stdio: ["ignore", "pipe", "inherit"] });
     let said = "";

@@ -1,7 +1,7 @@
-/** Queries and what has to come first: a facility's CCN, or a place as `@City ST` or `@ST`, any of whose facilities will do. */
+/** A query and its right first answers: CCNs, or places as `@City ST` or `@ST`, where any facility is right. */
 export type Expectation = readonly [query: string, ...expected: string[]];
 
-/** What people type for a hospital, and the one that anybody would mean by it, in CMS's directory of 2023. */
+/** What people type for a hospital, and the hospital that they mean, in CMS's directory of 2023. */
 export const facilityGroups: Readonly<Record<string, readonly Expectation[]>> = {
   "official names written out": [
     ["george washington university hospital", "090001"],

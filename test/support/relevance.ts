@@ -84,7 +84,7 @@ export interface Found {
   score: number;
 }
 
-/** What a query finds, by the engine. */
+/** Searches with the engine. */
 export function find(
   image: Image,
   query: string,
@@ -117,7 +117,7 @@ export function assertInOrder(found: Found[], subject: string): void {
   }
 }
 
-/** Hospitals 000001, 000002, … of these names, all in one place that no query of these tests names. */
+/** Hospitals 000001, 000002, … with these names, all in one place that no query of these tests names. */
 export function named(...names: string[]): Image {
   return placed(...names.map((name): [string, string, string] => [name, "Xqzxqz", "WY"]));
 }
@@ -129,7 +129,7 @@ export function placed(...hospitals: [name: string, city: string, state: string]
   return imageOf(snapshotOfHospitals(numbered));
 }
 
-/** Whether a facility is what an expectation names: a CCN, or any of a place. */
+/** Whether an expectation names a facility, by its CCN or its place. */
 function isMeant({ ccn, city, state }: Hospital, expected: readonly string[]): boolean {
   return [ccn, `@${state}`, `@${city} ${state}`].some((way) => expected.includes(way));
 }
@@ -150,7 +150,7 @@ export function missesOf(
   });
 }
 
-/** Ways to write a name otherwise than it stands in the directory. */
+/** Ways to write a name differently from the directory. */
 const rewritings: Readonly<Record<string, (name: string) => string>> = {
   "names with every abbreviation written out": (name) =>
     eachWord(name, (word) => longForms.get(word) ?? word),
@@ -160,7 +160,7 @@ const rewritings: Readonly<Record<string, (name: string) => string>> = {
 };
 
 const stateForms = Object.entries(stateNames).map(([code, name]) => [code.toLowerCase(), name.toLowerCase()]);
-/** Codes of states that are other words in names. */
+/** State codes that are also words in names. */
 const otherWords = new Set("al co de hi in la me ne or pa".split(" "));
 const longForms = new Map([
   ...stateForms.filter(([code]) => !otherWords.has(code)).map(([code, name]) => [code, name] as const),
@@ -176,7 +176,9 @@ function eachWord(name: string, rewrite: (word: string) => string): string {
     .join("");
 }
 
-/** Every hospital, its name written in some way and its city behind it, and those of the same name and city. */
+/**
+ * Queries with each hospital's name, rewritten, and its city. The expected answers are all of the same name and city.
+ */
 export function rewritten(hospitals: readonly Hospital[]): Map<string, Expectation[]> {
   const asked = (query: (hospital: Hospital) => string, keyOf: (hospital: Hospital) => string) => {
     const namesakes = Map.groupBy(hospitals, keyOf);
@@ -194,7 +196,7 @@ export function rewritten(hospitals: readonly Hospital[]): Map<string, Expectati
     ["the name in its city", asked(({ name, city }) => `the ${name} in ${city}`, wholeName)],
     [
       "hospital for medical center and the other way, with the city",
-      // Two of a city whose names differ in no other word can't be told apart.
+      // Two hospitals in a city whose names differ in that word alone can't be told apart.
       asked(
         ({ name, city }) => `${otherKind(name)} ${city}`,
         ({ name, city }) => `${withoutKind(name)}, ${city}`,

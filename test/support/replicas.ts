@@ -19,13 +19,13 @@ import {
 
 const datasetsDir = datasetsFolder(currentOnly);
 
-/** When a request was sent that was admitted, and when its answer came. */
+/** When an admitted request was sent, and when its answer came. */
 interface Admitted {
   sentMs: number;
   cameMs: number;
 }
 
-/** Why a request was refused, by what its 429 says. */
+/** Why a request was refused, by its 429. */
 export type Refusal = "second" | "month" | "lease";
 
 export class Replica {
@@ -47,7 +47,7 @@ export class Replica {
     return this.#api;
   }
 
-  /** By which Redis knows it. */
+  /** Its name in Redis. */
   get id(): string {
     const database = new Database(databaseFile(this.stateDir), { readonly: true });
     try {
@@ -87,7 +87,7 @@ export class Replica {
     return (await fetch(`${this.#ops}/readyz`)).status;
   }
 
-  /** The servers that are gone, as the console shows them. */
+  /** Servers that have left, as the console shows them. */
   async gone(): Promise<string[]> {
     const { body } = await fetch(`${this.#ops}/console/stream`);
     let text = "";
@@ -106,7 +106,7 @@ export class Replica {
     return Number(line.slice(name.length));
   }
 
-  /** What an account has used, in all and by its days together; undefined when the request is refused. */
+  /** An account's use, in total and as the sum of its days; undefined when the request is refused. */
   async usage(key: string): Promise<{ used: number; days: number } | undefined> {
     const headers = { Authorization: `Bearer ${key}` };
     const answer = await fetch(`${this.#api}/api/v1/usage`, { headers });

@@ -28,10 +28,10 @@ export { temporaryFolder } from "./folders.ts";
 /** The real server in a process of its own, with small snapshots. */
 
 const repository = path.resolve(import.meta.dirname, "../..");
-/** As `npm start` has it; it does nothing unless there is a compile cache. */
+/** The option of `npm start`; it does nothing unless there is a compile cache. */
 export const keepingStripped = ["--import", path.join(repository, "server/strip-cache.js")];
 const children: ChildProcessByStdio<null, Readable, Readable>[] = [];
-// Before their folders go.
+// Ends the processes before their folders are removed.
 process.prependOnceListener("exit", () => {
   for (const child of children) child.kill("SIGKILL");
 });
@@ -95,7 +95,7 @@ interface RunOptions {
 export class Running {
   readonly #child: ChildProcessByStdio<null, Readable, Readable>;
   readonly #closed: Promise<unknown>;
-  /** Whether the test knows that the process ends. */
+  /** Whether the test allows the process to end by itself. */
   #mayEnd = false;
   stdout = "";
   stderr = "";
@@ -107,7 +107,7 @@ export class Running {
     { cwd = repository, maxDescriptors }: RunOptions = {},
   ) {
     const command = [process.execPath, ...keepingStripped, path.join(repository, script), ...args];
-    // The shell sets the limit for what it becomes.
+    // The shell sets the limit, then becomes the process.
     const limited = ["sh", "-c", 'ulimit -n "$0" && exec "$@"', String(maxDescriptors), ...command];
     const [program, ...words] = maxDescriptors === undefined ? command : limited;
     this.#child = spawn(program, words, {
@@ -143,7 +143,7 @@ export class Running {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** Says that the process may end by itself, which is reported otherwise. */
+  /** Allows the process to end by itself, which would otherwise be reported. */
   mayEnd(): this {
     this.#mayEnd = true;
     return this;
@@ -154,7 +154,7 @@ export class Running {
     this.#child.kill(signal);
   }
 
-  /** Waits for the end; a process that doesn't come to one is killed and fails the test. */
+  /** Waits for the end; a process that doesn't end is killed and fails the test. */
   async finished(): Promise<Finished> {
     this.mayEnd();
     const timer = setTimeout(() => this.#child.kill("SIGKILL"), maxWaitMs);
@@ -170,7 +170,7 @@ export function runKeys(stateDir: string, ...args: string[]): Promise<Finished> 
   return new Running("server/commands/keys.ts", args, { STATE_DIR: stateDir }).finished();
 }
 
-/** Makes a key of an enterprise account by the command, as while a server runs on the state. */
+/** Makes a key of an enterprise account with the command, which works while a server runs. */
 export async function askForKey(stateDir: string, account: string): Promise<string> {
   const words = ["--account", account, "--plan", "enterprise", "--burst", "1000", "--quota", "100"];
   const { code, stdout, stderr } = await runKeys(stateDir, "create", ...words);
@@ -204,7 +204,7 @@ export interface ServerOptions {
   maxDescriptors?: number;
 }
 
-/** A server process that was told to listen on free ports; it may not come to that. */
+/** Starts a server process on free ports; it may fail to listen. */
 export function spawnServer(options: ServerOptions, cwd?: string): Running {
   const { datasetsDir, stateDir, env = {}, maxDescriptors } = options;
   const folders: Record<string, string> = {};
@@ -326,9 +326,9 @@ export async function getStuck(server: TestServer, connection: Connection): Prom
   for (let sent = 1; ; sent++) {
     await connection.send(requestText(request, { Authorization: `Bearer ${server.key}` }));
     await connection.allRead();
-    // An answer on another connection: the one thread is done with this one.
+    // An answer on another connection shows that the one thread is done with this one.
     await call(server, request);
-    // Another request while one isn't answered in full would be cut off. All have as many digits as the first one.
+    // A further request before the last answer is complete would be cut off. All answers have the first one's length.
     if (connection.answeredBytes < sent * (head.length + "\r\n\r\n".length + body.length)) return sent;
   }
 }

@@ -4,9 +4,9 @@ import { after } from "node:test";
 import { createServer as createTlsServer } from "node:tls";
 import { listening } from "./connection.ts";
 
-/** A small SMTP server: it takes mail, or does what a sick one does. */
+/** A small SMTP server, which takes mail or shows faults. */
 
-/** Nobody has signed it. */
+/** The key of a self-signed certificate. */
 const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgufyoFBcRSa9vDBQu
 vTTJkostCQhmYENIVOXzDZJ15/qhRANCAAQdZlBGUpZ6YxXt/ehxPRrmJ7DghQCW
@@ -29,11 +29,11 @@ RCqnZ9UboGPqdwW7LgIVi2HGOA2tMaDuIVyzlNfu7w==
 interface Mail {
   from: string;
   to: string;
-  /** Head and text, as they were sent. */
+  /** Head and text as received. */
   data: string;
 }
 
-/** What is answered to a command, by its first word; undefined is nothing at all. */
+/** The answer to a command, by its first word; undefined for none. */
 export type Answers = (word: string, line: string) => string | undefined;
 
 const healthy: Record<string, string> = {
@@ -85,7 +85,7 @@ export class SmtpServer {
     let mail: Mail = { from: "", to: "", data: "" };
     let isData = false;
     const lines = createInterface({ input: socket });
-    // It says again what the socket says.
+    // Repeats the socket's errors, which are handled there.
     lines.on("error", () => {});
     lines.on("line", (line) => {
       if (isData && line !== ".") {

@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import { Store } from "../../server/store/store.ts";
 import { temporaryFolder } from "./folders.ts";
 
-/** What tests of the state have in common: the modes of its files, who is in it, and what is said of a lost one. */
+/** Shared by tests of the state: its files' modes, its accounts, and the messages about a lost one. */
 
 export const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
 
@@ -19,12 +19,12 @@ export const whatToDo = (folder: string) => ({
   message: `state database ${folder}/state.sqlite: found what is left of one that was overwritten while a server ran on it, expected a sound one: stop the server, put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, and then ${folder}/server.database`,
 });
 
-/** What is said of a log whose database isn't there any more. */
+/** The message about a log whose database is gone. */
 export const foreignLog = (folder: string, found: string) => ({
   message: `state database ${folder}/state.sqlite: found ${found} beside the write-ahead log of the one that was here, expected that one: put it back, or put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, and then ${folder}/server.database`,
 });
 
-/** The SHA-256 of every version in a state that served some. */
+/** The SHA-256 of every version in `stateThatServed`. */
 export const servedSha256 = "ab".repeat(32);
 
 /** A state folder as a server leaves it that served these versions. */

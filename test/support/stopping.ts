@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** What the trials of signals and of threads that die have in common. */
+/** Shared by the trials of signals and of threads that die. */
 
 /** Whether a process takes SIGHUP; a server takes it last of its signals, in its first instructions. */
 export function takesSignals(pid: number): boolean {

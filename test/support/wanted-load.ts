@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { openFile, readHead, stateOf } from "../../server/snapshots/folder.ts";
 import type { Wanted } from "../../server/snapshots/loads.ts";
 
-/** A load of a snapshot file, as the folder's watch wants it. */
+/** A load of a snapshot file, as the watch of the folder asks for it. */
 export async function wantedLoad(path: string): Promise<Wanted> {
   const name = basename(path);
   const state = await stateOf(path);

@@ -17,7 +17,7 @@ import { SmtpServer } from "../support/smtp.ts";
 
 /** Getting a key, the account, the reference and the data, in Debian's Chromium, as a visitor uses them. */
 
-/** A busy machine takes its time; what never comes fails all the same. */
+/** A busy machine is slow; what never comes still fails. */
 const patienceMs = 120_000;
 const smallQuota = 3;
 
@@ -45,7 +45,7 @@ before(async () => {
         MAIL_FROM: "keys@example.com",
       },
     }),
-    // No key for whoever looks.
+    // Visitors have no key.
     startServer({
       env: { PORTAL: "on", SIGNUP: "email", SMTP_URL: smtp.url(), MAIL_FROM: "keys@example.com" },
     }),
@@ -58,7 +58,7 @@ after(async () => {
 });
 
 async function open(path: string, options: Parameters<typeof openPage>[2] = {}, of = server): Promise<Page> {
-  // As many requests as these tests make don't come from one address.
+  // One address may not make as many requests as these tests do.
   const extraHTTPHeaders = { "X-Forwarded-For": `192.0.2.${++addresses}` };
   const guarded = await openPage(browser, of.api, { extraHTTPHeaders, ...options });
   opened.push(guarded);
@@ -83,7 +83,7 @@ const newKey = (page: Page) => page.getByRole("group", { name: "Your new key" })
 const keptKey = (page: Page) => page.evaluate(() => localStorage.getItem("hcqs-key"));
 const last4 = (key: string) => key.slice(-4);
 
-/** A key that was made, once another one than before is shown. */
+/** Waits until a new key is shown. @param before the one that was shown before */
 async function shownKey(page: Page, before?: string): Promise<string> {
   const shown = before === undefined ? newKey(page) : newKey(page).filter({ hasNotText: before });
   return (await shown.textContent()) ?? "";
@@ -101,7 +101,7 @@ test("a visitor gets a key, uses it, sees that counted, replaces it and ends it"
   await page.getByRole("link", { name: "Get a key" }).click();
   const { burst, quota } = plans.free;
   await says(page, `${burst} requests a second, ${quota.toLocaleString("en-US")} a month`);
-  // By keyboard; what is for programs isn't on the way.
+  // By keyboard; the field that traps programs isn't reached.
   await page.getByLabel("Your name").focus();
   await page.keyboard.press("Enter");
   assert.equal(await page.getByText("This is needed.").count(), 2);
@@ -133,7 +133,7 @@ test("a visitor gets a key, uses it, sees that counted, replaces it and ends it"
   }, `${pricesPath}?procedure=5072`);
   assert.deepEqual(statuses, [200, 200]);
 
-  // One by curl, two by the page, and the account's own question.
+  // One by curl, two by the page, and this one.
   await page.getByRole("link", { name: "Your account" }).first().click();
   await says(page, "4 of 10,000 this month; 9,996 left until");
   await button(page, "table").click();
@@ -293,7 +293,7 @@ test("downloads are the export, byte by byte", async () => {
   const { data } = JSON.parse(String((await call(server, "GET /api/v1/datasets")).body));
   for (const text of [data[0].sha256, data[0].content_sha256, "all-payer rate setting"])
     await says(page, text);
-  // Nothing is fetched for a version before it is looked at, and what is there says its size.
+  // Nothing is fetched for a version before it is opened, and each download shows its size.
   assert.match((await page.locator(".downloads .size").first().textContent()) ?? "", /^(?:< )?[\d.,]+ MB$/);
 });
 

@@ -21,9 +21,8 @@ import { readmeBlocks } from "../support/readme.ts";
 import { call, temporaryFolder, until } from "../support/server.ts";
 
 /**
- * What the image and the unit run, in a bare Debian 12 and without an engine for containers or systemd: the image's
- * instructions are carried out. As in a container the root is read-only, the user isn't root, and the server is
- * process 1.
+ * Runs what the image and the unit run, in a bare Debian 12, without a container engine or systemd. As in a container
+ * the root is read-only, the user isn't root, and the server is process 1.
  */
 
 const folder = temporaryFolder();
@@ -63,7 +62,7 @@ const path = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 const mounts = `
 mount --rbind /dev "$ROOT/dev"
 mount -t proc -o subset=pid proc "$ROOT/proc"`;
-/** Mounts as a container has them, and then the command in place of the shell. */
+/** Makes a container's mounts, then replaces the shell with the command. */
 const asContainer = `
 mount --bind "$ROOT" "$ROOT"
 mount -o remount,bind,ro "$ROOT"

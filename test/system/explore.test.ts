@@ -35,7 +35,7 @@ import {
 const maxFirstViewBytes = 220_000;
 const maxFirstViewRequests = 45;
 const maxLayoutShift = 0.01;
-/** A busy machine takes its time; what never comes fails all the same. */
+/** A busy machine is slow; what never comes still fails. */
 const patienceMs = 120_000;
 
 let server: TestServer;

@@ -8,7 +8,7 @@ import { repository } from "../support/deployment.ts";
 import { readmeBlocks } from "../support/readme.ts";
 import { temporaryFolder, until } from "../support/server.ts";
 
-/** The package as somebody has it who installs it: below `node_modules`, where Node itself runs no TypeScript. */
+/** The package installed below `node_modules`, where Node doesn't run TypeScript by itself. */
 
 const folder = temporaryFolder();
 const options = { cwd: folder, encoding: "utf8" } as const;
@@ -37,7 +37,7 @@ test("a project has the command by npx", () => {
   const inProject = { ...options, cwd: project, env };
   execFileSync("npm", ["install", "--prefer-offline", join(folder, packed)], inProject);
   assert.match(execFileSync("npx", ["hcqs", "--version"], inProject), /^\d+\.\d+\.\d+\n$/);
-  // By the Node beside it.
+  // Run by the Node of the dependencies.
   execFileSync("npx", ["hcqs", "sample", "--help"], inProject);
 });
 
@@ -71,7 +71,7 @@ test("a trial starts in the folder where it is asked for, answers the curl comma
     ["datasets/snapshots", "var"].map((name) => existsSync(join(folder, name))),
     [true, true],
   );
-  // All threads took what one of them kept.
+  // All threads used the cache that one of them wrote.
   assert.ok(readdirSync(compiled).some((name) => name.endsWith(".js")));
   server.kill("SIGTERM");
   assert.deepEqual(await ended, [0, null]);

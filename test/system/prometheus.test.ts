@@ -10,7 +10,7 @@ import { freePort } from "../support/connection.ts";
 import { metricsText } from "../support/metrics-text.ts";
 import { call, createKey, pricesPath, startServer, temporaryFolder, until } from "../support/server.ts";
 
-/** The dashboard's queries and the alert rules, as Prometheus itself takes them. */
+/** Prometheus evaluates the dashboard's queries and the alert rules. */
 
 const monitoring = resolve(import.meta.dirname, "../../server/monitoring");
 const rulesFile = join(monitoring, "alerts.yaml");
@@ -41,7 +41,7 @@ after(async () => {
   await server.stop();
 });
 
-/** Prometheus by the configuration that is there, with one server to look at each second. */
+/** Starts Prometheus with our configuration and one server, which it scrapes each second. */
 async function startPrometheus(target: string): Promise<{ prometheus: ChildProcess; base: string }> {
   const folder = temporaryFolder();
   const config = join(folder, "prometheus.yaml");
@@ -132,7 +132,7 @@ test("promtool has nothing to say of any metric, those of several servers and of
     traffic: new Traffic(["unknown"], 1),
     ...{ stateAge: () => 0, snapshotAge: () => 0 },
   });
-  // The gauges of parts and of the mirror, by name and help as their sources have them.
+  // The gauges of parts and of the mirror, with names and help from their sources.
   const sources = ["parts/replicas/control.ts", "parts/notifications/control.ts", "control/data.ts"];
   for (const source of sources)
     for (const [, name, help] of readFileSync(join(monitoring, "..", source), "utf8").matchAll(
@@ -161,7 +161,7 @@ test("the configuration is one that Prometheus takes, and its job is the one tha
   assert.deepEqual(new Set(asked), new Set(jobs));
 });
 
-/** Of what it objects to, promtool says so on stderr, and ends with another code than 0. */
+/** promtool reports objections on stderr and by its exit code. */
 function checkMetrics(text: string): void {
   const { status, stderr } = spawnSync("promtool", ["check", "metrics"], { input: text, encoding: "utf8" });
   assert.deepEqual([status, stderr], [0, ""]);

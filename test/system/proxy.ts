@@ -19,9 +19,9 @@ import {
   until,
 } from "../support/server.ts";
 
-/** What every proxy in front of the service has to do, with the block that the README shows for it. */
+/** What every proxy in front of the service must do, with the README's block for it. */
 
-/** Seconds after which a proxy has to have closed its idle connections at the latest. */
+/** Seconds after which a proxy must have closed its idle connections. */
 export const maxIdleSeconds = 8;
 /** The service, a proxy in front of it, and keys. */
 export interface Proxied {
@@ -158,7 +158,7 @@ const passedHeaders = [
 
 type Asked = [request: string, status: number, headers?: Record<string, string | undefined>];
 
-/** A request for every endpoint, with and without a version, in every way, and for every error. */
+/** Requests for every endpoint, with and without a version, with all kinds of headers, and for every error. */
 async function requestsFor({ service, spentKey }: Proxied): Promise<Asked[]> {
   const { next } = (await call(service, "GET /api/v1/search?q=hospital&limit=2")).json() as { next: string };
   const queries: Record<string, string> = {
@@ -197,14 +197,13 @@ async function requestsFor({ service, spentKey }: Proxied): Promise<Asked[]> {
   return requests;
 }
 
-/** Asks the service and then the proxy, whose answer has to be the same. */
+/** Asks the service and the proxy, and asserts that they answer the same. */
 async function assertSame({ service, proxy }: Proxied, [request, status, headers]: Asked): Promise<void> {
   const direct = await call(service, request, headers);
   const proxied = await call(proxy, request, headers);
   const what = `${request} ${JSON.stringify(headers)}`;
   assert.deepEqual([direct.status, proxied.status], [status, status], `${what}: ${proxied.head}`);
-  // A 304 and an answer to HEAD need not have one.
-  // It shows the account's use, which has grown by one.
+  // A 304 and an answer to HEAD need no length. The usage of the account has grown by one.
   const isLive = request.endsWith("/usage") && status < 400;
   // A 304 needs no type, and Caddy takes it away.
   for (const name of passedHeaders)
@@ -229,7 +228,7 @@ async function askInTurn({ proxy }: Proxied, count: number): Promise<void> {
   connection.close();
 }
 
-/** Tests of what any proxy has to do. */
+/** Tests for every proxy. */
 export function testProxy(proxied: Proxied): void {
   const { service, proxy, slowKey } = proxied;
 

@@ -12,9 +12,9 @@ import { RedisNode } from "../support/redis-server.ts";
 import { Client, Replica } from "../support/replicas.ts";
 import { createKey, Running } from "../support/server.ts";
 
-/** How servers get at a Redis: by TLS, as a user who may do no more than they need, and in a Cluster. */
+/** Connections to Redis: with TLS, as a user with the least rights, and to a Cluster. */
 
-/** An authority of our own, and what it signed for this machine. */
+/** Makes a certificate authority, and a certificate that it signed for this machine. */
 function certificates(): { authority: string; certificate: string; key: string } {
   const folder = temporaryFolder();
   const openssl = (words: string) =>
@@ -63,7 +63,7 @@ test("by TLS, as a user who may do nothing but what servers and commands need", 
   assert.equal(made.code, 0, made.stderr);
   const headers = { Authorization: `Bearer ${made.stdout.trim()}` };
   const usage = () => fetch(`${replica.api}/api/v1/usage`, { headers });
-  // A command says when a server hasn't taken over in time what it stored.
+  // The command says when a server hasn't confirmed a change in time.
   if (!/not confirmed/.test(made.stderr)) assert.equal((await usage()).status, 200);
   await until("the key to be known", async () => (await usage()).status === 200);
   await until("the events", () => replica.log.match(/"quota event"/g)?.length === 3);
@@ -86,7 +86,7 @@ test("why Redis can't be used is said, by servers and commands, without the pass
   const seed = temporaryFolder();
   createKey(seed, "one", { burst: 100, quota: 20 });
   const place = `127.0.0.1:${redis.port}`;
-  // Longer than a name may be: no resolver is asked, which may take its time.
+  // Longer than a host name may be, so that no slow resolver is asked.
   const nowhere = "x".repeat(64);
   await Promise.all(
     Object.entries({

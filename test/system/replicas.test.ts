@@ -67,7 +67,7 @@ async function clientOf(replica: Replica, key: string): Promise<Client> {
 }
 const clientsOf = (key: string) => Promise.all(replicas.map((replica) => clientOf(replica, key)));
 
-/** Each asks until its replica says that the month is used up. */
+/** Makes requests with each client until its replica says that the month is used up. */
 async function useUp(clients: readonly Client[]): Promise<void> {
   await Promise.all(clients.map((client) => client.askUntil(() => client.last === "month")));
 }
@@ -78,7 +78,7 @@ const early = (clients: readonly Client[]) =>
 test("together they admit exactly the quota, and each knows what is left", async (t) => {
   const clients = await clientsOf(all.key);
   await Promise.all(clients.map((client) => client.askUntil(() => sum(clients) >= 300)));
-  // Quiet but for one, which hears of the others.
+  // Only one of them makes requests; it hears of the others.
   await until("one replica to know of all", async () => {
     await clients[0].ask();
     return clients[0].last === "admitted" && clients[0].remaining === all.quota - sum(clients);
@@ -185,7 +185,7 @@ test("a replica that is stopped gives back what it holds, and one that starts wi
   await replicas[2].start();
 });
 
-/** What the servers are and hold, by the id of each. */
+/** The servers and their leases, by id. */
 async function listed(): Promise<{ id: string; state: string; leased: number }[]> {
   const [{ code, stdout, stderr }] = await command("accounts servers --json");
   assert.equal(code, 0, stderr);

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { Counter } from "prom-client";
 import { reasonOf } from "../../../engine/query.ts";
-import { maxAnswerCharacters, maxTries } from "../../accounts/quota-events.ts";
+import { maxAnswerCharacters, maxTries, pausesSeconds } from "../../accounts/quota-events.ts";
 import type { Account, Channel, Delivery, Store, StoredEvent } from "../../store/store.ts";
 
 /**
@@ -10,21 +10,6 @@ import type { Account, Channel, Delivery, Store, StoredEvent } from "../../store
  * receivers don't delay first tries. If all slots are taken, a first try may abort the longest running one.
  */
 
-const second = 1;
-const minute = 60 * second;
-const hour = 60 * minute;
-/** Pauses between tries, about three days in all. */
-const pausesSeconds = [
-  10 * second,
-  minute,
-  5 * minute,
-  30 * minute,
-  2 * hour,
-  6 * hour,
-  12 * hour,
-  24 * hour,
-  27 * hour,
-];
 const longestPauseMs = Math.max(...pausesSeconds) * 1000;
 /** Smaller differences between the wall clock and the steady clock don't mean that it was set. */
 const minStepMs = 100;

@@ -44,7 +44,7 @@ export class Buckets {
 const withPort = /^(?:\[([^\]]+)\](?::\d*)?|([\d.]+):\d*)$/;
 
 /**
- * The client of an address: an IPv4 address, also if mapped into IPv6, or the /64 of an IPv6 address. Everything that
+ * The client of an address: an IPv4 address, even if mapped into IPv6, or the /64 of an IPv6 address. Everything that
  * isn't an address is one client, because a sender that can change the text would otherwise be many.
  */
 export function clientOf(address: string): string {

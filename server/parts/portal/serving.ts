@@ -67,13 +67,13 @@ export class Portal {
     return { status: 200, head: `200 OK\r\n${head}`, body };
   }
 
-  /** The page with what its address shows; as it is where that can't be told. */
+  /** The page with the numbers for its address; unchanged where there are none. */
   #written(page: WebFile, path: string, request: RequestHead): WebFile {
     if (page.slots === undefined || !this.#writing.pass(performance.now())) return page;
     try {
       const written = write(path, new URLSearchParams(request.getQuery()), this.#context.read);
       let html = Buffer.from(page.bodies.identity).toString();
-      // A function, because dollars in a text would name parts of the match.
+      // A function, because `$` has a special meaning in a replacement text.
       for (const name of ["head", "sentence", "noscript"] as const)
         html = html.replace(page.slots[name], () => written[name]);
       const body = Buffer.from(html);

@@ -22,7 +22,10 @@ import {
   withoutPrice,
 } from "./browser/words.ts";
 
-/** Writes what an address shows, for shared links and for browsers without JavaScript. In others the page writes it again. */
+/**
+ * Writes the numbers for an address into its page, for link previews and browsers without JavaScript. Other browsers
+ * write them again.
+ */
 
 type Written = NonNullable<WebFile["slots"]>;
 type Query = Record<string, string | number | null>;
@@ -78,12 +81,12 @@ function writePrices(parameters: URLSearchParams, ask: Ask): Written {
     orNone(() => ask<FacilitiesAnswer>("/healthcare/facilities", { procedure: procedure.code, ...query }))
       ?.data ?? [];
 
-  // One by one, so that one that isn't there hides no other.
+  // One by one, so that a missing one doesn't hide the others.
   const own = pinned.flatMap((ccn) => {
     const found = orNone(() => ask<FacilityAnswer>(`/healthcare/facilities/${encodeURIComponent(ccn)}`));
     return found === undefined ? [] : [entryOf(found, procedure.code)];
   });
-  // The standing around a ZIP code would take all hospitals there.
+  // The standing around a ZIP code would need the prices of all hospitals there.
   const clauses = own.map((entry) => {
     const clause = isPriced(entry)
       ? ownClause(choice, answer, entry, near === null ? entry : {}, null)
@@ -163,7 +166,7 @@ function written(
   };
 }
 
-/** What a synthetic sample says of itself; else nothing. */
+/** The caveat of a synthetic sample; empty for real data. */
 const caveatOf = ({ caveat }: { caveat: string }) => (isSynthetic(caveat) ? caveat : "");
 
 const noteOf = (source: { caveat: string }) => {

@@ -34,7 +34,7 @@ interface Event {
   data: unknown;
 }
 
-/** Server-sent events, until one is what is waited for. */
+/** Reads server-sent events until the last one that is wanted. */
 async function eventsUntil(isLast: (event: Event) => boolean, during = () => {}): Promise<Event[]> {
   const request = get(`${server.ops}/console/stream`);
   const [response] = await once(request, "response");
@@ -90,7 +90,7 @@ test("the console is shown when its program and its libraries are moved away whi
   });
   const { ops } = await ready(process);
   const get = (target: string) => rawRequest(ops, requestText(`GET ${target}`, { Connection: "close" }));
-  // The files are read in the turn of the ready line; an answer comes after it.
+  // The files are read right after the ready line is written, so before any answer.
   assert.equal((await get("/livez")).status, 200);
   rmSync(path.join(copy, "node_modules"));
   rmSync(path.join(copy, "server/parts/console"), { recursive: true });

@@ -14,7 +14,7 @@ const notUnicast = "not global unicast";
 const nat64 = "IPv4-IPv6 translation (NAT64)";
 const ietf = "IETF protocol assignments";
 
-/** The whole address space: each part by its first address, and 4000::/2 where a narrower one would end. */
+/** The whole address space, each part by its first address; 4000::/2 is what lies behind the narrower ones. */
 const ipv4Parts: [first: string, purpose: string | undefined][] = [
   ["0.0.0.0", "this network"],
   ["1.0.0.0", unicast],
@@ -164,7 +164,7 @@ test("an address of this machine or network is found out in whatever form a URL 
   assert.equal(webhookFault(`${longest}x`, false), "a URL");
 });
 
-/** Has the given addresses for every host, by query. @returns the hosts that were asked for */
+/** Makes every host resolve to the given addresses, a list per query. @returns the hosts that were looked up */
 function resolveTo(t: TestContext, ...answers: string[]): string[] {
   const asked: string[] = [];
   t.mock.method(Resolver.prototype, "resolve4", async (host: string) => {

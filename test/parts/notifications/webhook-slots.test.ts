@@ -14,7 +14,7 @@ import { Store } from "../../../server/store/store.ts";
 import { listening, maxWaitMs, until } from "../../support/connection.ts";
 import { answersOf, later, now, Receiver, World } from "../../support/quota-events.ts";
 
-/** Sick receivers: every try comes to its end, and nobody else waits for it. */
+/** Faulty receivers: every try ends, and no other account waits for it. */
 
 const { maxUnderWay: maxTriesUnderWay, minTryMs } = webhookSender(Store.inMemory(), new Metrics(), {
   allowLoopback: true,
@@ -39,7 +39,7 @@ const hints = "HTTP/1.1 103 Early Hints\r\n\r\n";
 const goOn = "HTTP/1.1 100 Continue\r\n\r\n";
 type Receivers = Record<string, [answer: string, react: (socket: Socket) => void]>;
 
-/** They bring a try to its end by what they do. */
+/** Receivers whose behaviour ends a try. */
 const sick: Receivers = {
   "switches protocols": ["101", (socket) => socket.write(switching)],
   "switches protocols and goes on": ["101", (socket) => flood(socket, switching)],
@@ -64,7 +64,7 @@ const sick: Receivers = {
   "speaks no HTTP": ["Parse Error: Expected HTTP/, RTSP/ or ICE/", (socket) => socket.write("220 ready\r\n")],
 };
 
-/** They would keep a try going for ever. */
+/** Receivers that would keep a try in flight for ever. */
 const stuck: Receivers = {
   "takes the post and never answers": ["", () => {}],
   "is silent within the head": ["", (socket) => socket.write(head)],
@@ -121,7 +121,7 @@ async function silenceNames(t: TestContext): Promise<() => number> {
   server.bind(0, "127.0.0.1");
   await once(server, "listening");
   t.after(() => server.close());
-  // It is the first to be called of a resolver's queries.
+  // A resolver calls this query first.
   const ask: (host: string) => Promise<string[]> = Resolver.prototype.resolve4;
   t.mock.method(Resolver.prototype, "resolve4", function (this: Resolver, host: string) {
     this.setServers([`127.0.0.1:${server.address().port}`]);
@@ -130,7 +130,7 @@ async function silenceNames(t: TestContext): Promise<() => number> {
   return () => queries;
 }
 
-/** A customer's server that holds its answers back, and the state of our own. */
+/** A customer's server that doesn't answer, and our server's state. */
 async function silentReceiver(t: TestContext) {
   const [world, receiver] = [new World(t), await Receiver.open()];
   receiver.answer = undefined;
@@ -190,7 +190,7 @@ for (const [what, accounts, hasFailed] of [
         if (hasFailed) world.operator.events.updateDelivery({ ...delivery, tries: 1 });
       }
     });
-    // It is asked for as a try is started.
+    // Called when a try starts.
     const asked = t.mock.method(world.store.accounts, "byId");
     const delivering: Promise<void>[] = [];
     const waiting = new Map<number, number>();
@@ -202,7 +202,7 @@ for (const [what, accounts, hasFailed] of [
         if (since !== undefined) delays.push(ms - since);
         waiting.delete(args[0]);
       }
-      // What was cut off is written.
+      // The result of the try that was cut off is stored.
       await turn();
       asked.mock.resetCalls();
       world.due(`other ${ms}`, receiver.url());
@@ -242,7 +242,7 @@ test("a try is cut off for a waiting first try, not before half a second, and ha
   await until("the waiting one's post", () =>
     receiver.posts.some(({ headers }) => String(headers["webhook-id"]).startsWith("a ")),
   );
-  // The slots are all taken by tries that have run for longer, but no first try waits.
+  // All slots are taken by tries that have run for longer, but no first try waits.
   delivering.push(world.deliver(later(5000)), world.deliver(later(10_000)));
   await turn();
   assert.equal(state(1).length, 1);
@@ -287,7 +287,7 @@ test("a try that was given up or answered leaves nothing that runs, not even a q
     await tried[2];
     controller.abort(new Error("given up"));
     console.log(JSON.stringify(await Promise.all(tried)));
-    // It comes to this only when something else keeps the process.
+    // Runs only if something else keeps the process alive.
     setTimeout(() => console.log("still running"), 10_000).unref();`;
   const args = ["--input-type=module-typescript", "--no-warnings", "--eval", script];
   const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: maxWaitMs });

@@ -78,7 +78,7 @@ test("ten tries over about three days, with growing pauses and one id; then it h
   assert.equal(receiver.posts.length, 10);
 });
 
-/** 80, 90 and 100 % that fell due at the same time, entered in the wrong order and under ids in it. */
+/** Stores the events for 80, 90 and 100 % with the same due time, in the wrong order and with ids in that order. */
 function dueTogether(world: World, webhook: string): void {
   const { id: account } = world.account(10, webhook);
   for (const [i, threshold] of [100, 90, 80].entries())

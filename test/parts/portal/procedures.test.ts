@@ -17,7 +17,7 @@ test("each procedure group has a plain name of its own, what it includes, and a 
   assert.equal(new Set(all.map(({ name }) => name)).size, codes.length);
   for (const { name, includes, part } of all) {
     assert.ok(name.length <= 60 && includes.length > 10 && bodyParts.includes(part), name);
-    // A name stands within a sentence, too.
+    // A name must also fit within a sentence.
     assert.match(name, /^([a-z]|ERCP)/);
   }
 });
@@ -28,7 +28,7 @@ test("patients' words find their groups, and a group without a plain name keeps 
   assert.deepEqual(codesBy("a"), []);
   assert.deepEqual(includedIn("5113", "a torn meniscus"), ["torn meniscus"]);
   assert.deepEqual(includedIn("5115", "knee"), []);
-  // First those with the word in their name: many groups include some stent.
+  // Groups with the word in their name come first, because many groups include some stent.
   assert.deepEqual(codesBy("a stent").slice(0, 2), ["5193", "5194"]);
   assert.equal(titleOf({ code: "5491", name: "Level 1 Intraocular Procedures" }), "Cataract surgery");
   assert.equal(titleOf({ code: "0000", name: "Level 9 Nothing" }), "Level 9 Nothing");

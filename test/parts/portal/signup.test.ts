@@ -68,7 +68,7 @@ test("a name that is taken is drawn again, a few times at most, and what then fa
 });
 
 const fields = form("ann@example.com");
-/** A wrong body, the field that is at fault, and what is said of it. */
+/** Wrong bodies, each with the field at fault and the message. */
 const wrong: [body: unknown, param: string | undefined, message: string | RegExp][] = [
   ...["", "[]", "null", '{"name":"a",}'].map((body): (typeof wrong)[number] => [
     body,
@@ -166,7 +166,7 @@ async function flood(
   return statuses;
 }
 
-/** Pages that a signup writes, and one in a hundred for indexes that grow. */
+/** Maximum database pages that a signup writes, with a reserve for indexes that grow. */
 const maxFramesPerSignup = 40;
 
 for (const [what, seconds, addressOf] of [

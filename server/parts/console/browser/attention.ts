@@ -53,7 +53,7 @@ export function Attention({ state, refusedShare, failedShare }: AttentionProps) 
       near.length > 0 &&
         `${counted(near.length, "account is", "accounts are")} near the month's quota: ${of(near)}.`,
     ],
-    ["warn", trying > 0 && `${counted(trying, "delivery is", "deliveries are")} being tried again.`],
+    ["warn", trying > 0 && `${counted(trying, "delivery is", "deliveries are")} being retried.`],
   ];
   const shown = items.filter(([, text]) => text !== false);
   if (shown.length === 0) return html`<p class="attention quiet">Nothing needs attention.</p>`;

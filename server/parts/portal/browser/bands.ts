@@ -30,7 +30,7 @@ export function ErrorBand({ failure, retry, shown, isBlank = false }: ErrorBandP
 
 function reasonOf(failure: Failure, retry: () => void, isTold: boolean) {
   if (failure.status === 0)
-    return html`<b>The server can't be reached.</b> ${isTold ? "" : "What you see may be old. "}It is tried again every few seconds.${" "}
+    return html`<b>The server can't be reached.</b> ${isTold ? "" : "What you see may be old. "}This page tries again every few seconds.${" "}
       <button type="button" onClick=${retry}>Try now</button>`;
   if (failure.status === 401)
     return ownKey() === null

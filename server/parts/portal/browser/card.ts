@@ -8,7 +8,7 @@ import type { Pinned } from "./explore-data.ts";
 import { csvFile, type Figures, FiguresTable, save } from "./figures.ts";
 import type { PictureFormat } from "./save-picture.ts";
 
-/** Frames a picture, with ways to take it along: as a picture, as CSV, as a table, by curl and by link. */
+/** Frames a picture, with ways to save and share it: as a picture, as CSV, as a table, by curl and by link. */
 
 interface CardProps {
   title: string;
@@ -23,15 +23,15 @@ interface CardProps {
   isTable?: boolean;
   /** Another way to save the CSV, where the picture shows only a part. */
   csv?: { title: string; save: () => Promise<void> } | undefined;
-  /** What a saved picture says below it; undefined where there is no picture. */
+  /** The caption of a saved picture; undefined where there is no picture. */
   source?: string | undefined;
-  /** The address that always shows these numbers, and of the picture alone. */
+  /** Permanent addresses of these numbers, on the page and as a picture alone. */
   links?: { page: string; embed?: string | undefined } | undefined;
   class?: string;
   children?: ComponentChildren;
 }
 
-/** What a saved picture says below it: who the letters are, whose numbers they are, and of which versions. */
+/** The caption of a saved picture: the hospitals behind the letters, the source and its data versions. */
 export function sourceText(
   versions: readonly string[],
   datasets: readonly Dataset[],

@@ -1,6 +1,6 @@
-/** Reads what is chosen on the page explore from the address. */
+/** Reads the choices on the Explore page from the address. */
 
-/** The procedure that is shown when none is chosen. Where the data doesn't have it, the one that most hospitals do is shown. */
+/** The default procedure. Where the data lacks it, the one that most hospitals do is shown. */
 export const defaultProcedure = "5072";
 export const maxPinned = 3;
 const defaultMiles = 25;
@@ -12,7 +12,7 @@ const sorts = ["charge", "name", "distance", "allowed", "markup", "services"];
 export interface Choice {
   procedure: string | null;
   state: string | null;
-  /** A ZIP code; with it the state doesn't count. */
+  /** A ZIP code; if there is one, the state is ignored. */
   near: string | null;
   /** Miles around the ZIP code. */
   within: number;
@@ -29,7 +29,7 @@ export interface Choice {
   order: "asc" | "desc";
 }
 
-/** The choice of an address. What isn't a sort order or an amount is as if it weren't there: the page shows what it has. */
+/** Reads the choices in an address. Invalid sort orders and amounts are ignored. */
 export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): Choice {
   const chosen = (name: string) => searchParams.get(name)?.trim() || null;
   const near = chosen("near");

@@ -12,7 +12,7 @@ import { bodyParts, codesBy, includedIn, plainOf, titleOf } from "./procedures.t
 import { states } from "./states.ts";
 import { placeText } from "./words.ts";
 
-/** The fields of the page explore: procedure, place, hospitals to compare, year. */
+/** The fields of the Explore page: procedure, place, hospitals to compare, year. */
 
 interface ControlsProps {
   choice: Choice;
@@ -89,7 +89,7 @@ async function findProcedure({ state, year }: Choice, text: string): Promise<Opt
     ...plain.map((row) => optionOf(row, includedIn(row.code, text))),
     ...others.flatMap((one) => (one.type === "procedure" ? [optionOf(one, one.matched)] : [])),
   ];
-  // The parts of the body would tear apart what is ordered by how well it fits.
+  // Not grouped by part of the body, because suggestions are ordered by relevance.
   return [
     ...new Map(options.reverse().map((option) => [option.id, { ...option, group: undefined }])).values(),
   ].reverse();

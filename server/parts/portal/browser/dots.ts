@@ -3,7 +3,7 @@ import { html } from "../../../shared/browser/html.ts";
 import type { ProcedureAnswer } from "./answers.ts";
 import { letterWidth, placedTicks, useWidth } from "./picture.ts";
 
-/** Draws amounts on one scale: as dots, in the rows of a table too, and as a summary. */
+/** Draws amounts on one scale: as dots, also in table rows, and as a summary. */
 
 export type Kind = "charge" | "allowed";
 export type Scale = d3.ScaleLogarithmic<number, number>;

@@ -9,7 +9,7 @@ import { Charges, States, Years } from "./pictures.ts";
 import { Sentence, titleText } from "./sentence.ts";
 import { writtenAt } from "./settings.ts";
 
-/** A page of one picture, for other sites to show. Its address has what is chosen, as that of explore. */
+/** A page with one picture, for frames on other sites. Its address has the choices, like that of the Explore page. */
 
 const pictures = { charges: Charges, states: States, years: Years };
 

@@ -15,9 +15,9 @@ import { askIfThere, pathOf, rowsAt, there } from "./ask.ts";
 import { type Choice, defaultProcedure } from "./choice.ts";
 import { entryOf, isPriced } from "./words.ts";
 
-/** Fetches what the page explore shows. */
+/** Fetches the data of the Explore page. */
 
-/** Most hospitals that are drawn as a dot each. */
+/** Maximum number of hospitals that are drawn as one dot each. */
 const mostDots = 50;
 const pageRows = 50;
 const maxPageRows = 100;
@@ -63,7 +63,7 @@ export interface View {
   unpriced: Unpriced | null;
 }
 
-/** What a part of the page shows, with the data versions as far as they are known. */
+/** The data for a part of the page. `datasets` is empty until the data versions are loaded. */
 export interface PartProps {
   view: View;
   datasets: Dataset[];

@@ -15,7 +15,7 @@ import { Sentence, titleText } from "./sentence.ts";
 import { writtenAt } from "./settings.ts";
 import { tabTitle } from "./words.ts";
 
-/** Shows a procedure's prices in a sentence, in pictures and as a list. The address has what is chosen. */
+/** Shows a procedure's prices in a sentence, in pictures and as a list. The address holds every choice. */
 
 export function Page({ url }: { url: URL }) {
   const choice = choiceOf(url);

@@ -22,7 +22,7 @@ import { isOrder, type Order, Standings } from "./standings.ts";
 import { Trend, trendFigures } from "./trend.ts";
 import { addressText, hospitalText, isSynthetic, milesText, tabTitle } from "./words.ts";
 
-/** Shows a hospital: everything that it does beside nation and state, its years, and the hospitals around it. */
+/** Shows a hospital: its procedures compared with nation and state, its years, and the hospitals around it. */
 
 const nearMiles = 25;
 const nearShown = 8;

@@ -8,7 +8,7 @@ import { useLeaveWarning } from "./location.ts";
 
 /** Shows a new key, and lets visitors paste theirs. */
 
-/** The key in this browser. The component updates when it changes, also in another tab. */
+/** The key in this browser. The component updates when it changes, even in another tab. */
 export function useOwnKey(): string | null {
   const [key, setKey] = useState(ownKey);
   useEffect(() => {

@@ -6,7 +6,7 @@ import { ask, pathOf } from "./ask.ts";
 import { columns, loadingLines } from "./columns.ts";
 import { Command } from "./curl.ts";
 
-/** Shows a data version's columns and first rows, and how to load its CSV elsewhere. */
+/** Shows a data version's columns and first rows, and code that loads its CSV. */
 
 const shownRows = 3;
 

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { type Choice, maxPinned } from "./choice.ts";
 
-/** Reads and changes the address, which has all that is chosen. */
+/** Reads and changes the address, which holds every choice. */
 
 const changed = "hcqs-location";
 

@@ -42,7 +42,7 @@ function loadShapes(): Promise<Shape[]> {
   return shapes;
 }
 
-/** One of some colours. Few are taken from both ends of the scale. */
+/** The colour of level `i`. Any number of colours spans the whole scale. */
 const colourAt = (i: number, colours: number) =>
   `var(--map-${colours < 2 ? 3 : Math.round((i * (mostColours - 1)) / (colours - 1))})`;
 

@@ -18,14 +18,14 @@ export function useWidth(): [(element: HTMLElement | null) => void, number] {
   return [ref, width];
 }
 
-/** A logarithmic scale of some amounts with a margin, also where they are all equal. */
+/** A logarithmic scale of some amounts, with a margin even if all are equal. */
 export function dollarScale(amounts: readonly number[], from: number, to: number) {
   const [low, high] = [Math.min(...amounts), Math.max(...amounts)];
   const air = low === high ? 1.5 : (high / low) ** 0.03;
   return d3.scaleLog([low / air, high * air], [from, to]);
 }
 
-/** Round amounts on the scale, such as $2,000, at most so many. */
+/** Round amounts on the scale, such as $2,000. @param most maximum number of amounts */
 function dollarTicks(scale: d3.ScaleLogarithmic<number, number>, most: number): number[] {
   const all = scale.ticks();
   for (const digits of ["125", "13", "1"]) {

@@ -12,7 +12,7 @@ import { leastForQuartiles, placeText } from "./words.ts";
 
 /** The pictures of a procedure, each in its card. */
 
-/** The addresses that show the same a year later: with the data versions of now. */
+/** Addresses that still show the same in a year, because they name the current data versions. */
 function linksOf(view: View, picture: string) {
   const known = there(view.scope) ?? there(view.nation);
   const versions = there(view.trends)?.source.data_versions.join(",") ?? null;
@@ -37,7 +37,7 @@ const nameOf = (view: View, what: string, version: string) => {
 export function Charges({ view, datasets }: PartProps) {
   const scope = there(view.scope);
   const { few, pinned, paths } = view;
-  // One point is in the sentence.
+  // A single point adds nothing to the sentence.
   if (!scope || (scope.summary.facilities === 1 && pinned.length === 0)) return null;
   const { data_version } = scope.source;
   const isFew = scope.summary.facilities < leastForQuartiles;

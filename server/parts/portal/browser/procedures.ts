@@ -151,7 +151,10 @@ export function includedIn(code: string, text: string): string[] {
         .slice(0, 1) ?? []);
 }
 
-/** Codes of the groups whose plain words begin with each word of a text, first those with all of them in their name. */
+/**
+ * Codes of the groups with plain words that begin with each word of a text. Groups with all of them in their name come
+ * first.
+ */
 export function codesBy(text: string): string[] {
   const words = wordsOf(text).filter((word) => word.length > 2);
   if (words.length === 0) return [];

@@ -1,6 +1,6 @@
 import { save } from "./figures.ts";
 
-/** Saves the drawings of a card as one picture that says what it shows, in which version, and from whom. */
+/** Saves the drawings of a card as one picture, with a title, the data version and the source. */
 
 interface Caption {
   title: string;
@@ -14,7 +14,7 @@ const lineHeight = 20;
 const letterWidth = 7.4;
 const pngScale = 2;
 const space = "http://www.w3.org/2000/svg";
-/** What style sheets may say of a drawing; a file has no style sheet. */
+/** The style properties to copy into a saved drawing, because a file has no style sheet. */
 const properties = [
   ...["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity"],
   ...["paint-order", "font-size", "font-weight", "text-anchor"],

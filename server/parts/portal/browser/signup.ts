@@ -14,7 +14,7 @@ interface Made {
   key: string;
 }
 
-/** The server takes a form that is sent sooner for a program's. */
+/** The server takes a form that is sent sooner to come from a bot. */
 const minElapsedMs = 2000;
 
 /** The answer of a server that sends a link by e-mail. */
@@ -64,7 +64,7 @@ function Form({ done }: { done: (made: Made) => void }) {
     setChecked(true);
     if (name.trim() === "" || email.trim() === "") return;
     run(async () => {
-      // A browser that fills in the form is fast, too.
+      // Wait, because a browser's autofill is as fast as a bot.
       const early = minElapsedMs - (performance.now() - opened.current);
       if (early > 0) await new Promise((resolve) => setTimeout(resolve, early + 1));
       const elapsedMs = Math.floor(performance.now() - opened.current);

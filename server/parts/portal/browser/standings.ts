@@ -10,7 +10,7 @@ import { plainOf, titleOf } from "./procedures.ts";
 import { stateName } from "./states.ts";
 import { standingText } from "./words.ts";
 
-/** Lists everything that a hospital does, with its charges beside those of nation and state. */
+/** Lists a hospital's procedures, with its charges beside those of nation and state. */
 
 const toNation = ({ submitted_charge, national }: FacilityRow) => submitted_charge / national.median_charge;
 

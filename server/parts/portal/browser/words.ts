@@ -6,7 +6,7 @@ import { stateInSentence, stateName } from "./states.ts";
 
 /** Puts prices into words, for any number of hospitals, and for equal charges. The server runs this module too. */
 
-/** From this number of hospitals on, quartiles say something. */
+/** Minimum number of hospitals for quartiles. */
 export const leastForQuartiles = 8;
 
 /** Whether a caveat is a synthetic sample's. */
@@ -25,7 +25,7 @@ export function entryOf({ facility, data }: FacilityAnswer, procedure: string): 
   return { ...own, submitted_charge, medicare_allowed, services, national, within_state };
 }
 
-/** A part of a sentence: text, or dollars with what they are. */
+/** A part of a sentence: text, or an amount with its kind. */
 export type Word = string | { kind: "charge" | "allowed"; text: string };
 
 const charge = (amount: number): Word => ({ kind: "charge", text: money(amount) });
@@ -130,7 +130,7 @@ export function comparison({ summary, procedure, source }: Prices): string {
 
 const timesInWords = (ratio: number) => `${ratio.toFixed(ratio < 100 ? 1 : 0)} times`;
 
-/** What a compared hospital with a price charges, behind its name. @param around its standing around a ZIP code */
+/** A clause about a compared hospital's charge, to follow its name. @param around its standing around a ZIP code */
 export function ownClause(
   { state, near }: Place,
   { summary }: Prices,
@@ -157,7 +157,7 @@ export const withoutPrice =
   " has no price for this procedure: it doesn't do it, or for too few Medicare patients.";
 
 const ordinals: Readonly<Record<number, string>> = { 2: "second", 3: "third" };
-/** From this number of hospitals on, a standing is said in percent. */
+/** Minimum number of hospitals to give a standing in percent. */
 const leastForPercent = 20;
 
 /** The standing of a charge in words. Nothing is said about equal charges. */
