@@ -84,7 +84,6 @@ const withTimers = {
   "test/long/durability.test.ts": "kills come at drawn moments",
   "test/long/failover.test.ts": "the pace of the load",
   "test/long/flood.test.ts": "resets come at drawn moments",
-  "test/long/mutation.test.ts": "a mutant that hangs is ended",
   "test/long/shares.test.ts": "the pace of the load",
   "test/long/signals.test.ts": "stops come at drawn moments, and a thread that is to die looks for its cue",
   "test/long/swap-under-load.test.ts": "the pace of the load",

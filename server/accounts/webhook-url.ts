@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { specialPurposeOf } from "../shared/special-addresses.ts";
+import { reachOf } from "../shared/special-addresses.ts";
 
 /** Checks the URL of a webhook. */
 
@@ -16,9 +16,9 @@ export function webhookFault(url: string, allowLoopback: boolean): string | unde
   const { protocol, hostname, username, password } = new URL(url);
   if (username !== "" || password !== "") return "a URL without a user name or password";
   const host = hostname.replace(/^\[|\]$/g, "");
-  const purpose = isIP(host) === 0 ? undefined : specialPurposeOf(host);
-  const isLoopback = host === "localhost" || purpose === "loopback";
+  const reach = isIP(host) === 0 ? "public" : reachOf(host);
+  const isLoopback = host === "localhost" || reach === "loopback";
   if (allowLoopback && isLoopback && (protocol === "http:" || protocol === "https:")) return undefined;
   if (protocol !== "https:") return "an https URL";
-  return purpose === undefined ? undefined : "a public address";
+  return reach === "public" ? undefined : "a public address";
 }

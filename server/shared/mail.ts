@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { createTransport, type Transporter } from "nodemailer";
 import { type Email, UnknownRecipient } from "./email.ts";
-import { specialPurposeOf } from "./special-addresses.ts";
+import { reachOf } from "./special-addresses.ts";
 
 /** Sends e-mails through the operator's SMTP server, each within a deadline. */
 
@@ -22,7 +22,7 @@ export class Mailer {
     const { protocol, hostname, port, username, password } = new URL(smtpUrl);
     const host = hostname.replace(/^\[|\]$/g, "");
     const isSecure = protocol === "smtps:";
-    const isLoopback = host === "localhost" || (isIP(host) !== 0 && specialPurposeOf(host) === "loopback");
+    const isLoopback = host === "localhost" || (isIP(host) !== 0 && reachOf(host) === "loopback");
     const hasLogin = username !== "";
     this.#transport = createTransport({
       host,

@@ -2,16 +2,12 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as v from "valibot";
 import { type Snapshot, stateCodes } from "../../engine/index.ts";
-import { datasetsResponse, facilityResponse, usageResponse } from "../../server/api/responses.ts";
+import { datasetsResponse, facilityResponse } from "../../server/api/responses.ts";
 import { openapiDocument } from "../support/answers.ts";
 import { ask, assertRefused, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import { type ShortRow, snapshotAs, snapshotOf } from "../support/fixtures.ts";
-import { call, runKeys, startServer, temporaryFolder } from "../support/server.ts";
 
-// The core keeps this part of the contract without any part.
-process.env.SERVER_PARTS = "none";
-
-/** Facilities, the catalog, the account's usage and data versions. */
+/** Facilities, the catalog and data versions. */
 
 const serving = (...snapshots: Snapshot[]) => versionsOf(...snapshots.map(imageOf));
 
@@ -226,31 +222,4 @@ describe("a data version", () => {
       );
     }
   });
-});
-
-test("a running server tells an account its plan, its month and what is left of it, this request included", async (t) => {
-  const stateDir = temporaryFolder();
-  const { stdout } = await runKeys(stateDir, "create", "--account", "A clinic", "--plan", "free");
-  const server = await startServer({ stateDir });
-  t.after(() => server.stop());
-  const asking = { api: server.api, key: stdout.trim() };
-  const usage = async () => {
-    const answer = await call(asking, "GET /api/v1/usage");
-    const body = v.parse(usageResponse, answer.json());
-    assert.equal(Number(answer.header("x-ratelimit-remaining")), body.quota.remaining);
-    return body;
-  };
-  const { account, plan, period, quota, burst, days } = await usage();
-  const start = new Date(period.start);
-  assert.deepEqual(
-    [account, plan, quota.limit, quota.used, burst.limit],
-    ["A clinic", "free", 10_000, 1, 10],
-  );
-  assert.equal(Date.parse(period.end), Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1));
-  assert.equal(days[0].date, period.start.slice(0, 10));
-  assert.equal(days.length, Number(days.at(-1)?.date.slice(8)));
-  assert.equal(days.at(-1)?.used, 1);
-  for (const request of ["GET /api/v1/nothing", "GET /api/v1/search", "HEAD /api/v1/datasets"])
-    await call(asking, request);
-  assert.deepEqual((await usage()).quota, { limit: 10_000, used: 5, remaining: 9_995 });
 });

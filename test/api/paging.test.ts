@@ -163,46 +163,28 @@ function chosen({ long, at, small, limit }: Choice) {
   return { ...list, limit: 1 + (limit % (small ? 5 : list.maxLimit)) };
 }
 
-describe("a walk through the pages", () => {
-  test("gives every row once, in order, and ends with the last, for any limit", (t) => {
-    let pages = 0;
-    const property = fc.property(choice, (drawn) => {
-      const { image, path, rows, limit } = chosen(drawn);
-      publish(image);
-      const walked = walk(`/api/v1${path}`, limit);
-      assert.deepEqual(rowsOf(walked), rows);
-      assert.equal(walked.length, Math.ceil(rows.length / limit));
-      pages += walked.length;
-    });
-    fc.assert(property, { seed, numRuns: 80 });
-    t.diagnostic(`${pages} pages of ${lists.length} lists`);
+test("a walk gives every row once, in order, for any limit, and stays on its version while others come and go", (t) => {
+  let pages = 0;
+  const publications = {
+    alone: (image: Image) => publish(image),
+    newer: (image: Image) => publish(other, image),
+    newest: (image: Image) => publish(another, other, image),
+  };
+  const turn = fc.constantFrom(...Object.values(publications));
+  const turns = fc.array(turn, { minLength: 1, maxLength: 6 });
+  const property = fc.property(choice, turns, fc.boolean(), (drawn, turns, isNamed) => {
+    const { image, path, rows, limit } = chosen(drawn);
+    const base = isNamed ? `/versions/${nameOf(image)}` : "";
+    if (isNamed) publish(another, other, image);
+    else publish(image);
+    const walked = walk(`/api/v1${base}${path}`, limit, (page) => turns[page % turns.length](image));
+    assert.deepEqual(rowsOf(walked), rows);
+    assert.equal(walked.length, Math.ceil(rows.length / limit));
+    for (const { source } of walked) assert.equal(source.data_version, nameOf(image));
+    pages += walked.length;
   });
-
-  test("stays on its data version while others come and go", () => {
-    const swaps = fc.array(fc.constantFrom("newer", "newest", "alone"), { minLength: 1, maxLength: 6 });
-    const property = fc.property(choice, swaps, (drawn, turns) => {
-      const { image, path, rows, limit } = chosen(drawn);
-      publish(image);
-      const walked = walk(`/api/v1${path}`, limit, (page) => {
-        const turn = turns[page % turns.length];
-        if (turn === "alone") publish(image);
-        else publish(...(turn === "newest" ? [another, other, image] : [other, image]));
-      });
-      assert.deepEqual(rowsOf(walked), rows);
-      for (const { source } of walked) assert.equal(source.data_version, nameOf(image));
-    });
-    fc.assert(property, { seed, numRuns: 100 });
-  });
-
-  test("that starts at an older version stays there", () => {
-    const property = fc.property(choice, (drawn) => {
-      const { image, path, rows, limit } = chosen(drawn);
-      publish(another, other, image);
-      const walked = walk(`/api/v1/versions/${nameOf(image)}${path}`, limit);
-      assert.deepEqual(rowsOf(walked), rows);
-    });
-    fc.assert(property, { seed, numRuns: 60 });
-  });
+  fc.assert(property, { seed, numRuns: 150 });
+  t.diagnostic(`${pages} pages of ${lists.length} lists`);
 });
 
 const priced = (count: number, charge: number): ShortRow[] =>

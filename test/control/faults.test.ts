@@ -74,7 +74,6 @@ const damages: Record<string, (file: string) => void> = {
     writeSync(fd, Buffer.alloc(8192, "rubbish "), 0, 8192, 0);
     closeSync(fd);
   },
-  "is deleted": (file) => rmSync(file),
   "becomes a folder": (file) => {
     rmSync(file);
     mkdirSync(file);

@@ -7,7 +7,7 @@ import { currentOnly, datasetsFolder, temporaryFolder, until } from "../support/
 
 /** The commands that operators type. */
 
-test("a SIGTERM to npm start reaches the server, which ends in order", async () => {
+test("a SIGTERM to npm start reaches the server, which ends in order", async (t) => {
   const env = {
     ...process.env,
     DATASETS_DIR: datasetsFolder(currentOnly),
@@ -16,6 +16,8 @@ test("a SIGTERM to npm start reaches the server, which ends in order", async () 
     OPS_PORT: "0",
   };
   const npm = spawn("npm", ["start"], { cwd: resolve(import.meta.dirname, "../.."), env });
+  // A test that fails must not wait for the server.
+  t.after(() => npm.kill());
   let output = "";
   let log = "";
   npm.stdout.on("data", (chunk: Buffer) => {

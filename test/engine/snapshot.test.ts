@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as arrow from "apache-arrow";
 import * as parquet from "parquet-wasm";
 import {
   columnBytesAllowance,
@@ -13,6 +12,7 @@ import {
   maxSnapshotRows,
   sealSnapshot,
 } from "../../engine/index.ts";
+import { arrow } from "../../engine/snapshot/arrow.ts";
 import { parseFooter } from "../../engine/snapshot/footer.ts";
 import { loadNeed, readSnapshotHead, snapshotFooterRange } from "../../engine/snapshot/head.ts";
 import {

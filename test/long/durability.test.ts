@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { hash } from "node:crypto";
-import { copyFileSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
@@ -228,53 +226,3 @@ test("counts that can't be saved at the end make the exit code 1, and the log sa
   assert.match(server.stderr, /the last counts can't be saved/);
   store.close();
 });
-
-/** A state folder as kill -9 leaves it: some of it in the database, the rest in its write-ahead log. */
-function killedState(): string {
-  const [work, killed] = [temporaryFolder(), temporaryFolder()];
-  const store = Store.open(work);
-  store.atomically(() => {
-    for (let i = 0; i < 1000; i++) storeAccount(store, `account ${i}`, 1000);
-  });
-  store.checkpoint();
-  store.usage.save(month, [[1, 7]]);
-  for (const name of stateFiles) copyFileSync(path.join(work, name), path.join(killed, name));
-  store.close();
-  return killed;
-}
-
-const stateFiles = ["state.sqlite", "state.sqlite-wal"];
-/** The index beside these files is made anew at each start. */
-const contents = (folder: string) =>
-  stateFiles.map((name) => hash("sha256", readFileSync(path.join(folder, name))));
-
-const pageBytes = 4096;
-const damages: Record<string, (file: string, size: number) => void> = {
-  "a garbage header": (file) => writeFileSync(file, readFileSync(file).fill(0xa5, 0, 100)),
-  "a first page of zeros": (file) => writeFileSync(file, readFileSync(file).fill(0, 0, pageBytes)),
-  "garbage pages in its middle": (file, size) => {
-    const middle = Math.floor(size / 2 / pageBytes) * pageBytes;
-    writeFileSync(file, readFileSync(file).fill(0xa5, middle, middle + 4 * pageBytes));
-  },
-  "its second half gone": (file, size) => truncateSync(file, Math.floor(size / 2)),
-  "but its first bytes gone": (file) => truncateSync(file, 50),
-  "other content": (file) => writeFileSync(file, "This was a database once.\n".repeat(1000)),
-};
-const killedFolder = killedState();
-
-for (const [damage, spoil] of Object.entries(damages))
-  test(`a killed server's database with ${damage} is refused at the start and left as it is`, () => {
-    const folder = temporaryFolder();
-    for (const name of stateFiles) copyFileSync(path.join(killedFolder, name), path.join(folder, name));
-    const file = path.join(folder, "state.sqlite");
-    spoil(file, readFileSync(file).length);
-    const before = contents(folder);
-    const restore =
-      "expected a sound database: put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, or move it away together with its -wal and -shm files to start anew";
-    assert.throws(
-      () => Store.open(folder).close(),
-      ({ message }: Error) =>
-        message.startsWith(`state database ${file}: found damage (`) && message.endsWith(restore),
-    );
-    assert.deepEqual(contents(folder), before);
-  });

@@ -5,7 +5,6 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
-  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -13,7 +12,6 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import Database from "better-sqlite3";
 import { Store } from "../../server/store/store.ts";
 import {
   askForKey,
@@ -28,7 +26,7 @@ import {
   temporaryFolder,
   until,
 } from "../support/server.ts";
-import { foreignLog, modeOf, modesIn, namesIn, whatToDo } from "../support/state.ts";
+import { modeOf, modesIn, namesIn } from "../support/state.ts";
 
 /**
  * How servers and commands handle a state that is lost, replaced or overwritten while they run, or readable by others.
@@ -95,76 +93,6 @@ test("a server whose database is gone, replaced and back says so, and counts in 
   assert.deepEqual([...store.usage.ofMonth(new Date().toISOString().slice(0, 7)).values()], [3]);
   store.close();
 });
-
-test("a server whose database is overwritten by a backup says so, and leaves it alone until it is put right", async (t) => {
-  const stateDir = path.join(temporaryFolder(), "state");
-  const file = path.join(stateDir, "state.sqlite");
-  const key = createKey(stateDir, "acme", { burst: 1000, quota: 100 });
-  const backup = path.join(temporaryFolder(), "backup");
-  copyFileSync(file, backup);
-  createKey(stateDir, "new", { burst: 1000, quota: 100 });
-  const server = spawnServer({ datasetsDir, stateDir });
-  t.after(() => server.signal("SIGKILL"));
-  const { api, ops } = await ready(server);
-  assert.equal((await call({ api, key }, request)).remaining, 99);
-
-  copyFileSync(backup, file);
-  await until("the server not to be ready", async () => (await fetch(`${ops}/readyz`)).status === 503);
-  assert.match(
-    server.stderr,
-    /"reason":"\S+ was overwritten","msg":"the state isn't what was opened: .*start/,
-  );
-  assert.equal((await call({ api, key }, request)).remaining, 98);
-  const { message } = whatToDo(stateDir);
-  const command = { code: 1, stdout: "", stderr: `${message}\n` };
-  assert.deepEqual(await runKeys(stateDir, "create", "--account", "acme"), command);
-  server.signal("SIGTERM");
-  assert.equal((await server.finished()).code, 1);
-  assert.match(server.stderr, /the last counts can't be saved/);
-  assert.deepEqual(readFileSync(file), readFileSync(backup));
-  assert.deepEqual(await runKeys(stateDir, "list"), command);
-  assert.deepEqual(await spawnServer({ datasetsDir, stateDir }).finished(), command);
-
-  for (const name of ["state.sqlite-wal", "state.sqlite-shm", "server.database"])
-    rmSync(path.join(stateDir, name), { force: true });
-  const next = spawnServer({ datasetsDir, stateDir });
-  t.after(() => next.signal("SIGKILL"));
-  assert.equal((await call({ api: (await ready(next)).api, key }, request)).remaining, 99);
-});
-
-for (const signal of ["SIGTERM", "SIGKILL"] as const)
-  test(`after ${signal} of a server whose database was deleted, a backup has its own keys only`, async (t) => {
-    const stateDir = path.join(temporaryFolder(), "state");
-    const file = path.join(stateDir, "state.sqlite");
-    const server = spawnServer({ datasetsDir, stateDir });
-    t.after(() => server.signal("SIGKILL"));
-    const { ops } = await ready(server);
-    await askForKey(stateDir, "kept");
-    const backup = path.join(temporaryFolder(), "backup");
-    const reader = new Database(file);
-    await reader.backup(backup);
-    // A reader keeps the log from being emptied.
-    const read = reader.prepare("SELECT * FROM accounts").iterate();
-    read.next();
-    const gone = await askForKey(stateDir, "gone");
-    rmSync(file);
-    await until("the server not to be ready", async () => (await fetch(`${ops}/readyz`)).status === 503);
-    server.signal(signal);
-    await server.finished().catch(() => {});
-    read.return?.();
-    reader.close();
-    assert.ok(statSync(`${file}-wal`).size > 0);
-    copyFileSync(backup, file);
-    const { message } = foreignLog(stateDir, "another one");
-    const refused = { code: 1, stdout: "", stderr: `${message}\n` };
-    assert.deepEqual(await spawnServer({ datasetsDir, stateDir }).finished(), refused);
-    assert.deepEqual(await runKeys(stateDir, "list"), refused);
-    for (const end of ["-wal", "-shm"]) rmSync(file + end);
-    const next = spawnServer({ datasetsDir, stateDir });
-    t.after(() => next.signal("SIGKILL"));
-    assert.equal((await call({ api: (await ready(next)).api, key: gone }, request)).status, 401);
-    assert.equal(JSON.parse((await runKeys(stateDir, "list", "--json")).stdout).length, 1);
-  });
 
 test("a server and commands go on after kill -9, with a log and without, moved and copied", async (t) => {
   const stateDir = path.join(temporaryFolder(), "state");

@@ -396,6 +396,28 @@ test("a database without one of its tables is refused", () => {
   assert.throws(() => Store.open(folder), /found damage \(schema version 1, without the table usage\)/);
 });
 
+const damages: Record<string, (bytes: Buffer) => Buffer> = {
+  "a garbage header": (bytes) => bytes.fill(0xa5, 0, 100),
+  "garbage pages in its middle": (bytes) => bytes.fill(0xa5, 4096, 4096 * 5),
+  "its second half gone": (bytes) => bytes.subarray(0, bytes.length / 2),
+  "other content": (bytes) => Buffer.alloc(bytes.length, "This was a database once.\n"),
+};
+for (const [damage, spoil] of Object.entries(damages))
+  test(`a killed server's database with ${damage} is refused at the start and left as it is`, () => {
+    const { file: original } = guardedWithBackup();
+    const folder = temporaryFolder();
+    const file = path.join(folder, "state.sqlite");
+    copyFileSync(`${original}-wal`, `${file}-wal`);
+    const spoilt = spoil(readFileSync(original));
+    writeFileSync(file, spoilt);
+    assert.throws(
+      () => Store.open(folder),
+      /found damage \(.*expected a sound database: put a backup in its place/,
+    );
+    assert.deepEqual(readFileSync(file), spoilt);
+    assert.deepEqual(readFileSync(`${file}-wal`), readFileSync(`${original}-wal`));
+  });
+
 test("a database of another version is refused and left as it is, with what to do", () => {
   for (const version of [2, 7, -1]) {
     const folder = temporaryFolder();

@@ -50,16 +50,22 @@ const documentSchema = v.object({ paths: named(v.strictObject({ get: operation }
 export type Operation = v.InferOutput<typeof operation>;
 type Response = v.InferOutput<typeof response>;
 
-/** Follows all references, of which none leads back to itself. */
-function followed(part: unknown, document: unknown): unknown {
-  if (Array.isArray(part)) return part.map((item) => followed(item, document));
+/** Follows all references, of which none leads back to itself. Each leads to one object, so it is compiled once. */
+function followed(part: unknown, document: unknown, known = new Map<string, unknown>()): unknown {
+  if (Array.isArray(part)) return part.map((item) => followed(item, document, known));
   if (typeof part !== "object" || part === null) return part;
   if (!("$ref" in part))
-    return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, followed(value, document)]));
-  const path = String(part.$ref).split("/").slice(1);
-  const target = path.reduce<unknown>((at, key) => v.parse(schema, at)[key], document);
-  assert.ok(target !== undefined, `${part.$ref} leads to nothing`);
-  return followed(target, document);
+    return Object.fromEntries(
+      Object.entries(part).map(([key, value]) => [key, followed(value, document, known)]),
+    );
+  const reference = String(part.$ref);
+  if (!known.has(reference)) {
+    const path = reference.split("/").slice(1);
+    const target = path.reduce<unknown>((at, key) => v.parse(schema, at)[key], document);
+    assert.ok(target !== undefined, `${reference} leads to nothing`);
+    known.set(reference, followed(target, document, known));
+  }
+  return known.get(reference);
 }
 
 /** Copies a schema so that it allows no fields except those it names. */

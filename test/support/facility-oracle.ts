@@ -64,8 +64,9 @@ function naiveFacilities(snapshot: Snapshot, places: Places, asked: Asked) {
   const [least, most] = [number(asked.min_charge), number(asked.max_charge)];
   const center = near === undefined ? undefined : coordinatesOf(places, near);
   let unplaced = 0;
+  const rowsOf = Map.groupBy(rows.facility.keys(), (row) => rows.facility[row]);
   const found = facilities.ccn.flatMap((ccn, i) => {
-    const own = [...rows.facility.keys()].filter((row) => rows.facility[row] === i);
+    const own = rowsOf.get(i) ?? [];
     const row = own.find((each) => procedures.code[rows.procedure[each]] === procedure) ?? -1;
     if (procedure !== undefined && row < 0) return [];
     const actual = statusOf(rows.charge[row], rows.allowed[row]);

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import * as arrow from "apache-arrow";
+import type { DataType } from "apache-arrow";
 import * as parquet from "parquet-wasm";
 import {
   arrangeTable,
@@ -18,6 +18,7 @@ import {
   stateCodes,
   type TableParts,
 } from "../../engine/index.ts";
+import { arrow } from "../../engine/snapshot/arrow.ts";
 import { parseFooter } from "../../engine/snapshot/footer.ts";
 import { type Random, seededRandom } from "./random.ts";
 
@@ -291,7 +292,7 @@ export function sharedData(name: string): string | undefined {
 /** A column of a snapshot file, as values to be changed. */
 export interface Column {
   name: string;
-  type: arrow.DataType;
+  type: DataType;
   values: (string | number | null)[];
 }
 

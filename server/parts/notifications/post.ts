@@ -6,7 +6,7 @@ import { isIP } from "node:net";
 import { webhookFault } from "../../accounts/webhook-url.ts";
 import { http } from "../../shared/runtime.ts";
 import { safely } from "../../shared/safely.ts";
-import { specialPurposeOf } from "../../shared/special-addresses.ts";
+import { reachOf } from "../../shared/special-addresses.ts";
 
 /** Posts to a URL that a customer chose: public addresses only, within a deadline. */
 
@@ -22,8 +22,8 @@ export interface PostOptions {
 }
 
 function isAllowed(address: string, allowLoopback: boolean): boolean {
-  const purpose = specialPurposeOf(address);
-  return purpose === undefined || (allowLoopback && purpose === "loopback");
+  const reach = reachOf(address);
+  return reach === "public" || (allowLoopback && reach === "loopback");
 }
 
 /**
@@ -39,8 +39,7 @@ async function resolve(host: string, resolver: Resolver, allowLoopback: boolean)
   if (found.length === 0)
     throw first.status === "rejected" ? first.reason : new Error(`no address of ${host}`);
   const refused = found.find((address) => !isAllowed(address, allowLoopback));
-  if (refused !== undefined)
-    throw new Error(`${refused} isn't a public address: ${specialPurposeOf(refused)}`);
+  if (refused !== undefined) throw new Error(`${refused} isn't a public address`);
   return found.map((address) => ({ address, family: isIP(address) }));
 }
 
