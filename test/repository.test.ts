@@ -84,6 +84,7 @@ const withTimers = {
   "test/long/durability.test.ts": "kills come at drawn moments",
   "test/long/failover.test.ts": "the pace of the load",
   "test/long/flood.test.ts": "resets come at drawn moments",
+  "test/long/mutation.test.ts": "a mutant that hangs is ended",
   "test/long/shares.test.ts": "the pace of the load",
   "test/long/signals.test.ts": "stops come at drawn moments, and a thread that is to die looks for its cue",
   "test/long/swap-under-load.test.ts": "the pace of the load",
@@ -253,7 +254,11 @@ const unwrapped: Record<string, [callbacks: number, reason: string]> = {
   "server/serving/responder.ts": [1, "counts, and ends what makes the body"],
   "server/shared/runtime.ts": [1, "throws to end a thread that is out of memory, which is its purpose"],
   "server/snapshots/load-thread.ts": [1, "has its own handling of errors, in a thread that may end"],
-  "server/snapshots/loads.ts": [8, "settles a promise, or ends what is over; a rejection is logged"],
+  "server/snapshots/loader-threads.ts": [
+    2,
+    "forgets a thread; ignores an error that the load in it is told as well",
+  ],
+  "server/snapshots/loads.ts": [7, "settles a promise, or ends what is over; a rejection is logged"],
   "server/snapshots/snapshots.ts": [1, "the caller has the promise"],
 };
 

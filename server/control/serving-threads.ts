@@ -6,8 +6,11 @@ import {
   type Access,
   type FromServe,
   gate,
+  type PortalReply,
+  type PortalRequest,
   type Published,
   type ServeData,
+  type ThreadCode,
   type ToServe,
   type WebFile,
 } from "../shared/messages.ts";
@@ -26,6 +29,8 @@ const maxYoungGenerationSizeMb = 8;
 /** Maximum time for requests in flight when the server stops. */
 const maxDrainMs = 5000;
 
+type Act = (request: PortalRequest) => Promise<PortalReply | null>;
+
 interface Reports {
   /** A thread ended unexpectedly; called once for each. */
   fail(reason: string): void;
@@ -39,9 +44,9 @@ class ServingThread {
   #mayEnd = false;
   readonly ended: Promise<void>;
 
-  constructor(data: ServeData, pages: Pages | undefined, reports: Reports) {
+  constructor(code: ThreadCode, act: Act, reports: Reports) {
     this.#worker = new Worker(new URL("../serving/thread.ts", import.meta.url), {
-      workerData: data,
+      workerData: code,
       resourceLimits: { maxYoungGenerationSizeMb },
     });
     const fail = (reason: string) => {
@@ -54,7 +59,7 @@ class ServingThread {
       else if (message.type === "error") reports.error(message.stack, message.requestId);
       else if (message.type === "access") reports.access(message.access);
       else if (message.type === "post")
-        this.send({ type: "posted", id: message.id, reply: (await pages?.act(message.request)) ?? null });
+        this.send({ type: "posted", id: message.id, reply: await act(message.request) });
       else this.#waiting.get(message.type)?.();
     };
     this.#worker.on(
@@ -85,37 +90,49 @@ class ServingThread {
 
 export class ServingThreads {
   readonly #threads: ServingThread[];
-  readonly #listening: Promise<unknown>;
+  readonly #failed: Promise<never>;
+  #pages: Pages | undefined;
   #isListening = false;
   readonly #gate = new Int32Array(new SharedArrayBuffer(4));
 
-  /** @param traffic one block per thread @param published the first versions to serve */
-  constructor(
-    data: Omit<ServeData, "gate" | "traffic">,
+  /**
+   * The threads load their modules at once, beside whatever else a start does.
+   * @param count number of threads
+   */
+  constructor(count: number, code: Omit<ThreadCode, "gate">, reports: Reports) {
+    let failStart = (_reason: string) => {};
+    this.#failed = new Promise<never>((_, reject) => {
+      failStart = (reason) => reject(new Error(`a serving thread can't start: ${reason}`));
+    });
+    // Awaited only when the threads have something to serve.
+    this.#failed.catch(() => {});
+    const fail = (reason: string) => (this.#isListening ? reports.fail(reason) : failStart(reason));
+    const act: Act = async (request) => (await this.#pages?.act(request)) ?? null;
+    this.#threads = Array.from(
+      { length: count },
+      () => new ServingThread({ ...code, gate: this.#gate.buffer }, act, { ...reports, fail }),
+    );
+  }
+
+  /**
+   * Resolves when all threads listen.
+   * @param traffic one block per thread
+   * @param published the first versions to serve
+   * @throws Error when one of the threads can't start
+   */
+  async listen(
+    data: Omit<ServeData, "traffic">,
     traffic: readonly SharedArrayBuffer[],
     published: Published,
     pages: Pages | undefined,
-    reports: Reports,
-  ) {
-    let failStart = (_reason: string) => {};
-    const failed = new Promise<never>((_, reject) => {
-      failStart = (reason) => reject(new Error(`a serving thread can't start: ${reason}`));
-    });
-    const fail = (reason: string) => (this.#isListening ? reports.fail(reason) : failStart(reason));
-    this.#threads = traffic.map(
-      (block) =>
-        new ServingThread({ ...data, traffic: block, gate: this.#gate.buffer }, pages, { ...reports, fail }),
-    );
+  ): Promise<void> {
+    this.#pages = pages;
     const listening = this.#threads.map((thread) => thread.waitFor("listening"));
-    this.#listening = Promise.race([failed, Promise.all(listening)]);
-    if (pages !== undefined) this.showPages(pages.files());
-    // Sent as a message, because a thread's start data stays in memory as long as the thread.
-    for (const thread of this.#threads) thread.send({ type: "publish", published });
-  }
-
-  /** Resolves when all threads listen. @throws Error when one of them can't start */
-  async listening(): Promise<void> {
-    await this.#listening;
+    for (const [i, thread] of this.#threads.entries()) {
+      if (pages !== undefined) thread.send({ type: "pages", files: pages.files() });
+      thread.send({ type: "start", data: { ...data, traffic: traffic[i] }, published });
+    }
+    await Promise.race([this.#failed, Promise.all(listening)]);
     this.#isListening = true;
   }
 
@@ -131,13 +148,13 @@ export class ServingThreads {
     return waited;
   }
 
-  /** Publishes images to every thread. Resolves when no thread answers from older images any more. */
+  /** Publishes images to every thread that serves. Resolves when no thread answers from older images any more. */
   async publish(published: Published): Promise<void> {
-    await this.#ask({ type: "publish", published }, "published");
+    if (this.#isListening) await this.#ask({ type: "publish", published }, "published");
   }
 
   showPages(files: readonly WebFile[]): void {
-    for (const thread of this.#threads) thread.send({ type: "pages", files });
+    if (this.#isListening) for (const thread of this.#threads) thread.send({ type: "pages", files });
   }
 
   /** Stops listening, answers what is in flight, and waits for the threads to end. May be called at any time. */
@@ -168,16 +185,11 @@ export class ServingThreads {
 
 type Tables = Pick<ServeData, "keys" | "limits" | "areLimitsShared" | "names" | "days" | "events">;
 
-/** Starts the serving threads on one port. */
-export async function startServing(
-  settings: Settings,
-  tables: Tables,
-  snapshots: SnapshotFolder,
-  pages: Pages | undefined,
-  pagesModule: string | undefined,
-  connections: Connections,
-  traffic: Traffic,
-): Promise<{ threads: ServingThreads; port: number }> {
+/**
+ * Makes the serving threads.
+ * @param pagesModule URL of the module that serves pages beside the API
+ */
+export function makeThreads(settings: Settings, pagesModule: string | undefined): ServingThreads {
   const accessLines = new PerSecond(settings.ACCESS_LOG);
   const reports = {
     fail(reason: string) {
@@ -190,6 +202,20 @@ export async function startServing(
       if (accessLines.pass(performance.now())) log.info(access, "request");
     },
   };
+  const code = { trustedProxies: settings.TRUSTED_PROXIES, pagesModule };
+  return new ServingThreads(settings.THREADS, code, reports);
+}
+
+/** Starts to serve on one port. @returns the port */
+export async function startServing(
+  settings: Settings,
+  threads: ServingThreads,
+  tables: Tables,
+  snapshots: SnapshotFolder,
+  pages: Pages | undefined,
+  connections: Connections,
+  traffic: Traffic,
+): Promise<number> {
   const listen = async (port: number) => {
     throwIfStopping();
     const data = {
@@ -198,20 +224,16 @@ export async function startServing(
       port,
       connections: connections.buffer,
       maxConnections: connections.max,
-      trustedProxies: settings.TRUSTED_PROXIES,
       corsOrigins: settings.CORS_ORIGINS ?? [],
       accessLog: settings.ACCESS_LOG,
       accessLogAccounts: settings.ACCESS_LOG_ACCOUNTS,
-      pagesModule,
     };
-    // Read here, because what the functions above capture stays in memory as long as they do.
-    const threads = new ServingThreads(data, traffic.buffers, snapshots.published(), pages, reports);
     closers.push(() => threads.stop());
-    await unlessStopping(threads.listening());
+    await unlessStopping(threads.listen(data, traffic.buffers, snapshots.published(), pages));
     // After everything that can fail, and before the first answer.
     snapshots.beginServing();
     threads.answer();
-    return { threads, port };
+    return port;
   };
   return unlessStopping(listenAlone(settings.HOST, settings.PORT, listen));
 }

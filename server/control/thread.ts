@@ -20,7 +20,7 @@ import { machineFaults } from "./machine.ts";
 import { listenOps } from "./ops.ts";
 import { checkPort } from "./port.ts";
 import { closers, end, isStopping, log, metrics, repeat, stderr, stdout, unlessStopping } from "./running.ts";
-import { type ServingThreads, startServing } from "./serving-threads.ts";
+import { makeThreads, startServing } from "./serving-threads.ts";
 import { onSignal } from "./signals.ts";
 import { Health, keepState, openState, saveAtEnd } from "./state.ts";
 
@@ -64,8 +64,10 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   await unlessStopping(checkPort(settings.HOST, settings.PORT));
   const state = openState(settings, isShared);
   const { store, guard } = state;
-  let threads: ServingThreads | undefined;
-  const publish = async (published: Published) => threads?.publish(published);
+  const pagesModule = parts.find(({ serving }) => serving !== undefined)?.serving?.href;
+  // Before the data, so that the threads load their modules meanwhile.
+  const threads = makeThreads(settings, pagesModule);
+  const publish = (published: Published) => threads.publish(published);
   const snapshots = await loadData(settings, state, publish);
 
   const ground: Ground = {
@@ -102,7 +104,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
     },
     delivers: () => health.fault === undefined && (shared?.delivers() ?? true),
     gone: () => shared?.gone() ?? [],
-    showPages: (files) => threads?.showPages(files),
+    showPages: (files) => threads.showPages(files),
   };
   // Before the serving threads start, so that it goes on until the last answer.
   keepState(health, state, accounts, save);
@@ -121,14 +123,12 @@ async function start({ settings, parts }: Configuration): Promise<void> {
     ...{ names: names.buffer, days: days.buffer, events: events.buffer },
   };
   const pages = running.find((part) => part.pages !== undefined)?.pages;
-  const pagesModule = parts.find(({ serving }) => serving !== undefined)?.serving?.href;
-  const serving = await startServing(settings, tables, snapshots, pages, pagesModule, connections, traffic);
-  threads = serving.threads;
+  const port = await startServing(settings, threads, tables, snapshots, pages, connections, traffic);
   watchFolder(snapshots);
 
   // Last, so that a failed start doesn't lose the key, which is shown once.
   const demoKey = createDemo(settings, isShared, store);
-  const api = url(settings.HOST, serving.port);
+  const api = url(settings.HOST, port);
   for (const part of running) await part.begin?.(api);
   guard.checkpoint(store);
   accounts.refresh();

@@ -15,6 +15,7 @@ import {
   type PortalRequest,
   type Published,
   type ServeData,
+  type ThreadCode,
   type ToServe,
 } from "../shared/messages.ts";
 import { collectGarbage, steadyClock, watchHeap } from "../shared/runtime.ts";
@@ -72,8 +73,8 @@ function drain({ server, responder, connections }: Started): void {
   const timer = setInterval(safely(look, report), drainStepMs);
 }
 
-const data: ServeData = workerData;
-const state = new Int32Array(data.gate);
+const code: ThreadCode = workerData;
+const state = new Int32Array(code.gate);
 const isEnding = () => Atomics.load(state, 0) === gate.ending;
 
 /** Callbacks for the control thread's replies to posts, by the posts' numbers. */
@@ -95,12 +96,12 @@ function report(error: unknown, requestId?: string): void {
 }
 
 /** Pages beside the API; without them all paths are the API's. */
-const pages = data.pagesModule === undefined ? undefined : await pagesIn(data.pagesModule);
+const pages = code.pagesModule === undefined ? undefined : await pagesIn(code.pagesModule);
 
 async function pagesIn(module: string): Promise<ServingPages> {
   const { pages: make }: { pages: MakePages } = await import(module);
   const read: PagesContext["read"] = (path, query) => started?.service.read(path, query);
-  return make({ trustedProxies: data.trustedProxies, ask: askControl, read, report });
+  return make({ trustedProxies: code.trustedProxies, ask: askControl, read, report });
 }
 
 interface Started {
@@ -110,7 +111,7 @@ interface Started {
   connections: Connections;
 }
 
-function start(published: Published): Started {
+function start(data: ServeData, published: Published): Started {
   const traffic = new ThreadTraffic(data.traffic);
   const [keys, names] = [new KeyTable(data.keys), new AccountNames(data.names)];
   const ids = new RequestIds();
@@ -126,7 +127,8 @@ function start(published: Published): Started {
     traffic,
     report: (error) => report(error, ids.announce()),
   });
-  const { trustedProxies, corsOrigins } = data;
+  const { corsOrigins } = data;
+  const { trustedProxies } = code;
   const answer: Respond = (request, path, method, hasBody) => service.answer(request, path, method, hasBody);
   const answerApi = corsOrigins.length === 0 ? answer : withCors(answer, corsOrigins);
   const answerAll: Respond = (request, path, method, hasBody) =>
@@ -157,9 +159,9 @@ function start(published: Published): Started {
 
 let started: Started | undefined;
 const take = (message: ToServe) => {
-  if (message.type === "publish" && started === undefined) {
+  if (message.type === "start") {
     try {
-      started = start(message.published);
+      started = start(message.data, message.published);
       send({ type: "listening" });
       // Connections wait in the system's queue meanwhile.
       Atomics.wait(state, 0, gate.shut);

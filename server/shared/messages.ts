@@ -31,13 +31,19 @@ export interface Published {
 /** States of the gate in shared memory, at which listening threads wait until they may answer or must end. */
 export const gate = { shut: 0, open: 1, ending: 2 } as const;
 
-export interface ServeData {
+/** What a serving thread gets when it is made, before there is something to serve. */
+export interface ThreadCode {
   gate: SharedArrayBuffer;
+  trustedProxies: number;
+  /** URL of the module that serves pages beside the API; see `serving/part.ts`. */
+  pagesModule: string | undefined;
+}
+
+export interface ServeData {
   host: string;
   port: number;
   connections: SharedArrayBuffer;
   maxConnections: number;
-  trustedProxies: number;
   corsOrigins: readonly string[];
   keys: SharedArrayBuffer;
   limits: SharedArrayBuffer;
@@ -51,8 +57,6 @@ export interface ServeData {
   accessLog: number;
   /** Accounts whose requests are logged; undefined for all requests. */
   accessLogAccounts: readonly string[] | undefined;
-  /** URL of the module that serves pages beside the API; see `serving/part.ts`. */
-  pagesModule: string | undefined;
 }
 
 export interface Access {
@@ -105,6 +109,8 @@ export interface WebFile {
 
 /** Messages to a serving thread. The first `publish` makes it listen. */
 export type ToServe =
+  /** Comes once. The data isn't in the thread's `workerData`, which would keep it in memory. */
+  | { type: "start"; data: ServeData; published: Published }
   | { type: "publish"; published: Published }
   /** The pages' files, which replace those before. */
   | { type: "pages"; files: readonly WebFile[] }

@@ -1,11 +1,12 @@
 import { availableParallelism, totalmem } from "node:os";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { loadNeed, type SnapshotHead } from "../../engine/head.ts";
 import type { BuildLimits } from "../../engine/load.ts";
 import { DataError, SizeError } from "../../engine/query.ts";
 import type { FromLoad, LoadedSnapshot, ToLoad } from "../shared/messages.ts";
 import { safely } from "../shared/safely.ts";
 import { type OpenFile, openFile } from "./folder.ts";
+import { loaderThread } from "./loader-threads.ts";
 
 /** Schedules the loads of snapshot files, in threads that end afterwards, within a share of the memory. */
 
@@ -32,7 +33,6 @@ const heapShare = 0.25;
 const heapReserve = 2;
 /** How much memory a thread's next load may take, as a multiple of its first load's. */
 const furtherShare = 1.25;
-const maxYoungGenerationSizeMb = 8;
 
 export interface Wanted {
   /** The file's name in errors. */
@@ -200,13 +200,7 @@ class Loader {
   isIdle = true;
 
   constructor(heap: number) {
-    const resourceLimits = {
-      maxOldGenerationSizeMb: Math.ceil((heapReserve * (minHeapBytes + heap)) / megabyte),
-      maxYoungGenerationSizeMb,
-    };
-    this.#thread = new Worker(new URL("./load-thread.ts", import.meta.url), { resourceLimits });
-    // Each load has its own listeners. Without this one, an error between loads would end the process.
-    this.#thread.on("error", () => {});
+    this.#thread = loaderThread(Math.ceil((heapReserve * (minHeapBytes + heap)) / megabyte));
     this.#ended = new Promise((resolve) => this.#thread.once("exit", resolve));
     this.#thread.once("exit", () => {
       this.isIdle = false;

@@ -105,7 +105,7 @@ test("a start of which one thread fails, while the other listens already, regist
   const preload = `
     import { mkdirSync } from "node:fs";
     import { isMainThread, workerData } from "node:worker_threads";
-    if (!isMainThread && workerData?.port !== undefined)
+    if (!isMainThread && workerData?.gate !== undefined)
       try { mkdirSync(${first}); } catch { throw new Error("no memory"); }`;
   const stateDir = temporaryFolder();
   const env = { DATASETS_DIR: datasetsDir, THREADS: "2", ...preloaded(preload) };

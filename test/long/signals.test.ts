@@ -64,7 +64,7 @@ test("a server whose serving thread hangs saves its counts and is killed within 
   // The last request is answered, then no other.
   const script = `
     import { workerData, parentPort } from "node:worker_threads";
-    if (workerData?.limits) parentPort.on("message", ({ type }) => { while (type === "drain"); });`;
+    if (workerData?.gate) parentPort.on("message", ({ type }) => { while (type === "drain"); });`;
   const server = spawnServer({ datasetsDir, stateDir, env: preloaded(script) });
   t.after(() => server.signal("SIGKILL"));
   const { api } = await ready(server);
@@ -145,7 +145,7 @@ function dying(thread: "serving" | "control", does: string) {
     import { getHeapStatistics } from "node:v8";
     import { isMainThread, workerData } from "node:worker_threads";
     const hoard = [];
-    if (${thread === "control" ? "isMainThread" : "workerData?.limits"}) {
+    if (${thread === "control" ? "isMainThread" : "workerData?.gate"}) {
       const timer = setInterval(() => {
         if (!existsSync(${JSON.stringify(cue)})) return;
         clearInterval(timer);

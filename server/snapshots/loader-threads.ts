@@ -1,0 +1,40 @@
+import { Worker } from "node:worker_threads";
+
+/**
+ * Makes the threads that load snapshots. A start makes the first one before it loads its own modules, because loading
+ * those of both threads takes equally long.
+ */
+
+const maxYoungGenerationSizeMb = 8;
+/** Heap limit of the early thread, enough for full-size snapshots. */
+const earlyHeapMb = 512;
+
+let early: Worker | undefined;
+
+/** Makes a thread for the first load that it is large enough for. */
+export function makeEarly(): void {
+  early = makeThread(earlyHeapMb);
+  // If the process ends before its first load, it doesn't wait for this thread.
+  early.unref();
+  early.once("exit", () => {
+    early = undefined;
+  });
+}
+
+/** A thread whose heap may take this much: the early one, if it is there and large enough. */
+export function loaderThread(heapMb: number): Worker {
+  if (early === undefined || heapMb > earlyHeapMb) return makeThread(heapMb);
+  const found = early;
+  early = undefined;
+  found.ref();
+  return found;
+}
+
+function makeThread(maxOldGenerationSizeMb: number): Worker {
+  const thread = new Worker(new URL("./load-thread.ts", import.meta.url), {
+    resourceLimits: { maxOldGenerationSizeMb, maxYoungGenerationSizeMb },
+  });
+  // Each load has its own listeners. Without this one, an error between loads would end the process.
+  thread.on("error", () => {});
+  return thread;
+}
