@@ -219,6 +219,29 @@ test("a server that is cut off alone stops before the others have its part, and 
   assert.equal(simulation.overRate, 0);
 });
 
+test("servers that stood still, each with the whole rate, don't use it after another got it", async () => {
+  const simulation = await servers(5, { burst: 20, quota: 1_000_000 });
+  for (const [i, server] of simulation.servers.entries()) {
+    if (i > 0) simulation.servers[i - 1].isStopped = true;
+    const before = simulation.nowMs;
+    for (let j = 0; j < 30; j++) simulation.request(server, 0);
+    load(simulation, 60, 110, () => server);
+    await simulation.run(before + 10_000);
+  }
+  const [last] = simulation.servers.slice(-1);
+  assert.ok(simulation.overRate <= 0);
+  // Requests that waited are served before the control thread does anything.
+  const admitted = admittedAtOnce(simulation);
+  assert.deepEqual(admitted.slice(0, -1), [0, 0, 0, 0]);
+  assert.ok(admitted[4] > 0);
+  for (const server of simulation.servers) if (server !== last) simulation.resume(server);
+  load(simulation, 2000, 10);
+  await simulation.run(simulation.nowMs + 20_000);
+  assert.ok(simulation.overRate <= 0);
+  await simulation.run(simulation.nowMs + 10_000);
+  assert.ok(admittedAtOnce(simulation).every((count) => count >= 4));
+});
+
 for (const joins of [0, 1, 2])
   test(`one that died and ${joins} that come instead leave what is left of the rate to all`, async () => {
     const ceilings = { burst: 30, quota: 1_000_000 };

@@ -47,6 +47,8 @@ export interface Counts {
    * @param left the quota minus other servers' counts
    */
   admitUpTo(account: number, month: number, count: number, reason: "burst" | "quota", left: number): void;
+  /** Keeps all bounds in force up to a time; after it nothing is admitted. */
+  keepBounds(untilMs: number): void;
 }
 
 interface MonthRow {
