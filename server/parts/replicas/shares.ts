@@ -143,7 +143,12 @@ export class Shares {
 
   /** Adds an account, or applies its new ceilings. */
   enter(account: number): void {
-    this.#shareOf(account).bind(this.#options.clock());
+    const nowMs = this.#options.clock();
+    const share = this.#shareOf(account);
+    share.bind(nowMs);
+    if (!share.isLowered) return;
+    this.#live.add(share);
+    this.#ask(nowMs);
   }
 
   /** Moves to the months in which requests are counted now. */
