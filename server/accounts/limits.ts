@@ -31,6 +31,8 @@ export const maxAccounts = 1_000_000;
 /** Slots per group. Before the slots, each group has a byte that tells whether one of its slots is marked. */
 const groupSlots = 16;
 const groupBytes = Math.ceil(maxAccounts / groupSlots / 64) * 64;
+/** After all slots: the time up to which the bounds of shared ceilings are in force, modulo 2^32. */
+const boundsUntilWord = maxAccounts * slotWords;
 const longIdleSeconds = 10;
 
 /** Marks a counter whose month is being changed. */
@@ -54,7 +56,7 @@ export class Limits {
   readonly isShared: boolean;
 
   /** @param isShared whether other servers admit requests of the same accounts, so that `admitUpTo` sets the bounds */
-  constructor(buffer = new SharedArrayBuffer(groupBytes + maxAccounts * slotWords * 4), isShared = false) {
+  constructor(buffer = new SharedArrayBuffer(groupBytes + (boundsUntilWord + 1) * 4), isShared = false) {
     this.buffer = buffer;
     this.#words = new Int32Array(buffer, groupBytes);
     this.#groups = Buffer.from(buffer, 0, groupBytes);
@@ -94,6 +96,15 @@ export class Limits {
     if (Atomics.load(this.#words, at) === month) this.#bind(at, count, reason === "quota", left);
   }
 
+  /**
+   * Keeps all bounds of `admitUpTo` in force up to a time. If the control thread stops, others may be granted what this
+   * server held.
+   * @param steadyMs a time of the clock that `admit` is given
+   */
+  keepBounds(steadyMs: number): void {
+    Atomics.store(this.#words, boundsUntilWord, steadyMs);
+  }
+
   #bind(at: number, count: number, isForQuota: boolean, left: number): void {
     Atomics.store(this.#words, at + boundWord, count);
     Atomics.store(this.#words, at + isForQuotaWord, isForQuota ? 1 : 0);
@@ -116,7 +127,8 @@ export class Limits {
       Atomics.sub(words, base + fullAtWord, ticksPerRequest);
       return monthUnknown;
     }
-    const bound = Atomics.load(words, at + boundWord);
+    const isOutdated = this.isShared && ((steadyMs - Atomics.load(words, boundsUntilWord)) | 0) > 0;
+    const bound = isOutdated ? 0 : Atomics.load(words, at + boundWord);
     let used = Atomics.load(words, at + usedWord);
     while (used < bound) {
       const found = Atomics.compareExchange(words, at + usedWord, used, used + 1);

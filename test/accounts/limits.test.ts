@@ -323,6 +323,7 @@ for (const [burst, endMs] of [
 
 test("where ceilings are shared, as many are admitted as may be, and the rest is refused for its reason", () => {
   const shared = new Limits(undefined, true);
+  shared.keepBounds(5000);
   shared.configure(0, 100, 50);
   shared.enter(0, month, 3);
   assert.equal(shared.admit(0, month, 5000), leaseExceeded);
@@ -346,8 +347,26 @@ test("where ceilings are shared, as many are admitted as may be, and the rest is
   assert.equal(shared.admit(0, month, 5000), quotaExceeded);
 });
 
+for (const untilMs of [5000, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5])
+  test(`where ceilings are shared, bounds that weren't kept beyond ${untilMs} ms admit nothing after it`, () => {
+    const shared = new Limits(undefined, true);
+    shared.configure(0, 100, 50);
+    shared.enter(0, month, 0);
+    shared.admitUpTo(0, month, 5, "burst", 50);
+    shared.keepBounds(untilMs);
+    assert.deepEqual(
+      [-1, 0, 1, 1500].map((ms) => shared.admit(0, month, untilMs + ms)),
+      [49, 48, burstExceeded, burstExceeded],
+    );
+    // A demand that is reported.
+    assert.equal(shared.refused(0), 2);
+    shared.keepBounds(untilMs + 1500);
+    assert.equal(shared.admit(0, month, untilMs + 1500), 47);
+  });
+
 test("accounts that were asked for are told once", () => {
   const shared = new Limits(undefined, true);
+  shared.keepBounds(5000);
   const told = () => {
     const found: number[] = [];
     shared.sweep((slot) => void found.push(slot));

@@ -123,6 +123,7 @@ test("a quota that other servers hold the rest of is refused as a lease for a se
   const month = monthOf(wallMs);
   shared.configure(0, 100, 10);
   shared.enter(0, month, 0);
+  shared.keepBounds(5_000_000);
   const times = { now: () => wallMs, steadyNow: () => 5_000_000 };
   const service = serviceOf({ keys, limits: shared, versions, ...times });
   const next = Math.ceil((wallMs + 1000) / 1000);

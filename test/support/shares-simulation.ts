@@ -11,10 +11,13 @@ import { type Random, seededRandom } from "./random.ts";
 class VirtualCounts implements Counts {
   readonly #ceilings: readonly Ceilings[];
   readonly #refused: number[];
+  #keptMs = 0;
+  readonly #clock: () => number;
   readonly #months = new Map<number, { used: number[]; bound: number[]; isForQuota: boolean[] }>();
 
-  constructor(ceilings: readonly Ceilings[]) {
+  constructor(ceilings: readonly Ceilings[], clock: () => number) {
     this.#ceilings = ceilings;
+    this.#clock = clock;
     this.#refused = ceilings.map(() => 0);
   }
 
@@ -51,9 +54,13 @@ class VirtualCounts implements Counts {
     isForQuota[account] = reason === "quota";
   }
 
+  keepBounds(untilMs: number): void {
+    this.#keptMs = untilMs;
+  }
+
   admit(account: number, month: number): "admitted" | "burst" | "quota" {
     const { used, bound, isForQuota } = this.of(month);
-    if (used[account] < bound[account]) {
+    if (used[account] < bound[account] && this.#clock() <= this.#keptMs) {
       used[account]++;
       return "admitted";
     }
@@ -68,6 +75,8 @@ export interface VirtualServer {
   counts: VirtualCounts;
   isUp: boolean;
   isCut: boolean;
+  /** Whether its control thread stands still, while requests are served. */
+  isStopped: boolean;
   starts: number;
   /** How far its wall clock is off. */
   offMs: number;
@@ -167,9 +176,17 @@ export class Simulation {
 
   /** @param offMs how far its wall clock is off */
   add(offMs = 0): VirtualServer {
-    const counts = new VirtualCounts(this.accounts);
+    const counts = new VirtualCounts(this.accounts, () => this.nowMs);
     const server: VirtualServer = {
-      ...{ name: `s${this.servers.length}`, isUp: false, isCut: false, starts: 0, offMs, knew: 1 },
+      ...{
+        name: `s${this.servers.length}`,
+        isUp: false,
+        isCut: false,
+        isStopped: false,
+        starts: 0,
+        offMs,
+        knew: 1,
+      },
       ...{ plannedMs: 0, taken: 0, marked: new Set<number>(), saved: new Map<string, number>() },
       ...{ counts, shares: this.#sharesOf("", 0, counts, offMs, () => undefined) },
     };
@@ -180,7 +197,7 @@ export class Simulation {
 
   start(server: VirtualServer): void {
     server.starts++;
-    const counts = new VirtualCounts(this.accounts);
+    const counts = new VirtualCounts(this.accounts, () => this.nowMs);
     for (const [name, used] of server.saved) {
       const [month, account] = name.split(" ").map(Number);
       counts.of(month).used[account] = used;
@@ -254,7 +271,7 @@ export class Simulation {
     if (server.plannedMs <= ms) return;
     server.plannedMs = ms;
     this.at(ms, () => {
-      if (!server.isUp || server.shares !== shares || server.plannedMs !== ms) return;
+      if (!server.isUp || server.isStopped || server.shares !== shares || server.plannedMs !== ms) return;
       server.plannedMs = Number.POSITIVE_INFINITY;
       shares.enterMonths(this.#firstMonth(server.offMs));
       for (const account of server.marked) shares.touch(account, this.nowMs);
@@ -336,6 +353,11 @@ export class Simulation {
     const depth = Math.max(2 * burst, burst + this.mostServers);
     this.overRate = Math.max(this.overRate, bucket.level - depth);
     return true;
+  }
+
+  resume(server: VirtualServer): void {
+    Object.assign(server, { isStopped: false, plannedMs: Number.POSITIVE_INFINITY });
+    this.#plan(server, this.nowMs);
   }
 
   kill(server: VirtualServer): void {

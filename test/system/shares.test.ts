@@ -131,6 +131,36 @@ test("a lower quota holds at once for what was leased before, and a higher one i
   assert.equal(simulation.tally(0).admitted, 400);
 });
 
+test("a lower quota isn't passed by what servers leased of the higher one, even if they haven't heard of each other", async () => {
+  for (const cutMs of [0, 3000]) {
+    await redis.client.flushall();
+    const ceilings = { burst: 30, quota: 1000 };
+    const simulation = await servers(3, ceilings);
+    load(simulation, 30, 20);
+    await simulation.run(simulation.nowMs + 590);
+    ceilings.quota = 42;
+    for (const { shares } of simulation.servers) shares.enter(0);
+    for (const server of simulation.servers) server.isCut = cutMs > 0;
+    admittedAtOnce(simulation);
+    await simulation.run(simulation.nowMs + cutMs);
+    for (const server of simulation.servers) server.isCut = false;
+    load(simulation, 300, 30);
+    await simulation.run(simulation.nowMs + 12_000);
+    assert.equal(simulation.tally(0).admitted, 42);
+  }
+});
+
+test("an idle account whose quota becomes lower, but not tight, is refused nothing", async () => {
+  const ceilings = { burst: 30, quota: 1000 };
+  const simulation = await servers(3, ceilings);
+  ceilings.quota = 900;
+  for (const { shares } of simulation.servers) shares.enter(0);
+  await simulation.run(simulation.nowMs + 1200);
+  load(simulation, 3, 10);
+  await simulation.run(simulation.nowMs + 1000);
+  assert.deepEqual(simulation.tally(0), { admitted: 3, refused: 0, early: 0 });
+});
+
 test("a server that leaves gives back what it holds and leaves no field, and the others have its part", async () => {
   const simulation = await servers(3, { burst: 60, quota: 100_000 });
   load(simulation, 40, 50, () => simulation.servers[2]);
@@ -217,6 +247,29 @@ test("a server that is cut off alone stops before the others have its part, and 
   const { total } = await simulation.record(0);
   assert.ok(Math.abs(total - simulation.tally(0).admitted) < 10);
   assert.equal(simulation.overRate, 0);
+});
+
+test("servers that stood still, each with the whole rate, don't use it after another got it", async () => {
+  const simulation = await servers(5, { burst: 20, quota: 1_000_000 });
+  for (const [i, server] of simulation.servers.entries()) {
+    if (i > 0) simulation.servers[i - 1].isStopped = true;
+    const before = simulation.nowMs;
+    for (let j = 0; j < 30; j++) simulation.request(server, 0);
+    load(simulation, 60, 110, () => server);
+    await simulation.run(before + 10_000);
+  }
+  const [last] = simulation.servers.slice(-1);
+  assert.ok(simulation.overRate <= 0);
+  // Requests that waited are served before the control thread does anything.
+  const admitted = admittedAtOnce(simulation);
+  assert.deepEqual(admitted.slice(0, -1), [0, 0, 0, 0]);
+  assert.ok(admitted[4] > 0);
+  for (const server of simulation.servers) if (server !== last) simulation.resume(server);
+  load(simulation, 2000, 10);
+  await simulation.run(simulation.nowMs + 20_000);
+  assert.ok(simulation.overRate <= 0);
+  await simulation.run(simulation.nowMs + 10_000);
+  assert.ok(admittedAtOnce(simulation).every((count) => count >= 4));
 });
 
 for (const joins of [0, 1, 2])

@@ -6,6 +6,7 @@ import { logEvents } from "../../accounts/quota-events.ts";
 import type { Accounts } from "../../accounts/sync.ts";
 import type { Ground, SharedState } from "../../part.ts";
 import { monthName, monthOf } from "../../shared/months.ts";
+import { steadyClock } from "../../shared/runtime.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { connectRedis, type RedisClient } from "./client.ts";
 import { Directory } from "./directory.ts";
@@ -194,6 +195,7 @@ function sharesOf(
   const { id, starts, members } = store.replica.begin();
   let { version: taken } = store.directory.position();
   let imported = store.usage.imported();
+  const steadyAheadMs = steadyClock()() - performance.now();
   // What Redis says of an account may come before the account itself.
   const counts: Counts = {
     accounts: () => accounts.ids(),
@@ -211,6 +213,7 @@ function sharesOf(
       const slot = accounts.slotOf(account);
       if (slot !== undefined) limits.admitUpTo(slot, ...bound);
     },
+    keepBounds: (untilMs) => limits.keepBounds(untilMs + steadyAheadMs),
   };
   const shares: Shares = new Shares(
     {

@@ -47,6 +47,8 @@ export interface Counts {
    * @param left the quota minus other servers' counts
    */
   admitUpTo(account: number, month: number, count: number, reason: "burst" | "quota", left: number): void;
+  /** Keeps all bounds in force up to a time; after it nothing is admitted. */
+  keepBounds(untilMs: number): void;
 }
 
 interface MonthRow {
@@ -149,6 +151,9 @@ interface MonthShare {
   /** Requests that other servers counted, as far as known. */
   others: number;
   isTight: boolean;
+  quota: number;
+  /** Whether Redis hasn't heard yet that the quota is lower. What was leased of the higher one is given back. */
+  isLowered: boolean;
   /** A copy of Redis' record, to restore it if Redis loses it. */
   copy: string | undefined;
   copiedMs: number;
@@ -214,6 +219,11 @@ export class Share {
     return this.#months.reduce((sum, each) => sum + Math.max(0, each.granted - this.#used(each)), 0);
   }
 
+  /** Whether Redis hasn't heard yet that a quota is lower. */
+  get isLowered(): boolean {
+    return this.#months.some(({ isLowered }) => isLowered);
+  }
+
   /** Whether there is something to report to a Redis that lost everything. */
   get hasSomething(): boolean {
     return this.#months.some(({ told, base, copy }) => told !== undefined || base > 0 || copy !== undefined);
@@ -232,7 +242,8 @@ export class Share {
     // What was counted before the first process with Redis is this server's own.
     const base = this.#member.knew === 0 ? 0 : used;
     const none = { told: undefined, copy: undefined, copiedMs: never };
-    return { month, name: monthName(month), base, granted: used, others: 0, isTight: false, ...none };
+    const open = { granted: used, others: 0, isTight: false, quota: 0, isLowered: false };
+    return { month, name: monthName(month), base, ...open, ...none };
   }
 
   /** The time of a few requests at this server's part of the rate: without one for so long the account is idle. */
@@ -271,7 +282,10 @@ export class Share {
   /** The count up to which a month is leased. */
   #leased(each: MonthShare, nowMs: number): number {
     const quota = this.#quota(each);
-    return each.granted + (each.isTight ? 0 : this.#member.credit({ ...this.#ceilings, quota }, nowMs));
+    return (
+      each.granted +
+      (each.isTight || each.isLowered ? 0 : this.#member.credit({ ...this.#ceilings, quota }, nowMs))
+    );
   }
 
   /** Refills the bucket, and sets the bounds of the counts to what this server holds. */
@@ -282,8 +296,11 @@ export class Share {
     const level = isStopped ? 0 : this.#level;
     const rate = Math.max(0, Math.max(0, Math.floor(level)) + this.#counted - used[0] - used[1]);
     for (const [i, each] of this.#months.entries()) {
-      // A lowered quota applies immediately, whatever is leased.
-      const left = this.#quota(each) - Math.max(0, each.others);
+      const quota = this.#quota(each);
+      if (quota < each.quota)
+        Object.assign(each, { isLowered: true, granted: Math.min(each.granted, used[i]) });
+      each.quota = quota;
+      const left = quota - Math.max(0, each.others);
       const bound = this.#member.isFree(nowMs) ? left : Math.min(this.#leased(each, nowMs), left);
       const most = this.#member.isLeaving ? used[i] : Math.min(Math.max(used[i], bound), used[i] + rate);
       const isForQuota = isStopped || bound <= used[i] || bound < used[i] + rate;
@@ -369,7 +386,7 @@ export class Share {
       }
       const told = each.told ?? { used: each.base, granted: each.base };
       const isChanged = told.used !== used || told.granted !== said.granted + each.base;
-      if (!isChanged && said.wanted === 0 && !(saysAll && this.hasSomething)) continue;
+      if (!isChanged && !each.isLowered && said.wanted === 0 && !(saysAll && this.hasSomething)) continue;
       if (saysAll) said.copy = each.copy;
       said.fresh = nowMs - each.copiedMs >= copyMs;
       row.months[each.name] = said;
@@ -413,8 +430,9 @@ export class Share {
       const [said, answer] = [row.months[each.name], told.months[each.name]];
       if (said === undefined || answer === undefined) continue;
       const granted = answer.granted + each.base;
+      const isOfHigherQuota = said.quota > each.quota;
       // Nothing is granted while Redis learns what servers hold: credit that was used would be given again each time.
-      if (!this.#member.isLearning) each.granted = granted;
+      if (!this.#member.isLearning && !isOfHigherQuota) Object.assign(each, { granted, isLowered: false });
       each.told = { used: said.used + each.base, granted };
       each.others = answer.total - each.told.used;
       each.isTight = answer.tight === true;

@@ -15,6 +15,11 @@ const heartbeatMs = 1000;
 const minPauseMs = 2;
 /** An answer that takes longer counts as lost. */
 const maxAnswerMs = 2000;
+/**
+ * Maximum time without `tick` in which requests are admitted: this process may be stopped, or its machine. A share is used
+ * for 2 s after the call, and others may get it after 3.5 s.
+ */
+const maxUntickedMs = 1500;
 /** How much longer than its server a call may have been on the way. */
 const lateMs = 500;
 /** Accounts per call. */
@@ -138,7 +143,12 @@ export class Shares {
 
   /** Adds an account, or applies its new ceilings. */
   enter(account: number): void {
-    this.#shareOf(account).bind(this.#options.clock());
+    const nowMs = this.#options.clock();
+    const share = this.#shareOf(account);
+    share.bind(nowMs);
+    if (!share.isLowered) return;
+    this.#live.add(share);
+    this.#ask(nowMs);
   }
 
   /** Moves to the months in which requests are counted now. */
@@ -191,6 +201,8 @@ export class Shares {
       this.#refilledMs = nowMs;
       for (const share of this.#live) share.look(nowMs);
     }
+    // All bounds that time changes were set again.
+    this.#options.counts.keepBounds(nowMs + maxUntickedMs);
     if (nowMs >= this.#dueMs() && !this.#member.isLeaving) void this.#report(nowMs, month);
   }
 
