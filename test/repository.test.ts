@@ -58,6 +58,22 @@ test("each test file is run by one of npm's scripts", () => {
   );
 });
 
+test("the gate sets the size of every long trial", () => {
+  const trials = sources.filter((path) => path.startsWith("test/long/")).map(read);
+  const sizes = trials.flatMap((source) =>
+    [...source.matchAll(/(?:sizeFrom\("|process\.env\.)([A-Z]+_?[A-Z]*)(?:"| \|\|)/g)].map(
+      ([, name]) => name,
+    ),
+  );
+  const settable = new Set(sizes.filter((name) => !name.endsWith("_SEED")));
+  assert.ok(settable.has("MUTANTS") && settable.has("DAMAGED_FILES"));
+  const gate = read(".ci/run");
+  assert.deepEqual(
+    [...settable].filter((name) => !new RegExp(`\\b${name}=\\d.* npm run test:long`).test(gate)),
+    [],
+  );
+});
+
 test("the engine imports nothing of the server, the datasets or the world outside", () => {
   const allowed = ["apache-arrow", "node:crypto", "node:module", "node:zlib", "parquet-wasm", "valibot"];
   assert.deepEqual(
