@@ -195,9 +195,10 @@ export class Shares {
   /** Refills the buckets of accounts in use, and calls the script if it is due. @param month the current month */
   tick(nowMs: number, month: number): void {
     const isAway = this.#member.isAway(nowMs);
-    if (isAway !== this.#wasAway) for (const share of this.#shares.values()) this.#live.add(share);
+    const isChanged = isAway !== this.#wasAway;
+    if (isChanged) for (const share of this.#shares.values()) this.#live.add(share);
     this.#wasAway = isAway;
-    if (nowMs >= this.#refilledMs + tickMs) {
+    if (isChanged || nowMs >= this.#refilledMs + tickMs) {
       this.#refilledMs = nowMs;
       for (const share of this.#live) share.look(nowMs);
     }
