@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { until } from "./connection.ts";
 
 /**
@@ -7,6 +8,8 @@ import { until } from "./connection.ts";
 export function metricsText(ops: string): Promise<string> {
   return until("the metrics", async () => {
     const response = await fetch(`${ops}/metrics`);
-    return response.ok && response.text();
+    const text = await response.text();
+    assert.ok(response.ok || response.status === 408, `${response.status}: ${text}`);
+    return response.ok && text;
   });
 }

@@ -57,7 +57,7 @@ export class RedisProxy {
         to.destroy();
       });
       // Nothing overtakes what was sent before.
-      let arrivesMs = 0;
+      let sent = Promise.resolve();
       from.on("data", (bytes) => {
         if (this.losesAnswer && from === redis) {
           this.losesAnswer = false;
@@ -65,11 +65,9 @@ export class RedisProxy {
           return;
         }
         const send = () => void to.write(bytes);
-        const arrive = () => void (this.#isHolding ? this.#held.push(send) : send());
-        const nowMs = performance.now();
-        arrivesMs = Math.max(arrivesMs, nowMs + this.delayMs);
-        if (arrivesMs > nowMs) setTimeout(arrive, arrivesMs - nowMs);
-        else arrive();
+        const { delayMs } = this;
+        const arrival = delayMs > 0 ? new Promise((resolve) => setTimeout(resolve, delayMs)) : undefined;
+        sent = sent.then(() => arrival).then(() => void (this.#isHolding ? this.#held.push(send) : send()));
       });
     }
   }
