@@ -136,7 +136,7 @@ export async function faultyRun(
     load(account, Math.min(150, burst * random.pick([0.1, 0.5, 1, 2])), endMs, random.int(3) === 0);
   await simulation.run(endMs);
 
-  // All is well again, and after a while all that is left of the quotas is asked for.
+  // All faults end. A little later, clients ask for the rest of every quota.
   note("healed");
   simulation.isRefusing = false;
   simulation.lostPercent = 0;
