@@ -390,6 +390,12 @@ test("initials of a whole name find it where few hospitals share them", () => {
   assert.deepEqual(names(image, "zyx"), []);
 });
 
+test("a state without hospitals isn't found by its code in a name", () => {
+  const image = placed(["M. D. Rivers Medical Center", "Houston", "TX"], ["Mercy Hospital", "Bangor", "ME"]);
+  assert.deepEqual(names(image, "maryland medical center"), []);
+  assert.deepEqual(names(image, "md rivers"), ["M. D. Rivers Medical Center"]);
+});
+
 test("a word that no hospital has is left out where the others single one out with its place", () => {
   const image = placed(["Grace Foundation", "Tampa", "FL"], ["Grace Clinic", "Boise", "ID"]);
   assert.deepEqual(names(image, "grace xylophone tampa"), ["Grace Foundation"]);
