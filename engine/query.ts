@@ -48,7 +48,7 @@ export { findPlace, type Places } from "./image/places.ts";
 export { hcpcsCodeIn, procedureIncluding } from "./search/codes.ts";
 export { type DocumentKind, documentKinds } from "./search/documents.ts";
 export { encodeMatches } from "./search/encode.ts";
-export { asksForVeterans, explainNoMatch } from "./search/no-match.ts";
+export { absentHospital, explainNoMatch } from "./search/no-match.ts";
 export { absentProcedure } from "./search/procedure-terms.ts";
 export { search, unpricedMatches } from "./search/search.ts";
 export * from "./snapshot/schema.ts";

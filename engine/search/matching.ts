@@ -14,6 +14,7 @@ import {
   otherMeanings,
   otherNumbers,
   stateField,
+  stateWords,
 } from "./text.ts";
 import { allowedTypos, forEachClose } from "./typos.ts";
 
@@ -57,13 +58,20 @@ export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void 
   const other = typed < 0 ? exact : prefix;
   for (const same of otherNumbers(word)) matchExactly(index, same, other, [term]);
   for (const city of citiesOf(word)) matchExactly(index, city, term.isPlace ? exact : other, [term]);
-  for (const other of otherMeanings(word)) matchExactly(index, other, prefix, [term]);
+  for (const other of otherMeanings(word))
+    if (isNoAbsentState(index, other)) matchExactly(index, other, prefix, [term]);
   matchPhrases(index, word, [], term);
   const coded =
     kind === "facility"
       ? facilityWithCode(image, word)
       : (image.procedureOf.get(word) ?? procedureIncluding(image, word));
   if (coded >= 0) term.code = index.documentOf[coded];
+}
+
+/** Whether a word is no state, or one that a facility is in: Maryland, whose hospitals aren't there, is no M. D. */
+function isNoAbsentState(index: TextIndex, word: string): boolean {
+  const found = findWord(index, word);
+  return !stateWords.has(word) || (found >= 0 && (index.wordFields[found] & (1 << stateField)) !== 0);
 }
 
 /** The facility with a CCN, or −1. Five digits are a CCN without its leading zero, unless they are a word. */

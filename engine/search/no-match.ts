@@ -7,7 +7,7 @@ import { find, type Matches } from "./search.ts";
 import { termsOf } from "./terms.ts";
 import { splitWords } from "./text.ts";
 import { allowedTypos, forEachClose } from "./typos.ts";
-import { veteransWords } from "./vocabulary.ts";
+import { absentHospitals } from "./vocabulary.ts";
 
 interface NoMatch {
   /** The word without a match; undefined if no word of the text says what to look for. */
@@ -56,9 +56,10 @@ export function explainNoMatch(image: Image, kind: DocumentKind, text: string): 
   return { word, isUnknown: false, near: nearest === undefined ? [] : namesOf(nearest) };
 }
 
-/** Whether a text asks for a hospital of Veterans Affairs. */
-export function asksForVeterans(text: string): boolean {
-  return splitWords(text).some((word) => veteransWords.has(word));
+/** Why the data set lacks the kind of hospital that a text asks for; undefined if it may have it. */
+export function absentHospital(text: string): string | undefined {
+  const words = splitWords(text);
+  return absentHospitals.find(([ofKind]) => words.some((word) => ofKind.has(word)))?.[1];
 }
 
 function nameOf(image: Image, kind: DocumentKind, document: number): string {

@@ -46,12 +46,13 @@ const list = `
 050077 mercy hospital san diego, scripps chula vista | former name, and a campus under this CCN
 050084 st joes stockton | colloquial
 050103 white memorial los angeles | former name
-050113 san mateo county hospital, chope hospital | former names
+050113 san mateo county hospital | former name
 050115 palomar medical center, palomar escondido | its operator's name
 050121 hanford community | former name
 050124 verdugo hills | former name
 050125 alexian brothers san jose, regional san jose | former name
 050133 rideout memorial, fremont rideout, rideout | former name, until 2018
+050138 kaiser sunset, kaiser los angeles | the street that it is on, and its own short name
 050145 chomp, montage health | its own initials
 050146 city of hope, city of hope duarte | its operator's name
 050149 california hospital los angeles, dignity california hospital | former name
@@ -313,7 +314,7 @@ const list = `
 140286 kishwaukee hospital | former name
 140292 glenoaks hospital | former name
 140304 bolingbrook hospital | former name
-143026 rehabilitation institute of chicago, rehab institute of chicago, ric chicago, abilitylab | former name, until 2017
+143026 rehabilitation institute of chicago, rehab institute of chicago, ric chicago, abilitylab, sralab | former name, until 2017, and its own short name
 150006 la porte hospital, laporte hospital | former name
 150007 howard regional | former name
 150009 clark memorial jeffersonville, clark memorial | former name
@@ -474,6 +475,7 @@ const list = `
 230239 war memorial sault, war memorial hospital | former name, until 2021
 230254 crittenton, crittenton rochester | former name
 230273 receiving hospital detroit, detroit receiving | its own short name
+230297 barbara ann karmanos | its whole name
 240001 north memorial robbinsdale, north memorial | its own short name
 240004 hcmc, hennepin healthcare, hennepin general, minneapolis general | its own initials, and its operator's name
 240010 mayo, mayo clinic rochester, st marys rochester, rochester methodist | its own short name, and campuses under this CCN
@@ -585,6 +587,7 @@ const list = `
 330195 lij, lij new hyde park | its own initials
 330196 coney island hospital, coney island | former name, until 2023
 330198 south nassau communities, south nassau | former name
+330199 metropolitan harlem | the part of the city that it is in
 330202 kings county, kings county hospital | its own short name
 330204 bellevue new york, bellevue manhattan | its own short name
 330214 tisch, nyu hospital, nyu medical center, nyu langone brooklyn, winthrop, nyu winthrop, hospital for joint diseases | former names and campuses under this CCN
@@ -879,7 +882,7 @@ const list = `
 520096 all saints racine, wheaton franciscan racine | former name
 520098 uw hospital, uw health, uw madison, university hospital madison, university of wisconsin hospital | its own short name
 520138 st lukes milwaukee, aurora st lukes | its own short name
-520177 froedtert, froedtert milwaukee, medical college of wisconsin | its own short name
+520177 froedtert, froedert, froedtert milwaukee, medical college of wisconsin | its own short name
 530014 depaul cheyenne | predecessor
 `;
 

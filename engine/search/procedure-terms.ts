@@ -1,6 +1,6 @@
-import { absentTerms, asideWords, plainWordsOf } from "./procedure-words.ts";
+import { absentTerms, asideWords, bodyPartAsides, bodyParts, plainWordsOf } from "./procedure-words.ts";
 import { procedureWords } from "./text.ts";
-import { fillerWords } from "./vocabulary.ts";
+import { fillerWords, sentenceWords } from "./vocabulary.ts";
 
 /** Finds terms for procedures in a text: those of groups, and those for what no group holds. */
 
@@ -29,22 +29,48 @@ function allTerms(): Map<string, ProcedureTerm[]> {
 let termsByWord: ReturnType<typeof allTerms> | undefined;
 
 /**
- * The longest terms in a text, whose words may be in any order: one that a group holds, and one that none holds. O(words ·
- * terms that begin with one of them).
+ * The longest terms in a text, whose words may be in any order: one that a group holds, and one that none holds. The
+ * second is left out where it is a part of a held term, or says nothing beside one. O(words · terms that begin with one
+ * of them).
  */
-export function termsInText(text: string): { held?: ProcedureTerm; absent?: ProcedureTerm } {
+export function termsInText(text: string): Record<"held" | "absent", ProcedureTerm | undefined> {
   termsByWord ??= allTerms();
-  const typed = new Set(significantWords(text));
-  const longest: { held?: ProcedureTerm; absent?: ProcedureTerm } = {};
-  for (const word of typed)
-    for (const term of termsByWord.get(word) ?? []) {
-      const kind = term.isAbsent ? "absent" : "held";
-      if (term.words.length <= (longest[kind]?.words.length ?? 0)) continue;
-      if (term.words.every((each) => typed.has(each))) longest[kind] = term;
-    }
-  if (longest.held !== undefined && asideWords.has(longest.absent?.text ?? "")) delete longest.absent;
-  return longest;
+  const terms = termsByWord;
+  const words = procedureWords(text);
+  // Two words may be a term of one word: gall bladder. Then neither has a meaning of its own.
+  const pairs = words
+    .slice(1)
+    .map((word, i) => [words[i], word])
+    .filter((pair) => terms.get(pair.join(""))?.some((term) => term.words.length === 1));
+  const typed = new Set([
+    ...words.filter((word) => !fillerWords.has(word)),
+    ...pairs.map((pair) => pair.join("")),
+  ]);
+  const found = [...typed]
+    .flatMap((word) => terms.get(word) ?? [])
+    .filter((term) => term.words.every((word) => typed.has(word)));
+  const helds = found.filter(({ isAbsent }) => !isAbsent);
+  const held = longestOf(helds);
+  const isPart = (term: ProcedureTerm) =>
+    helds.some(
+      ({ words }) => words.length > term.words.length && term.words.every((word) => words.includes(word)),
+    ) || pairs.some(([first, second]) => term.words.includes(first) !== term.words.includes(second));
+  const isBodyPart =
+    bodyParts.has(held?.text ?? "") &&
+    words.every((word) => bodyParts.has(word) || bodyPartAsides.has(word) || saysNothing(word));
+  const isAside = ({ text }: ProcedureTerm) =>
+    held !== undefined && asideWords.has(text) && !(isBodyPart && bodyPartAsides.has(text));
+  const absent = longestOf(found.filter((term) => term.isAbsent && !isPart(term) && !isAside(term)));
+  return { held, absent };
 }
+
+const saysNothing = (word: string) => fillerWords.has(word) || sentenceWords.has(word);
+
+const longestOf = (terms: readonly ProcedureTerm[]) =>
+  terms.reduce<ProcedureTerm | undefined>(
+    (longest, term) => (term.words.length > (longest?.words.length ?? 0) ? term : longest),
+    undefined,
+  );
 
 /** What a text asks for and no group holds; undefined if it has no term for that. */
 export function absentProcedure(text: string): string | undefined {

@@ -21,7 +21,7 @@ abdominal drain, skin cancer nose, skin cancer lip, hand foreign body, explore w
 lymphocele, sclerotherapy fluid, finger abscess, soft tissue biopsy, forearm biopsy, thigh biopsy, chest wall biopsy,
 retroperitoneal biopsy, spine biopsy, scrotal abscess, penis biopsy, ear wax under anesthesia, forearm lump, bone
 debridement heel, scc, bcc, lymph node needle biopsy, bone marrow test, foreign body removal, skin cancer ear, skin
-cancer scalp, cyst removal, belly mass biopsy, drain belly abscess
+cancer scalp, cyst removal, belly mass biopsy, drain belly abscess, lung nodule ct guided biopsy
 
 5073 10180 11450 11770 20240 38222
 tumor removal, cyst removal, fatty tumor, lipoma, soft tissue tumor, sarcoma, pilonidal sinus, tailbone cyst, screw
@@ -256,29 +256,28 @@ inner ear implant, cochlear nerve implant, cochlear processor
 picc, fistulogram, port removal, long term iv line, fistula study, fistula imaging, venous access, chest tube,
 collapsed lung, pneumothorax, chest drain, pericardiocentesis, fluid around heart drained, swan ganz, venogram,
 catheter exchange, picc replacement, peripherally inserted central catheter, fistulogram dialysis access, tunneled
-catheter removal, dialysis catheter removal, hickman removal, permacath removal, chemo port removal, mediport removal,
-pigtail catheter, right heart catheter monitor, pulmonary artery catheter, pa catheter, arm venogram, pericardial
-effusion drained, midline exchange, thoracostomy, tube thoracostomy, hemothorax, pericardial tap, lymphangiogram leg,
-long line antibiotic, port a cath removal, portacath removal, chest tube insertion, pigtail chest drain, ultrasound
-guided picc
+catheter removal, dialysis catheter removal, hickman removal, permacath removal, chemo port removal, pigtail catheter,
+right heart catheter monitor, pulmonary artery catheter, pa catheter, arm venogram, pericardial effusion drained,
+midline exchange, thoracostomy, tube thoracostomy, hemothorax, pericardial tap, lymphangiogram leg, long line
+antibiotic, port a cath removal, chest tube insertion, pigtail chest drain, ultrasound guided picc
 
 5183 36561 36478 36475 36821 36558 37193
-vein, port, port a cath, mediport, chemo port, catheter insertion, tunneled catheter, hickman, permacath, dialysis
-catheter, varicose vein, endovenous laser, evlt, saphenous vein, phlebectomy, venous insufficiency, vena cava filter
-removal, portacath, chest port, infusaport, vascular port, tdc, groshong, broviac, varicosity, bulging vein, evla,
-clarivein, radiofrequency vein ablation, saphenous ablation, vein closure, microphlebectomy, filter removal, retrieve
-filter, av fistula, arteriovenous fistula, avf, fistula, fistula creation, brachiocephalic fistula, radiocephalic
-fistula, hemodialysis fistula, dialysis access, central line, central venous catheter, cvc, endomyocardial biopsy,
-fistula ligation, vein ligation, vein clot dissolving, spider vein laser, closurefast, lead repositioning, perforator
-vein, retained wire removal, portacath chemo, renal angiogram, carotid angiogram, arm angiogram, lower extremity
-angiogram, aortogram, runoff, angiogram leg circulation, belly angiogram, aorta angiogram, pulmonary angiogram,
-peripheral angiogram, brain vein pressure, adrenal vein, heart transplant biopsy, heart muscle biopsy, thrombolysis
-vein, thrombolysis dvt, lytic catheter, ivc filter retrieval, ivc filter out, leadless pacemaker removal, lead
-reposition, non tunneled catheter, triple lumen, quinton, vascath, trialysis, trifusion, power picc port, port
-replacement, art line, arterial line, varithena, foam vein, saphenous stripping, rf vein, ambulatory phlebectomy,
-fistula surgery dialysis, wrist fistula, temporal vein, blood vessel repair hand, vein patch, infected graft removal,
-pd catheter removal, tenckhoff removal, jugular ligation, snare foreign body vein, ivc filter removal, vein clot
-thrombolysis, vein removal leg, leg vein stripping, central venous line
+vein, port, port a cath, chemo port, catheter insertion, tunneled catheter, hickman, permacath, dialysis catheter,
+varicose vein, endovenous laser, evlt, saphenous vein, phlebectomy, venous insufficiency, vena cava filter removal,
+chest port, vascular port, tdc, groshong, broviac, varicosity, bulging vein, evla, clarivein, radiofrequency vein
+ablation, saphenous ablation, vein closure, microphlebectomy, filter removal, retrieve filter, av fistula,
+arteriovenous fistula, avf, fistula, fistula creation, brachiocephalic fistula, radiocephalic fistula, hemodialysis
+fistula, dialysis access, central line, central venous catheter, cvc, endomyocardial biopsy, fistula ligation, vein
+ligation, vein clot dissolving, spider vein laser, closurefast, lead repositioning, perforator vein, retained wire
+removal, renal angiogram, carotid angiogram, arm angiogram, lower extremity angiogram, aortogram, runoff, angiogram
+leg circulation, belly angiogram, aorta angiogram, pulmonary angiogram, peripheral angiogram, brain vein pressure,
+adrenal vein, heart transplant biopsy, heart muscle biopsy, thrombolysis vein, thrombolysis dvt, lytic catheter, ivc
+filter retrieval, ivc filter out, leadless pacemaker removal, lead reposition, non tunneled catheter, triple lumen,
+quinton, vascath, trialysis, trifusion, power picc port, port replacement, art line, arterial line, varithena, foam
+vein, saphenous stripping, rf vein, ambulatory phlebectomy, fistula surgery dialysis, wrist fistula, temporal vein,
+blood vessel repair hand, vein patch, infected graft removal, pd catheter removal, tenckhoff removal, jugular
+ligation, snare foreign body vein, ivc filter removal, vein clot thrombolysis, vein removal leg, leg vein stripping,
+central venous line, greenfield filter removal
 
 5184 36830 36832 36819 37191 36482 37211
 dialysis graft, av graft, arteriovenous graft, ivc filter, vena cava filter, blood clot filter, avg, av access,
@@ -328,7 +327,7 @@ embolization, gonadal vein, hemorrhoid artery, aneurysm coil, portal vein emboli
 embolization, mitral valvuloplasty, pulmonary valvuloplasty, saphenous graft stent, xience, synergy stent, tibial
 balloon, peroneal angioplasty, fistula covered stent, in stent restenosis, atherectomy runoff, blocked leg artery
 stent, pulmonary artery stent, coronary artery stent, leg vein stent, bleeding artery coil, leg atherectomy balloon,
-stent heart artery
+stent heart artery, sfa atherectomy
 
 5194 92933 37229 37230 93580 33274
 stent atherectomy, coronary atherectomy, heart artery stent atherectomy, leg stent atherectomy, septal defect, patent
@@ -454,7 +453,8 @@ baby, hernia child, obstructed hernia, sliding hernia, small belly hernia, spige
 shouldice, lichtenstein, scrotal hernia, undescended testes, inguinal orchidectomy, testicular cancer removal,
 umbilicus, peritoneovenous shunt, lung drain tunneled, indwelling pleural, pleural effusion catheter, ascites
 catheter, tunneled ascites, malignant ascites, capd catheter, appendix open, radical orchiectomy, testicle water,
-testicle fluid, gallbladder drainage, tunneled pleural catheter, hernia scar, scar hernia, old incision hernia
+testicle fluid, gallbladder drainage, tunneled pleural catheter, hernia scar, scar hernia, old incision hernia, belly
+dialysis catheter
 
 5361 47562 44970 49650 60240 58661 49594
 gallbladder, gallstone, cholecystectomy, chole, keyhole gallbladder, gallbladder attack, appendix, appendectomy,
@@ -531,7 +531,7 @@ ureter placement, ureteral stent, nephroureteral catheter, nephrostomy dilation,
 female, urethral cyst, urethrolysis, varicocelectomy, hydrocele of cord, prostate saturation biopsy, template biopsy,
 penis prosthesis removal, remove penile implant, urethral fistula, scrotoplasty, scrotal skin removal, metoidioplasty,
 blood clot bladder, fournier, urethral sphincter balloon removal, blue light cystoscopy, testicle removal, ureter
-stent
+stent, stone blasting, ureteral stent exchange
 
 5375 52356 52601 52648 55875
 kidney stone, stone laser, ureteroscopy, bladder cancer, prostate, enlarged prostate, bph, turp, greenlight laser,
@@ -543,7 +543,7 @@ bladder stone open, laser enucleation, prostate vaporization, prostate enucleati
 transurethral prostate, retrograde intrarenal, rirs, fistula hypospadias, hypospadias revision, buccal graft urethra,
 urethrectomy, sphincter removal, male sling removal, penile implant repair, barrigel, rectal spacer gel, prostate
 brachy, urolift one, ureteroscopy tumor, endopyelotomy, optical urethrotomy open, urs laser, laser litho, prostate
-seed implant, ureter stone laser, large bladder tumor, kidney stone surgery
+seed implant, ureter stone laser, large bladder tumor, kidney stone surgery, roto rooter prostate
 
 5376 50081 0421T 55873 55880 C9740
 prostate cryotherapy, prostate cryoablation, hifu, aquablation, focused ultrasound prostate, cryosurgery prostate,
@@ -827,15 +827,28 @@ platelet, prolotherapy, hyaluronic, synvisc, gel shot, knee gel, stellate, celia
 needling, traction, aquatic, work conditioning, fce, coronary calcium, cta, mra, mr angiogram, mrcp, thyroid uptake,
 lexiscan, muga, vq, hepatobiliary, fibroscan, elastography, chest film, upper gi, esophagram, ivp, vcug,
 tomosynthesis, explant loop, thigh bone, broken thigh bone, clouded after cataract, cloudy after cataract, clouded
-lens after cataract, rehab, drug rehab
+lens after cataract, rehab, drug rehab, hospital food, hospital bed, battery charger, camera lens, lens cleaning, oil
+change, air filter, oil filter, water filter, car battery, knee pad, lip gloss, wrist band, nerve gas, bone broth,
+runny nose, surgeon fee, facility fee, sore throat, ear drop, nose drop, hip pad, breast pump, horse, stock price,
+sore back
 `;
 
 /** Words of the same kind that people also write beside a procedure, where they say nothing. */
 const asides = `
 anesthesia, burn, diabetes, diabetic, pregnant, pregnancy, hypertension, asthma, copd, concussion, dementia, anxiety, cough, cold,
-fever, smoking, alcohol, cpap, oxygen, shot, pap, diet, insulin, medication, pill, medicine, baby, newborn, rehab,
-dentist
+fever, smoking, alcohol, cpap, oxygen, shot, pap, insulin, baby, newborn, rehab, dentist
 `;
+
+/** Asides with which a part of the body alone asks for a drug, a visit or what ails it, and for no procedure. */
+const asidesOfBodyParts = `
+medication, medicine, pill, antibiotic, supplement, diet, doctor, specialist, pain, ache
+`;
+
+/** Parts of the body that are terms of a group. */
+const partsOfBody =
+  "ankle anus appendix artery back bladder breast cervix colon ear elbow esophagus eye finger foot gallbladder hand heart " +
+  "hip joint kidney knee larynx liver lung nerve nose ovary penis prostate rectum shoulder sinus skin spine stomach testicle " +
+  "throat thumb thyroid toe tonsil ureter uterus vein wrist";
 
 const termsIn = (text: string) => text.replace(/\s+/g, " ").trim().split(", ");
 
@@ -853,13 +866,15 @@ export const plainWordsOf: Readonly<Record<string, { terms: readonly string[]; c
   );
 
 /** Terms for what no comprehensive APC holds. */
-export const absentTerms: readonly string[] = [absent, asides]
+export const absentTerms: readonly string[] = [absent, asides, asidesOfBodyParts]
   .join("\n")
   .trim()
   .split("\n\n")
   .flatMap(termsIn);
 
-export const asideWords: ReadonlySet<string> = new Set(termsIn(asides));
+export const bodyPartAsides: ReadonlySet<string> = new Set(termsIn(asidesOfBodyParts));
+export const asideWords: ReadonlySet<string> = new Set([...termsIn(asides), ...bodyPartAsides]);
+export const bodyParts: ReadonlySet<string> = new Set(partsOfBody.split(" "));
 
 /** Words, and other forms that mean the same in a search for procedures. The index holds the word. */
 const formsOf: Readonly<Record<string, string>> = {
@@ -878,6 +893,7 @@ const formsOf: Readonly<Record<string, string>> = {
   carpal: "carple",
   catheterization: "cath catheterisation",
   cautery: "cauterize cauterized cauterization",
+  cervical: "c1 c2 c3 c4 c5 c6 c7",
   chemo: "chemotherapy",
   circumcision: "circumcise circumcised circumcising",
   cornea: "corneal",
@@ -908,6 +924,7 @@ const formsOf: Readonly<Record<string, string>> = {
   lithotripsy: "litho",
   liver: "hepatic",
   localization: "loc localize localized",
+  lumbar: "l1 l2 l3 l4 l5",
   meniscus: "meniscal miniscus",
   nose: "nasal",
   numbness: "numb",
@@ -918,6 +935,7 @@ const formsOf: Readonly<Record<string, string>> = {
   penis: "penile",
   pin: "pinned pinning",
   placement: "place placed placing insert inserted insertion",
+  port: "mediport portacath portocath infusaport powerport",
   prolapse: "prolapsed dropped fallen fell falling",
   reconstruction: "recon reconstruct reconstructed rebuild rebuilt",
   rectum: "rectal",
@@ -929,6 +947,7 @@ const formsOf: Readonly<Record<string, string>> = {
   reversal: "undo undone reverse reversed reversing",
   scraping: "scrape scraped",
   septoplasty: "septo",
+  spectacle: "glasses eyeglasses",
   spine: "spinal",
   stay: "staying stayed",
   stent: "stented stenting",
@@ -938,6 +957,7 @@ const formsOf: Readonly<Record<string, string>> = {
   swallowing: "swallow",
   tear: "torn ruptured rupture snapped ripped",
   testicle: "testicular testis",
+  thoracic: "t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 t12",
   tooth: "teeth",
   tumor: "tumour mass lump growth lesion",
   turbinate: "turb turbs",

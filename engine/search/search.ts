@@ -12,7 +12,17 @@ import {
   sets,
 } from "./documents.ts";
 import { matchedBy } from "./matched.ts";
-import { documentsWith, exact, levelBits, mark, medicalEnding, none, type Term } from "./matching.ts";
+import {
+  documentsWith,
+  exact,
+  levelBits,
+  levelMask,
+  mark,
+  medicalEnding,
+  none,
+  prefix,
+  type Term,
+} from "./matching.ts";
 import { type Nearby, nearbyIn } from "./near.ts";
 import { termsInText } from "./procedure-terms.ts";
 import { codedPoints, forgetWords, likenesses, maxPoints, mostPoints, scorerOf } from "./scoring.ts";
@@ -22,6 +32,7 @@ import {
   bitWordsOf,
   cityField,
   cityPartField,
+  describedField,
   fieldBits,
   fieldMask,
   isSet,
@@ -104,23 +115,38 @@ function findProcedures(
   const { held, absent } = termsInText(text);
   // One word for a part of the body doesn't outweigh one for what is done: a kidney's ultrasound is no kidney's surgery.
   const heldWords = held === undefined || held.words.length === 1 ? [] : held.words;
-  const isAbsent =
-    absent !== undefined &&
-    !absent.words.every((word) => isInNames(index, word)) &&
-    !(absent.words.length < heldWords.length && absent.words.every((word) => heldWords.includes(word)));
+  const isAbsent = absent !== undefined && !absent.words.every((word) => isInNames(index, word));
   if (isAbsent && absent.words.length > heldWords.length) return nothing;
   const found = find(index, terms, 0, most, wanted);
   if (found.total > 0) {
     const isSure =
       terms.some(({ code }) => code >= 0) ||
       likenesses(index, terms, [index.documentOf[found.documents[0]]], 0)[0] > likeEnough;
-    return isSure ? found : { ...found, scores: lowered(found.scores, unsure) };
+    if (isSure) return found;
+    return isPartOfTerms(index, terms, found) ? nothing : { ...found, scores: lowered(found.scores, unsure) };
   }
   const isUnknown = (term: Term) => term.isNeeded && documentsWith(index, term) === 0;
   const isCode = (word: string) => /^[0-9]{4}$/.test(word) || hcpcsPattern.test(word.toUpperCase());
   const isTelling = ({ word }: Term) => medicalEnding.test(word) || isCode(word);
   if (isAbsent || terms.some((term) => isUnknown(term) && isTelling(term))) return nothing;
   return mostAlike(index, terms, wanted);
+}
+
+/**
+ * Whether a search is for one whole word that the groups found have only among other words of their terms: oil isn't
+ * the removal of silicone oil from an eye.
+ */
+function isPartOfTerms(index: SearchIndex, terms: readonly Term[], { documents }: Matches): boolean {
+  const needed = terms.filter(({ isNeeded }) => isNeeded);
+  if (needed.length > 1 || needed[0].phrases.size > 0) return false;
+  const { matches } = needed[0];
+  const isBeginning = (match: number) =>
+    (match & levelMask) === prefix && !matches.includes(match - prefix + exact);
+  const otherFields = (1 << nameField) | (1 << describedField);
+  const isElsewhere = (match: number) => (index.wordFields[match >>> levelBits] & otherFields) !== 0;
+  if (matches.some((match) => isBeginning(match) || isElsewhere(match))) return false;
+  const found = Array.from(documents, (document) => index.documentOf[document]);
+  return likenesses(index, terms, found, 0).every((likeness) => likeness <= likeEnough);
 }
 
 /** The procedure groups with the terms that are most like the words of a search. O(words of all groups). */

@@ -33,7 +33,9 @@ const placeFields = (1 << cityField) | (1 << stateField) | (1 << cityPartField) 
 export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] {
   const index = image.documents[kind];
   const split = splitWords(text);
-  const typed = withoutSelf(split).map((word) => kindMeant(index, kind, word));
+  const typed = (kind === "procedure" ? withoutGaps(index, split) : withoutSelf(split)).map((word) =>
+    kindMeant(index, kind, word),
+  );
   const words = typed.filter((word, i) => {
     if (typed.indexOf(word) === i) return true;
     return typed.lastIndexOf(word) === i && isInPlace(index, word);
@@ -92,8 +94,23 @@ function enterOtherName(image: Image, terms: readonly Term[]): void {
 }
 
 /** The words without a "me" that means the person who asks, as in "near me", and not Maine. */
-function withoutSelf(words: string[]): string[] {
+function withoutSelf(words: readonly string[]): string[] {
   return words.filter((word, i) => word !== "me" || i === 0 || !wordsBeforeSelf.has(words[i - 1]));
+}
+
+/** The words, of which two are one where only together they say something: over active, heart burn, a fib, by pass. */
+function withoutGaps(index: TextIndex, words: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (const word of withoutSelf(words)) {
+    const last = joined.at(-1);
+    const both = `${last}${word}`;
+    const isGap =
+      last !== undefined && [last, word].some((part) => fillerWords.has(part) || saysNothing(part));
+    if (isGap && (absentWords.has(both) || findWord(index, meanings.procedure(both)) >= 0))
+      joined[joined.length - 1] = both;
+    else joined.push(word);
+  }
+  return joined;
 }
 
 /**
@@ -117,7 +134,7 @@ function kindMeant(index: TextIndex, kind: DocumentKind, word: string): string {
 const numberOrLetter = /^([clst]?[0-9]{1,3}|[a-z]|1st|2nd|3rd|[4-9]th)$/;
 
 /** Whether a word tells no procedure group apart. A number does after "level", as in official names. */
-const saysNothing = (word: string, before: string | undefined) =>
+const saysNothing = (word: string, before?: string) =>
   sentenceWords.has(word) || asideWords.has(word) || (numberOrLetter.test(word) && before !== "level");
 
 const isKnown = (word: string) => absentWords.has(word) || wordForms.has(word);

@@ -201,5 +201,25 @@ export const institutions: readonly (readonly [name: string, otherName: string])
   ["wvu", "west virginia university"],
 ];
 
-/** Words for hospitals of Veterans Affairs, which Medicare doesn't pay under the OPPS. */
-export const veteransWords: ReadonlySet<string> = setOf("va vamc vha veteran veterans");
+/** Words for hospitals that the data set doesn't have, each list with the reason. */
+export const absentHospitals: readonly (readonly [words: ReadonlySet<string>, reason: string])[] = [
+  [
+    setOf("va vamc vha veteran veterans"),
+    "hospitals of Veterans Affairs (VA) are not in this data set, because Medicare doesn't pay them under the OPPS; " +
+      "for hospitals in Virginia add a name or a city, or `state=VA`",
+  ],
+  [
+    setOf("maryland baltimore bethesda annapolis hopkins"),
+    "hospitals in Maryland are not in this data set, because the state sets their rates outside the OPPS",
+  ],
+  [
+    setOf("army naval navy military madigan landstuhl bamc tripler"),
+    "military hospitals are not in this data set, because Medicare doesn't pay them",
+  ],
+  [
+    setOf(
+      "child children childrens pediatric shriner shriners chop choa chla lurie nemours jude rady nationwide",
+    ),
+    "few children's hospitals are in this data set, because they treat few patients with Medicare",
+  ],
+];

@@ -1,6 +1,6 @@
 import {
+  absentHospital,
   absentProcedure,
-  asksForVeterans,
   type Coverage,
   coverageOf,
   type DocumentKind,
@@ -167,6 +167,13 @@ const whatToAdd = {
   procedure: "these words fit any procedure; add what is done, the part of the body, or an APC code",
 };
 
+const whatIsThere: Readonly<Record<DocumentKind, string>> = {
+  facility:
+    "this data set has hospitals that Medicare pays under the OPPS: no critical access hospitals, and none of Maryland, " +
+    "the VA or the military",
+  procedure: "/healthcare/procedures lists all procedure groups",
+};
+
 /**
  * The error for a search without matches. It names the word without a match and similar words, or says that the
  * matches have no prices or are in other states.
@@ -199,13 +206,8 @@ export function noMatches(
       `${echo(absent)} is not in this data set, which holds comprehensive APCs only: procedures that Medicare pays as ` +
         "one with all that belongs to them; inpatient operations, imaging, tests, visits and drugs are paid otherwise",
     );
-  if (kind === "facility" && asksForVeterans(text))
-    return notFound(
-      image,
-      what,
-      "hospitals of Veterans Affairs (VA) are not in this data set, because Medicare doesn't pay them under the OPPS; " +
-        "for hospitals in Virginia add a name or a city, or `state=VA`",
-    );
+  const absentKind = kind === "facility" ? absentHospital(text) : undefined;
+  if (absentKind !== undefined) return notFound(image, what, absentKind);
   const unpricedOnes = unpricedMatches(image, kind, text);
   if (unpricedOnes.length > 0) {
     const counts = { rows: 0, suppressed: 0 };
@@ -229,6 +231,7 @@ export function noMatches(
     ...(near.length === 0 ? [] : [`near: ${near.join(", ")}`]),
     ...(isProcedure ? ["procedures match with type=procedure"] : []),
   ];
+  if (hints.length === 0) hints.push(whatIsThere[kind]);
   return new ApiError(type, [message, ...hints].join("; "));
 }
 

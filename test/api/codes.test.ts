@@ -101,7 +101,10 @@ test("a code that finds nothing: the message says why", () => {
     messageOf(served, "G0378"),
     'no procedure that matches "G0378" has prices in data version 2024.3: the only row is suppressed',
   );
-  assert.match(messageOf(bare, "xylophone"), /^no procedure matches "xylophone" in data version 2024\.3$/);
+  assert.match(
+    messageOf(bare, "xylophone"),
+    /^no procedure matches "xylophone" in data version 2024\.3; \/healthcare\/procedures lists all procedure groups$/,
+  );
 });
 
 test("a facility that isn't found by a code: the message tells of procedures", () => {

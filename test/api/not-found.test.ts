@@ -182,9 +182,9 @@ describe("a search", () => {
       'no facility matches "Gorgetwn" in data version 2024.3; near: georgetown',
     ],
     [
-      "of one word without others near says no more",
+      "of one word without others near says what hospitals there are",
       "xqxq",
-      'no facility matches "xqxq" in data version 2024.3',
+      /^no facility matches "xqxq" in data version 2024.3; this data set has hospitals that Medicare pays under the OPPS/,
     ],
     ...["grace+boise+tampa", "grace+tampa+boise", "tampa+grace+boise"].map(
       (words) =>
@@ -226,6 +226,23 @@ describe("a search", () => {
       assert.match(told(`q=${q}&type=procedure`), said);
       if (term !== "er") assert.match(told(`q=${q}`), said);
     }
+  });
+
+  test("says which hospitals the data set does not have", () => {
+    for (const [q, said] of [
+      [
+        "Johns+Hopkins",
+        /: hospitals in Maryland are not in this data set, because the state sets their rates/,
+      ],
+      ["Houston+VA", /: hospitals of Veterans Affairs \(VA\) are not in this data set/],
+      ["Walter+Reed+Army", /: military hospitals are not in this data set/],
+      ["Shriners", /: few children's hospitals are in this data set/],
+    ] as const)
+      assert.match(told(`q=${q}`), said);
+    assert.match(
+      told("q=qxqx&type=procedure"),
+      /2024.3; \/healthcare\/procedures lists all procedure groups$/,
+    );
   });
 
   test("repeats no API key, whole or in part", () => {
