@@ -58,8 +58,9 @@ export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void 
   const other = typed < 0 ? exact : prefix;
   for (const same of otherNumbers(word)) matchExactly(index, same, other, [term]);
   for (const city of citiesOf(word)) matchExactly(index, city, term.isPlace ? exact : other, [term]);
+  // Maryland, where no facility is, isn't the M. D. of a name.
   for (const other of otherMeanings(word))
-    if (isNoAbsentState(index, other)) matchExactly(index, other, prefix, [term]);
+    if (!stateWords.has(other) || hasState(index, other)) matchExactly(index, other, prefix, [term]);
   matchPhrases(index, word, [], term);
   const coded =
     kind === "facility"
@@ -68,10 +69,10 @@ export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void 
   if (coded >= 0) term.code = index.documentOf[coded];
 }
 
-/** Whether a word is no state, or one that a facility is in: Maryland, whose hospitals aren't there, is no M. D. */
-function isNoAbsentState(index: TextIndex, word: string): boolean {
+/** Whether a facility is in a state, given by its name or code in lower case. */
+export function hasState(index: TextIndex, word: string): boolean {
   const found = findWord(index, word);
-  return !stateWords.has(word) || (found >= 0 && (index.wordFields[found] & (1 << stateField)) !== 0);
+  return found >= 0 && (index.wordFields[found] & (1 << stateField)) !== 0;
 }
 
 /** The facility with a CCN, or −1. Five digits are a CCN without its leading zero, unless they are a word. */

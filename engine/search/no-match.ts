@@ -2,7 +2,7 @@ import type { TextIndex } from "../image/image.ts";
 import { type Image, textAt, textOf } from "../image/image.ts";
 import { wordAt } from "./dictionary.ts";
 import type { DocumentKind } from "./documents.ts";
-import { documentsWith, type Term } from "./matching.ts";
+import { documentsWith, hasState, type Term } from "./matching.ts";
 import { find, type Matches } from "./search.ts";
 import { termsOf } from "./terms.ts";
 import { splitWords } from "./text.ts";
@@ -57,9 +57,12 @@ export function explainNoMatch(image: Image, kind: DocumentKind, text: string): 
 }
 
 /** Why the data set lacks the kind of hospital that a text asks for; undefined if it may have it. */
-export function absentHospital(text: string): string | undefined {
+export function absentHospital(image: Image, text: string): string | undefined {
   const words = splitWords(text);
-  return absentHospitals.find(([ofKind]) => words.some((word) => ofKind.has(word)))?.[1];
+  const found = absentHospitals.find(([ofKind]) => words.some((word) => ofKind.has(word)));
+  if (found === undefined) return undefined;
+  const [kinds, reason] = found;
+  return kinds.has("maryland") && hasState(image.documents.facility, "maryland") ? undefined : reason;
 }
 
 function nameOf(image: Image, kind: DocumentKind, document: number): string {

@@ -209,7 +209,7 @@ export const absentHospitals: readonly (readonly [words: ReadonlySet<string>, re
       "for hospitals in Virginia add a name or a city, or `state=VA`",
   ],
   [
-    setOf("maryland baltimore bethesda annapolis hopkins"),
+    setOf("maryland baltimore annapolis hopkins"),
     "hospitals in Maryland are not in this data set, because the state sets their rates outside the OPPS",
   ],
   [

@@ -169,8 +169,7 @@ const whatToAdd = {
 
 const whatIsThere: Readonly<Record<DocumentKind, string>> = {
   facility:
-    "this data set has hospitals that Medicare pays under the OPPS: no critical access hospitals, and none of Maryland, " +
-    "the VA or the military",
+    "this data set has hospitals that Medicare pays under the OPPS: no critical access, VA or military hospitals",
   procedure: "/healthcare/procedures lists all procedure groups",
 };
 
@@ -206,8 +205,6 @@ export function noMatches(
       `${echo(absent)} is not in this data set, which holds comprehensive APCs only: procedures that Medicare pays as ` +
         "one with all that belongs to them; inpatient operations, imaging, tests, visits and drugs are paid otherwise",
     );
-  const absentKind = kind === "facility" ? absentHospital(text) : undefined;
-  if (absentKind !== undefined) return notFound(image, what, absentKind);
   const unpricedOnes = unpricedMatches(image, kind, text);
   if (unpricedOnes.length > 0) {
     const counts = { rows: 0, suppressed: 0 };
@@ -219,6 +216,8 @@ export function noMatches(
     }
     return notFound(image, `no ${kind} that matches ${echo(text)} has prices`, unpriced(counts));
   }
+  const absentKind = kind === "facility" ? absentHospital(image, text) : undefined;
+  if (absentKind !== undefined) return notFound(image, what, absentKind);
   if (word === undefined)
     return notFound(image, what, /[\p{L}\p{N}]/u.test(text) ? whatToAdd[kind] : "it has no word in it");
   const fault = isUnknown

@@ -239,6 +239,8 @@ describe("a search", () => {
       ["Shriners", /: few children's hospitals are in this data set/],
     ] as const)
       assert.match(told(`q=${q}`), said);
+    const inMaryland = versionsOf(placed(["Mercy Hospital", "Baltimore", "MD"]));
+    assert.doesNotMatch(refusal(inMaryland, "/search?q=Johns+Hopkins").message, /Maryland/);
     assert.match(
       told("q=qxqx&type=procedure"),
       /2024.3; \/healthcare\/procedures lists all procedure groups$/,
