@@ -192,7 +192,7 @@ function sharesOf(
       throw error;
     }
   };
-  const { id, starts, members } = store.replica.begin();
+  const { id, starts, members } = store.replica.begin(new Date());
   let { version: taken } = store.directory.position();
   let imported = store.usage.imported();
   const steadyAheadMs = steadyClock()() - performance.now();
