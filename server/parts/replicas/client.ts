@@ -49,8 +49,9 @@ export async function connectRedis(
     connectTimeout: maxAnswerMs,
     socketTimeout: maxSilenceMs,
     retryStrategy: pauseMs,
-    // The primary became a replica: the next connection goes to the new one.
-    reconnectOnError: ({ message }: Error) => message.startsWith("READONLY"),
+    // The primary became a replica, or is cut off from its replicas: the next connection goes to the new one.
+    reconnectOnError: ({ message }: Error) =>
+      message.startsWith("READONLY") || (kind === "sentinel" && message.startsWith("NOREPLICAS")),
     ...(isTls && { tls: {} }),
   };
   const client =
