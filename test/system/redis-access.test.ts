@@ -226,6 +226,7 @@ test("a server leaves a primary that refuses writes when the Sentinels name anot
   await server.start();
   // As of a primary that is cut off from its replicas and the Sentinels, but not from the server.
   await old.client.config("SET", "min-replicas-to-write", "1");
+  await until("the server to say why", () => /"reason":"NOREPLICAS .*"Redis is away/.test(server.log));
   await sentinel.client.call("SENTINEL", "REMOVE", "hc");
   await sentinel.client.call("SENTINEL", "MONITOR", "hc", "127.0.0.1", String(next.port), "1");
   await until("the server to use the other primary", async () => (await next.client.dbsize()) >= 2);

@@ -95,6 +95,8 @@ export async function connectRedis(
       client.disconnect(true);
     }
     const { message } = error.lastNodeError ?? error;
+    // After the last Sentinel comes the first one again: without a "Last error" none has failed.
+    if (/^All sentinels are unreachable(?!.*Last error)/.test(message)) return;
     onFault(error.command?.name === "select" ? `database ${db}: ${message}` : message);
   };
   client.on(
