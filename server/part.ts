@@ -104,7 +104,7 @@ export interface SharedState {
   taken(maxMs: number): Promise<unknown>;
   /** Whether it is this server's turn to deliver events. */
   delivers(): boolean;
-  /** Whether this server's copy of accounts and keys is older than the operator allows. */
+  /** Whether this server's copy of accounts and keys is empty, or older than the operator allows. */
   isBehind(): boolean;
   /** Ids of servers that are gone and may still hold leases, as of a few seconds ago. */
   gone(): readonly string[];

@@ -138,7 +138,10 @@ function importAll(args: string[], { store, input }: Context): CommandOutput {
   const [file] = args.filter((word) => word !== skipInvalid);
   const { entered, known, refused, miscount } = importAccounts(store, input, inputOf(file));
   const faults = miscount === undefined ? refused : [miscount, ...refused];
-  if (faults.length > 0 && !isSkipping(args)) throw new Error(faults.join("\n"));
+  if (faults.length > 0 && !isSkipping(args)) {
+    const error = new DataError(inputOf(file), `${faults.length} wrong lines`, "none");
+    throw Object.assign(error, { message: faults.join("\n") });
+  }
   const same = known === 0 ? "" : `; ${known} were there already, the same`;
   const accounts = entered.length === 1 ? "account" : "accounts";
   const left = refused.length === 0 ? "" : `; ${refused.length} refused`;

@@ -31,7 +31,7 @@ export class Health {
   savedAtMs = performance.now();
   /** Why the state's files can't be used; undefined while they can. */
   fault: string | undefined;
-  /** Whether this server's copy of accounts and keys is older than allowed. */
+  /** Whether this server's copy of accounts and keys is empty, or older than allowed. */
   isBehind = () => false;
 
   get isFit(): boolean {

@@ -126,16 +126,46 @@ export class Directory extends Table {
     for (const { name, content, version } of rows) {
       const [table, ...values] = partsOf(name);
       // A later release may share further tables.
-      if (table !== undefined && content !== null) {
-        const row = JSON.parse(content, fromHex);
+      const row = content === null ? undefined : JSON.parse(content, fromHex);
+      if (table !== undefined && row !== undefined && !this.#isSecond(table, row))
         this.write(table, table === "accounts" ? this.#named(row) : row);
-      }
-      if (table !== undefined && content === null) this.#delete(table, values);
+      else if (table !== undefined) this.#delete(table, values);
       this.db.run("INSERT OR REPLACE INTO directory_rows (name, version) VALUES (?, ?)", name, version);
+    }
+    for (const { name } of rows) {
+      const [table, event] = partsOf(name);
+      if (table === "deliveries")
+        this.db.run("DELETE FROM deliveries WHERE event = ? AND event NOT IN (SELECT id FROM events)", event);
     }
   }
 
+  /**
+   * Whether a row says the same as another one, which servers may have added apart if Redis had lost it: an account's
+   * event, or a mailbox's account. Of two the one with the lower id stays, in any order of arrival, so that all copies
+   * are equal.
+   */
+  #isSecond(table: SharedTable, row: Record<string, unknown>): boolean {
+    const columns =
+      table === "events"
+        ? ["account", "month", "threshold", "quota"]
+        : table === "signups" && row.account !== null
+          ? ["mailbox"]
+          : undefined;
+    if (columns === undefined) return false;
+    const other = this.db.first<{ id: string | number }>(
+      `SELECT id FROM ${table} WHERE ${columns.map((column) => `${column} = ?`).join(" AND ")}
+        AND account IS NOT NULL AND id <> ?`,
+      ...columns.map((column) => row[column]),
+      row.id,
+    );
+    if (other === undefined) return false;
+    if (other.id < (row.id as string | number)) return true;
+    this.#delete(table, [String(other.id)]);
+    return false;
+  }
+
   #delete(table: SharedTable, values: string[]): void {
+    if (table === "events") this.db.run("DELETE FROM deliveries WHERE event = ?", ...values);
     this.db.run(`DELETE FROM ${table} WHERE ${isNamed(table)}`, ...values);
     if (table !== "keys") return;
     // A key's id is never given again, not even by a copy that never had the key.

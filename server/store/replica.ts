@@ -11,11 +11,11 @@ export class StoredReplica extends Table {
     return this.db.one<{ id: string }>("SELECT id FROM replica").id;
   }
 
-  /** Counts a start of this server. */
-  begin(): { id: string; starts: number; members: number } {
+  /** Numbers a start of this server by its time, because a state from a backup would give a counted number twice. */
+  begin(now: Date): { id: string; starts: number; members: number } {
     return this.db.atomically(() => {
       this.id();
-      this.db.run("UPDATE replica SET starts = starts + 1");
+      this.db.run("UPDATE replica SET starts = max(starts + 1, ?)", now.getTime());
       return this.db.one("SELECT * FROM replica");
     });
   }

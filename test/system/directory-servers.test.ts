@@ -129,7 +129,7 @@ test("what people change on one server's portal holds on all", async () => {
 
 test("accounts that are imported bring what they have used of this month, and all servers count on", async () => {
   const month = new Date().toISOString().slice(0, 7);
-  const from = temporaryFolder();
+  const [from, none] = [temporaryFolder(), join(temporaryFolder(), "none")];
   const [key] = (
     await run(from, ["keys create --account moved --plan enterprise --burst 100 --quota 1000"])
   ).map(({ stdout }) => stdout.trimEnd());
@@ -142,6 +142,11 @@ test("accounts that are imported bring what they have used of this month, and al
   writeFileSync(file, `${head}\n${JSON.stringify(moved)}\n`);
   const [said] = await succeed(`accounts import ${file}`);
   assert.equal(said, "entered 1 account");
+  const contradicting = join(temporaryFolder(), "accounts");
+  writeFileSync(contradicting, `${head}\n${JSON.stringify({ ...moved, name: "other" })}\n`);
+  const [refused] = await run(none, [`accounts import ${contradicting}`], { REDIS_URL: url });
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /^file \S+, line 2: account other: found the account moved with other name /);
   await useUp(key, 10, replicas);
   await until("the use to be listed", async () => {
     const [accounts] = await succeed("accounts list --json");
@@ -242,7 +247,7 @@ test("a server that is cut off is named by commands, honours what was revoked, a
     REDIS_URL: url,
   });
   assert.equal(code, 0);
-  assert.match(stderr, new RegExp(`not confirmed within 1.5 s by the server ${cut.id}.1:`));
+  assert.match(stderr, new RegExp(`not confirmed within 1.5 s by the server ${cut.id}\\.\\d+:`));
   assert.deepEqual(await statuses(key), [401, 401]);
   const answer = await fetch(`${cut.api}/api/v1/usage`, { headers: headers(key) });
   assert.equal(answer.status, 200);
@@ -250,6 +255,19 @@ test("a server that is cut off is named by commands, honours what was revoked, a
   other.release();
   await until("it to be ready", async () => (await cut.readiness()) === 200);
   await cut.stop();
+  other.close();
+});
+
+test("a server that has no accounts and can't read them isn't ready until it can", async () => {
+  const other = new RedisProxy(redis.path);
+  const otherUrl = await other.listen();
+  other.hold();
+  const empty = new Replica(temporaryFolder(), otherUrl);
+  await empty.start();
+  assert.equal(await empty.readiness(), 503);
+  other.release();
+  await until("it to be ready", async () => (await empty.readiness()) === 200);
+  await empty.stop();
   other.close();
 });
 

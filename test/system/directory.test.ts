@@ -327,6 +327,38 @@ test("who comes late to a Redis that lost something brings what it has, and name
   assert.deepEqual(namesOf(late.store), namesOf(b.store));
 });
 
+for (const [lateId, otherId] of ["ab", "ba"])
+  test(`what two servers added apart is there once in every copy, and changes count: ${lateId} comes after ${otherId}`, async () => {
+    const { join, backUp, startFromBackup } = group();
+    const [a, b, late] = [join("a"), join("b"), join("late")];
+    const add = (store: Store, id: string) => () => {
+      const quota = { month: "2027-01", threshold: 80, quota: 10_000, payload: "{}" };
+      store.events.create({ id, account: 1, ...quota, created_at: 1 }, ["webhook"]);
+      if (id === "b") store.signups.create({ mailbox: "first@example.com", address: "::" }, 1, now);
+      store.signups.create({ mailbox: "ann@example.com", address: "::" }, 1, now);
+    };
+    await a.directory.change(make(a.store, "one"));
+    await read(a, b, late);
+    await backUp();
+    await late.directory.change(add(late.store, lateId));
+    await startFromBackup();
+    await read(a, b);
+    await a.directory.change(add(a.store, otherId));
+    await read(late, a, b);
+    const fresh = join();
+    await fresh.directory.read();
+    for (const { store } of [a, b, late, fresh]) {
+      assert.deepEqual(
+        store.events.list().map(({ id, channel }) => [id, channel]),
+        [["a", "webhook"]],
+      );
+      assert.ok(store.signups.hasAccount("ann@example.com"));
+    }
+    await late.directory.change(make(late.store, "two"));
+    await read(a, b);
+    assert.deepEqual(namesOf(a.store), namesOf(late.store));
+  });
+
 test("any key of Redis that is deleted alone is written again, and changes count", async () => {
   const { client, join } = group();
   const [a, b] = [join("a"), join("b")];

@@ -215,3 +215,20 @@ test("a replicated Redis without min-replicas-to-write is warned of, and one wit
   client.close();
   await server.kill();
 });
+
+test("a server leaves a primary that refuses writes when the Sentinels name another one", async () => {
+  const [old, next] = [await RedisNode.start(), await RedisNode.start()];
+  const sentinel = await RedisNode.start([`sentinel monitor hc 127.0.0.1 ${old.port} 1`], ["--sentinel"]);
+  after(() => Promise.all([old, next, sentinel].map((node) => node.stop())));
+  const seed = temporaryFolder();
+  createKey(seed, "one", { burst: 500, quota: 900 });
+  const server = new Replica(seed, `redis+sentinel://127.0.0.1:${sentinel.port}/hc`);
+  await server.start();
+  // As of a primary that is cut off from its replicas and the Sentinels, but not from the server.
+  await old.client.config("SET", "min-replicas-to-write", "1");
+  await until("the server to say why", () => /"reason":"NOREPLICAS .*"Redis is away/.test(server.log));
+  await sentinel.client.call("SENTINEL", "REMOVE", "hc");
+  await sentinel.client.call("SENTINEL", "MONITOR", "hc", "127.0.0.1", String(next.port), "1");
+  await until("the server to use the other primary", async () => (await next.client.dbsize()) >= 2);
+  await server.stop();
+});

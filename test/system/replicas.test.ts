@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { run } from "../support/commands.ts";
@@ -27,6 +28,7 @@ const bursting = account(60, ample.quota);
 const restarted = account(400, 1500);
 const killed = account(400, 1200);
 const leaving = account(400, 600);
+const restored = account(400, 900);
 
 let redis: RedisServer;
 let proxy: RedisProxy;
@@ -230,4 +232,23 @@ test("a server that is killed takes nothing over the quota with it, and what it 
     return given === 0 || sum(all) > before;
   });
   assert.ok(sum(all) <= killed.quota, `${sum(all)}`);
+});
+
+test("a server whose state is put back from a backup is a new one, and the quota holds", async () => {
+  await allMembers();
+  const [replica] = replicas;
+  const backup = join(temporaryFolder(), "backup");
+  await replica.stop();
+  cpSync(replica.stateDir, backup, { recursive: true });
+  await replica.start();
+  const before = await clientOf(replica, restored.key);
+  await before.askUntil(() => before.admitted.length >= 300);
+  await replica.kill();
+  rmSync(replica.stateDir, { recursive: true });
+  cpSync(backup, replica.stateDir, { recursive: true });
+  await replica.start();
+  assert.doesNotMatch(replica.log, /Redis is away/);
+  const after = await clientsOf(restored.key);
+  await useUp(after);
+  assert.ok(sum([before, ...after]) <= restored.quota, String(sum([before, ...after])));
 });

@@ -49,8 +49,9 @@ export async function connectRedis(
     connectTimeout: maxAnswerMs,
     socketTimeout: maxSilenceMs,
     retryStrategy: pauseMs,
-    // The primary became a replica: the next connection goes to the new one.
-    reconnectOnError: ({ message }: Error) => message.startsWith("READONLY"),
+    // The primary became a replica, or is cut off from its replicas: the next connection goes to the new one.
+    reconnectOnError: ({ message }: Error) =>
+      message.startsWith("READONLY") || (kind === "sentinel" && message.startsWith("NOREPLICAS")),
     ...(isTls && { tls: {} }),
   };
   const client =
@@ -94,6 +95,8 @@ export async function connectRedis(
       client.disconnect(true);
     }
     const { message } = error.lastNodeError ?? error;
+    // After the last Sentinel comes the first one again: without a "Last error" none has failed.
+    if (/^All sentinels are unreachable(?!.*Last error)/.test(message)) return;
     onFault(error.command?.name === "select" ? `database ${db}: ${message}` : message);
   };
   client.on(

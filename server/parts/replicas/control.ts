@@ -87,7 +87,9 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
   return {
     change: (work) => directory.change(work),
     taken: (maxMs) => serversBehind(client, store.directory.position().version, maxMs),
-    isBehind: () => options.maxAgeMs > 0 && directory.syncAgeMs(performance.now()) > options.maxAgeMs,
+    isBehind: () =>
+      directory.isUnread ||
+      (options.maxAgeMs > 0 && directory.syncAgeMs(performance.now()) > options.maxAgeMs),
     delivers: () => fault() === undefined && shares?.delivers(performance.now()) === true,
     gone: () => gone,
     async shareCeilings(accounts, limits, save) {
@@ -192,7 +194,7 @@ function sharesOf(
       throw error;
     }
   };
-  const { id, starts, members } = store.replica.begin();
+  const { id, starts, members } = store.replica.begin(new Date());
   let { version: taken } = store.directory.position();
   let imported = store.usage.imported();
   const steadyAheadMs = steadyClock()() - performance.now();

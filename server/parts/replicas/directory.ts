@@ -84,6 +84,11 @@ export class Directory {
     return this.isNew && this.#store.accounts.exist();
   }
 
+  /** Whether this copy has nothing, because Redis hasn't been read yet. */
+  get isUnread(): boolean {
+    return this.#syncedMs === 0 && !this.#store.accounts.exist();
+  }
+
   /** Whether Redis was restarted or emptied, and no server has reported since what it may have lost. */
   get isUnconfirmed(): boolean {
     return this.#state === 2;
