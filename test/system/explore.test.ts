@@ -232,7 +232,8 @@ test("each picture has a table, a CSV and a curl command that give the API's num
 
 test("choosing a state, a procedure, a year and a hospital changes picture and address, and back comes back", async () => {
   const { page } = await open("/", {
-    mayFail: ({ searchParams }, status) => status === 404 && searchParams.get("ccn") === "000045",
+    mayFail: ({ searchParams }, status) =>
+      status === 404 && (searchParams.has("city") || searchParams.get("ccn") === "000045"),
   });
   await heading(page, "60 hospitals");
   await page.locator('.state[data-state="NY"]').click();
@@ -242,9 +243,12 @@ test("choosing a state, a procedure, a year and a hospital changes picture and a
   await heading(page, /^60 hospitals/);
   await page.goForward();
   await heading(page, "In New York");
-  await page.getByRole("combobox", { name: "State or ZIP code" }).fill("alab");
+  await page.getByRole("combobox", { name: "State, city or ZIP code" }).fill("alab");
   await page.getByRole("option", { name: "Alabama" }).click();
   await heading(page, "In Alabama, 40 hospitals");
+
+  await page.getByRole("combobox", { name: "State, city or ZIP code" }).fill("nowhere");
+  await page.getByText("Type a state, a city with a hospital, or a ZIP code of five digits.").waitFor();
 
   await page.getByRole("combobox", { name: "Procedure" }).click();
   await page.locator('.procedure [role="option"]').first().waitFor();
@@ -309,7 +313,7 @@ test("a procedure that isn't in the data is explained in a patient's words", asy
 
 test("a choice by touch leaves its field, so that the phone's keyboard goes", async () => {
   const { page } = await open("/?procedure=5072", { viewport: narrow, hasTouch: true });
-  const place = page.getByRole("combobox", { name: "State or ZIP code" });
+  const place = page.getByRole("combobox", { name: "State, city or ZIP code" });
   await place.tap();
   await page.getByRole("option", { name: "Alabama" }).tap();
   await heading(page, "In Alabama");

@@ -82,7 +82,7 @@ function bodyOf(path: string): string {
     `<div class="field ${name}"><label>${label}</label><input type="text" disabled>${more}</div>`;
   const fields = [
     field("procedure", "Procedure", `<small class="detail quiet">${defaultProcedure}</small>`),
-    field("place", "State or ZIP code"),
+    field("place", "State, city or ZIP code"),
     field("hospital", "Compare a hospital"),
     field("year", "Year"),
   ];
