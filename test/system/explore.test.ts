@@ -255,7 +255,12 @@ test("choosing a state, a procedure, a year and a hospital changes picture and a
   await page.getByRole("option", { name: "5073" }).click();
   await heading(page, "In Alabama, two hospitals charge");
   // Two charges have no middle half.
-  await page.locator(".strip.charge circle").nth(1).waitFor();
+  await page.locator(".facility-dot").nth(1).waitFor();
+  assert.equal(
+    await page.locator(".drawing:has(.facility-dot) circle").count(),
+    2,
+    "each charge is drawn once",
+  );
   assert.equal(await page.getByText("half of them").count(), 0);
   assert.equal(new URL(page.url()).search, "?state=AL&procedure=5073");
 
