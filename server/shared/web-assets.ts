@@ -54,12 +54,12 @@ interface Assets {
  *
  * @param base the path that all URLs begin with; it ends with a slash
  * @param parts files and folders of ours below `server/`
- * @param libraries files of npm packages, by import name
+ * @param libraries files of npm packages, by import name; several files become one asset
  */
 export function readAssets(
   base: string,
   parts: readonly string[],
-  libraries: Readonly<Record<string, string>>,
+  libraries: Readonly<Record<string, string | readonly string[]>>,
 ): Assets {
   const own = parts.flatMap((part) =>
     extname(part) in types
@@ -70,15 +70,16 @@ export function readAssets(
           .map((name) => join(part, name)),
   );
   const read = [
-    ...Object.entries(libraries).map(([name, file]) => ({
-      name,
-      path: `lib/${file}`,
-      from: libraryFile(file),
-    })),
-    ...own.map((path) => ({ name: path, path, from: join(serverFolder, path) })),
+    ...Object.entries(libraries).map(([name, files]) => {
+      const from = [files].flat().map(libraryFile);
+      return { name, path: `lib/${name}${extname(from[0])}`, from };
+    }),
+    ...own.map((path) => ({ name: path, path, from: [join(serverFolder, path)] })),
   ].map(({ from, ...file }) => {
-    const text = readFileSync(from, "utf8").replace(/\n\/\/# sourceMappingURL=.*\s*$/, "\n");
-    return { ...file, content: extname(from) === ".ts" ? stripTypes(text) : text };
+    const text = from
+      .map((one) => readFileSync(one, "utf8").replace(/\n\/\/# sourceMappingURL=.*\s*$/, "\n"))
+      .join("");
+    return { ...file, content: extname(file.path) === ".ts" ? stripTypes(text) : text };
   });
   const styles = read.filter(({ path }) => extname(path) === ".css").map(({ content }) => content);
   const sources = new Map(
@@ -102,8 +103,8 @@ export function readAssets(
     if (source === undefined) throw new Error(`no asset ${name} below ${base}, expected one`);
     return urlOf(source.path);
   };
-  const libraryModules = Object.keys(libraries).filter((name) => extname(libraries[name]) === ".mjs");
-  const imports = Object.fromEntries(libraryModules.map((name) => [name, url(name)]));
+  const libraryModules = read.filter(({ path }) => extname(path) === ".mjs");
+  const imports = Object.fromEntries(libraryModules.map(({ name, path }) => [name, urlOf(path)]));
   const modulesOf = (name: string) => {
     const found = new Set([name]);
     for (const one of found)
@@ -123,7 +124,9 @@ export interface PageOptions {
   body: string;
   /** Scripts that aren't modules, to run in this order before the modules. */
   scripts?: readonly string[];
-  /** The first module, and others that it loads at once. */
+  /** A module that runs before the scripts and the other modules. */
+  first?: string;
+  /** The main module, and others that it loads at once. */
   modules?: readonly string[];
   /** Assets to preload. */
   data?: readonly string[];
@@ -149,8 +152,10 @@ export function headOf(title: string, description: string): string {
 
 /** Makes a page. @returns its HTML, and its header lines */
 export function pageOf(assets: Assets, options: PageOptions): { html: string; headers: string[] } {
-  const { title, description, body, scripts = [], modules = [], data = [], framedBy = [] } = options;
-  const imported = new Set(modules.flatMap((name) => assets.modulesOf(name)));
+  const { title, description, body, scripts = [], first, modules = [], data = [], framedBy = [] } = options;
+  const ahead = first === undefined ? [] : [first];
+  const imported = new Set([...ahead, ...modules].flatMap((name) => assets.modulesOf(name)));
+  const run = (name: string) => `<script type="module" src="${assets.url(name)}"></script>`;
   const importMapHash = hash("sha256", assets.importMap, "base64");
   const policy = [
     "default-src 'none'",
@@ -175,11 +180,15 @@ export function pageOf(assets: Assets, options: PageOptions): { html: string; he
     '<link rel="icon" href="data:,">',
     `<link rel="stylesheet" href="${assets.url(style)}">`,
     `<script type="importmap">${assets.importMap}</script>`,
+    ...ahead.map(run),
+    // The largest file comes first: modules are small, and wait for the network rather than fill it.
+    ...scripts.map((name) => `<script defer fetchpriority="high" src="${assets.url(name)}"></script>`),
     // Without preloading, each module would be fetched only after the module that imports it.
     ...[...imported].map((name) => `<link rel="modulepreload" href="${assets.url(name)}">`),
-    ...data.map((name) => `<link rel="preload" as="fetch" crossorigin href="${assets.url(name)}">`),
-    ...scripts.map((name) => `<script defer src="${assets.url(name)}"></script>`),
-    ...modules.slice(0, 1).map((entry) => `<script type="module" src="${assets.url(entry)}"></script>`),
+    ...data.map(
+      (name) => `<link rel="preload" as="fetch" crossorigin fetchpriority="low" href="${assets.url(name)}">`,
+    ),
+    ...modules.slice(0, 1).map(run),
     `<script type="application/json" id="settings">${json}</script>`,
     "</head>",
     `<body>${body}</body>`,

@@ -75,18 +75,26 @@ async function walk(
   guarded.assertWellBehaved();
 }
 
-test("a patient finds what a knee replacement costs within 25 miles of a ZIP code, and at one hospital", async () => {
-  const [{ zip }] = (await answerOf<FacilitiesAnswer>(`/facilities?procedure=${procedure}&state=CA&limit=1`))
-    .data;
+test("a patient finds what a knee replacement costs within 25 miles of a city, and at one hospital", async () => {
+  const inState = `/facilities?procedure=${procedure}&state=CA&limit=1`;
+  const [{ city, state }] = (await answerOf<FacilitiesAnswer>(inState)).data;
   await walk("patient", async (page, act) => {
     await act(field(page, "Procedure", "knee replacement"));
     await act(option(page, "Knee, hip or shoulder replacement"));
-    await act(field(page, "State or ZIP code", zip ?? ""));
-    await act(option(page, `Within 25 miles of ${zip}`));
+    await act(field(page, "State, city or ZIP code", `${city} ${state}`));
+    await act(option(page, `Within 25 miles of ${city}, ${state}`));
+    const zip = new URL(page.url()).searchParams.get("near");
+    const there = await answerOf<FacilitiesAnswer>(
+      `/facilities?city=${encodeURIComponent(`${city}, ${state}`)}`,
+    );
+    assert.ok(
+      there.data.some((one) => one.zip === zip),
+      `${zip} is in ${city}`,
+    );
+    await heading(page, `Within 25 miles of ${zip}, `);
     const around = `/facilities?procedure=${procedure}&near=${zip}&within=25`;
     const { summary, data } = await answerOf<FacilitiesAnswer>(`${around}&sort=charge`);
     assert.ok(data.length > 1, "several hospitals");
-    await heading(page, `Within 25 miles of ${zip}, `);
     await heading(page, dollars(summary.max_charge ?? 0));
     await heading(page, `for ${name}`);
     await heading(page, `Medicare allows ${dollars(summary.median_allowed ?? 0)}`);
@@ -103,7 +111,7 @@ test("a patient finds what a knee replacement costs within 25 miles of a ZIP cod
 
 test("a journalist gets the dearest of a state, a picture with its source, and a link that stays", async () => {
   await walk("journalist", async (page, act) => {
-    await act(field(page, "State or ZIP code", "texas"));
+    await act(field(page, "State, city or ZIP code", "texas"));
     await act(option(page, "Texas"));
     await heading(page, "In Texas, ");
     await act(page.getByRole("button", { name: "most expensive first" }).click());

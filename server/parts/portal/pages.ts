@@ -22,12 +22,19 @@ export interface PageSettings {
   page: string;
 }
 
+/** The parts of d3 that the pages use, each after those that it needs: half of d3's size. */
+const d3Parts = [
+  ...["array", "color", "format", "interpolate", "path", "time", "time-format"],
+  ...["scale", "shape", "geo"],
+];
 const libraries = {
   preact: "preact/dist/preact.mjs",
   "preact/hooks": "preact/hooks/dist/hooks.mjs",
   htm: "htm/dist/htm.mjs",
-  d3: "d3/dist/d3.min.js",
-  topojson: "topojson-client/dist/topojson-client.min.js",
+  drawing: [
+    ...d3Parts.map((part) => `d3-${part}/dist/d3-${part}.min.js`),
+    "topojson-client/dist/topojson-client.min.js",
+  ],
   states: "us-atlas/states-albers-10m.json",
 };
 
@@ -75,7 +82,7 @@ function bodyOf(path: string): string {
     `<div class="field ${name}"><label>${label}</label><input type="text" disabled>${more}</div>`;
   const fields = [
     field("procedure", "Procedure", `<small class="detail quiet">${defaultProcedure}</small>`),
-    field("place", "State or ZIP code"),
+    field("place", "State, city or ZIP code"),
     field("hospital", "Compare a hospital"),
     field("year", "Year"),
   ];
@@ -110,7 +117,8 @@ export class Pages {
     const files = Object.entries(pages).map(([path, [page, name]]) => {
       const title = tabTitle(name);
       const file = fileOf(path, title, {
-        scripts: ["d3", "topojson"],
+        scripts: ["drawing"],
+        ...(["/", embedPage].includes(path) && { first: `${browser}/ahead.ts` }),
         modules: [`${browser}/main.ts`, `${browser}/${page}`],
         // Browsers warn about assets that are preloaded and not used.
         data: path === "/" ? ["states"] : [],

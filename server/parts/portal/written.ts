@@ -19,6 +19,7 @@ import {
   pricesTitle,
   tabTitle,
   type Word,
+  whatIsPaid,
   withoutPrice,
 } from "./browser/words.ts";
 
@@ -99,7 +100,8 @@ function writePrices(parameters: URLSearchParams, ask: Ask): Written {
     };
   });
   const clause = mainClause(choice, answer);
-  const under = `${clauses.map(({ html }) => html).join("")}<span class="quiet">${escapeHtml(comparison(answer))}</span>`;
+  const paid = whatIsPaid(source.data_year, answer.summary.median_allowed);
+  const under = `${clauses.map(({ html }) => html).join("")}${escapeHtml(paid)} <span class="quiet">${escapeHtml(comparison(answer))}</span>`;
   const title = pricesTitle(procedure, choice, source.data_year);
   const rows = list({ ...place, min_charge: from, max_charge: to, sort, order, limit: listed });
   return written(

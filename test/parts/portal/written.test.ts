@@ -6,10 +6,10 @@ import { brotliDecompressSync } from "node:zlib";
 import { ApiError } from "../../../server/api/errors.ts";
 import type { FacilityAnswer, ProcedureAnswer } from "../../../server/parts/portal/browser/answers.ts";
 import {
-  comparison,
   hospitalText,
   milesText,
   standingText,
+  whatIsPaid,
 } from "../../../server/parts/portal/browser/words.ts";
 import { Portal } from "../../../server/parts/portal/serving.ts";
 import { write } from "../../../server/parts/portal/written.ts";
@@ -131,14 +131,12 @@ test("what isn't an order or an amount in the address leaves the list as it is",
 });
 
 test("a patient's share is a fifth of what Medicare allows, and at most a hospital stay's deductible", () => {
-  const procedure = { code: "5072", name: "Level 2" };
-  for (const [data_year, median_allowed, words] of [
+  for (const [year, allowed, words] of [
     [2023, 1396, "about $279: usually a fifth, and at most $1,600 in 2023."],
     [2023, 12_290, "usually a fifth. Here it is $1,600, the most that it could be in 2023."],
     [2015, 12_290, "about $2,458: usually a fifth."],
   ] as const) {
-    const summary = { facilities: 9, min_charge: 1, median_charge: 2, max_charge: 3, median_allowed };
-    const text = comparison({ procedure, summary, source: { data_year } });
+    const text = whatIsPaid(year, allowed);
     assert.ok(text.endsWith(`The patient's share of that is ${words}`), text);
   }
 });

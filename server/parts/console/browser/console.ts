@@ -62,11 +62,11 @@ function rateOf(sample: Sample, statuses: RegExp): number {
     .reduce((sum, [, rate]) => sum + rate, 0);
 }
 
+const short = (value: number) => String(value < 10 ? Number(value.toFixed(1)) : Math.round(value));
 const micros = (us: number | null) => {
   if (us === null) return "–";
-  return us < 1000
-    ? `${us < 10 ? us.toFixed(1) : Math.round(us)} µs`
-    : `${(us / 1000).toFixed(us < 10_000 ? 1 : 0)} ms`;
+  if (us < 1000) return `${short(us)} µs`;
+  return us < 1e6 ? `${short(us / 1000)} ms` : `${short(us / 1e6)} s`;
 };
 const mebibytes = (bytes: number) => `${whole(Math.round(bytes / 2 ** 20))} MiB`;
 const perSecond = (rate: number) => (rate > 0 && rate < 10 ? rate.toFixed(1) : whole(Math.round(rate)));

@@ -17,17 +17,20 @@ export function pathOf(
 }
 
 /** The latest answers by path, oldest first, so that the back button shows them at once. */
-const kept = new Map<string, { answer: unknown; atMs: number }>();
+const kept = new Map<string, { answer: Promise<unknown>; atMs: number }>();
 const maxKeptAnswers = 60;
 const maxKeptMs = 300_000;
 
-/** An answer, perhaps some minutes old. @throws Failure */
-export async function ask<T>(path: string): Promise<T> {
+/** An answer, perhaps some minutes old. A request that is under way isn't sent twice. @throws Failure */
+export function ask<T>(path: string): Promise<T> {
   const known = kept.get(path);
-  if (known !== undefined && Date.now() - known.atMs < maxKeptMs) return known.answer as T;
-  const answer = await get<T>(path);
+  if (known !== undefined && Date.now() - known.atMs < maxKeptMs) return known.answer as Promise<T>;
+  const answer = get<T>(path);
   kept.delete(path);
   kept.set(path, { answer, atMs: Date.now() });
+  answer.catch(() => {
+    if (kept.get(path)?.answer === answer) kept.delete(path);
+  });
   const [oldest] = kept.keys();
   if (kept.size > maxKeptAnswers) kept.delete(oldest);
   return answer;

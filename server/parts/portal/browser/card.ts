@@ -85,7 +85,7 @@ export function Card(props: CardProps) {
         ${figures && button(csv?.title ?? "CSV", saveCsv)}
         ${path && toggle("curl", isCurl, setCurl)} ${figures && !isTable && toggle("table", isFigures, setFigures)}
         ${links && button("copy link", copy(links.page))}
-        ${links?.embed && button("embed", copy(`<iframe src="${links.embed}" title="${title}" width="640" height="560"></iframe>`))}
+        ${links?.embed && button("embed", copy(`<iframe src="${links.embed}" title="${title}" width="640" height="980"></iframe>`))}
       </div>
       <p class="about quiet">${about}</p>
     </header>

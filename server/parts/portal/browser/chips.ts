@@ -4,14 +4,13 @@ import type { Choice } from "./choice.ts";
 import { Letter } from "./dots.ts";
 import type { Pinned } from "./explore-data.ts";
 import { choose, pin } from "./location.ts";
-import { stateName } from "./states.ts";
-import { placeText } from "./words.ts";
+import { placeTitle } from "./words.ts";
 
 /** Shows each choice as a chip with a button that removes it. */
 
 export function Chips({ choice, pinned }: { choice: Choice; pinned: readonly Pinned[] }) {
   const range = rangeOf(choice);
-  const place = choice.state === null ? placeText(choice) : stateName(choice.state);
+  const place = placeTitle(choice);
   return html`<p class="chips">
     ${place !== "" && html`<${Chip} text=${place} remove=${() => choose({ state: null, near: null, within: null })} />`}
     ${range && html`<${Chip} text=${rangeText(range)} remove=${() => choose({ from: null, to: null })} />`}

@@ -3,7 +3,7 @@
 /** The default procedure. Where the data lacks it, the one that most hospitals do is shown. */
 export const defaultProcedure = "5072";
 export const maxPinned = 3;
-const defaultMiles = 25;
+export const defaultMiles = 25;
 /** The radiuses that are offered around a ZIP code. */
 export const radiusesInMiles = [10, 25, 50, 100];
 /** What the list can be sorted by. */

@@ -3,14 +3,14 @@ import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, FacilitiesAnswer, ProceduresAnswer, SearchAnswer } from "./answers.ts";
 import { Failure } from "./api.ts";
 import { ask, askIfThere, pathOf, there } from "./ask.ts";
-import { type Choice, defaultProcedure, maxPinned, radiusesInMiles } from "./choice.ts";
+import { type Choice, defaultMiles, defaultProcedure, maxPinned, radiusesInMiles } from "./choice.ts";
 import { Chooser, type Option } from "./chooser.ts";
 import type { View } from "./explore-data.ts";
 import { YearField, yearsOf } from "./field.ts";
 import { choose, pin } from "./location.ts";
 import { bodyParts, codesBy, includedIn, plainOf, titleOf } from "./procedures.ts";
 import { states } from "./states.ts";
-import { placeText } from "./words.ts";
+import { placeTitle } from "./words.ts";
 
 /** The fields of the Explore page: procedure, place, hospitals to compare, year. */
 
@@ -29,7 +29,6 @@ export function Controls({ choice, view, datasets }: ControlsProps) {
   const shownYear =
     year ?? String(known?.source.data_year ?? view?.unpriced?.year ?? yearsOf(datasets)[0] ?? "");
   const priced = nation && new Set(nation.data.map((row) => row.state));
-  const place = placeText(choice).replace(/^in /, "");
   return html`<search class="controls">
     <${Chooser}
       class="procedure"
@@ -41,9 +40,9 @@ export function Controls({ choice, view, datasets }: ControlsProps) {
     />
     <${Chooser}
       class="place"
-      label="State or ZIP code"
-      value=${place === "" ? "Whole nation" : (states[choice.state ?? ""]?.name ?? place)}
-      find=${async (text: string) => placesBy(text, priced)}
+      label="State, city or ZIP code"
+      value=${placeTitle(choice) || "Whole nation"}
+      find=${(text: string) => findPlace(choice, text, priced)}
       choose=${choosePlace}
     />
     <${Chooser}
@@ -98,14 +97,11 @@ async function findProcedure({ state, year }: Choice, text: string): Promise<Opt
 const notFound = (text: string) =>
   `Nothing here matches “${printable(text)}”. The data has operations and larger procedures of outpatients. Scans, tests, visits, drugs and hospital stays aren't in it.`;
 
-function placesBy(text: string, priced: Set<string> | null): Option[] {
+async function findPlace(choice: Choice, text: string, priced: Set<string> | null): Promise<Option[]> {
   const zip = text.replace(/-\d{0,4}$/, "");
   if (/^\d+$/.test(zip)) {
     if (zip.length !== 5) throw new Error("A ZIP code has five digits.");
-    return radiusesInMiles.map((miles) => ({
-      id: `${zip} ${miles}`,
-      title: `Within ${miles} miles of ${zip}`,
-    }));
+    return radiusesInMiles.map((miles) => around(zip, miles, zip));
   }
   const words = text.toLowerCase();
   const found = Object.entries(states)
@@ -117,8 +113,37 @@ function placesBy(text: string, priced: Set<string> | null): Option[] {
       detail: priced && !priced.has(id) ? "no prices" : undefined,
     }));
   if (text === "") return [{ id: "", title: "Whole nation" }, ...found];
-  if (found.length === 0) throw new Error("Type a state, or a ZIP code of five digits.");
-  return found;
+  const mayBeCity = found.length === 0 || citiesLikeStates.includes(words);
+  const cities = mayBeCity ? await findCities(choice, text) : [];
+  if (found.length + cities.length === 0)
+    throw new Error("Type a state, a city with a hospital, or a ZIP code of five digits.");
+  return [...found, ...cities];
+}
+
+/** Large cities that are named like a state. */
+const citiesLikeStates = ["new york", "washington"];
+
+const around = (zip: string, miles: number, place: string, detail?: string): Option => ({
+  id: `${zip} ${miles}`,
+  title: `Within ${miles} miles of ${place}`,
+  detail,
+});
+
+/** Offers the surroundings of cities of a name, by the ZIP code that most of the city's hospitals have. */
+async function findCities({ year }: Choice, name: string): Promise<Option[]> {
+  const path = pathOf("/healthcare/facilities", { city: name, limit: 100 }, year);
+  const rows = there(await askIfThere<FacilitiesAnswer>(path))?.data ?? [];
+  const cities = [...Map.groupBy(rows, ({ city, state }) => `${city}, ${state}`)];
+  const radiuses = cities.length === 1 ? radiusesInMiles : [defaultMiles];
+  return cities.flatMap(([city, rows]) => {
+    const zip = mostFrequent(rows.flatMap(({ zip }) => zip ?? []));
+    return zip === undefined ? [] : radiuses.map((miles) => around(zip, miles, city, `ZIP code ${zip}`));
+  });
+}
+
+function mostFrequent(texts: readonly string[]): string | undefined {
+  const groups = [...Map.groupBy(texts, (text) => text).values()];
+  return d3.greatest(groups, ({ length }) => length)?.[0];
 }
 
 function choosePlace(id: string): void {

@@ -88,15 +88,23 @@ export function Strip({ x, y, kind, title, isNarrow, min, p10, p25, median, p75,
   </g>`;
 }
 
-type ValuesProps = AmountsProps & { width: number; amounts: readonly number[] };
+interface AmountsTextProps extends Pick<AmountsProps, "y" | "title"> {
+  width: number;
+  amounts: readonly number[];
+}
 
-/** The amounts of a few hospitals, each as a dot. */
-export function Values({ x, width, y, kind, title, amounts }: ValuesProps) {
+/** The amounts of a few hospitals as text; only the lowest and the highest where not all have room. */
+export function AmountsText({ width, y, title, amounts }: AmountsTextProps) {
   const texts = [...new Set(amounts.toSorted((a, b) => a - b).map(money))];
   const all = texts.join(", ");
   const isWide = (title.length + all.length) * letterWidth > width;
+  return html`<text x="0" y=${y}><tspan class="strong">${title}</tspan> ${isWide ? `${texts[0]} to ${texts.at(-1)}` : all}</text>`;
+}
+
+/** The amounts of a few hospitals, each as a dot. */
+export function Values({ x, width, y, kind, title, amounts }: AmountsProps & AmountsTextProps) {
   return html`<g class=${`strip ${kind}`}>
-    <text x="0" y=${y - 15}><tspan class="strong">${title}</tspan> ${isWide ? `${texts[0]} to ${texts.at(-1)}` : all}</text>
+    <${AmountsText} width=${width} y=${y - 15} title=${title} amounts=${amounts} />
     ${amounts.map((amount) => html`<${Shape} kind=${kind} x=${x(amount)} y=${y} />`)}
   </g>`;
 }

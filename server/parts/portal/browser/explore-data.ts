@@ -11,7 +11,7 @@ import type {
   TrendsAnswer,
 } from "./answers.ts";
 import { Failure } from "./api.ts";
-import { askIfThere, pathOf, rowsAt, there } from "./ask.ts";
+import { ask, askIfThere, pathOf, rowsAt, there } from "./ask.ts";
 import { type Choice, defaultProcedure } from "./choice.ts";
 import { entryOf, isPriced } from "./words.ts";
 
@@ -96,6 +96,15 @@ function pathsOf(code: string, choice: Choice): View["paths"] {
     trends: pathOf("/healthcare/trends", { procedure: code, state, versions }),
     export: pathOf("/export.csv", { procedure: code, state }, year),
   };
+}
+
+/** Sends the requests for a choice; `load` gets their answers. */
+export function askAhead(choice: Choice): void {
+  const { nation, scope, list, trends } = pathsOf(choice.procedure ?? defaultProcedure, choice);
+  for (const path of [nation, scope, list, trends])
+    ask(path).catch(() => {
+      // It fails again for `load`, which says so.
+    });
 }
 
 /** Sends three requests at once, and more for a place or hospitals to compare. @throws Failure */

@@ -142,7 +142,7 @@ function Charges({ from, to }: { from: string | null; to: string | null }) {
   const input = (label: string, value: string, set: (value: string) => void) =>
     html`<label>${label} $<input inputmode="decimal" size="8" autocomplete="off" value=${value} onInput=${(event: Event & { currentTarget: HTMLInputElement }) => set(event.currentTarget.value)} /></label>`;
   return html`<form class="charges" onSubmit=${submit} aria-label="Charges to list">
-    ${input("from", low, setLow)} ${input("to", high, setHigh)}
+    ${input("charge from", low, setLow)} ${input("to", high, setHigh)}
     ${(amount(low) !== from || amount(high) !== to) && html`<button type="submit" class="plain">show</button>`}
     <input type="submit" hidden />
   </form>`;

@@ -2,7 +2,7 @@ import { money, percent, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Priced } from "./answers.ts";
 import { rangeOf } from "./chips.ts";
-import { PinShape, type Scale, Strip, Values } from "./dots.ts";
+import { AmountsText, PinShape, type Scale, Strip, Values } from "./dots.ts";
 import type { Scope, View } from "./explore-data.ts";
 import { type Figures, figuresOf, priceFigures } from "./figures.ts";
 import { choose, pin } from "./location.ts";
@@ -30,7 +30,10 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
   const top = marks.length === 0 ? 30 : 58;
   /** Height of the axis. */
   const floor = hasQuartiles ? 274 : top + 90;
-  const [chargeY, allowedY, height] = [floor + 56, floor + 110, floor + 138];
+  const middle = (top + floor) / 2;
+  const chargeY = floor + 56;
+  const allowedY = floor + (hasQuartiles ? 110 : 56);
+  const height = allowedY + 28;
   const own = marks.flatMap(({ entry }) => [entry.submitted_charge, entry.medicare_allowed]);
   const x = dollarScale(
     [allowed.min, allowed.max, summary.min_charge, summary.max_charge, ...own],
@@ -44,7 +47,10 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
     // A bar for a single charge would have no width.
     return from === to ? { count, x: from - 5, width: 10 } : { count, x: from, width: to - from };
   });
-  const dots = few === null ? [] : swarm(few, x, (top + floor) / 2, (floor - top) / 2);
+  const dots = few === null ? [] : swarm(few, x, middle, (floor - top) / 2);
+  // Without quartiles the charges are above the axis only.
+  const chargeYOf = (ccn: string) =>
+    hasQuartiles ? chargeY : (dots.find(({ price }) => price.ccn === ccn)?.y ?? middle);
   const noteOfBar = (i: number) => ({
     x: bars[i].x + bars[i].width / 2,
     y: Math.max(y(counts[i]), 76),
@@ -128,10 +134,10 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
           ? html`<${Strip} y=${chargeY} x=${x} kind="charge" title="Charged" isNarrow=${width < 400} min=${summary.min_charge} max=${summary.max_charge}
               p10=${summary.p10_charge} p25=${summary.p25_charge} median=${summary.median_charge} p75=${summary.p75_charge} p90=${summary.p90_charge} />
             <${Strip} y=${allowedY} x=${x} kind="allowed" title="Medicare allows" isNarrow=${width < 400} ...${allowed} />`
-          : html`<${Values} width=${width} y=${chargeY} x=${x} kind="charge" title="Charged" amounts=${(few ?? []).map((one) => one.submitted_charge)} />
+          : html`<g class="strip charge"><${AmountsText} width=${width} y=${top - 4} title="Charged" amounts=${(few ?? []).map((one) => one.submitted_charge)} /></g>
             <${Values} width=${width} y=${allowedY} x=${x} kind="allowed" title="Medicare allows" amounts=${(few ?? []).map((one) => one.medicare_allowed)} />`
       }
-      <${Marks} marks=${marks} x=${x} width=${width} floor=${floor} strips=${[chargeY, allowedY]} />
+      <${Marks} marks=${marks} x=${x} width=${width} floor=${floor} chargeY=${chargeYOf} allowedY=${allowedY} />
       ${
         hasQuartiles &&
         html`<line class="median" x1=${median} x2=${median} y1=${top - 4} y2=${floor} />
@@ -173,14 +179,15 @@ interface MarksProps {
   x: Scale;
   width: number;
   floor: number;
-  /** Heights of the strips of charges and of allowed amounts. */
-  strips: readonly number[];
+  /** Height of a hospital's charge. */
+  chargeY: (ccn: string) => number;
+  allowedY: number;
 }
 
 const markRows = [14, 30, 46];
 
 /** The hospitals to compare: a line, a shape and a letter each, so that no colour is needed to tell them apart. */
-function Marks({ marks, x, width, floor, strips: [chargeY, allowedY] }: MarksProps) {
+function Marks({ marks, x, width, floor, chargeY, allowedY }: MarksProps) {
   const ends = markRows.map(() => Number.NEGATIVE_INFINITY);
   return marks
     .toSorted((a, b) => a.entry.submitted_charge - b.entry.submitted_charge)
@@ -198,7 +205,7 @@ function Marks({ marks, x, width, floor, strips: [chargeY, allowedY] }: MarksPro
         <line class="mark-line" x1=${at} x2=${at} y1=${markRows[row] + 4} y2=${floor} />
         <${PinShape} letter=${letter} x=${start + 6} y=${markRows[row] - 4} />
         <text x=${start + 15} y=${markRows[row]}>${text}</text>
-        <${PinShape} letter=${letter} x=${at} y=${chargeY} />
+        <${PinShape} letter=${letter} x=${at} y=${chargeY(entry.ccn)} />
         <${PinShape} letter=${letter} x=${x(entry.medicare_allowed)} y=${allowedY} />
       </g>`;
     });

@@ -11,6 +11,7 @@ import {
   ownClause,
   pricesTitle,
   type Word,
+  whatIsPaid,
   withoutPrice,
 } from "./words.ts";
 
@@ -33,7 +34,7 @@ interface SentenceProps {
 export function Sentence({ choice, scope, pinned }: SentenceProps) {
   return html`<h1>${mainClause(choice, scope).map(shown)}</h1>
     <p class="under">
-      ${pinned.map((one) => html`${standingClause(choice, scope, one)} `)}<span class="quiet">${comparison(scope)}</span>
+      ${pinned.map((one) => html`${standingClause(choice, scope, one)} `)}${whatIsPaid(scope.source.data_year, scope.summary.median_allowed)}${" "}<span class="quiet">${comparison(scope)}</span>
     </p>`;
 }
 

@@ -50,6 +50,13 @@ export function placeText({ state, near, within }: Place): string {
   return state === null ? "" : `in ${stateInSentence(state)}`;
 }
 
+/** The chosen place as a title; empty for the nation. */
+export function placeTitle(place: Place): string {
+  if (place.near === null) return place.state === null ? "" : stateName(place.state);
+  const text = placeText(place);
+  return text[0].toUpperCase() + text.slice(1);
+}
+
 /** A procedure's plain name with place and year. */
 export const pricesTitle = (
   procedure: Prices["procedure"],
@@ -90,7 +97,7 @@ const deductibles: Readonly<Record<number, number>> = {
 };
 
 /** What the hospital gets, and the patient's share of it. @param allowed what Medicare allows for one procedure */
-function whatIsPaid(year: number, allowed?: number): string {
+export function whatIsPaid(year: number, allowed?: number): string {
   const most = deductibles[year] ?? Number.POSITIVE_INFINITY;
   const limit = Number.isFinite(most) ? `, and at most ${money(most)} in ${year}` : "";
   const share =
@@ -102,7 +109,7 @@ function whatIsPaid(year: number, allowed?: number): string {
   return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. The patient's share of that is ${share}.`;
 }
 
-export function comparison({ summary, procedure, source }: Prices): string {
+export function comparison({ summary, procedure }: Pick<Prices, "summary" | "procedure">): string {
   const { min_charge: min, max_charge: max, median_charge, median_allowed, facilities } = summary;
   const ratio = median_charge / median_allowed;
   const isOne = facilities === 1 || min === max;
@@ -119,11 +126,7 @@ export function comparison({ summary, procedure, source }: Prices): string {
     max / min >= 1.05 && !isOne ? `the highest charge is ${timesInWords(max / min)} the lowest` : "";
   const text = isFew ? spread : [spread, markup].filter(Boolean).join("; ");
   const includes = plainOf(procedure.code)?.includes;
-  return [
-    text && `${text[0].toUpperCase()}${text.slice(1)}.`,
-    includes && `Includes ${includes}.`,
-    whatIsPaid(source.data_year, median_allowed),
-  ]
+  return [text && `${text[0].toUpperCase()}${text.slice(1)}.`, includes && `Includes ${includes}.`]
     .filter(Boolean)
     .join(" ");
 }
