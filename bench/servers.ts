@@ -127,7 +127,7 @@ export class Servers {
       `bench/rivals/${kind.replace("-cached", "")}.ts`,
       JSON.stringify(settings),
     ];
-    if (kind === "service") command = [process.execPath, "server/main.ts"];
+    if (kind === "service") command = ["server/hcqs", "start"];
     if (kind === "nginx") command = ["nginx", "-p", folder, "-c", writeNginx(folder, port, constant)];
     const [file, ...args] = pinned(command, core);
     const child = spawn(file, args, {
