@@ -3,10 +3,10 @@ import { after, test } from "node:test";
 import { stateCodes } from "../../engine/index.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Store } from "../../server/store/store.ts";
+import { callDocumented } from "../support/documented.ts";
 import {
   type Answer,
   Connection,
-  call,
   createKey,
   datasetsFolder,
   pricesPath,
@@ -45,7 +45,7 @@ function target(request: string): string {
 }
 
 const send = (request: string, headers: Record<string, string | undefined> = {}) =>
-  call(server, target(request), headers);
+  callDocumented(server, target(request), headers);
 
 function nextMonths(): number[] {
   const date = new Date();

@@ -21,7 +21,6 @@ import {
   columnsOf,
   contentOf,
   damages,
-  fileOf,
   footerStart,
   metadataOf,
   randomSnapshot,
@@ -29,7 +28,7 @@ import {
   testProvenance,
 } from "../support/fixtures.ts";
 import { honestSpec } from "../support/hostile-files.ts";
-import { type FileSpec, fileOfSpec } from "../support/parquet-file.ts";
+import { type FileSpec, fileOf, fileOfSpec } from "../support/parquet-file.ts";
 import { seededRandom } from "../support/random.ts";
 
 const subject = "2024.3.parquet";
