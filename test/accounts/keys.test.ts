@@ -25,6 +25,9 @@ import {
 
 /** API keys: their form, the table that serving threads look them up in, and their life under a running server. */
 
+// The core works with this part alone.
+process.env.SERVER_PARTS = "notifications";
+
 const webhookBodies: string[] = [];
 const receiver = createServer(async (request, response) => {
   const chunks: Buffer[] = [];

@@ -12,8 +12,7 @@ test("a SIGTERM to npm start reaches the server, which ends in order", async (t)
     ...process.env,
     DATASETS_DIR: datasetsFolder(currentOnly),
     STATE_DIR: temporaryFolder(),
-    PORT: "0",
-    OPS_PORT: "0",
+    ...{ PORT: "0", OPS_PORT: "0", THREADS: "1", PORTAL: "off" },
   };
   const npm = spawn("npm", ["start"], { cwd: resolve(import.meta.dirname, "../.."), env });
   // A test that fails must not wait for the server.
