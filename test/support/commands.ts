@@ -5,17 +5,24 @@ import { after } from "node:test";
 import * as v from "valibot";
 import { keepingStripped } from "./server.ts";
 
-/** The operator's commands, run again and again in one process, because a process for each run takes long. */
+/** The operator's commands, run again and again in one process, because a process for each run takes long. That each is a
+ * process of its own, with options of its own, is tried by the tests of `hcqs`. */
 
+const folder = new URL("../../server/commands/", import.meta.url);
 const runner = `
+  import { runProgram } from "${folder}program.ts";
+  const onImport = ["keys", "accounts", "events", "state"];
   let run = 0;
   process.on("message", async ({ name, args, env }) => {
     const result = { stdout: "", stderr: "", code: 0 };
     for (const name of ["stdout", "stderr"]) process[name].write = (text) => { result[name] += text; return true; };
-    Object.assign(process.env, { WEBHOOK_ALLOW_LOOPBACK: "false", REDIS_URL: "", ...env });
+    Object.assign(process.env, { WEBHOOK_ALLOW_LOOPBACK: "false", REDIS_URL: "", DATASETS_DIR: "", ...env });
     process.argv = ["node", name, ...args];
     process.exitCode = 0;
-    await import(\`${new URL("../../server/commands/", import.meta.url)}\${name}.ts?\${run++}\`);
+    const file = \`${folder}\${name}.ts\`;
+    // Some run when they are imported, which they are each time, and the others have a function for that.
+    const program = await import(onImport.includes(name) ? \`\${file}?\${run++}\` : file);
+    if (program.run) await runProgram(() => program.help, program.run);
     result.code = process.exitCode;
     process.exitCode = 0;
     process.send(result);
