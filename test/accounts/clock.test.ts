@@ -10,6 +10,7 @@ import { ask, serviceOf } from "../support/asking.ts";
 import { versionsOf } from "../support/endpoint-oracle.ts";
 import { snapshotOf } from "../support/fixtures.ts";
 import { type Random, seededRandom } from "../support/random.ts";
+import { rounds } from "../support/rounds.ts";
 import { pricesPath } from "../support/server.ts";
 
 /** A wall clock that jumps: requests are counted in the right month, and none is lost or counted twice. */
@@ -152,7 +153,7 @@ function jump(random: Random): number {
 test("counts are those of a naive book-keeper, over jumps of a second to ten years and restarts", (t) => {
   const seed = 20_260_801;
   const random = seededRandom(seed);
-  for (let trial = 0; trial < 10; trial++) {
+  for (let trial = 0; trial < rounds(4); trial++) {
     const world = new World(t, 20);
     /** Requests admitted, and requests saved, by month. */
     let used = new Map<number, number>();

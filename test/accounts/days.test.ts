@@ -10,6 +10,7 @@ import { ask, serviceOf } from "../support/asking.ts";
 import { imageOf, versionsOf } from "../support/endpoint-oracle.ts";
 import { snapshotOf } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
+import { rounds } from "../support/rounds.ts";
 
 /** What an account has used of each day, as `/usage` shows it. */
 
@@ -79,7 +80,7 @@ test("every day of the month up to today has its requests, over restarts and mon
   const random = seededRandom(71);
   const world = new World(Date.UTC(2027, 11, 29, 12));
   const expected = [new Map<string, number>(), new Map<string, number>()];
-  for (let step = 0; step < 600; step++) {
+  for (let step = 0; step < rounds(150); step++) {
     world.tick();
     const kind = random.int(10);
     if (kind === 0) world.wallMs += dayMs * random.int(3);
@@ -105,7 +106,7 @@ test("every day of the month up to today has its requests, over restarts and mon
 test("days add up to what is used, wherever a clock is set and however late a count is saved", () => {
   const random = seededRandom(72);
   const world = new World(Date.UTC(2026, 1, 27));
-  for (let step = 0; step < 600; step++) {
+  for (let step = 0; step < rounds(150); step++) {
     if (random.int(3) === 0) world.tick();
     if (random.int(5) === 0) world.wallMs += Math.round((random.next() - 0.45) * 3 * dayMs);
     if (random.int(40) === 0) world.restart();
