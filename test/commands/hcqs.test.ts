@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { run } from "../support/commands.ts";
 import { repository } from "../support/deployment.ts";
-import { tracked } from "../support/readme.ts";
 import { temporaryFolder } from "../support/server.ts";
 
 /** The package, and the one command that it has. */
@@ -75,17 +74,6 @@ test("hcqs says when npm installed no Node for it", () => {
   const { status, stdout, stderr } = hcqs(["start"], copy);
   assert.deepEqual([status, stdout], [1, ""]);
   assert.match(stderr, /^hcqs: found no Node in [^\n]*, expected [^\n]*\n$/);
-});
-
-test("the package has the programs, what goes with them, and nothing of their tests", () => {
-  const packed = execFileSync("npm", ["pack", "--dry-run", "--json"], { cwd: repository, encoding: "utf8" });
-  const [{ files }]: { files: { path: string }[] }[] = Object.values(JSON.parse(packed));
-  const wanted = tracked.filter(
-    (path) =>
-      ["CHANGELOG.md", "LICENSE", "README.md", "package.json"].includes(path) ||
-      (/^(?:datasets|engine|server)\//.test(path) && !/tsconfig\.json$|\.test\.|\/screenshots\//.test(path)),
-  );
-  assert.deepEqual(files.map(({ path }) => path).sort(), wanted.sort());
 });
 
 test("the newest changes are those of the package's version, and it can't be published by mistake", () => {
