@@ -50,8 +50,10 @@ test("each test file is run by one of npm's scripts", () => {
     [...scripts[name].matchAll(/'([^']+)'/g)].map(([, pattern]) => pattern),
   );
   const tests = sources.filter((path) => path.endsWith(".test.ts"));
+  const ofRooms = sources.filter((path) => path.startsWith("test/rooms/")).flatMap(importsOf);
   const runs = (path: string) =>
-    patterns.filter((each) => each.some((pattern) => matchesGlob(path, pattern))).length;
+    patterns.filter((each) => each.some((pattern) => matchesGlob(path, pattern))).length +
+    ofRooms.filter((each) => each === path).length;
   assert.deepEqual(
     tests.filter((path) => runs(path) !== 1),
     [],

@@ -38,11 +38,23 @@ after(() => child.disconnect());
 const result = v.object({ stdout: v.string(), stderr: v.string(), code: v.number() });
 export type Result = v.InferOutput<typeof result>;
 
-/** Runs commands such as `keys list` one after the other; ~ is a space within a word. */
-export async function run(
+/** Runs commands such as `keys list` one after the other, after those asked for before; ~ is a space within a word. */
+export function run(
   stateDir: string,
   commands: readonly string[],
   env: Record<string, string> = {},
+): Promise<Result[]> {
+  const results = idle.then(() => runNow(stateDir, commands, env));
+  idle = results.catch(() => {});
+  return results;
+}
+/** Settles when all commands that were asked for have run. */
+let idle: Promise<unknown> = Promise.resolve();
+
+async function runNow(
+  stateDir: string,
+  commands: readonly string[],
+  env: Record<string, string>,
 ): Promise<Result[]> {
   const results: Result[] = [];
   for (const command of commands) {

@@ -1,0 +1,9 @@
+// Run in one process, because loading the modules takes a process as long as the tests of a file.
+import "../datasets/addendum.test.ts";
+import "../datasets/fetch.test.ts";
+import "../datasets/import.test.ts";
+import "../datasets/import-codes.test.ts";
+import "../datasets/import-command.test.ts";
+import "../datasets/import-errors.test.ts";
+import "../datasets/publish.test.ts";
+import "../datasets/publish-folder.test.ts";

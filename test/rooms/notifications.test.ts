@@ -1,0 +1,5 @@
+// Run in one process, because loading the modules takes a process as long as the tests of a file.
+import "../parts/notifications/addresses.test.ts";
+import "../parts/notifications/mail.test.ts";
+import "../parts/notifications/webhook-slots.test.ts";
+import "../parts/notifications/webhooks.test.ts";
