@@ -5,4 +5,5 @@ import "../accounts/events.test.ts";
 import "../accounts/keys.test.ts";
 import "../accounts/lifecycle.test.ts";
 import "../accounts/limits.test.ts";
+import "../accounts/limits-memory.test.ts";
 import "../accounts/quota-events.test.ts";

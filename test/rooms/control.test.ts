@@ -1,5 +1,6 @@
 // Run in one process, because loading the modules takes a process as long as the tests of a file.
 import "../control/descriptors.test.ts";
+import "../control/heap.test.ts";
 import "../control/log.test.ts";
 import "../control/log-lines.test.ts";
 import "../control/npm.test.ts";
