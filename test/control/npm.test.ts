@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
 import { test } from "node:test";
+import { maxWaitMs } from "../support/connection.ts";
 import { currentOnly, datasetsFolder, temporaryFolder, until } from "../support/server.ts";
 
 /** The commands that operators type. */
@@ -27,7 +28,7 @@ test("a SIGTERM to npm start reaches the server, which ends in order", async (t)
   });
   // Emitted when npm and the server have both closed their output, so both have ended.
   const ended = once(npm, "close");
-  await until("the ready line", () => /^ready http:/m.test(output));
+  await until("the ready line", () => /^ready http:/m.test(output), maxWaitMs);
   npm.kill("SIGTERM");
   await ended;
   assert.match(log, /"msg":"stopped"/);
