@@ -1,6 +1,6 @@
-// Run in one process, because loading the modules takes a process as long as the tests of a file.
+// Run in one process, because loading the modules takes a process as long as the tests of a file. Files that start a
+// server for all of their tests run alone: it would start while the other tests leave this process no turns.
 import "../api/codes.test.ts";
-import "../api/contract.test.ts";
 import "../api/distribution.test.ts";
 import "../api/endpoints.test.ts";
 import "../api/examples.test.ts";
