@@ -50,8 +50,10 @@ test("each test file is run by one of npm's scripts", () => {
     [...scripts[name].matchAll(/'([^']+)'/g)].map(([, pattern]) => pattern),
   );
   const tests = sources.filter((path) => path.endsWith(".test.ts"));
+  const ofRooms = sources.filter((path) => path.startsWith("test/rooms/")).flatMap(importsOf);
   const runs = (path: string) =>
-    patterns.filter((each) => each.some((pattern) => matchesGlob(path, pattern))).length;
+    patterns.filter((each) => each.some((pattern) => matchesGlob(path, pattern))).length +
+    ofRooms.filter((each) => each === path).length;
   assert.deepEqual(
     tests.filter((path) => runs(path) !== 1),
     [],
@@ -190,6 +192,22 @@ test("only server/parts.ts names the parts, and no part imports another", () => 
         .map((other) => `${path} imports ${other}`),
     );
   assert.deepEqual(offenders, []);
+  const listed = new Set(
+    imported
+      .get("server/parts.ts")
+      ?.map(roomOf)
+      .filter((room) => room.startsWith("server/parts/")),
+  );
+  assert.deepEqual(
+    [...listed].sort(),
+    levels.find((rooms) => rooms.includes("server/parts/portal")),
+  );
+});
+
+test("each part is tried alone", () => {
+  const alone = sources.map((path) => /^process\.env\.SERVER_PARTS = "(\w+)";$/m.exec(read(path))?.[1]);
+  for (const part of ["none", "console", "notifications", "portal", "replicas"])
+    assert.ok(alone.includes(part), part);
 });
 
 test("no files import each other in a circle", () => {

@@ -1,11 +1,15 @@
-import * as parquet from "parquet-wasm";
+import { createRequire } from "node:module";
 import type * as v from "valibot";
 import { arrow } from "./arrow.ts";
 import { type metadataSchema, schemaVersion } from "./schema.ts";
 import { codeValues, type Snapshot } from "./snapshot.ts";
 
+/** The library is loaded by the first snapshot that is written: it takes 0.1 s, and few processes write one. */
+const loadLibrary = (): typeof import("parquet-wasm") => createRequire(import.meta.url)("parquet-wasm");
+
 /** Encodes a snapshot as Parquet: zstd, dictionary-coded texts, nulls for absent values, metadata in the footer. */
 export function encodeSnapshot(snapshot: Snapshot): Uint8Array {
+  const parquet = loadLibrary();
   const { table, provenance, counts, codes } = snapshot;
   const metadata: Record<string, string> = {
     schema_version: String(schemaVersion),

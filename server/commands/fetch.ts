@@ -14,7 +14,7 @@ import { runProgram, say } from "./program.ts";
 const usage =
   `${calledAs("fetch")} --year YYYY | --all | --list [--json] [--url URL] [--out DIR] [--catalogue URL] ` +
   "[--allow-unterminated] [--force]";
-const help = `usage: ${usage}
+export const help = `usage: ${usage}
 
 Downloads the official CMS file of a year, "Medicare Outpatient Hospitals - by Provider and Service", imports it as the
 next data version of that year, and prints the path of the snapshot. A download that was broken off goes on where it
@@ -159,7 +159,7 @@ function tableOf(rows: readonly Listed[]): string {
     .join("");
 }
 
-async function run(args: string[]): Promise<void> {
+export async function run(args: string[]): Promise<void> {
   const options = parseOptions(args, process.env);
   const { year, url, out } = options;
   const now = new Date();

@@ -23,7 +23,7 @@ const usage =
   `${calledAs("import")} FILE.csv --year YYYY [--out DIR] [--codes FILE] [--released YYYY-MM] [--source-url URL] ` +
   "[--allow-unterminated] [--force]";
 export const defaultOut = "datasets/snapshots";
-const help = `usage: ${usage}
+export const help = `usage: ${usage}
 
 Imports a CMS release, "Medicare Outpatient Hospitals - by Provider and Service" of 2016 or later, as the next data
 version of its year, and prints the path of the snapshot. All faults of the file are
@@ -129,7 +129,7 @@ export async function importAndSay(options: ImportOptions, environment: NodeJS.P
   if (!imported.isNew) say(`nothing written: ${version} has ${same} already${lacks}; --force writes them`);
 }
 
-function run(args: string[]): Promise<void> {
+export function run(args: string[]): Promise<void> {
   return importAndSay(parseOptions(args, process.env, new Date()), process.env);
 }
 

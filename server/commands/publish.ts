@@ -8,14 +8,14 @@ import { runProgram, say } from "./program.ts";
 /** The `publish` command: puts snapshots into a folder for servers elsewhere to fetch. */
 
 const usage = `${calledAs("publish")} DIR`;
-const help = `usage: ${usage}
+export const help = `usage: ${usage}
 
 Puts the snapshots of DATASETS_DIR (default: datasets/snapshots) into a folder that a web server or a bucket serves as
 it is, with ${indexName}, from which servers with DATASETS_URL fetch them. Servers retire what they
 fetched and the index no longer names. Files stay in DIR until you delete them.
 `;
 
-async function run(args: string[]): Promise<void> {
+export async function run(args: string[]): Promise<void> {
   const { positionals } = parsedArguments("publish", { args, options: {}, allowPositionals: true }, usage);
   const [folder, ...more] = positionals;
   if (folder === undefined || folder === "" || more.length > 0)

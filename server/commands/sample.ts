@@ -21,7 +21,7 @@ import { interruptibly, runProgram, say } from "./program.ts";
 /** The `sample` command: writes a synthetic snapshot. */
 
 const usage = `${calledAs("sample")} --out DIR --year YYYY [--rows N] [--seed N]`;
-const help = `usage: ${usage}
+export const help = `usage: ${usage}
 
 Writes a synthetic snapshot, whose facilities and amounts are invented, as the next data version of its year, and
 prints its path.
@@ -60,7 +60,7 @@ function wholeNumber(option: string, text: string, least: number, most: number):
   throw new DataError(option, shown(text), `a whole number from ${least} to ${most}`);
 }
 
-function run(args: string[]): void {
+export function run(args: string[]): void {
   const { out, dataYear, rows, seed } = parseOptions(args);
   const { known, notice } = registryOf(process.env);
   let summary = "";

@@ -1,79 +1,35 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { attachImage, buildImage } from "../../engine/index.ts";
-import { generateKey, hashKey } from "../../server/accounts/keys.ts";
-import { Accounts } from "../../server/accounts/sync.ts";
 import { monthName, monthOf, startOfMonth } from "../../server/shared/months.ts";
-import { maxBurst } from "../../server/shared/plans.ts";
-import { Store } from "../../server/store/store.ts";
-import { ask, serviceOf } from "../support/asking.ts";
-import { versionsOf } from "../support/endpoint-oracle.ts";
-import { snapshotOf } from "../support/fixtures.ts";
+import { OnClocks } from "../support/on-clocks.ts";
 import { type Random, seededRandom } from "../support/random.ts";
-import { pricesPath } from "../support/server.ts";
+import { rounds } from "../support/rounds.ts";
 
 /** A wall clock that jumps: requests are counted in the right month, and none is lost or counted twice. */
 
-const image = attachImage(buildImage(snapshotOf([["010001", "AL", "5072", 5000, 1000]])));
 const secondMs = 1000;
 const dayMs = 86_400_000;
 const yearMs = 365 * dayMs;
 const january = Date.UTC(2026, 0, 20, 12);
 
-/** The control thread and a serving one over one database, on clocks that the test turns. */
-class World {
+/** An account on clocks. */
+class World extends OnClocks {
   readonly quota: number;
-  wallMs = january;
-  #steadyMs = 1e6;
-  readonly #key = generateKey();
-  readonly #store: Store;
-  #parts: { accounts: Accounts; service: ReturnType<typeof serviceOf> };
+  readonly #key: string;
 
-  constructor(t: TestContext, quota: number, store = Store.inMemory()) {
+  constructor(t: TestContext, quota: number) {
+    super(t, january);
     this.quota = quota;
-    this.#store = store;
-    t.after(() => this.#store.close());
-    const ceilings = { plan: "enterprise", burst: maxBurst, quota } as const;
-    const now = new Date(january);
-    const fields = { name: "acme", ...ceilings, webhook: null, webhook_secret: null };
-    const { id } = this.#store.accounts.create(fields, now);
-    this.#store.keys.create(id, hashKey(this.#key), "0000", null, now);
-    this.#parts = this.#start();
-  }
-
-  #start() {
-    const accounts = new Accounts(this.#store, this.wallMs);
-    const now = () => this.wallMs;
-    const steadyNow = () => this.#steadyMs;
-    return {
-      accounts,
-      service: serviceOf({ ...accounts.tables, versions: versionsOf(image), now, steadyNow }),
-    };
-  }
-
-  /** What the control thread does a few times a second. */
-  tick(): void {
-    this.#parts.accounts.enterMonths(this.wallMs);
-    this.#parts.accounts.refresh();
+    this.#key = this.account("acme", quota);
   }
 
   /** What the database has of a month. */
   saved(month: number): number {
-    return [...this.#store.usage.ofMonth(monthName(month)).values()].reduce((sum, count) => sum + count, 0);
-  }
-
-  save(): void {
-    this.#parts.accounts.save(this.wallMs);
-  }
-
-  /** The process ends as it is, and starts again. */
-  restart(): void {
-    this.#parts = this.#start();
+    return [...this.store.usage.ofMonth(monthName(month)).values()].reduce((sum, count) => sum + count, 0);
   }
 
   ask() {
-    this.#steadyMs += 200;
-    return ask(this.#parts.service, this.#key, pricesPath, () => "procedure=5072");
+    return this.usage(this.#key, 200);
   }
 
   /** Makes requests. @returns how many were admitted */
@@ -152,7 +108,7 @@ function jump(random: Random): number {
 test("counts are those of a naive book-keeper, over jumps of a second to ten years and restarts", (t) => {
   const seed = 20_260_801;
   const random = seededRandom(seed);
-  for (let trial = 0; trial < 10; trial++) {
+  for (let trial = 0; trial < rounds(4); trial++) {
     const world = new World(t, 20);
     /** Requests admitted, and requests saved, by month. */
     let used = new Map<number, number>();

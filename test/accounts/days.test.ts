@@ -2,67 +2,33 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as v from "valibot";
 import { UsageDays } from "../../server/accounts/days.ts";
-import { generateKey, hashKey } from "../../server/accounts/keys.ts";
-import { Accounts } from "../../server/accounts/sync.ts";
 import { monthOf, startOfMonth } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";
-import { ask, serviceOf } from "../support/asking.ts";
-import { imageOf, versionsOf } from "../support/endpoint-oracle.ts";
-import { snapshotOf } from "../support/fixtures.ts";
+import { OnClocks } from "../support/on-clocks.ts";
 import { seededRandom } from "../support/random.ts";
+import { rounds } from "../support/rounds.ts";
 
 /** What an account has used of each day, as `/usage` shows it. */
 
 const dayMs = 86_400_000;
-const versions = versionsOf(imageOf(snapshotOf([["000001", "CA", "5072", 1, 1]])));
 const usageBody = v.object({
   quota: v.object({ used: v.number() }),
   days: v.array(v.object({ date: v.string(), used: v.number() })),
 });
 
-/** A server with two accounts, whose clocks are turned by hand. */
-class World {
-  readonly #keys = [generateKey(), generateKey()];
-  readonly #store = Store.inMemory();
-  wallMs: number;
-  #steadyMs = 1e6;
-  #parts: ReturnType<World["start"]>;
-
-  constructor(wallMs: number) {
-    this.wallMs = wallMs;
-    const now = new Date(wallMs);
-    for (const [i, key] of this.#keys.entries()) {
-      const fields = { name: `account ${i}`, plan: "enterprise", burst: 1000, quota: 1e6 } as const;
-      const { id } = this.#store.accounts.create({ ...fields, webhook: null, webhook_secret: null }, now);
-      this.#store.keys.create(id, hashKey(key), "0000", null, now);
-    }
-    this.#parts = this.start();
-  }
-
-  start() {
-    const accounts = new Accounts(this.#store, this.wallMs);
-    const clocks = { now: () => this.wallMs, steadyNow: () => this.#steadyMs };
-    return { accounts, service: serviceOf({ ...accounts.tables, versions, ...clocks }) };
-  }
+/** Two accounts on clocks. */
+class World extends OnClocks {
+  readonly #keys = ["a", "b"].map((name) => this.account(name, 1e6));
 
   /** What the control thread does once a second. */
-  tick(): void {
-    this.#parts.accounts.enterMonths(this.wallMs);
-    this.#parts.accounts.save(this.wallMs);
-  }
-
-  restart(): void {
-    this.#parts = this.start();
-  }
-
-  close(): void {
-    this.#store.close();
+  override tick(): void {
+    super.tick();
+    this.save();
   }
 
   /** Asks for the usage, which is one request. */
-  usage(account = 0) {
-    this.#steadyMs += 1000;
-    const { status, body } = ask(this.#parts.service, this.#keys[account], "/api/v1/usage", () => "");
+  days(account = 0) {
+    const { status, body } = this.usage(this.#keys[account]);
     assert.equal(status, 200, body);
     const { quota, days } = v.parse(usageBody, JSON.parse(body));
     assert.equal(
@@ -75,11 +41,11 @@ class World {
   }
 }
 
-test("every day of the month up to today has its requests, over restarts and months", () => {
+test("every day of the month up to today has its requests, over restarts and months", (t) => {
   const random = seededRandom(71);
-  const world = new World(Date.UTC(2027, 11, 29, 12));
+  const world = new World(t, Date.UTC(2027, 11, 29, 12));
   const expected = [new Map<string, number>(), new Map<string, number>()];
-  for (let step = 0; step < 600; step++) {
+  for (let step = 0; step < rounds(150); step++) {
     world.tick();
     const kind = random.int(10);
     if (kind === 0) world.wallMs += dayMs * random.int(3);
@@ -94,36 +60,33 @@ test("every day of the month up to today has its requests, over restarts and mon
       new Date(first + i * dayMs).toISOString().slice(0, 10),
     );
     assert.deepEqual(
-      world.usage(account),
+      world.days(account),
       dates.map((date) => ({ date, used: expected[account].get(date) ?? 0 })),
       `step ${step}`,
     );
   }
-  world.close();
 });
 
-test("days add up to what is used, wherever a clock is set and however late a count is saved", () => {
+test("days add up to what is used, wherever a clock is set and however late a count is saved", (t) => {
   const random = seededRandom(72);
-  const world = new World(Date.UTC(2026, 1, 27));
-  for (let step = 0; step < 600; step++) {
+  const world = new World(t, Date.UTC(2026, 1, 27));
+  for (let step = 0; step < rounds(150); step++) {
     if (random.int(3) === 0) world.tick();
     if (random.int(5) === 0) world.wallMs += Math.round((random.next() - 0.45) * 3 * dayMs);
     if (random.int(40) === 0) world.restart();
-    world.usage(random.int(2));
+    world.days(random.int(2));
   }
-  world.close();
 });
 
-test("what was saved before midnight is yesterday's right after it", () => {
-  const world = new World(Date.UTC(2026, 1, 10, 23, 59, 59));
-  for (let i = 0; i < 2; i++) world.usage();
+test("what was saved before midnight is yesterday's right after it", (t) => {
+  const world = new World(t, Date.UTC(2026, 1, 10, 23, 59, 59));
+  for (let i = 0; i < 2; i++) world.days();
   world.tick();
   world.wallMs += 1000;
-  assert.deepEqual(world.usage().slice(-2), [
+  assert.deepEqual(world.days().slice(-2), [
     { date: "2026-02-10", used: 2 },
     { date: "2026-02-11", used: 1 },
   ]);
-  world.close();
 });
 
 test("a request that is given back after midnight leaves no day below zero", () => {

@@ -1,43 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { maxEvents, UsageEvents } from "../../server/accounts/events.ts";
-import { generateKey, hashKey } from "../../server/accounts/keys.ts";
-import { Accounts } from "../../server/accounts/sync.ts";
-import { Store } from "../../server/store/store.ts";
-import { ask, serviceOf } from "../support/asking.ts";
-import { imageOf, versionsOf } from "../support/endpoint-oracle.ts";
-import { snapshotOf } from "../support/fixtures.ts";
-import { account } from "../support/state.ts";
+import { OnClocks } from "../support/on-clocks.ts";
 
 /** An account's quota events of the month, as `/usage` shows them. */
 
-const versions = versionsOf(imageOf(snapshotOf([["000001", "CA", "5072", 1, 1]])));
-
-test("warnings are shown when they are recorded, after a restart and until the month ends, to their account alone", () => {
-  const store = Store.inMemory();
-  let [wallMs, steadyMs] = [Date.UTC(2027, 11, 30, 12), 1e6];
-  const start = () => {
-    const accounts = new Accounts(store, wallMs);
-    const clocks = { now: () => wallMs, steadyNow: () => steadyMs };
-    return { accounts, service: serviceOf({ ...accounts.tables, versions, ...clocks }) };
-  };
-  const create = (name: string, quota: number) => {
-    const { id } = store.accounts.create({ ...account, name, burst: 100, quota }, new Date(wallMs));
-    const key = generateKey();
-    store.keys.create(id, hashKey(key), "0000", null, new Date(wallMs));
-    return key;
-  };
-  let parts = start();
+test("warnings are shown when they are recorded, after a restart and until the month ends, to their account alone", (t) => {
+  const world = new OnClocks(t, Date.UTC(2027, 11, 30, 12));
   const usage = (key: string) => {
-    steadyMs += 1000;
-    const { status, body } = ask(parts.service, key, "/api/v1/usage", () => "");
+    const { status, body } = world.usage(key);
     assert.equal(status, 200, body);
-    parts.accounts.save(wallMs);
-    parts.accounts.refresh();
+    world.save();
+    world.tick();
     return JSON.parse(body).events;
   };
-  const [key, other] = [create("later", 10), create("other", 100)];
-  parts.accounts.refresh();
+  const [key, other] = [world.account("later", 10), world.account("other", 100)];
   for (let i = 0; i < 8; i++) assert.deepEqual(usage(key), []);
   const warning = (threshold: number) => ({
     type: "quota.warning",
@@ -46,13 +23,11 @@ test("warnings are shown when they are recorded, after a restart and until the m
   });
   assert.deepEqual(usage(key), [warning(80)]);
   assert.deepEqual(usage(other), []);
-  parts = start();
+  world.restart();
   assert.deepEqual(usage(key), [warning(80), warning(90)]);
-  wallMs = Date.UTC(2028, 0, 1);
-  steadyMs += 1e6;
-  parts.accounts.enterMonths(wallMs);
+  world.wallMs = Date.UTC(2028, 0, 1);
+  world.tick();
   assert.deepEqual(usage(key), []);
-  store.close();
 });
 
 test("a slot keeps the newest events of its month, each once, by time and threshold", () => {

@@ -14,6 +14,7 @@ import {
 import { monthName, monthOf, startOfMonth } from "../../server/shared/months.ts";
 import { maxBurst, maxQuota } from "../../server/shared/plans.ts";
 import type { Hammered, Hammering } from "../support/limits-worker.ts";
+import { rounds } from "../support/rounds.ts";
 
 /** The two ceilings of an account, on clocks that the tests turn. */
 
@@ -165,7 +166,7 @@ const starts = fc.oneof(
 );
 /** Large buckets are rarer, because emptying one takes long. */
 const sizeOf = (burst: number) =>
-  burst === maxBurst ? { numRuns: 8, maxLength: 4 } : { numRuns: 60, maxLength: 40 };
+  burst === maxBurst ? { numRuns: rounds(3), maxLength: 4 } : { numRuns: rounds(20), maxLength: 40 };
 /** After each step of the clock: one request, or one more than fit. */
 const wavesOf = (burst: number) =>
   fc.array(fc.record({ step: steps, all: fc.boolean() }), { maxLength: sizeOf(burst).maxLength });
@@ -281,7 +282,7 @@ test("the counts of months are those of a naive limiter, whatever comes in which
       }
     }
   });
-  fc.assert(property, { numRuns: 200 });
+  fc.assert(property, { numRuns: rounds(100) });
 });
 
 /** Lets threads ask for one account's requests until they are refused for good. */

@@ -1,19 +1,13 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { importFile } from "../../datasets/cms/import.ts";
-import { readPlaces } from "../../datasets/places.ts";
-import { decodeSnapshot } from "../../engine/index.ts";
-import { plainImport } from "../support/cms-files.ts";
-import { compared, comparePrices } from "../support/compared-prices.ts";
+import { comparePrices } from "../support/compared-prices.ts";
 import { compareDistributions, compareTrends } from "../support/distribution-oracle.ts";
 import { compareEverything } from "../support/endpoint-oracle.ts";
 import { compareFacilityTrends, compareLists, randomPlaces } from "../support/facility-oracle.ts";
-import { randomSnapshot, sharedData, yearsOf } from "../support/fixtures.ts";
+import { randomSnapshot, yearsOf } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
-import { temporaryFolder } from "../support/server.ts";
 
-/** Every number of every answer on snapshots, real and invented, against naive oracles. */
+/** Every number of every answer on invented snapshots, against naive oracles. */
 
 const snapshots = Number(process.env.ORACLE_SNAPSHOTS || 3);
 /** The same by default, so that a failure comes from a change of the code. */
@@ -39,17 +33,4 @@ test(`every answer on ${snapshots} random snapshots is what the oracles compute`
   }
   t.diagnostic(`compared: ${JSON.stringify(total)}`);
   for (const [what, count] of Object.entries(total)) assert.ok(count > 10 * snapshots, `${what}: ${count}`);
-});
-
-const excerpt = "prov_svc_dy23_subset.csv";
-test("every answer on the real excerpt is what the oracles compute", async (t) => {
-  const file = sharedData(excerpt);
-  if (file === undefined) return t.skip(`${excerpt} is not beside the repository`);
-  const { path } = await importFile(plainImport(file, temporaryFolder()), []);
-  const snapshot = decodeSnapshot(readFileSync(path), excerpt);
-  t.diagnostic(compared(comparePrices(snapshot, excerpt)));
-  t.diagnostic(compareEverything(snapshot));
-  t.diagnostic(`${compareDistributions(snapshot)} distributions compared`);
-  // All of its ZIP codes have a place.
-  t.diagnostic(`${compareLists(snapshot, readPlaces(), 20, seededRandom(23))} facilities compared`);
 });

@@ -22,6 +22,7 @@ import {
 } from "../support/endpoint-oracle.ts";
 import { asVersion, randomSnapshot, type ShortRow, snapshotAs, snapshotOf } from "../support/fixtures.ts";
 import { naivePrices, type PricesBody } from "../support/oracle.ts";
+import { rounds } from "../support/rounds.ts";
 
 /** Walking from page to page, while data comes and goes, and with cursors that nobody gave out. */
 
@@ -183,7 +184,7 @@ test("a walk gives every row once, in order, for any limit, and stays on its ver
     for (const { source } of walked) assert.equal(source.data_version, nameOf(image));
     pages += walked.length;
   });
-  fc.assert(property, { seed, numRuns: 150 });
+  fc.assert(property, { seed, numRuns: rounds(50) });
   t.diagnostic(`${pages} pages of ${lists.length} lists`);
 });
 
@@ -303,7 +304,7 @@ describe("a cursor that was not given out", () => {
       const i = at % text.length;
       assertNoCursor(text.slice(0, i) + other + text.slice(i + 1));
     });
-    fc.assert(property, { seed, numRuns: 2000 });
+    fc.assert(property, { seed, numRuns: rounds(400) });
   });
 
   test("but is any text is refused", () => {
@@ -314,7 +315,7 @@ describe("a cursor that was not given out", () => {
         .map((bytes) => Buffer.from(bytes).toString("base64url")),
       fc.json().map((json) => Buffer.from(json).toString("base64url")),
     );
-    fc.assert(fc.property(any, assertNoCursor), { seed, numRuns: 2000 });
+    fc.assert(fc.property(any, assertNoCursor), { seed, numRuns: rounds(400) });
   });
 
   /** Asserts that a cursor with a valid check but a wrong content is refused. */

@@ -6,6 +6,7 @@ import { generateKey } from "../../server/accounts/keys.ts";
 import { ApiError } from "../../server/api/errors.ts";
 import { checkParameters, parseQuery } from "../../server/api/parameters.ts";
 import { wholeNumber } from "../../server/shared/schemas.ts";
+import { rounds } from "../support/rounds.ts";
 
 /** Well-formed and malformed queries: the parameters in them, and what an error repeats of them. */
 
@@ -49,7 +50,7 @@ describe("a query", () => {
     const property = fc.property(values, (given) => {
       assert.deepEqual(parseQuery(new URLSearchParams([...given]).toString()), given);
     });
-    fc.assert(property, { seed, numRuns: 2000 });
+    fc.assert(property, { seed, numRuns: rounds(400) });
   });
 
   test("with as few or as many escapes as one likes reads as it was meant", () => {
@@ -59,7 +60,7 @@ describe("a query", () => {
       const query = Array.from(given, ([name, value]) => `${encode(name)}=${encode(value)}`).join("&");
       assert.deepEqual(parseQuery(query), given);
     });
-    fc.assert(property, { seed, numRuns: 2000 });
+    fc.assert(property, { seed, numRuns: rounds(400) });
   });
 
   test("may have empty parts, values without =, = in values, + for spaces", () => {
@@ -85,7 +86,7 @@ describe("a query", () => {
       const error = errorOf(() => parseQuery(given));
       if (error !== undefined) assert.equal(error.type, "invalid_parameter");
     });
-    fc.assert(property, { seed, numRuns: 5000 });
+    fc.assert(property, { seed, numRuns: rounds(1000) });
   });
 
   test("that names a parameter twice is refused, however the name is written", () => {
@@ -101,7 +102,7 @@ describe("a query", () => {
       const query = new URLSearchParams([...entries, [name, more]]).toString();
       assert.match(errorOf(() => parseQuery(query))?.message ?? "", /twice/);
     });
-    fc.assert(property, { seed, numRuns: 500 });
+    fc.assert(property, { seed, numRuns: rounds(200) });
   });
 
   test("with a bad escape or bad UTF-8 is refused and names its parameter", () => {
@@ -197,7 +198,7 @@ describe("parameters", () => {
       const error = errorOf(() => checkParameters(schema, new Map(Object.entries(given))));
       if (error !== undefined) assert.match(error.type, /^(missing|invalid)_parameter$/);
     });
-    fc.assert(property, { seed, numRuns: 2000 });
+    fc.assert(property, { seed, numRuns: rounds(400) });
   });
 });
 

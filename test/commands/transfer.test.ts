@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { exportAccounts } from "../../server/accounts/transfer.ts";
@@ -11,8 +11,8 @@ import { modeOf } from "../support/state.ts";
 
 /** Moving accounts from one state to another. */
 
-/** A state in which every column of an account says something. */
-async function filledState(): Promise<string> {
+/** Makes a state in which every column of an account says something. */
+async function fill(): Promise<string> {
   const folder = temporaryFolder();
   await succeed(
     folder,
@@ -49,6 +49,13 @@ async function filledState(): Promise<string> {
   return folder;
 }
 
+const filled = await fill();
+function filledState(): string {
+  const folder = temporaryFolder();
+  cpSync(filled, folder, { recursive: true });
+  return folder;
+}
+
 const contentOf = (folder: string) => {
   const store = Store.open(folder);
   const content = exportAccounts(store);
@@ -57,7 +64,7 @@ const contentOf = (folder: string) => {
 };
 
 test("accounts go to another state with keys, use, events and addresses, under the same ids", async () => {
-  const [from, to] = [await filledState(), temporaryFolder()];
+  const [from, to] = [filledState(), temporaryFolder()];
   const file = join(temporaryFolder(), "accounts");
   const [said] = await succeed(from, `accounts export ${file}`);
   assert.equal(said, `${file}\n`);
@@ -75,7 +82,7 @@ test("accounts go to another state with keys, use, events and addresses, under t
 });
 
 test("accounts are said on stdout and read from stdin where no file is named", async () => {
-  const [from, to] = [await filledState(), temporaryFolder()];
+  const [from, to] = [filledState(), temporaryFolder()];
   const command = (stateDir: string, args: string[], input = "") => {
     const main = new URL("../../server/commands/accounts.ts", import.meta.url).pathname;
     return spawnSync(process.execPath, [...keepingStripped, main, ...args], {
@@ -91,7 +98,7 @@ test("accounts are said on stdout and read from stdin where no file is named", a
 });
 
 test("what contradicts what is there, or isn't whole, is refused with its line, and nothing is entered", async () => {
-  const lines = contentOf(await filledState()).split("\n");
+  const lines = contentOf(filledState()).split("\n");
   const [head, one, two, three] = lines;
   const changed = (line: string, changes: object) => JSON.stringify({ ...JSON.parse(line), ...changes });
   const [file, to] = [join(temporaryFolder(), "accounts"), temporaryFolder()];
@@ -146,7 +153,7 @@ test("what contradicts what is there, or isn't whole, is refused with its line, 
 });
 
 test("every row that is refused is named, and with --skip-invalid the others are entered", async () => {
-  const [from, to] = [await filledState(), temporaryFolder()];
+  const [from, to] = [filledState(), temporaryFolder()];
   const lines = contentOf(from).trimEnd().split("\n");
   const [head, one, two, three] = lines;
   const [ofOne, ofTwo] = [one, two].map((line) => JSON.parse(line));
@@ -253,7 +260,7 @@ const refusals: [change: Change, message: string][] = [
 ];
 
 test("an import takes nothing that the commands, the portal and the server don't make", async () => {
-  const [head, one] = contentOf(await filledState()).split("\n");
+  const [head, one] = contentOf(filledState()).split("\n");
   const [file, to] = [join(temporaryFolder(), "accounts"), temporaryFolder()];
   const lines = refusals.map(([change]) => {
     const record = JSON.parse(one);
@@ -272,7 +279,7 @@ test("an import takes nothing that the commands, the portal and the server don't
 });
 
 test("an import goes without lines that are missing where it is told to, and blank lines at the end are none", async () => {
-  const [from, to] = [await filledState(), temporaryFolder()];
+  const [from, to] = [filledState(), temporaryFolder()];
   const lines = contentOf(from).trimEnd().split("\n");
   const file = join(temporaryFolder(), "accounts");
   writeFileSync(file, `${lines.slice(0, 3).join("\r\n")}\r\n\n \n`);
@@ -292,7 +299,7 @@ test("an import goes without lines that are missing where it is told to, and bla
 });
 
 test("webhooks to this machine go along: a delivery looks whether it may go there", async () => {
-  const [head, one] = contentOf(await filledState()).split("\n");
+  const [head, one] = contentOf(filledState()).split("\n");
   const [file, to] = [join(temporaryFolder(), "accounts"), temporaryFolder()];
   const changed = { ...JSON.parse(one), webhook: "http://127.0.0.1:8000/hook" };
   writeFileSync(
@@ -303,7 +310,7 @@ test("webhooks to this machine go along: a delivery looks whether it may go ther
 });
 
 test("an account that was deleted isn't imported again under its id", async () => {
-  const folder = await filledState();
+  const folder = filledState();
   const file = join(temporaryFolder(), "accounts");
   await succeed(folder, `accounts export ${file}`, "accounts delete a --yes");
   const [{ code, stderr }, skipped] = await run(folder, [
@@ -319,7 +326,7 @@ test("an account that was deleted isn't imported again under its id", async () =
 });
 
 test("a file that is there isn't written over, and one that isn't can't be read", async () => {
-  const folder = await filledState();
+  const folder = filledState();
   const file = join(temporaryFolder(), "accounts");
   writeFileSync(file, "mine");
   const [out, into, more] = await run(folder, [

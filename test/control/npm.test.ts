@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
 import { test } from "node:test";
+import { maxWaitMs } from "../support/connection.ts";
 import { currentOnly, datasetsFolder, temporaryFolder, until } from "../support/server.ts";
 
 /** The commands that operators type. */
@@ -12,8 +13,7 @@ test("a SIGTERM to npm start reaches the server, which ends in order", async (t)
     ...process.env,
     DATASETS_DIR: datasetsFolder(currentOnly),
     STATE_DIR: temporaryFolder(),
-    PORT: "0",
-    OPS_PORT: "0",
+    ...{ PORT: "0", OPS_PORT: "0", THREADS: "1", PORTAL: "off" },
   };
   const npm = spawn("npm", ["start"], { cwd: resolve(import.meta.dirname, "../.."), env });
   // A test that fails must not wait for the server.
@@ -28,7 +28,7 @@ test("a SIGTERM to npm start reaches the server, which ends in order", async (t)
   });
   // Emitted when npm and the server have both closed their output, so both have ended.
   const ended = once(npm, "close");
-  await until("the ready line", () => /^ready http:/m.test(output));
+  await until("the ready line", () => /^ready http:/m.test(output), maxWaitMs);
   npm.kill("SIGTERM");
   await ended;
   assert.match(log, /"msg":"stopped"/);

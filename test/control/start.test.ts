@@ -29,6 +29,15 @@ import { preloaded } from "../support/stopping.ts";
 const datasetsDir = datasetsFolder(currentOnly);
 const snapshot = readFileSync(path.join(datasetsFolder(["2023.1"]), "2023.1.parquet"));
 
+/** A state that was last saved then. */
+function stateSavedAt(ms: number): string {
+  const folder = temporaryFolder();
+  const store = Store.open(folder);
+  store.progress.noteSaved(new Date(ms));
+  store.close();
+  return folder;
+}
+
 /** Starts a server that is expected to give up, and returns what it says of that. */
 async function refusal(env: Record<string, string>, stateDir = temporaryFolder()): Promise<string> {
   const { code, stdout, stderr } = await spawnServer({ stateDir, env }).finished();
@@ -61,7 +70,8 @@ test("a server whose snapshots are elsewhere waits for them, fetches and serves 
     else response.writeHead(200).end(readFileSync(path.join(published, url)));
   });
   const env = { DATASETS_URL: `http://127.0.0.1:${await listening(origin)}/index.json` };
-  const server = spawnServer({ datasetsDir, stateDir: temporaryFolder(), env });
+  const stateDir = stateSavedAt(Date.now() - 3_000_000);
+  const server = spawnServer({ datasetsDir, stateDir, env });
   try {
     await until("what is said of an index that isn't there", () => server.stderr.includes("status 503"));
     isAway = false;
@@ -74,6 +84,7 @@ test("a server whose snapshots are elsewhere waits for them, fetches and serves 
     origin.close();
     origin.closeAllConnections();
   }
+  assert.doesNotMatch(server.stderr, /"hours"/, "a state is called old after an hour");
 });
 
 test("a folder with nothing but a damaged file is refused", async () => {
@@ -114,8 +125,10 @@ test("a start of which one thread fails, while the other listens already, regist
   assert.deepEqual(knownVersions(stateDir), []);
 });
 
-test("a server says when and where it is ready, and nothing else on stdout", async () => {
-  const server = await startServer({ datasetsDir });
+test("a server says when and where it is ready, and nothing else on stdout; and its log, how old the state is", async () => {
+  const savedMs = Date.now() - 3 * 3_600_000 - 60_000;
+  const stateDir = stateSavedAt(savedMs);
+  const server = await startServer({ datasetsDir, stateDir });
   assert.match(
     server.process.stdout,
     /^ready http:\/\/127\.0\.0\.1:[1-9]\d* ops http:\/\/127\.0\.0\.1:[1-9]\d*\n$/,
@@ -138,28 +151,23 @@ test("a server says when and where it is ready, and nothing else on stdout", asy
   assert.equal(await server.stop(), 0);
   assert.equal((await idle.rest()).length, 0);
   await assert.rejects(Connection.open(server.api), /ECONNREFUSED/);
-});
 
-test("a start says how old the state is where nothing was saved there for an hour", async () => {
-  const stateDir = temporaryFolder();
-  const started = async (savedMs: number) => {
-    const store = Store.open(stateDir);
-    store.progress.noteSaved(new Date(savedMs));
-    store.close();
-    const server = spawnServer({ datasetsDir, stateDir });
-    await ready(server);
-    server.signal("SIGTERM");
-    return (await server.finished()).stderr;
-  };
-  const savedMs = Date.now() - 3 * 3_600_000 - 60_000;
-  const line = (await started(savedMs)).split("\n").find((text) => text.includes('"hours"')) ?? "";
-  const { level, saved, hours, msg } = JSON.parse(line);
+  const lines = server.process.stderr
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  for (const { level, time } of lines) {
+    assert.match(level, /^(info|warn)$/);
+    assert.equal(time, new Date(time).toISOString());
+  }
+  const messages = lines.map(({ msg }) => msg);
+  assert.ok(messages.includes("stopped") && !messages.includes("request"), messages.join());
+  const { level, saved, hours, msg } = lines.find((line) => "hours" in line);
   assert.deepEqual([level, saved, hours], ["warn", isoTime(savedMs), 3]);
   assert.match(msg, /if it comes from a backup, revoke again the keys that were revoked since$/);
   const store = Store.open(stateDir);
   assert.ok((store.progress.savedAt() ?? 0) > savedMs, "its end counts as well");
   store.close();
-  assert.doesNotMatch(await started(Date.now() - 3_000_000), /"hours"/);
 });
 
 test("a server listens on the addresses it is told, and makes no account where STATE_DIR is set", async () => {

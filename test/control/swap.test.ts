@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { renameSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { after, describe, test } from "node:test";
+import { after, test } from "node:test";
 import * as v from "valibot";
 import { encodeSnapshot } from "../../engine/index.ts";
 import { datasetsResponse } from "../../server/api/responses.ts";
@@ -9,13 +9,13 @@ import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";
 import { snapshotAs } from "../support/fixtures.ts";
 import {
+  ample,
   Connection,
   call,
   type Finished,
   getStuck,
   pricesPath,
   requestText,
-  type ServerOptions,
   spawnServer,
   startServer,
   type TestServer,
@@ -45,21 +45,15 @@ function put(folder: string, name: string, bytes: Uint8Array, changed = new Date
   renameSync(beside, path.join(folder, name));
 }
 
-/** For tests of what must hold in every serving thread. */
-const twoThreads = { env: { THREADS: "2" } };
-
 function folderOf(...versions: string[]): string {
   const folder = temporaryFolder();
   for (const version of versions) put(folder, `${version}.parquet`, fileOf(version));
   return folder;
 }
 
-/** A server over the versions given; stopped after the tests, if it still runs. */
-async function serving(versions: string[], options: ServerOptions = {}): Promise<TestServer> {
-  const server = await startServer({ datasetsDir: folderOf(...versions), ...options });
-  after(() => server.process.hasEnded || server.stop());
-  return server;
-}
+// For what must hold in every serving thread.
+const server = await startServer({ datasetsDir: folderOf("2023.1", "2024.1"), env: { THREADS: "2" } });
+after(() => server.process.hasEnded || server.stop());
 
 const logLine = v.looseObject({ msg: v.string() });
 
@@ -123,114 +117,99 @@ function complaints({ stderr }: Finished): string[] {
   return stderr.split("\n").filter((line) => line !== "" && !line.startsWith("{"));
 }
 
-describe("a running server", { concurrency: 4 }, () => {
-  test("a file that comes is served, one that goes is retired, and the newest revision of the newest year is current", async () => {
-    const server = await serving(["2023.1", "2024.1"], twoThreads);
-    const folder = server.datasetsDir;
-    assert.equal(await answering(server), "2024.1");
-    assert.equal(await missing(server, "2025"), 'there is no data version "2025"; loaded are 2024.1, 2023.1');
+test("a file that comes is served, one that goes is retired, and the newest revision of the newest year is current; the last stays", async () => {
+  const folder = server.datasetsDir;
+  assert.equal(await answering(server), "2024.1");
+  assert.equal(await missing(server, "2025"), 'there is no data version "2025"; loaded are 2024.1, 2023.1');
 
-    put(folder, "2023.10.parquet", fileOf("2023.10"));
-    assert.equal((await change(server, "published", "2023.10")).current, "2024.1");
-    put(folder, "2024.2.parquet", fileOf("2024.2"));
-    assert.equal((await change(server, "published", "2024.2")).current, "2024.2");
-    put(folder, "2023.9.parquet", fileOf("2023.9"));
-    await change(server, "published", "2023.9");
-    const changes = { rows_added: 0, rows_removed: 0, rows_changed: 2 };
-    assert.deepEqual(await previous(server), {
-      "2024.2": { data_version: "2024.1", ...changes },
-      "2024.1": null,
-      "2023.10": { data_version: "2023.9", ...changes },
-      "2023.9": null,
-      "2023.1": null,
-    });
-    assert.equal(await answering(server), "2024.2");
-    assert.equal(await answering(server, "/versions/2024"), "2024.2");
-    assert.equal(await answering(server, "/versions/2024.1"), "2024.1");
-    assert.equal(await answering(server, "/versions/2023"), "2023.10");
-    assert.equal(await answering(server, "/versions/2023.1"), "2023.1");
-
-    unlinkSync(path.join(folder, "2023.10.parquet"));
-    assert.equal((await change(server, "retired", "2023.10")).current, "2024.2");
-    assert.equal(await answering(server, "/versions/2023"), "2023.9");
-    assert.equal(
-      await missing(server, "2023.10"),
-      'there is no data version "2023.10"; loaded are 2024.2, 2024.1, 2023.9, 2023.1',
-    );
-    unlinkSync(path.join(folder, "2024.2.parquet"));
-    assert.equal((await change(server, "retired", "2024.2")).current, "2024.1");
-    assert.equal(await answering(server), "2024.1");
+  put(folder, "2023.10.parquet", fileOf("2023.10"));
+  assert.equal((await change(server, "published", "2023.10")).current, "2024.1");
+  put(folder, "2024.2.parquet", fileOf("2024.2"));
+  put(folder, "2023.9.parquet", fileOf("2023.9"));
+  assert.equal((await change(server, "published", "2024.2")).current, "2024.2");
+  await change(server, "published", "2023.9");
+  const changes = { rows_added: 0, rows_removed: 0, rows_changed: 2 };
+  assert.deepEqual(await previous(server), {
+    "2024.2": { data_version: "2024.1", ...changes },
+    "2024.1": null,
+    "2023.10": { data_version: "2023.9", ...changes },
+    "2023.9": null,
+    "2023.1": null,
   });
+  assert.equal(await answering(server), "2024.2");
+  assert.equal(await answering(server, "/versions/2024"), "2024.2");
+  assert.equal(await answering(server, "/versions/2024.1"), "2024.1");
+  assert.equal(await answering(server, "/versions/2023"), "2023.10");
+  assert.equal(await answering(server, "/versions/2023.1"), "2023.1");
 
-  test("the last version stays when its file goes, until another comes", async () => {
-    const server = await serving(["2023.1", "2024.1"]);
-    const folder = server.datasetsDir;
-    for (const version of ["2023.1", "2024.1"]) unlinkSync(path.join(folder, `${version}.parquet`));
-    const report = await until("the report of the version that stays", () =>
-      logged(server, "the last data version is still served, though its file is gone").at(0),
-    );
-    assert.equal(report.file, "2024.1.parquet");
-    await change(server, "retired", "2023.1");
-    assert.equal(await answering(server), "2024.1");
+  unlinkSync(path.join(folder, "2023.10.parquet"));
+  assert.equal((await change(server, "retired", "2023.10")).current, "2024.2");
+  assert.equal(await answering(server, "/versions/2023"), "2023.9");
+  assert.equal(
+    await missing(server, "2023.10"),
+    'there is no data version "2023.10"; loaded are 2024.2, 2024.1, 2023.9, 2023.1',
+  );
 
-    put(folder, "2022.1.parquet", fileOf("2022.1"));
-    await change(server, "retired", "2024.1");
-    assert.equal(await answering(server), "2022.1");
-    assert.equal(logged(server, "the last data version is still served, though its file is gone").length, 1);
-  });
+  for (const version of ["2024.2", "2024.1", "2023.9", "2023.1"])
+    unlinkSync(path.join(folder, `${version}.parquet`));
+  const stays = "the last data version is still served, though its file is gone";
+  const report = await until("the report of the version that stays", () => logged(server, stays).at(0));
+  assert.equal(report.file, "2024.2.parquet");
+  for (const version of ["2024.1", "2023.9", "2023.1"]) await change(server, "retired", version);
+  assert.equal(await answering(server), "2024.2");
+  put(folder, "2022.1.parquet", fileOf("2022.1"));
+  await change(server, "retired", "2024.2");
+  assert.equal(await answering(server), "2022.1");
+  assert.equal(logged(server, stays).length, 1);
+});
 
-  test("a second server on the same STATE_DIR is refused", async () => {
-    const server = await serving(["2024.1"]);
-    const second = await spawnServer(server).finished();
-    assert.equal(second.code, 1);
-    assert.deepEqual(complaints(second), [
-      `STATE_DIR ${server.stateDir}: found another server that uses it, expected a folder of its own for each server`,
-    ]);
-    assert.equal(await answering(server), "2024.1");
-  });
+test("a second server on the same STATE_DIR is refused", async () => {
+  const second = await spawnServer(server).finished();
+  assert.equal(second.code, 1);
+  assert.deepEqual(complaints(second), [
+    `STATE_DIR ${server.stateDir}: found another server that uses it, expected a folder of its own for each server`,
+  ]);
+  assert.equal(await answering(server), "2022.1");
+});
 
-  test("SIGTERM answers what is asked on open connections, tells them to close, and ends with 0", async () => {
-    const server = await serving(["2024.1"], twoThreads);
-    const request = requestText(`GET ${pricesPath}${query}`, { Authorization: `Bearer ${server.key}` });
-    const idle = await Connection.open(server.api);
-    let answered = 0;
-    const askUntilClosed = async (connection: Connection, isFirst: (() => void) | undefined) => {
-      for (;;) {
-        await connection.send(request);
-        const answer = await connection.answer();
-        assert.equal(answer.status, 200);
-        answered++;
-        isFirst?.();
-        if (answer.header("Connection") !== "close") continue;
-        assert.equal((await connection.rest()).length, 0);
-        return;
-      }
-    };
-    const connections = await Promise.all(Array.from({ length: 16 }, () => Connection.open(server.api)));
-    const asking: Promise<void>[] = [];
-    await Promise.all(
-      connections.map(
-        (connection) => new Promise<void>((first) => asking.push(askUntilClosed(connection, first))),
-      ),
-    );
-    server.process.signal("SIGTERM");
-    await Promise.all(asking);
-    assert.equal((await idle.rest()).length, 0);
-    assert.equal((await server.process.finished()).code, 0);
-    assert.equal(usedThisMonth(server.stateDir), answered);
-  });
+test("SIGTERM answers what is asked on open connections, tells them to close, and ends with 0", async () => {
+  const request = requestText(`GET ${pricesPath}${query}`, { Authorization: `Bearer ${server.key}` });
+  const idle = await Connection.open(server.api);
+  const left = (await call(server, "GET /api/v1/usage")).remaining;
+  let answered = 0;
+  const askUntilClosed = async (connection: Connection, isFirst: (() => void) | undefined) => {
+    for (;;) {
+      await connection.send(request);
+      const answer = await connection.answer();
+      assert.equal(answer.status, 200);
+      answered++;
+      isFirst?.();
+      if (answer.header("Connection") !== "close") continue;
+      assert.equal((await connection.rest()).length, 0);
+      return;
+    }
+  };
+  const connections = await Promise.all(Array.from({ length: 16 }, () => Connection.open(server.api)));
+  const asking: Promise<void>[] = [];
+  await Promise.all(
+    connections.map(
+      (connection) => new Promise<void>((first) => asking.push(askUntilClosed(connection, first))),
+    ),
+  );
+  server.process.signal("SIGTERM");
+  await Promise.all(asking);
+  assert.equal((await idle.rest()).length, 0);
+  assert.equal((await server.process.finished()).code, 0);
+  assert.equal(usedThisMonth(server.stateDir), ample.quota - left + answered);
+});
 
-  test("SIGTERM lets a slow reader have its answers to the end", async () => {
-    const server = await startServer();
-    const connection = await Connection.open(server.api);
-    const asked = await getStuck(server, connection);
-    server.process.signal("SIGTERM");
-    await until(
-      "the server to be not ready",
-      async () => (await fetch(`${server.ops}/readyz`)).status === 503,
-    );
-    connection.resume();
-    for (let i = 0; i < asked; i++) assert.equal((await connection.answer()).status, 200);
-    assert.equal((await server.process.finished()).code, 0);
-  });
+test("SIGTERM lets a slow reader have its answers to the end", async () => {
+  const server = await startServer();
+  const connection = await Connection.open(server.api);
+  const asked = await getStuck(server, connection);
+  server.process.signal("SIGTERM");
+  await until("the server to be not ready", async () => (await fetch(`${server.ops}/readyz`)).status === 503);
+  connection.resume();
+  for (let i = 0; i < asked; i++) assert.equal((await connection.answer()).status, 200);
+  assert.equal((await server.process.finished()).code, 0);
 });

@@ -22,6 +22,7 @@ import { syntheticPublisher } from "../../datasets/sample/synthetic-mark.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
 import { byteProgress, parseOptions } from "../../server/commands/fetch.ts";
 import { csv, otherRow, row } from "../support/cms-files.ts";
+import { type Result, run } from "../support/commands.ts";
 import { snapshotAs, snapshotOf, testProvenance } from "../support/fixtures.ts";
 import {
   type Answer,
@@ -763,10 +764,13 @@ test("a command line is refused with what is wrong with it", () => {
   assert.equal(parseOptions(["--list"], { DATASETS_DIR: "there" }).out, "there");
 });
 
+/** Runs the command, with a registry in the folder of the snapshots. */
+const command = async (args: string[], out: string): Promise<Result> =>
+  (await run(out, [["fetch", ...args, "--out", out].join(" ")]))[0];
+
 /** The command in a process of its own, as it is typed. */
-function command(args: string[], out: string): Running {
-  return new Running("server/commands/fetch.ts", [...args, "--out", out], { STATE_DIR: out });
-}
+const spawnFetch = (args: string[], out: string, env = {}) =>
+  new Running("server/commands/fetch.ts", [...args, "--out", out], { STATE_DIR: out, ...env });
 
 test("the command downloads and imports, and a second time it does neither; the list says so", async () => {
   const out = temporaryFolder();
@@ -774,7 +778,7 @@ test("the command downloads and imports, and a second time it does neither; the 
   const url = publisher.answers(`/2025-08/${name}`, file(content));
   const all = publisher.answers("/all.json", file(catalogue([{ url }])));
   const args = ["--year", "2023", "--catalogue", all];
-  const first = await command(args, out).finished();
+  const first = await command(args, out);
   const snapshot = path.join(out, "2023.1.parquet");
   const kept = downloadPath(out, url);
   assert.deepEqual([first.code, first.stdout], [0, `${snapshot}\n`], first.stderr);
@@ -786,7 +790,7 @@ test("the command downloads and imports, and a second time it does neither; the 
   assert.ok(lines.includes(`downloaded ${kept}`), first.stderr);
   assert.equal(readFileSync(kept, "utf8"), content);
 
-  const second = await command(args, out).finished();
+  const second = await command(args, out);
   assert.deepEqual([second.code, second.stdout], [0, `${snapshot}\n`]);
   assert.match(
     second.stderr,
@@ -796,7 +800,7 @@ test("the command downloads and imports, and a second time it does neither; the 
 
   const sample = snapshotAs("2020.1", [["010001", "AL", "5072", 2, 1]], { publisher: syntheticPublisher });
   writeFileSync(path.join(out, "2020.1.parquet"), encodeSnapshot(sample));
-  const list = await command(["--list", "--catalogue", all], out).finished();
+  const list = await command(["--list", "--catalogue", all], out);
   const rows = list.stdout.split("\n").map((line) => line.split("\t"));
   assert.deepEqual(rows[0], ["year", "released", "versions", "downloaded", "url"]);
   assert.deepEqual(rows[1], ["2023", "2025-08", "2023.1", "yes", url]);
@@ -805,7 +809,7 @@ test("the command downloads and imports, and a second time it does neither; the 
     ["2020", "-", "2020.1 (synthetic)", "no", "-"],
   );
 
-  const missing = await command(["--year", "2017", "--catalogue", all], out).finished();
+  const missing = await command(["--year", "2017", "--catalogue", all], out);
   assert.deepEqual(
     [missing.code, missing.stdout, missing.stderr],
     [1, "", "--year: found 2017, expected one that is offered (2023), or --url with an address\n"],
@@ -835,7 +839,7 @@ test("--all takes what there is, says what there isn't, and then has exit code 1
   const urls = [2022, 2023].map((year) => `${publisher.origin}/all/DY${year % 100}.csv`);
   publisher.answers("/all/DY23.csv", file(content));
   const all = publisher.answers("/all.json", file(catalogue(urls.map((url) => ({ url })))));
-  const { code, stdout, stderr } = await command(["--all", "--catalogue", all], out).finished();
+  const { code, stdout, stderr } = await command(["--all", "--catalogue", all], out);
   assert.deepEqual([code, stdout], [1, `${path.join(out, "2023.1.parquet")}\n`]);
   assert.match(stderr, /^not offered: 2016, 2017, 2018, 2019, 2020, 2021(, 20\d\d)*\ndownloading /);
   assert.ok(stderr.includes(`${urls[0]}: found status 404 Not Found, expected a file\n`), stderr);
@@ -845,14 +849,14 @@ test("a signal leaves a part that the next run goes on with, and no snapshot", a
   const out = temporaryFolder();
   const url = serve(part(content, '"a"', 100), file(content, '"a"'));
   const args = ["--year", "2023", "--url", url];
-  const running = command(args, out);
+  const running = spawnFetch(args, out);
   const partPath = `${downloadPath(out, url)}.part`;
   await until("a part", () => existsSync(partPath) && readFileSync(partPath).length === 100);
   running.signal("SIGTERM");
   assert.deepEqual([(await running.finished()).code, readdirSync(out)], [143, ["downloads"]]);
   const beside = ["", ".json", ".lock"].map((ending) => path.basename(partPath) + ending);
   assert.deepEqual(readdirSync(path.dirname(partPath)).sort(), beside);
-  const { code, stdout } = await command(args, out).finished();
+  const { code, stdout } = await command(args, out);
   assert.deepEqual([code, stdout], [0, `${path.join(out, "2023.1.parquet")}\n`]);
   assert.equal(rangesOf(url)[1][0], "bytes=100-");
 });
@@ -862,7 +866,7 @@ test("a download that can't be imported says how to download it again", async ()
   const url = serve(file(content.replace(/,5072,/, ",no code,")));
   const args = ["--year", "2023", "--url", url];
   const kept = downloadPath(out, url);
-  const { code, stderr } = await command(args, out).finished();
+  const { code, stderr } = await command(args, out);
   assert.equal(code, 1);
   const last = stderr.split("\n").at(-2) ?? "";
   assert.match(last, / line 2.*: found .*, expected .*; delete .* to download it again$/);
@@ -874,9 +878,8 @@ test("the command goes through a proxy, and says no warnings", async () => {
   const { port, asked } = await startProxy("200 OK");
   const out = temporaryFolder();
   const url = "http://publisher.test/proxied.csv";
-  const args = ["--year", "2023", "--url", url, "--out", out];
-  const env = { HTTP_PROXY: `127.0.0.1:${port}`, STATE_DIR: out };
-  const { code, stderr } = await new Running("server/commands/fetch.ts", args, env).finished();
+  const env = { HTTP_PROXY: `127.0.0.1:${port}` };
+  const { code, stderr } = await spawnFetch(["--year", "2023", "--url", url], out, env).finished();
   assert.equal(code, 0, stderr);
   assert.deepEqual(asked, [`GET ${url}`]);
   assert.doesNotMatch(stderr, /warning/i);

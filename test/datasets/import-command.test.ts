@@ -9,7 +9,8 @@ import { parseOptions } from "../../server/commands/import.ts";
 import { Store } from "../../server/store/store.ts";
 import { addendum, codeLine } from "../support/addendum.ts";
 import { csv, fullCsv, more, optionsFor, otherRow, plainImport, row } from "../support/cms-files.ts";
-import { type Finished, Running, temporaryFolder } from "../support/server.ts";
+import { type Result, run } from "../support/commands.ts";
+import { temporaryFolder } from "../support/folders.ts";
 
 /** The import command, as it is typed. */
 
@@ -21,9 +22,8 @@ function emptyState(): string {
 }
 const state = emptyState();
 
-function command(args: string[], env: Record<string, string> = { STATE_DIR: state }): Promise<Finished> {
-  return new Running("server/commands/import.ts", args, env).finished();
-}
+const command = async (args: string[], stateDir = state, env = {}): Promise<Result> =>
+  (await run(stateDir, [["import", ...args].join(" ")], env))[0];
 
 test("the command prints the path alone, a summary beside it, and leaves nothing but the snapshot", async () => {
   const { file, out } = optionsFor(fullCsv(`${row},${more}`, `${otherRow},,,,,,,,`));
@@ -36,7 +36,7 @@ test("the command prints the path alone, a summary beside it, and leaves nothing
   });
   assert.deepEqual(readdirSync(out), ["2023.1.parquet"]);
 
-  assert.deepEqual(await command([file, "--year", "2023"], { STATE_DIR: state, DATASETS_DIR: out }), {
+  assert.deepEqual(await command([file, "--year", "2023"], state, { DATASETS_DIR: out }), {
     code: 0,
     stdout: `${written}\n`,
     stderr: `${summary}nothing written: 2023.1 has these rows already; --force writes them\n`,
@@ -61,7 +61,7 @@ test("the command says what it had to decide: the encoding, the names, and the n
   const windows = csv(row, row.replace("5072,Level 2", "5073,Level 3").replace("Dothan", "D\xf6than"));
   const { file, out } = optionsFor(Buffer.from(windows, "latin1"));
   const none = temporaryFolder();
-  const { code, stdout, stderr } = await command([file, "--year", "2023", "--out", out], { STATE_DIR: none });
+  const { code, stdout, stderr } = await command([file, "--year", "2023", "--out", out], none);
   assert.deepEqual([code, stdout], [0, `${path.join(out, "2023.1.parquet")}\n`]);
   assert.deepEqual(stderr.split("\n"), [
     "read as Windows-1252, as it is not UTF-8: 0xF6 in line 3, byte 36",
@@ -81,7 +81,7 @@ test("the command says which numbers it left out because they were served before
   for (const version of ["2022.1", "2023.1"])
     store.versions.serve(version, "0".repeat(64), "1".repeat(64), new Date());
   store.close();
-  const finished = await command([file, "--year", "2023", "--out", out], { STATE_DIR: served });
+  const finished = await command([file, "--year", "2023", "--out", out], served);
   assert.equal(finished.stdout, `${path.join(out, "2023.2.parquet")}\n`);
   assert.match(finished.stderr, /^served before, so not given out again: 2023\.1\n/);
 });
@@ -91,12 +91,12 @@ test("the command says why real data beside a sample isn't the first revision", 
   const sample = (revision: number) =>
     encodeSnapshot(syntheticSnapshot({ dataYear: 2023, revision, rows: 300, seed: 1 }));
   publishSnapshot(out, 2023, [], sample);
-  const run = (...more: string[]) => command([file, "--year", "2023", "--out", out, ...more]);
+  const again = (...more: string[]) => command([file, "--year", "2023", "--out", out, ...more]);
   const reason = "numbered 2023.2, as 2023.1 is synthetic, and a number never means other content";
-  const first = await run();
+  const first = await again();
   assert.equal(first.stdout, `${path.join(out, "2023.2.parquet")}\n`);
   assert.ok(first.stderr.split("\n").includes(reason), first.stderr);
-  assert.doesNotMatch((await run("--force")).stderr, /synthetic/);
+  assert.doesNotMatch((await again("--force")).stderr, /synthetic/);
 });
 
 test("the command says one line and exits with 1 when it refuses", async () => {

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { promisify } from "node:util";
 import { publishFolder } from "../../datasets/publish/publish-folder.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
+import { run } from "../support/commands.ts";
 import { snapshotAs } from "../support/fixtures.ts";
 import { temporaryFolder } from "../support/folders.ts";
 
@@ -86,9 +85,6 @@ test("a damaged file, one of another version, other content for a number, and no
 
 test("the command prints the index's path, and what was published on stderr", async () => {
   const [from, to] = [folderOf("2024.1"), temporaryFolder()];
-  const command = new URL("../../server/commands/publish.ts", import.meta.url).pathname;
-  const env = { ...process.env, DATASETS_DIR: from };
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, [command, to], { env });
-  assert.equal(stdout, `${to}/index.json\n`);
-  assert.equal(stderr, "published 2024.1\n");
+  const [result] = await run(temporaryFolder(), [`publish ${to}`], { DATASETS_DIR: from });
+  assert.deepEqual(result, { code: 0, stdout: `${to}/index.json\n`, stderr: "published 2024.1\n" });
 });

@@ -10,7 +10,8 @@ import {
   textAt,
 } from "../../engine/index.ts";
 import { hcpcs } from "../support/addendum.ts";
-import { contentOf, columnsOf as fileColumns, fileOf, metadataOf, snapshotOf } from "../support/fixtures.ts";
+import { contentOf, columnsOf as fileColumns, metadataOf, snapshotOf } from "../support/fixtures.ts";
+import { fileOf } from "../support/parquet-file.ts";
 
 /** The HCPCS codes of a snapshot, from its file to its image. */
 

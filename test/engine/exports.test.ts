@@ -14,6 +14,7 @@ import {
 } from "../../engine/query.ts";
 import { expectedRows } from "../support/exported-rows.ts";
 import { randomSnapshot } from "../support/fixtures.ts";
+import { rounds } from "../support/rounds.ts";
 
 /** The streams of exports, without a server. */
 
@@ -33,8 +34,8 @@ const rowsOf = (stream: Uint8Array) =>
     .toArray()
     .map((row) => row.toJSON());
 
-test("of 40 random tables, every scope's streams are as long as was said and have its rows", () => {
-  for (let seed = 1; seed <= 40; seed++) {
+test("of random tables, every scope's streams are as long as was said and have its rows", () => {
+  for (let seed = 1; seed <= rounds(8); seed++) {
     const snapshot = randomSnapshot(seed);
     const image = attachImage(buildImage(snapshot));
     const all = expectedRows(snapshot);
@@ -65,7 +66,7 @@ test("a text in a FlatBuffer ends in a zero byte, which strict readers check", (
 });
 
 test("the dictionaries of an Arrow stream have only texts of rows in the scope", () => {
-  for (let seed = 1; seed <= 20; seed++) {
+  for (let seed = 1; seed <= rounds(5); seed++) {
     const image = attachImage(buildImage(randomSnapshot(seed)));
     for (const state of [null, textAt(image.state, 0)])
       for (const procedure of [null, image.procedure[0]]) {

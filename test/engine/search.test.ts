@@ -66,8 +66,8 @@ function directoryTest(name: string, check: (image: Image, hospitals: Hospital[]
 
 directoryTest("a hospital is found first by its name written otherwise", (image, hospitals, t) => {
   for (const [i, [way, all]] of [...rewritten(hospitals)].entries()) {
-    // Every third hospital, so that each is asked for in two ways.
-    const queries = all.filter((_, at) => at % 3 === i % 3);
+    // Every sixth hospital, so that each is asked for in one way.
+    const queries = all.filter((_, at) => at % 6 === i % 6);
     const misses = missesOf(image, hospitals, queries);
     t.diagnostic(`${way}: ${misses.length} of ${queries.length} missed`);
     const isAmbiguous = way === "hospital for medical center and the other way, with the city";

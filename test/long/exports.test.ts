@@ -7,6 +7,7 @@ import { after, before, test } from "node:test";
 import { defaultSampleRows, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot, partsOf, type Snapshot } from "../../engine/index.ts";
 import { parseFooter } from "../../engine/snapshot/footer.ts";
+import { callDocumented } from "../support/documented.ts";
 import { readers } from "../support/export-readers.ts";
 import { expectedRows } from "../support/exported-rows.ts";
 import { asVersion, randomSnapshot, rowsOf } from "../support/fixtures.ts";
@@ -14,7 +15,6 @@ import { memoryBytes } from "../support/memory.ts";
 import {
   type Answer,
   Connection,
-  call,
   rawRequest,
   requestText,
   settled,
@@ -53,7 +53,7 @@ before(async () => {
 after(() => server.stop());
 
 const download = async (target: string) => {
-  const answer = await call(server, `GET /api/v1${target}`);
+  const answer = await callDocumented(server, `GET /api/v1${target}`);
   assert.equal(answer.status, 200, target);
   assert.equal(Number(answer.header("Content-Length")), answer.body.length);
   return answer.body;
@@ -71,23 +71,25 @@ for (const [reader, { format, read }] of Object.entries(readers)) {
 }
 
 test("an export has a name, a length and an ETag, counts once, and isn't compressed", async () => {
-  const first = await call(server, "HEAD /api/v1/export.csv", { "Accept-Encoding": "br" });
+  const first = await callDocumented(server, "HEAD /api/v1/export.csv", { "Accept-Encoding": "br" });
   assert.equal(first.header("Content-Disposition"), `attachment; filename="opps-${nameOf(largest)}.csv"`);
   assert.equal(first.header("Content-Type"), "text/csv; charset=utf-8; header=present");
   assert.equal(first.header("Cache-Control"), "private, no-cache");
-  const whole = await call(server, "GET /api/v1/export.csv", { "Accept-Encoding": "br" });
+  const whole = await callDocumented(server, "GET /api/v1/export.csv", { "Accept-Encoding": "br" });
   assert.equal(whole.remaining, first.remaining - 1);
   assert.equal(whole.header("ETag"), first.header("ETag"));
   assert.equal(whole.header("Content-Length"), first.header("Content-Length"));
   assert.equal(whole.header("Content-Encoding"), undefined);
-  const unchanged = await call(server, "GET /api/v1/export.csv", { "If-None-Match": whole.header("ETag") });
+  const unchanged = await callDocumented(server, "GET /api/v1/export.csv", {
+    "If-None-Match": whole.header("ETag"),
+  });
   assert.equal(unchanged.status, 304);
-  const other = await call(
+  const other = await callDocumented(
     server,
     `GET /api/v1/export.csv?state=${partsOf(largest.table).facilities.state[0]}`,
   );
   assert.notEqual(other.header("ETag"), whole.header("ETag"));
-  const part = await call(server, "HEAD /api/v1/export.arrow?procedure=5072&state=ca");
+  const part = await callDocumented(server, "HEAD /api/v1/export.arrow?procedure=5072&state=ca");
   assert.match(String(part.header("Content-Disposition")), /-5072-CA\.arrow"$/);
 });
 
@@ -104,12 +106,12 @@ test("the Parquet file is the snapshot's own, and every program reads the same r
 test("a client that reads the footer first finds its way by ranges", async () => {
   const target = "GET /api/v1/export.parquet";
   const file = readFileSync(path.join(datasetsDir, `${nameOf(largest)}.parquet`));
-  const head = await call(server, target.replace("GET", "HEAD"));
+  const head = await callDocumented(server, target.replace("GET", "HEAD"));
   assert.equal(head.header("Accept-Ranges"), "bytes");
   const size = Number(head.header("Content-Length"));
   assert.equal(size, file.length);
   const part = async (range: string, [start, end]: [number, number]) => {
-    const answer = await call(server, target, { Range: range });
+    const answer = await callDocumented(server, target, { Range: range });
     assert.equal(answer.status, 206, range);
     assert.equal(answer.header("Content-Range"), `bytes ${start}-${end - 1}/${size}`);
     assert.ok(answer.body.equals(file.subarray(start, end)), range);
@@ -127,7 +129,7 @@ const asking = (target: string, headers = {}) =>
 test("an export behind answers that nobody reads for a while is right up to the connection's end", async () => {
   const small = "/healthcare/procedures?limit=3";
   const [first, last] = await Promise.all(
-    [small, "/export.csv"].map((target) => call(server, `GET /api/v1${target}`)),
+    [small, "/export.csv"].map((target) => callDocumented(server, `GET /api/v1${target}`)),
   );
   const textOf = ({ head, body }: Answer) => settled(`${head}\r\n\r\n${body.toString("latin1")}`);
   for (const count of [0, 1, 20, 600, 3000]) {
@@ -135,7 +137,7 @@ test("an export behind answers that nobody reads for a while is right up to the 
     connection.pause();
     const closing = asking("/export.csv", { Connection: "close" });
     await connection.send(asking(small).repeat(count) + closing);
-    assert.equal((await call(server, `GET /api/v1${small}`)).status, 200);
+    assert.equal((await callDocumented(server, `GET /api/v1${small}`)).status, 200);
     connection.resume();
     const received = settled((await connection.rest()).toString("latin1"));
     const whole = textOf(first).repeat(count) + textOf(last);

@@ -32,7 +32,7 @@ const unchangedDeadlineMs = 300_000;
 const root = resolve(import.meta.dirname, "../..");
 const sources = tracked.filter((file) => file.endsWith(".ts"));
 const imports = importsOf(root, sources);
-const quick = /^test\/(?!long|system)\w+\/.*\.test\.ts$/;
+const quick = /^test\/(?!long|system|rooms)\w+\/.*\.test\.ts$/;
 const ofSeveralServers =
   /^test\/(system\/(directory|directory-servers|shares|shares-script|replicas)|long\/shares)\.test\.ts$/;
 const inBrowsers = /^test\/system\/(explore|account|console)\.test\.ts$/;

@@ -1,11 +1,19 @@
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { importFile } from "../../datasets/cms/import.ts";
+import { readPlaces } from "../../datasets/places.ts";
 import { defaultSampleRows, defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
+import { decodeSnapshot } from "../../engine/index.ts";
+import { plainImport } from "../support/cms-files.ts";
 import { compared, comparePrices } from "../support/compared-prices.ts";
 import { compareDistributions, compareTrends } from "../support/distribution-oracle.ts";
 import { compareEverything } from "../support/endpoint-oracle.ts";
-import { yearsOf } from "../support/fixtures.ts";
+import { compareLists } from "../support/facility-oracle.ts";
+import { sharedData, yearsOf } from "../support/fixtures.ts";
+import { temporaryFolder } from "../support/folders.ts";
+import { seededRandom } from "../support/random.ts";
 
-// Runs the quick tests on more snapshots, different ones each time, and on the sample.
+// Runs the quick tests on more snapshots, different ones each time, and on the sample and real rows.
 process.env.ORACLE_SNAPSHOTS ||= "100";
 process.env.TRIAL_SEED ||= String(1 + Math.floor(Math.random() * 1_000_000));
 await import("../api/oracles.test.ts");
@@ -17,4 +25,17 @@ test("every answer on the sample is what the oracles compute", (t) => {
   t.diagnostic(compareEverything(snapshot));
   t.diagnostic(`${compareDistributions(snapshot)} distributions compared`);
   t.diagnostic(`${compareTrends(yearsOf(snapshot, 1))} years of trends compared`);
+});
+
+const excerpt = "prov_svc_dy23_subset.csv";
+test("every answer on the real excerpt is what the oracles compute", async (t) => {
+  const file = sharedData(excerpt);
+  if (file === undefined) return t.skip(`${excerpt} is not beside the repository`);
+  const { path } = await importFile(plainImport(file, temporaryFolder()), []);
+  const snapshot = decodeSnapshot(readFileSync(path), excerpt);
+  t.diagnostic(compared(comparePrices(snapshot, excerpt)));
+  t.diagnostic(compareEverything(snapshot));
+  t.diagnostic(`${compareDistributions(snapshot)} distributions compared`);
+  // All of its ZIP codes have a place.
+  t.diagnostic(`${compareLists(snapshot, readPlaces(), 20, seededRandom(23))} facilities compared`);
 });

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { generateKey } from "../../server/accounts/keys.ts";
 import { requestShown } from "../../server/serving/access-log.ts";
 import { RequestIds, withRequestId } from "../../server/serving/request-ids.ts";
 import { readSettings } from "../../server/shared/settings.ts";
+import { Store } from "../../server/store/store.ts";
 import { type Random, seededRandom } from "../support/random.ts";
 import {
   type Answer,
@@ -21,6 +22,9 @@ import { preloaded } from "../support/stopping.ts";
 
 /** What the log says about requests: account, request and id, but no secrets. */
 
+// The core works with this part alone.
+process.env.SERVER_PARTS = "portal";
+
 type Line = Record<string, unknown>;
 
 /** The log's lines with a message, in their order. */
@@ -31,8 +35,12 @@ const linesOf = ({ process }: TestServer, message = "request"): Line[] =>
     .map((line): Line => JSON.parse(line))
     .filter(({ msg }) => msg === message);
 
-const linesWhen = (server: TestServer, count: number) =>
-  until(`${count} lines`, () => linesOf(server).length >= count && linesOf(server));
+/** The lines of requests behind the first ones, once there are that many. */
+const linesWhen = (server: TestServer, count: number, first = 0) =>
+  until(`${count} lines`, () => {
+    const lines = linesOf(server).slice(first);
+    return lines.length >= count && lines;
+  });
 
 const send = (server: TestServer, request: string, headers: Record<string, string | undefined> = {}) =>
   rawRequest(server.api, requestText(request, headers));
@@ -180,11 +188,23 @@ test("accounts whose requests are logged are named with commas, beside a rate", 
   ]);
 });
 
-test("every error has an id of its own, the same as in the log, on all threads, and no other answer has one", async () => {
-  const stateDir = temporaryFolder();
-  const spent = createKey(stateDir, "spent", { burst: 1000, quota: 1 });
-  const env = { ACCESS_LOG: "1000", THREADS: "2", PORTAL: "on", SIGNUP: "open", CORS_ORIGINS: "*" };
-  const server = await startServer({ stateDir, env });
+const stateDir = temporaryFolder();
+const spent = createKey(stateDir, "spent", { burst: 1000, quota: 1 });
+const acme = createKey(stateDir, "acme", { burst: 1000, quota: 2 });
+const revoked = createKey(stateDir, "acme");
+const store = Store.open(stateDir);
+store.keys.revoke(3, new Date());
+store.close();
+const server = await startServer({
+  stateDir,
+  env: {
+    ...{ ACCESS_LOG: "1000", PORTAL: "on", SIGNUP: "open", CORS_ORIGINS: "*" },
+    TRUSTED_PROXIES: "2",
+  },
+});
+after(() => server.stop());
+
+test("every error has an id of its own, the same as in the log, and no other answer has one", async () => {
   const key = bearer(server.key);
   const json = { "Content-Type": "application/json", "Content-Length": "2" };
   await send(server, "GET /api/v1/usage", bearer(spent));
@@ -234,21 +254,13 @@ test("every error has an id of its own, the same as in the log, on all threads, 
   assert.equal(new Set(errors.map(idOf)).size, errors.length);
   const lines = await linesWhen(server, answers.length + 1);
   assert.equal(new Set(lines.map(({ requestId }) => requestId)).size, lines.length);
-  assert.ok(new Set(lines.map(({ requestId }) => String(requestId).slice(0, 16))).size <= 2);
   const statusById = new Map(lines.map(({ requestId, status }) => [requestId, status]));
   for (const { request, bytes } of lines) if (/^HEAD /.test(String(request))) assert.equal(bytes, 0);
   for (const answer of errors) assert.equal(statusById.get(idOf(answer)), answer.status, answer.head);
-  assert.equal(await server.stop(), 0);
 });
 
 test("the log tells whose key it was, from where and with what, also when it is refused, revoked or nobody's", async () => {
-  const stateDir = temporaryFolder();
-  const [acme, revoked] = [
-    createKey(stateDir, "acme", { burst: 1000, quota: 2 }),
-    createKey(stateDir, "acme"),
-  ];
-  const server = await startServer({ stateDir, env: { ACCESS_LOG: "1000", TRUSTED_PROXIES: "2" } });
-  assert.equal((await server.keys("revoke", "2")).code, 0);
+  const first = linesOf(server).length;
   const agent = { "User-Agent": "curl/8.5 (test)", "X-Forwarded-For": "192.0.2.1, 192.0.2.2, 192.0.2.3" };
   for (const [key, headers] of [
     [acme, agent],
@@ -259,7 +271,7 @@ test("the log tells whose key it was, from where and with what, also when it is 
     ["", agent],
   ] as const)
     await send(server, "GET /api/v1/usage", { ...bearer(key), ...headers });
-  const lines = await linesWhen(server, 6);
+  const lines = await linesWhen(server, 6, first);
   for (const { bytes, ms } of lines) {
     assert.ok(Number(bytes) > 50);
     assert.match(String(ms), /^\d+(\.\d{1,3})?$/);
@@ -267,10 +279,10 @@ test("the log tells whose key it was, from where and with what, also when it is 
   assert.deepEqual(
     lines.map(({ status, account, keyId, address }) => [status, account, keyId, address]),
     [
-      [200, "acme", 1, "192.0.2.2"],
-      [200, "acme", 1, "127.0.0.1"],
-      [429, "acme", 1, "192.0.2.2"],
-      [401, "acme", 2, "192.0.2.2"],
+      [200, "acme", 2, "192.0.2.2"],
+      [200, "acme", 2, "127.0.0.1"],
+      [429, "acme", 2, "192.0.2.2"],
+      [401, "acme", 3, "192.0.2.2"],
       [401, undefined, undefined, "192.0.2.2"],
       [401, undefined, undefined, "192.0.2.2"],
     ],
@@ -282,7 +294,34 @@ test("the log tells whose key it was, from where and with what, also when it is 
     ...["level", "time", "requestId", "account", "keyId", "address", "userAgent", "request", "status"],
     ...["bytes", "ms", "msg"],
   ]);
-  assert.equal(await server.stop(), 0);
+});
+
+test("no line of the log gives a key or a token away that stands in a target or a header", async () => {
+  const seed = 20_261_123;
+  const random = seededRandom(seed);
+  const first = linesOf(server).length;
+  const secrets: string[] = [];
+  for (let i = 0; i < 200; i++) {
+    const secret = secretOf(random);
+    secrets.push(secret);
+    const text = spelled(random, secret);
+    const headers = random.pick([
+      {},
+      { "User-Agent": `x/1 (${text})` },
+      { "User-Agent": `${"x ".repeat(random.int(100))}${text}` },
+      { "X-Forwarded-For": `${text}, 192.0.2.9` },
+      { Authorization: text },
+      { Authorization: `Bearer ${text}` },
+      { Cookie: text, Referer: text },
+    ]);
+    await send(server, `GET ${random.pick(places)(text)}`, { ...bearer(server.key), ...headers });
+  }
+  const lines = await linesWhen(server, secrets.length, first);
+  for (const [i, { request, userAgent, address, account }] of lines.entries())
+    for (const text of [request, userAgent, address, account])
+      assertHidden(String(text ?? ""), secrets[i], `seed ${seed}, ${i}`);
+  const own = server.key.slice("hcq_".length);
+  assertHidden(server.process.stderr, own, "the whole log");
 });
 
 test("with names of accounts every request of theirs is logged, and no other", async () => {
@@ -357,34 +396,4 @@ test("a request that fails by our fault is logged with the id of its answer", as
   assert.equal(new Set(ids).size, 2);
   for (const { stack } of failed) assert.match(String(stack), /our fault/);
   assert.equal(await server.stop(), 0);
-});
-
-test("no line of the log gives a key or a token away that stands in a target or a header", async () => {
-  const seed = 20_261_123;
-  const random = seededRandom(seed);
-  const env = { ACCESS_LOG: "1000", TRUSTED_PROXIES: "1", PORTAL: "on" };
-  const server = await startServer({ env });
-  const secrets: string[] = [];
-  for (let i = 0; i < 200; i++) {
-    const secret = secretOf(random);
-    secrets.push(secret);
-    const text = spelled(random, secret);
-    const headers = random.pick([
-      {},
-      { "User-Agent": `x/1 (${text})` },
-      { "User-Agent": `${"x ".repeat(random.int(100))}${text}` },
-      { "X-Forwarded-For": text },
-      { Authorization: text },
-      { Authorization: `Bearer ${text}` },
-      { Cookie: text, Referer: text },
-    ]);
-    await send(server, `GET ${random.pick(places)(text)}`, { ...bearer(server.key), ...headers });
-  }
-  const lines = await linesWhen(server, secrets.length);
-  for (const [i, { request, userAgent, address, account }] of lines.entries())
-    for (const text of [request, userAgent, address, account])
-      assertHidden(String(text ?? ""), secrets[i], `seed ${seed}, ${i}`);
-  assert.equal(await server.stop(), 0);
-  const own = server.key.slice("hcq_".length);
-  assertHidden(server.process.stderr, own, "the whole log");
 });

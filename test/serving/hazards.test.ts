@@ -7,8 +7,8 @@ import { Connection, call, pricesPath, rawRequest, requestText, startServer } fr
 
 const unknownKey = generateKey();
 const env = { PORTAL: "on", CORS_ORIGINS: "https://a.example" };
-const [server, pages] = await Promise.all([startServer(), startServer({ env })]);
-after(() => Promise.all([server.stop(), pages.stop()]));
+const server = await startServer({ env });
+after(() => server.stop());
 
 const prices = `${pricesPath}?procedure=5072`;
 const authorization = { Authorization: `Bearer ${server.key}` };
@@ -16,8 +16,7 @@ const text = (request: string, headers: Record<string, string> = {}) =>
   requestText(request, { ...authorization, ...headers });
 
 afterEach(async () => {
-  for (const each of [server, pages])
-    assert.equal((await call(each, `GET ${prices}`)).status, 200, "the server lives");
+  assert.equal((await call(server, `GET ${prices}`)).status, 200, "the server lives");
 });
 
 /** Sends bytes, and returns all that comes until the server closes. */
@@ -33,7 +32,7 @@ test("HEAD is answered, again and again on one connection, whatever the status",
   const connection = await Connection.open(server.api);
   for (const [target, status] of [
     [prices, 200],
-    ["/nothing", 404],
+    ["/api/v1/nothing", 404],
     [pricesPath, 400],
     [prices, 200],
   ] as const) {
@@ -67,8 +66,8 @@ for (const close of ["close", "TE, close", "Close, TE"])
       [`HEAD ${prices}`, {}, 200],
       [`GET ${prices}`, tag, 304],
       [`HEAD ${prices}`, tag, 304],
-      ["GET /nothing", {}, 404],
-      ["HEAD /nothing", {}, 404],
+      ["GET /api/v1/nothing", {}, 404],
+      ["HEAD /api/v1/nothing", {}, 404],
     ] as const) {
       const connection = await Connection.open(server.api);
       await connection.send(text(request, { ...headers, Connection: close }));
@@ -85,13 +84,12 @@ for (const close of ["close", "TE, close", "Close, TE"])
   });
 
 test("a reply that has no body, or is made in pieces, ends its connection, and not the process", async () => {
-  const key = { Authorization: `Bearer ${pages.key}` };
   const has = { "If-None-Match": "*" };
   const preflight = { Origin: "https://a.example", "Access-Control-Request-Method": "GET" };
   const exports = ["csv", "arrow", "parquet"].flatMap((type) => [
-    [`GET /api/v1/export.${type}`, key, 200] as const,
-    [`HEAD /api/v1/export.${type}`, key, 200] as const,
-    [`GET /api/v1/export.${type}`, { ...key, ...has }, 304] as const,
+    [`GET /api/v1/export.${type}`, authorization, 200] as const,
+    [`HEAD /api/v1/export.${type}`, authorization, 200] as const,
+    [`GET /api/v1/export.${type}`, { ...authorization, ...has }, 304] as const,
   ]);
   for (const list of ["close", "TE, close", "close, TE", "Keep-Alive, Close"])
     for (const [request, headers, status] of [
@@ -101,12 +99,12 @@ test("a reply that has no body, or is made in pieces, ends its connection, and n
       ["HEAD /", {}, 200],
       ["OPTIONS /api/v1/versions", preflight, 204],
       ["OPTIONS /api/v1/versions", { ...preflight, "Content-Length": "0" }, 204],
-      ["GET /api/v1/versions", { ...key, ...has }, 304],
+      ["GET /api/v1/versions", { ...authorization, ...has }, 304],
       ["HEAD /api/v1/versions", {}, 401],
       ...exports,
     ] as const) {
       const what = `${request}, Connection: ${list}`;
-      const connection = await Connection.open(pages.api);
+      const connection = await Connection.open(server.api);
       const sent = requestText(request, { ...headers, Connection: list });
       await connection.send(sent);
       const answer = await connection.answer(request.split(" ")[0]);
@@ -149,7 +147,7 @@ for (const [what, request, headers, body, status] of [
     400,
   ],
   ["a POST with a body", `POST ${prices}`, "Content-Length: 5", "hello", 405],
-  ["a POST with a body to nowhere", "POST /nothing", "Content-Length: 5", "hello", 404],
+  ["a POST with a body to nowhere", "POST /api/v1/nothing", "Content-Length: 5", "hello", 404],
 ] as const)
   test(`${what} gets one ${status} and the end of the connection`, async () => {
     const received = await untilClosed(withHeaders(request, headers) + body);

@@ -6,7 +6,8 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import * as v from "valibot";
 import { pricesResponse } from "../../server/api/responses.ts";
 import { codingOf, rangeOf } from "../../server/serving/negotiation.ts";
-import { type Answer, call, datasetsFolder, pricedRows, pricesPath, startServer } from "../support/server.ts";
+import { callDocumented } from "../support/documented.ts";
+import { type Answer, datasetsFolder, pricedRows, pricesPath, startServer } from "../support/server.ts";
 
 /** The answers with data: their bodies, headers, conditions, codings and versions. */
 
@@ -14,7 +15,7 @@ const server = await startServer({ datasetsDir: datasetsFolder() });
 after(() => server.stop());
 
 const ask = (request: string, headers: Record<string, string | undefined> = {}) =>
-  call(server, request.startsWith("?") ? `GET ${pricesPath}${request}` : request, headers);
+  callDocumented(server, request.startsWith("?") ? `GET ${pricesPath}${request}` : request, headers);
 
 const tag = (await ask("?procedure=5072")).header("ETag") ?? "";
 

@@ -13,6 +13,9 @@ import {
 
 /** Many requests on one connection before the first answer is read. */
 
+// The core works with this part alone.
+process.env.SERVER_PARTS = "replicas";
+
 const server = await startServer();
 after(async () => assert.equal(await server.stop(), 0));
 const key = { Authorization: `Bearer ${server.key}` };
@@ -31,7 +34,7 @@ for (const [what, request, headers] of [
     const text = requestText(request, headers);
     const { head, body } = await call(server, request, { Authorization: undefined, ...headers });
     const whole = settled(`${head}\r\n\r\n${body.toString("latin1")}`);
-    for (const count of [20, 60, 400, 3000]) {
+    for (const count of [20, 60, 1000]) {
       const connection = await Connection.open(server.api);
       connection.pause();
       const closing = requestText(request, { ...headers, Connection: "close" });

@@ -19,8 +19,9 @@ import { knownVersions, registryOf } from "../../server/store/registry.ts";
 import { StateGuard } from "../../server/store/state-files.ts";
 import { Store } from "../../server/store/store.ts";
 import { csv, optionsFor, otherRow, row } from "../support/cms-files.ts";
-import { columnsOf, fileOf, metadataOf } from "../support/fixtures.ts";
+import { columnsOf, metadataOf } from "../support/fixtures.ts";
 import { temporaryFolder } from "../support/folders.ts";
+import { fileOf } from "../support/parquet-file.ts";
 import { servedSha256, stateThatServed } from "../support/state.ts";
 
 /** Numbers of data versions: what a server has served keeps its number for good, and rows that are there aren't written twice. */

@@ -27,7 +27,7 @@ import { account, foreignLog, modeOf, modesIn, namesIn, whatToDo } from "../supp
 
 /** The files of the state: who can read them, and what a server does that loses them. */
 
-for (const umask of ["000", "022", "0777"])
+for (const umask of ["000", "0777"])
   test(`a command makes a state that only its owner can read, with umask ${umask}`, () => {
     const folder = path.join(temporaryFolder(), "state");
     const command = `umask ${umask}; exec "$@" server/commands/keys.ts create --account acme --plan free`;
@@ -215,7 +215,8 @@ test("a database that is empty or of another program is refused and left as it i
   writeFileSync(file, "");
   assert.throws(() => Store.open(folder), /found damage \(an empty file\), expected a sound database/);
   assert.deepEqual(readdirSync(folder), ["state.sqlite"]);
-  for (const sql of ["PRAGMA journal_mode = WAL", "CREATE TABLE notes (text)"]) {
+  const table = "CREATE TABLE notes (text)";
+  for (const sql of ["PRAGMA journal_mode = WAL", table, `PRAGMA journal_mode = WAL; ${table}`]) {
     rmSync(file);
     const other = new Database(file);
     other.exec(sql);
@@ -225,7 +226,7 @@ test("a database that is empty or of another program is refused and left as it i
       () => Store.open(folder),
       /found a database without a schema of this service, expected schema version 1: STATE_DIR may/,
     );
-    assert.deepEqual(readFileSync(file), before);
+    assert.deepEqual([readFileSync(file), readdirSync(folder)], [before, ["state.sqlite"]]);
   }
   const fresh = temporaryFolder();
   const store = Store.open(fresh);
@@ -467,15 +468,4 @@ test("a database that is deleted during a checkpoint is told from a backup that 
   const [, , , written] = readFileSync(path.join(folder, "server.database"), "utf8").split("\n");
   assert.match(written, /^\d+:\d+$/, "when it was written to last");
   guard.close();
-});
-
-test("a database of something else is refused, and stays without files beside it", () => {
-  const folder = temporaryFolder();
-  const file = path.join(folder, "state.sqlite");
-  const other = new Database(file);
-  other.pragma("journal_mode = WAL");
-  other.exec("CREATE TABLE other (id INTEGER)");
-  other.close();
-  assert.throws(() => Store.open(folder), /a database without a schema of this service/);
-  assert.deepEqual(readdirSync(folder), ["state.sqlite"]);
 });

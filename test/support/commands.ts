@@ -5,17 +5,24 @@ import { after } from "node:test";
 import * as v from "valibot";
 import { keepingStripped } from "./server.ts";
 
-/** The operator's commands, run again and again in one process, because a process for each run takes long. */
+/** The operator's commands, run again and again in one process, because a process for each run takes long. That each is a
+ * process of its own, with options of its own, is tried by the tests of `hcqs`. */
 
+const folder = new URL("../../server/commands/", import.meta.url);
 const runner = `
+  import { runProgram } from "${folder}program.ts";
+  const onImport = ["keys", "accounts", "events", "state"];
   let run = 0;
   process.on("message", async ({ name, args, env }) => {
     const result = { stdout: "", stderr: "", code: 0 };
     for (const name of ["stdout", "stderr"]) process[name].write = (text) => { result[name] += text; return true; };
-    Object.assign(process.env, { WEBHOOK_ALLOW_LOOPBACK: "false", REDIS_URL: "", ...env });
+    Object.assign(process.env, { WEBHOOK_ALLOW_LOOPBACK: "false", REDIS_URL: "", DATASETS_DIR: "", ...env });
     process.argv = ["node", name, ...args];
     process.exitCode = 0;
-    await import(\`${new URL("../../server/commands/", import.meta.url)}\${name}.ts?\${run++}\`);
+    const file = \`${folder}\${name}.ts\`;
+    // Some run when they are imported, which they are each time, and the others have a function for that.
+    const program = await import(onImport.includes(name) ? \`\${file}?\${run++}\` : file);
+    if (program.run) await runProgram(() => program.help, program.run);
     result.code = process.exitCode;
     process.exitCode = 0;
     process.send(result);
@@ -31,11 +38,23 @@ after(() => child.disconnect());
 const result = v.object({ stdout: v.string(), stderr: v.string(), code: v.number() });
 export type Result = v.InferOutput<typeof result>;
 
-/** Runs commands such as `keys list` one after the other; ~ is a space within a word. */
-export async function run(
+/** Runs commands such as `keys list` one after the other, after those asked for before; ~ is a space within a word. */
+export function run(
   stateDir: string,
   commands: readonly string[],
   env: Record<string, string> = {},
+): Promise<Result[]> {
+  const results = idle.then(() => runNow(stateDir, commands, env));
+  idle = results.catch(() => {});
+  return results;
+}
+/** Settles when all commands that were asked for have run. */
+let idle: Promise<unknown> = Promise.resolve();
+
+async function runNow(
+  stateDir: string,
+  commands: readonly string[],
+  env: Record<string, string>,
 ): Promise<Result[]> {
   const results: Result[] = [];
   for (const command of commands) {

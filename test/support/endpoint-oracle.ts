@@ -161,7 +161,9 @@ export const procedureRows = (lists: PricesBody[], sort: string, minFacilities: 
 
 function compareProcedures(versions: Versions, snapshot: Snapshot): number {
   let compared = 0;
-  for (const state of [null, ...stateCodes]) {
+  const present = new Set(partsOf(snapshot.table).facilities.state);
+  const absent = stateCodes.find((state) => !present.has(state)) ?? null;
+  for (const state of new Set([null, ...present, absent])) {
     const lists = partsOf(snapshot.table).procedures.code.flatMap(
       (code) => naivePrices(snapshot, code, state, 0) ?? [],
     );

@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import type { DataType } from "apache-arrow";
-import * as parquet from "parquet-wasm";
 import {
   arrangeTable,
   blank,
@@ -315,14 +314,6 @@ export function metadataOf(file: Uint8Array): Map<string, string> {
   const { metadata } = parseFooter(file.subarray(start, file.length - 8), start);
   metadata.delete("ARROW:schema");
   return metadata;
-}
-
-/** A Parquet file of any columns and metadata, however wrong for a snapshot. */
-export function fileOf(columns: Column[], metadata: Map<string, string>): Uint8Array {
-  const vectors = columns.map(({ name, type, values }) => [name, arrow.vectorFromArray(values, type)]);
-  const stream = arrow.tableToIPC(new arrow.Table(Object.fromEntries(vectors)), "stream");
-  const properties = new parquet.WriterPropertiesBuilder().setKeyValueMetadata(metadata).build();
-  return parquet.writeParquet(parquet.Table.fromIPCStream(stream), properties);
 }
 
 /** Ways in which a file gets damaged; each returns a copy. */

@@ -1,8 +1,10 @@
 import { zstdCompressSync } from "node:zlib";
+import * as parquet from "parquet-wasm";
 import { type Snapshot, snapshotColumns } from "../../engine/index.ts";
+import { arrow } from "../../engine/snapshot/arrow.ts";
 import { type Column, columnsOf } from "./fixtures.ts";
 
-/** Writes Parquet files byte by byte, so that any number in them can be wrong. */
+/** Parquet files that are no snapshots: of any columns, or written byte by byte, so that any number can be wrong. */
 
 export type Field = [id: number, type: number, bytes: number[]];
 
@@ -173,4 +175,12 @@ export function fileOfSpec({ rows, groupRows = rows, chunks, metadata }: FileSpe
     Buffer.from(lengthOf(footer.length)),
     Buffer.from("PAR1"),
   ]);
+}
+
+/** A Parquet file of any columns and metadata, however wrong for a snapshot. */
+export function fileOf(columns: Column[], metadata: Map<string, string>): Uint8Array {
+  const vectors = columns.map(({ name, type, values }) => [name, arrow.vectorFromArray(values, type)]);
+  const stream = arrow.tableToIPC(new arrow.Table(Object.fromEntries(vectors)), "stream");
+  const properties = new parquet.WriterPropertiesBuilder().setKeyValueMetadata(metadata).build();
+  return parquet.writeParquet(parquet.Table.fromIPCStream(stream), properties);
 }

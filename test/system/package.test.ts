@@ -5,7 +5,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { repository } from "../support/deployment.ts";
-import { readmeBlocks } from "../support/readme.ts";
+import { readmeBlocks, tracked } from "../support/readme.ts";
 import { temporaryFolder, until } from "../support/server.ts";
 
 /** The package installed below `node_modules`, where Node doesn't run TypeScript by itself. */
@@ -31,6 +31,20 @@ const install =
   readmeBlocks("sh").find((text) => text.includes(packed)) ?? assert.fail(`no block of ${packed}`);
 const inFolder = { ...env, npm_config_prefix: folder, npm_config_prefer_offline: "true" };
 execFileSync("sh", ["-euc", install], { ...options, env: inFolder });
+
+test("the package has the programs, what goes with them, and nothing of their tests", () => {
+  const files = execFileSync("tar", ["-tzf", join(folder, packed)], { encoding: "utf8" });
+  const wanted = tracked.filter(
+    (path) =>
+      ["CHANGELOG.md", "LICENSE", "README.md", "package.json"].includes(path) ||
+      (/^(?:datasets|engine|server)\//.test(path) && !/tsconfig\.json$|\.test\.|\/screenshots\//.test(path)),
+  );
+  const names = files
+    .trim()
+    .split("\n")
+    .map((path) => path.replace("package/", ""));
+  assert.deepEqual(names.sort(), wanted.sort());
+});
 
 test("a project has the command by npx", () => {
   const project = temporaryFolder();

@@ -22,6 +22,9 @@ import {
 
 /** The operator's console, as a browser asks for it. */
 
+// The core works with this part alone.
+process.env.SERVER_PARTS = "console";
+
 const datasetsDir = datasetsFolder();
 const server = await startServer({ datasetsDir, env: { OPS_ALLOWED_HOSTS: "ops.example.org" } });
 after(() => server.stop());

@@ -13,6 +13,7 @@ import { Metrics } from "../../../server/shared/metrics.ts";
 import { Store } from "../../../server/store/store.ts";
 import { listening, maxWaitMs, until } from "../../support/connection.ts";
 import { answersOf, later, now, Receiver, World } from "../../support/quota-events.ts";
+import { keepingStripped } from "../../support/server.ts";
 
 /** Faulty receivers: every try ends, and no other account waits for it. */
 
@@ -289,7 +290,7 @@ test("a try that was given up or answered leaves nothing that runs, not even a q
     console.log(JSON.stringify(await Promise.all(tried)));
     // Runs only if something else keeps the process alive.
     setTimeout(() => console.log("still running"), 10_000).unref();`;
-  const args = ["--input-type=module-typescript", "--no-warnings", "--eval", script];
+  const args = [...keepingStripped, "--input-type=module-typescript", "--no-warnings", "--eval", script];
   const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: maxWaitMs });
   assert.equal(stdout, '["given up","given up",200]\n');
 });

@@ -1,0 +1,14 @@
+// Runs the quick tests of properties in more rounds. Their seeds are the same, so that a failure can be repeated.
+process.env.PROPERTY_ROUNDS ||= "10";
+for (const tests of [
+  "accounts/clock",
+  "accounts/days",
+  "accounts/limits",
+  "api/paging",
+  "api/parameters",
+  "api/price-key",
+  "engine/changes",
+  "engine/exports",
+  "engine/search-texts",
+])
+  await import(`../${tests}.test.ts`);

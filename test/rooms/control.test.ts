@@ -1,0 +1,13 @@
+// Run in one process, because loading the modules takes a process as long as the tests of a file. Files that start a
+// server for all of their tests run alone: it would start while the other tests leave this process no turns.
+import "../control/descriptors.test.ts";
+import "../control/heap.test.ts";
+import "../control/log.test.ts";
+import "../control/log-lines.test.ts";
+import "../control/npm.test.ts";
+import "../control/ops.test.ts";
+import "../control/safely.test.ts";
+import "../control/settings.test.ts";
+import "../control/start.test.ts";
+import "../control/strip-cache.test.ts";
+import "../control/traffic.test.ts";

@@ -1,0 +1,63 @@
+import type { TestContext } from "node:test";
+import { attachImage, buildImage } from "../../engine/index.ts";
+import { generateKey, hashKey } from "../../server/accounts/keys.ts";
+import { Accounts } from "../../server/accounts/sync.ts";
+import { maxBurst } from "../../server/shared/plans.ts";
+import { Store } from "../../server/store/store.ts";
+import { ask, serviceOf } from "./asking.ts";
+import { versionsOf } from "./endpoint-oracle.ts";
+import { snapshotOf } from "./fixtures.ts";
+import { account } from "./state.ts";
+
+const versions = versionsOf(attachImage(buildImage(snapshotOf([["000001", "CA", "5072", 1, 1]]))));
+
+/** The control thread and a serving one over one database, on clocks that a test turns. */
+export class OnClocks {
+  readonly store = Store.inMemory();
+  wallMs: number;
+  #steadyMs = 1e6;
+  #parts: ReturnType<typeof this.start>;
+
+  constructor(t: TestContext, wallMs: number) {
+    t.after(() => this.store.close());
+    this.wallMs = wallMs;
+    this.#parts = this.start();
+  }
+
+  private start() {
+    const accounts = new Accounts(this.store, this.wallMs);
+    const clocks = { now: () => this.wallMs, steadyNow: () => this.#steadyMs };
+    return { accounts, service: serviceOf({ ...accounts.tables, versions, ...clocks }) };
+  }
+
+  /** The process ends as it is, and starts again. */
+  restart(): void {
+    this.#parts = this.start();
+  }
+
+  /** Makes an account. @returns a key of it */
+  account(name: string, quota: number): string {
+    const at = new Date(this.wallMs);
+    const { id } = this.store.accounts.create({ ...account, name, burst: maxBurst, quota }, at);
+    const key = generateKey();
+    this.store.keys.create(id, hashKey(key), "0000", null, at);
+    this.tick();
+    return key;
+  }
+
+  /** What the control thread does a few times a second. */
+  tick(): void {
+    this.#parts.accounts.enterMonths(this.wallMs);
+    this.#parts.accounts.refresh();
+  }
+
+  save(): void {
+    this.#parts.accounts.save(this.wallMs);
+  }
+
+  /** Asks for the account's usage a while after the last request. */
+  usage(key: string, passedMs = 1000) {
+    this.#steadyMs += passedMs;
+    return ask(this.#parts.service, key, "/api/v1/usage", () => "");
+  }
+}
