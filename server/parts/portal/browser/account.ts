@@ -1,12 +1,10 @@
 import { useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import type { UsageAnswer } from "./answers.ts";
-import { base, Failure, get, keepKey, post } from "./api.ts";
-import { ErrorBand } from "./bands.ts";
+import { base, Failure, get, keepKey, post, settings } from "./api.ts";
 import { PasteKey, useOwnKey } from "./key.ts";
 import { type KeyRow, Keys } from "./keys.ts";
-import { useLoaded } from "./load.ts";
-import { settings } from "./settings.ts";
+import { ErrorBand, useLoaded } from "./load.ts";
 import { Usage } from "./usage.ts";
 import { type Notices, Warnings } from "./warnings.ts";
 
@@ -15,7 +13,6 @@ import { type Notices, Warnings } from "./warnings.ts";
 interface AccountAnswer extends Notices {
   account: string;
   plan: string;
-  quota: number;
   burst: number;
 }
 
@@ -59,12 +56,13 @@ interface SignedProps {
 
 function Signed({ ownKey, leave }: SignedProps) {
   const [changes, setChanges] = useState(0);
-  const { view, failure, isLate, retry } = useLoaded(`${ownKey} ${changes}`, () => load(ownKey));
+  const loaded = useLoaded(`${ownKey} ${changes}`, () => load(ownKey));
+  const { view, failure, isLate } = loaded;
   const reload = () => setChanges((before) => before + 1);
   const signOut = html`<button type="button" onClick=${() => leave("You are signed out: this browser has forgotten the key.")}>Sign out</button>`;
   if (!view)
     return html`<h1>Your account</h1>
-      ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} /> ${signOut}`} ${isLate && html`<p class="quiet" role="status">Loading…</p>`}`;
+      <${ErrorBand} of=${loaded} /> ${failure && signOut} ${isLate && html`<p class="quiet" role="status">Loading…</p>`}`;
   const { account, keys, usage } = view;
   return html`<div class=${isLate ? "account late" : "account"}>
     <div class="heading">
@@ -74,8 +72,8 @@ function Signed({ ownKey, leave }: SignedProps) {
       </div>
       ${signOut}
     </div>
-    ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`}
-    <${Usage} usage=${usage} quota=${account.quota} burst=${account.burst} retry=${reload} />
+    <${ErrorBand} of=${loaded} />
+    <${Usage} usage=${usage} burst=${account.burst} retry=${reload} />
     <${Keys} keys=${keys} changed=${reload} leave=${leave} />
     <${Warnings} notices=${account} changed=${reload} />
   </div>`;

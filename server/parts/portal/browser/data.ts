@@ -2,13 +2,12 @@ import { useState } from "preact/hooks";
 import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, DatasetsAnswer } from "./answers.ts";
-import { base, get } from "./api.ts";
-import { ErrorBand, SampleBand } from "./bands.ts";
+import { base, get, pathOf } from "./api.ts";
 import { Card } from "./card.ts";
 import { Command } from "./curl.ts";
-import { Downloads, pathOf } from "./download.ts";
+import { Downloads } from "./download.ts";
 import { FiguresTable, figuresOf } from "./figures.ts";
-import { useLoaded } from "./load.ts";
+import { ErrorBand, SampleBand, useLoaded } from "./load.ts";
 import { Loading } from "./loading.ts";
 import { useScrollToHash } from "./location.ts";
 
@@ -22,10 +21,11 @@ const statusWords = {
 };
 
 export function Page({ url }: { url: URL }) {
-  const { view, failure, isLate, retry } = useLoaded("datasets", () => get<DatasetsAnswer>(path));
+  const loaded = useLoaded("datasets", () => get<DatasetsAnswer>(path));
+  const { view, isLate } = loaded;
   useScrollToHash(view !== null);
   return html`<h1>The data</h1>
-    ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`} ${isLate && !view && html`<p class="quiet" role="status">Loading…</p>`}
+    <${ErrorBand} of=${loaded} /> ${isLate && !view && html`<p class="quiet" role="status">Loading…</p>`}
     ${view && html`<${Versions} versions=${view.data} year=${url.searchParams.get("year")} />`}`;
 }
 
@@ -74,7 +74,7 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
           <h3>Download</h3>
           <${Downloads} version=${name} />
           <details class="more"><summary>by curl</summary>
-            <${Command} text=${`curl -OJ -H "Authorization: Bearer $KEY" \\\n  "${new URL(pathOf(name, "csv"), location.origin)}"`} />
+            <${Command} text=${`curl -OJ -H "Authorization: Bearer $KEY" \\\n  "${new URL(pathOf("/export.csv", {}, name), location.origin)}"`} />
           </details>
         </section>
         <section>

@@ -1,9 +1,9 @@
 import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { ProcedureAnswer } from "./answers.ts";
-import { letterWidth, placedTicks, useWidth } from "./picture.ts";
+import { letterWidth } from "./picture.ts";
 
-/** Draws amounts on one scale: as dots, also in table rows, and as a summary. */
+/** Draws amounts on one scale: as dots, and as a summary. */
 
 export type Kind = "charge" | "allowed";
 export type Scale = d3.ScaleLogarithmic<number, number>;
@@ -25,32 +25,6 @@ const pinSymbols: Record<string, d3.SymbolType> = {
 /** The shape of a hospital that is compared, by its letter. */
 export function PinShape({ letter, x, y }: { letter: string; x: number; y: number }) {
   return html`<path class="pin-shape" d=${d3.symbol(pinSymbols[letter], 70)()} transform=${`translate(${x} ${y})`} />`;
-}
-
-/** A dot. @param share its place, in percent of the width */
-function DotAt({ kind, share, y }: { kind: Kind; share: number; y: number }) {
-  return html`<svg x=${`${share}%`} y=${y} overflow="visible"><${Shape} kind=${kind} x=${0} y=${0} size=${4.5} /></svg>`;
-}
-
-/** @param x a scale with the range from 0 to 100 */
-export function Dots({ x, ...amounts }: { x: Scale; charged: number; allowed: number; median: number }) {
-  const { charged, allowed, median } = amounts;
-  const at = (amount: number) => `${x(amount)}%`;
-  return html`<svg width="100%" height="18" aria-hidden="true">
-    <line class="track" x1="0" x2="100%" y1="9" y2="9" />
-    <line class="median" x1=${at(median)} x2=${at(median)} y1="3" y2="15" />
-    <line class="between" x1=${at(allowed)} x2=${at(charged)} y1="9" y2="9" />
-    <${DotAt} kind="charge" share=${x(charged)} y="9" />
-    <${DotAt} kind="allowed" share=${x(allowed)} y="9" />
-  </svg>`;
-}
-
-export function DotsAxis({ x }: { x: Scale }) {
-  const [measured, width] = useWidth();
-  const inPixels = x.copy().range([0, width]);
-  return html`<div ref=${measured}><svg width="100%" height="16" aria-hidden="true">
-    ${placedTicks(inPixels, 4, width).map(({ tick, at }) => html`<text x=${at} y="12" text-anchor="middle">${money(tick)}</text>`)}
-  </svg></div>`;
 }
 
 /** A dot in running text, as a legend. */

@@ -1,8 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, ProceduresAnswer } from "./answers.ts";
-import { getFile } from "./api.ts";
-import { ask, pathOf } from "./ask.ts";
+import { ask, getFile, pathOf } from "./api.ts";
 import { columns, loadingLines } from "./columns.ts";
 import { Command } from "./curl.ts";
 

@@ -1,10 +1,10 @@
 import { counted, printable, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import { Failure } from "./api.ts";
-import { there } from "./ask.ts";
-import { radiusesInMiles } from "./choice.ts";
+import type { FacilitiesAnswer } from "./answers.ts";
+import { Failure, there } from "./api.ts";
+import { nowhere, radiusesInMiles } from "./choice.ts";
 import { Command, curlOf } from "./curl.ts";
-import type { PartProps, Scope, Unpriced } from "./explore-data.ts";
+import type { PartProps, Scope } from "./explore-data.ts";
 import { inYear, withParameters } from "./location.ts";
 import { nameOf } from "./procedures.ts";
 import { states } from "./states.ts";
@@ -15,7 +15,7 @@ import { isSynthetic, placeText } from "./words.ts";
 export function Nothing({ view, datasets }: PartProps) {
   const { choice, code, unpriced, scope } = view;
   const { state, near, within, year } = choice;
-  const official = unpriced?.name ?? there(view.nation)?.procedure.name;
+  const official = (unpriced ?? there(view.nation))?.procedure?.name;
   const name = official && nameOf({ code, name: official });
   const isState = state === null || state in states;
   const where = isState ? placeText(choice) : "";
@@ -43,20 +43,20 @@ export function Nothing({ view, datasets }: PartProps) {
       )}${
         state === null && near === null
           ? html`<a href="/">See what there is</a>`
-          : html`<a href=${withParameters({ state: null, near: null, within: null })}>See the whole nation</a>`
+          : html`<a href=${withParameters(nowhere)}>See the whole nation</a>`
       }
     </p>`;
 }
 
-function unpricedText({ suppressed, incomplete }: Unpriced, where: string): string {
-  const all = suppressed + incomplete;
-  const reasons = [
-    suppressed > 0 ? "suppressed by CMS (10 services or fewer)" : "",
-    incomplete > 0 ? "incomplete" : "",
-  ].filter(Boolean);
-  const place = where && ` ${where}`;
-  const rows = all === 1 ? `Its only row${place} is` : `All ${whole(all)} of its rows${place} are`;
-  return `${rows} ${reasons.join(" or ")}: ${all === 1 ? "this hospital's charge isn't" : "these hospitals' charges aren't"} published.`;
+/** Why none of some hospitals has a price. */
+function unpricedText({ summary, data }: FacilitiesAnswer, where: string): string {
+  const { facilities } = summary;
+  const rows = facilities === 1 ? "Its only row" : `All ${whole(facilities)} of its rows`;
+  const reason = data.every(({ status }) => status === "suppressed")
+    ? "suppressed by CMS (10 services or fewer)"
+    : "suppressed or incomplete";
+  const charges = facilities === 1 ? "this hospital's charge isn't" : "these hospitals' charges aren't";
+  return `${[rows, where].filter(Boolean).join(" ")} ${facilities === 1 ? "is" : "are"} ${reason}: ${charges} published.`;
 }
 
 interface ReadingProps extends PartProps {
@@ -71,7 +71,7 @@ export function Reading({ scope, view, datasets }: ReadingProps) {
   const rowsText =
     all === rows.priced
       ? all === 1
-        ? "Its only row in the data has a price."
+        ? "The only hospital that does it has a price."
         : `All ${whole(all)} hospitals that do it have a price; none is suppressed.`
       : html`${whole(rows.priced)} of ${whole(all)} hospitals that do it have a price.
           ${

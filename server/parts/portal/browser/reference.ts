@@ -1,8 +1,6 @@
-import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import { base, get } from "./api.ts";
-import { ErrorBand } from "./bands.ts";
-import { useLoaded } from "./load.ts";
+import { ErrorBand, useLoaded } from "./load.ts";
 import { useScrollToHash } from "./location.ts";
 import { anchorOf, inline, Markdown } from "./markdown.ts";
 import { choicesOf, type OpenApi, type Operation, operationsOf, type Parameter, typeOf } from "./openapi.ts";
@@ -19,12 +17,12 @@ import { TryIt, textOf } from "./try-it.ts";
 const manyChoices = 12;
 
 export function Page() {
-  const { view, failure, isLate, retry } = useLoaded("openapi", () => get<OpenApi>(`${base}/openapi.json`));
+  const loaded = useLoaded("openapi", () => get<OpenApi>(`${base}/openapi.json`));
+  const { view, isLate } = loaded;
   useScrollToHash(view !== null);
-  const current = useCurrentSection(view !== null);
   if (!view)
     return html`<h1>API reference</h1>
-      ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`} ${isLate && html`<p class="quiet" role="status">Loading…</p>`}`;
+      <${ErrorBand} of=${loaded} /> ${isLate && html`<p class="quiet" role="status">Loading…</p>`}`;
   const all = operationsOf(view);
   const operations = view.tags.flatMap(({ name }) => all.filter(({ tag }) => tag === name));
   const [about, ...chapters] = view.info.description.split(/\n\n(?=## )/);
@@ -39,7 +37,7 @@ export function Page() {
       ${view.tags.map(
         ({ name, description }) => html`<p>${description}</p>
           <ul>
-            ${operations.filter(({ tag }) => tag === name).map(({ id, path }) => html`<li><a href=${`#${id}`} aria-current=${id === current ? "true" : undefined}><code>${shortOf(path)}</code></a></li>`)}
+            ${operations.filter(({ tag }) => tag === name).map(({ id, path }) => html`<li><a href=${`#${id}`}><code>${shortOf(path)}</code></a></li>`)}
           </ul>`,
       )}
       <p>For all of them</p>
@@ -50,25 +48,6 @@ export function Page() {
       <section class="card general">${chapters.map((chapter) => html`<${Markdown} text=${chapter} />`)}</section>
     </div>
   </div>`;
-}
-
-/** The id of the section that is at the top of the window. */
-function useCurrentSection(isThere: boolean): string {
-  const [current, setCurrent] = useState("");
-  useEffect(() => {
-    if (!isThere) return;
-    const observer = new IntersectionObserver(
-      (seen) => {
-        const entered = seen.find(({ isIntersecting }) => isIntersecting);
-        if (entered) setCurrent(entered.target.id);
-      },
-      // The section that crosses a line a fifth below the top of the window is the current one.
-      { rootMargin: "-20% 0px -80% 0px" },
-    );
-    for (const section of document.querySelectorAll(".operation")) observer.observe(section);
-    return () => observer.disconnect();
-  }, [isThere]);
-  return current;
 }
 
 const shortOf = (path: string) => (path.startsWith(`${base}/`) ? path.slice(base.length) : path);

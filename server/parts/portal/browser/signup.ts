@@ -1,10 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
-import { errorOf, otherError, useAction } from "./action.ts";
-import { post } from "./api.ts";
-import { Field } from "./field.ts";
+import { post, settings } from "./api.ts";
+import { errorOf, Field, otherError, useAction } from "./form.ts";
 import { NewKey, PasteKey, useOwnKey } from "./key.ts";
-import { settings } from "./settings.ts";
 
 /** Lets visitors get a key: by a form, by the link in an e-mail, or from the operator. */
 

@@ -1,10 +1,8 @@
 import { useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
-import { errorOf, otherError, useAction } from "./action.ts";
-import { post } from "./api.ts";
+import { post, settings } from "./api.ts";
 import { Command } from "./curl.ts";
-import { Field, type FieldProps } from "./field.ts";
-import { settings } from "./settings.ts";
+import { errorOf, Field, type FieldProps, otherError, useAction } from "./form.ts";
 
 /** Lets people set where their account's quota warnings go. */
 
