@@ -93,7 +93,7 @@ test("a patient finds what a knee replacement costs within 25 miles of a city, a
     );
     await heading(page, `Within 25 miles of ${city}, ${state}, `);
     await page
-      .getByRole("button", { name: `Remove: Within 25 miles of ${city}, ${state} (${zip})` })
+      .getByRole("button", { name: `Remove: Within 25 miles of ${city}, ${state} (ZIP code ${zip})` })
       .waitFor();
     const around = `/facilities?procedure=${procedure}&near=${zip}&within=25`;
     const { summary, data } = await answerOf<FacilitiesAnswer>(`${around}&sort=charge`);

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import { getFile, pathOf, request } from "./api.ts";
-import { save } from "./figures.ts";
+import { save } from "./card.ts";
 import { otherError, useAction } from "./form.ts";
 
 /** Downloads the files of a data version with the key, which a link can't send. */

@@ -7,9 +7,8 @@ import { Controls } from "./controls.ts";
 import { load, type PartProps, type View } from "./explore-data.ts";
 import { Facilities } from "./facilities.ts";
 import { ErrorBand, SampleBand, useDatasets, useLoaded } from "./load.ts";
-import { Reading } from "./notes.ts";
 import { Charges, States, Years } from "./pictures.ts";
-import { Chips, Said, titleText } from "./sentence.ts";
+import { Chips, Reading, Said, titleText } from "./sentence.ts";
 import { tabTitle } from "./words.ts";
 
 /**

@@ -3,14 +3,12 @@ import { money, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Entry, FacilitiesAnswer, Priced } from "./answers.ts";
 import { asFailure, Failure, get, getFile, rowsAt } from "./api.ts";
-import { Card } from "./card.ts";
+import { Card, csvFile, priceFigures, save } from "./card.ts";
 import { rangeOf } from "./choice.ts";
-import { Letter } from "./dots.ts";
 import type { HospitalList, Scope, View } from "./explore-data.ts";
-import { csvFile, priceFigures, save } from "./figures.ts";
 import { type Column, DotsLegend, List, type Row } from "./list.ts";
 import { choose, inYear, pin } from "./location.ts";
-import { dollarScale } from "./picture.ts";
+import { dollarScale, Letter } from "./picture.ts";
 import { hospitals, isPriced, milesText, placeText, rangeText } from "./words.ts";
 
 /** Lists the hospitals, in any order and between any charges, with their amounts as dots on one scale. */

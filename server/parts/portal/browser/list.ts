@@ -1,9 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import { Key, type Scale, Shape } from "./dots.ts";
 import { choose } from "./location.ts";
-import { placedTicks, useWidth } from "./picture.ts";
+import { Key, placedTicks, type Scale, Shape, useWidth } from "./picture.ts";
 
 /** A list that sorts, with a row's amounts as dots on one scale. */
 

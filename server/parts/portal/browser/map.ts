@@ -4,8 +4,8 @@ import { counted, money, shortMoney, whole } from "../../../shared/browser/forma
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, ProcedureAnswer, StateRow } from "./answers.ts";
 import { settings } from "./api.ts";
+import { type Figures, figuresOf } from "./card.ts";
 import { nowhere } from "./choice.ts";
-import { type Figures, figuresOf } from "./figures.ts";
 import { choose } from "./location.ts";
 import { Steps, useSteps } from "./picture.ts";
 import { stateName, states } from "./states.ts";

@@ -1,4 +1,4 @@
-import { save } from "./figures.ts";
+import { save } from "./card.ts";
 
 /** Saves the drawings of a card as one picture, with a title, the data version and the source. */
 

@@ -1,8 +1,7 @@
 import { change, money, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { FacilityAnswer, FacilityRow, Standing } from "./answers.ts";
-import { Card } from "./card.ts";
-import { type Figures, figuresOf } from "./figures.ts";
+import { Card, type Figures, figuresOf } from "./card.ts";
 import { type Column, DotsLegend, List, type Row, type Sorted } from "./list.ts";
 import { inYear } from "./location.ts";
 import { dollarScale } from "./picture.ts";

@@ -1,10 +1,9 @@
 import { change, counted, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { TrendYear } from "./answers.ts";
-import { PinShape, Shape } from "./dots.ts";
+import { type Figures, figuresOf } from "./card.ts";
 import type { Pinned } from "./explore-data.ts";
-import { type Figures, figuresOf } from "./figures.ts";
-import { Steps, useSteps } from "./picture.ts";
+import { PinShape, Shape, Steps, useSteps } from "./picture.ts";
 
 /**
  * Draws the median charge, the allowed amount and the compared hospitals' charges over two years or more. The line

@@ -2,8 +2,7 @@ import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { UsageAnswer } from "./answers.ts";
 import { base, Failure } from "./api.ts";
-import { Card } from "./card.ts";
-import { figuresOf } from "./figures.ts";
+import { Card, figuresOf } from "./card.ts";
 import { sentenceOf } from "./form.ts";
 import { Steps, useSteps } from "./picture.ts";
 

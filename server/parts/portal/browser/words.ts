@@ -54,7 +54,7 @@ export function placeText({ state, near, within, city }: Place): string {
 export function placeTitle(place: Place): string {
   if (place.near === null) return place.state === null ? "" : stateName(place.state);
   const text = placeText(place);
-  return text[0].toUpperCase() + text.slice(1) + (place.city === null ? "" : ` (${place.near})`);
+  return text[0].toUpperCase() + text.slice(1);
 }
 
 export function rangeText({ from, to }: Range): string {
