@@ -139,7 +139,7 @@ function writeHospital(path: string, year: string | null, procedure: string | nu
       noteOf(source),
       tableOf(
         `What it charges, ${source.data_year}`,
-        ["Procedure", "Charge", "The nation's median charge", "Medicare allows"],
+        ["Procedure", "Charge", "Nation's median", "Medicare allows"],
         data.map((row) => [
           { href: explore(row.code), text: titleOf(row) },
           money(row.submitted_charge),

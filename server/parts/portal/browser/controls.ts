@@ -38,7 +38,7 @@ export function Controls({ choice, view, datasets }: ControlsProps) {
     <${Chooser}
       class="procedure"
       label="Procedure"
-      value=${official === undefined ? (plainOf(code)?.name ?? code) : titleOf({ code, name: official })}
+      value=${titleOf({ code, name: official ?? code })}
       detail=${official === undefined ? code : `${code} · ${official}`}
       find=${(text: string) => findProcedure(choice, text)}
       choose=${(procedure: string) => choose({ procedure })}

@@ -7,7 +7,7 @@ import { Command, curlOf } from "./curl.ts";
 import type { PartProps, Pinned, Scope, View } from "./explore-data.ts";
 import { choose, inYear, pin, withParameters } from "./location.ts";
 import { Letter } from "./picture.ts";
-import { nameOf } from "./procedures.ts";
+import { plainOf } from "./procedures.ts";
 import { states } from "./states.ts";
 import {
   comparison,
@@ -72,7 +72,7 @@ export function Nothing({ view, datasets }: PartProps) {
   const { choice, code, unpriced, scope } = view;
   const { state, near, within, year } = choice;
   const official = (unpriced ?? there(view.nation))?.procedure?.name;
-  const name = official && nameOf({ code, name: official });
+  const name = plainOf(code)?.name ?? official;
   const isState = state === null || state in states;
   const where = isState ? placeText(choice) : "";
   const isYear = datasets.some((one) => [String(one.data_year), one.data_version].includes(year ?? ""));

@@ -15,8 +15,6 @@ interface Made {
 /** The server takes a form that is sent sooner to come from a bot. */
 const minElapsedMs = 2000;
 
-/** The answer of a server that sends a link by e-mail. */
-
 export function Page({ url }: { url: URL }) {
   const [made, setMade] = useState<Made | null>(null);
   const token = url.searchParams.get("token");
