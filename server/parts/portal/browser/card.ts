@@ -67,9 +67,9 @@ export function Card(props: CardProps) {
   };
   const saveAs = (format: PictureFormat) => async () => {
     if (section.current === null || source === undefined) return undefined;
-    const { savePicture } = await import("./save-picture.ts");
+    const { pictureOf } = await import("./save-picture.ts");
     const sentence = document.querySelector("h1")?.textContent ?? "";
-    await savePicture(section.current, name, format, { title, sentence, source });
+    save(`${name}.${format}`, await pictureOf(section.current, format, { title, sentence, source }));
     return undefined;
   };
   const copy = (text: string) => async () => ((await copied(text)) ? "Copied." : text);
