@@ -250,6 +250,7 @@ test("the reference has every operation, and its tries have the API's own answer
     assert.equal(await page.locator(`[id="${operationId}"]`).count(), 1, operationId);
   }
   await page.waitForFunction("scrollY > 0");
+  await page.locator(".contents [aria-current=true]", { hasText: "/healthcare/trends" }).waitFor();
 
   const prices = page.locator("#prices");
   const send = prices.getByRole("button", { name: `Send GET ${pricesPath}` });

@@ -1,3 +1,4 @@
+import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import { base, get } from "./api.ts";
 import { ErrorBand, useLoaded } from "./load.ts";
@@ -19,6 +20,7 @@ export function Page() {
   const loaded = useLoaded("openapi", () => get<OpenApi>(`${base}/openapi.json`));
   const { view, isLate } = loaded;
   useScrollToHash(view !== null);
+  const current = useCurrentSection(view !== null);
   if (!view)
     return html`<h1>API reference</h1>
       <${ErrorBand} of=${loaded} /> ${isLate && html`<p class="quiet" role="status">Loading…</p>`}`;
@@ -36,7 +38,7 @@ export function Page() {
       ${view.tags.map(
         ({ name, description }) => html`<p>${description}</p>
           <ul>
-            ${operations.filter(({ tag }) => tag === name).map(({ id, path }) => html`<li><a href=${`#${id}`}><code>${shortOf(path)}</code></a></li>`)}
+            ${operations.filter(({ tag }) => tag === name).map(({ id, path }) => html`<li><a href=${`#${id}`} aria-current=${id === current ? "true" : undefined}><code>${shortOf(path)}</code></a></li>`)}
           </ul>`,
       )}
       <p>For all of them</p>
@@ -47,6 +49,25 @@ export function Page() {
       <section class="card general">${chapters.map((chapter) => html`<${Markdown} text=${chapter} />`)}</section>
     </div>
   </div>`;
+}
+
+/** The id of the section that is at the top of the window. */
+function useCurrentSection(isThere: boolean): string {
+  const [current, setCurrent] = useState("");
+  useEffect(() => {
+    if (!isThere) return;
+    const observer = new IntersectionObserver(
+      (seen) => {
+        const entered = seen.find(({ isIntersecting }) => isIntersecting);
+        if (entered) setCurrent(entered.target.id);
+      },
+      // The section that crosses a line a fifth below the top of the window is the current one.
+      { rootMargin: "-20% 0px -80% 0px" },
+    );
+    for (const section of document.querySelectorAll(".operation")) observer.observe(section);
+    return () => observer.disconnect();
+  }, [isThere]);
+  return current;
 }
 
 const shortOf = (path: string) => (path.startsWith(`${base}/`) ? path.slice(base.length) : path);
