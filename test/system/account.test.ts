@@ -220,7 +220,10 @@ test("what is in the way is said in words", async () => {
 
   for (let i = 0; i < smallQuota; i++) await statusOf(smallKey);
   await signIn(page, smallKey);
-  await says(page, `All ${smallQuota} requests of this month are used.`);
+  await says(
+    page,
+    /^The account's requests per month are used up until .* Keys and warnings can be changed meanwhile\./,
+  );
   await page.goto("/data");
   await says(page, "Your account's requests for this month are used up.");
   await page.goto("/account");
@@ -247,6 +250,7 @@ test("the reference has every operation, and its tries have the API's own answer
     assert.equal(await page.locator(`[id="${operationId}"]`).count(), 1, operationId);
   }
   await page.waitForFunction("scrollY > 0");
+  await page.locator(".contents [aria-current=true]", { hasText: "/healthcare/trends" }).waitFor();
 
   const prices = page.locator("#prices");
   const send = prices.getByRole("button", { name: `Send GET ${pricesPath}` });

@@ -54,7 +54,7 @@ test("requests are seen by route and status, with their lines' table", async () 
   const traffic = section("Busiest routes");
   await traffic.getByRole("row", { name: new RegExp(`${pricesPath} 200 200 100 %`) }).waitFor();
   await traffic.getByRole("row", { name: /unknown 404 404/ }).waitFor();
-  assert.equal(await page.locator("canvas").count(), 2);
+  assert.equal(await page.locator("svg[role=img]").count(), 2);
   await section("Time for a request").getByRole("button", { name: "table" }).click();
   const cells = section("Time for a request").locator("tbody td");
   await cells.filter({ hasText: /µs|ms/ }).first().waitFor();

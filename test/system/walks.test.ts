@@ -91,7 +91,10 @@ test("a patient finds what a knee replacement costs within 25 miles of a city, a
       there.data.some((one) => one.zip === zip),
       `${zip} is in ${city}`,
     );
-    await heading(page, `Within 25 miles of ${zip}, `);
+    await heading(page, `Within 25 miles of ${city}, ${state}, `);
+    await page
+      .getByRole("button", { name: `Remove: Within 25 miles of ${city}, ${state} (ZIP code ${zip})` })
+      .waitFor();
     const around = `/facilities?procedure=${procedure}&near=${zip}&within=25`;
     const { summary, data } = await answerOf<FacilitiesAnswer>(`${around}&sort=charge`);
     assert.ok(data.length > 1, "several hospitals");

@@ -14,8 +14,9 @@ const libraries = {
   preact: "preact/dist/preact.mjs",
   "preact/hooks": "preact/hooks/dist/hooks.mjs",
   htm: "htm/dist/htm.mjs",
-  uplot: "uplot/dist/uPlot.iife.min.js",
-  "uplot.css": "uplot/dist/uPlot.min.css",
+  drawing: ["array", "color", "format", "interpolate", "path", "time", "time-format", "scale", "shape"].map(
+    (part) => `d3-${part}/dist/d3-${part}.min.js`,
+  ),
 };
 const streamPath = "/console/stream";
 const maxViewers = 16;
@@ -103,7 +104,7 @@ function filesOf(): WebFile[] {
     title: "Console",
     description: "The state of the service.",
     body: '<div id="app"></div><noscript>The console needs JavaScript; /metrics has the numbers as text.</noscript>',
-    scripts: ["uplot"],
+    scripts: ["drawing"],
     modules: [`${browser}/console.ts`],
     settings: { stream: streamPath },
   });

@@ -8,7 +8,7 @@ import { tabTitle } from "./browser/words.ts";
 
 /** Makes the portal's pages. */
 
-/** Settings of this server that the pages need; the browser's `settings.ts` reads them. */
+/** Settings of this server that the pages need; the browser's `api.ts` reads them. */
 export interface PageSettings {
   /** The key of the pages; null where explore asks for one. */
   key: string | null;
@@ -48,7 +48,7 @@ export const missingPage = "/*";
 const pages: Readonly<Record<string, readonly [module: string, title?: string]>> = {
   "/": ["explore.ts"],
   [facilityPage]: ["facility.ts"],
-  [embedPage]: ["embed.ts"],
+  [embedPage]: ["explore.ts"],
   "/data": ["data.ts", "The data"],
   "/reference": ["reference.ts", "The API"],
   "/signup": ["signup.ts", "Get a key"],

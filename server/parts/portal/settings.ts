@@ -42,22 +42,11 @@ export const settingTable = {
   ),
 };
 
-export interface PortalSettings {
-  signup: "open" | "email" | "off";
-  signupDaily: number;
-  webhookAllowLoopback: boolean;
-  /** The account whose key the pages carry; undefined where visitors need a key of their own. */
-  portalAccount: string | undefined;
-  mayMakeAccount: boolean;
-  /** Where people reach the pages; undefined for the address that the server listens on. */
-  publicUrl: string | undefined;
-  /** Origins of pages that may show a picture in a frame. */
-  embedOrigins: readonly string[];
-}
+export type PortalSettings = ReturnType<typeof portalSettings>;
 
 /** Applies the defaults that depend on the core's. @throws DataError when SIGNUP needs e-mail and none is sent */
-export function portalSettings(own: ValuesOf<typeof settingTable>, core: Settings): PortalSettings {
-  const signup = own.SIGNUP ?? (core.isTrial ? "open" : "off");
+export function portalSettings(own: ValuesOf<typeof settingTable>, core: Settings) {
+  const signup: "open" | "email" | "off" = own.SIGNUP ?? (core.isTrial ? "open" : "off");
   if (signup === "email" && core.SMTP_URL === undefined)
     throw new DataError("SIGNUP", '"email"', "SMTP_URL and MAIL_FROM beside it");
   const portalAccount = own.PORTAL_ACCOUNT ?? (core.isTrial ? trialAccount : undefined);
@@ -65,9 +54,12 @@ export function portalSettings(own: ValuesOf<typeof settingTable>, core: Setting
     signup,
     signupDaily: own.SIGNUP_DAILY,
     webhookAllowLoopback: core.WEBHOOK_ALLOW_LOOPBACK,
+    /** The account whose key the pages carry; undefined where visitors need a key of their own. */
     portalAccount,
     mayMakeAccount: core.isTrial && portalAccount === trialAccount,
+    /** Where people reach the pages; undefined for the address that the server listens on. */
     publicUrl: own.PUBLIC_URL,
+    /** Origins of pages that may show a picture in a frame. */
     embedOrigins: own.EMBED_ORIGINS ?? [],
   };
 }

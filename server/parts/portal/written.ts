@@ -112,12 +112,11 @@ function writePrices(parameters: URLSearchParams, ask: Ask): Written {
       noteOf(source),
       tableOf(
         "The first hospitals of the list",
-        ["Hospital", "Place", "Charge", "Medicare allows"],
+        ["Hospital", "Charge", "Medicare allows"],
         rows
           .filter(isPriced)
           .map((row) => [
-            { href: hospitalPath(row.ccn, year), text: row.facility },
-            `${row.city}, ${row.state}`,
+            { href: hospitalPath(row.ccn, year), text: row.facility, more: `${row.city}, ${row.state}` },
             money(row.submitted_charge),
             money(row.medicare_allowed),
           ]),
@@ -140,7 +139,7 @@ function writeHospital(path: string, year: string | null, procedure: string | nu
       noteOf(source),
       tableOf(
         `What it charges, ${source.data_year}`,
-        ["Procedure", "Charge", "The nation's median charge", "Medicare allows"],
+        ["Procedure", "Charge", "Nation's median", "Medicare allows"],
         data.map((row) => [
           { href: explore(row.code), text: titleOf(row) },
           money(row.submitted_charge),
@@ -200,7 +199,7 @@ const htmlOf = (words: readonly Word[]) =>
     )
     .join("");
 
-type Cell = string | { href: string; text: string };
+type Cell = string | { href: string; text: string; more?: string };
 
 function tableOf(caption: string, titles: readonly string[], rows: readonly Cell[][]): string {
   if (rows.length === 0) return "";
@@ -209,7 +208,7 @@ function tableOf(caption: string, titles: readonly string[], rows: readonly Cell
   const cell = (content: Cell) =>
     typeof content === "string"
       ? `<td${kind(content)}>${escapeHtml(content)}</td>`
-      : `<td><a href="${escapeHtml(content.href)}">${escapeHtml(content.text)}</a></td>`;
+      : `<td><a href="${escapeHtml(content.href)}">${escapeHtml(content.text)}</a> <small class="quiet">${escapeHtml(content.more ?? "")}</small></td>`;
   const head = titles
     .map((title, i) => `<th scope="col"${kind(rows[0][i])}>${escapeHtml(title)}</th>`)
     .join("");

@@ -1,15 +1,8 @@
-import { useEffect, useRef, useState } from "preact/hooks";
-import type uPlot from "uplot";
+import { useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import type { Sample } from "../history.ts";
 
 /** Draws lines over time, live, with a legend in place and a table of their numbers. */
-
-declare global {
-  interface Window {
-    uPlot: typeof uPlot;
-  }
-}
 
 interface Series {
   name: string;
@@ -26,87 +19,17 @@ interface LinesProps {
   text(value: number): string;
 }
 
+/** Pixels. Points are at a share of the width, so that the drawing needn't know it. */
 const height = 220;
+const [top, floor] = [16, 196];
 const rowSeconds = 60;
 
-const dashes = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
+/** Dashes and widths tell the lines apart without their colours. */
+const dashes = ["", "6 3", "1 4", "8 3 2 3"];
 const widths = [2, 1.5, 3, 2.5];
 
 export function Lines({ title, samples, series, isLogarithmic, text }: LinesProps) {
-  const place = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot | undefined>(undefined);
   const [isTable, setTable] = useState(false);
-  /** The sample below the pointer; null for the last one. */
-  const [pointed, setPointed] = useState<number | null>(null);
-  const data: uPlot.AlignedData = [
-    samples.map(({ at }) => at),
-    // A logarithmic scale can't show 0.
-    ...series.map(({ value }) =>
-      samples.map((sample) => value(sample) || (isLogarithmic ? null : (value(sample) ?? null))),
-    ),
-  ];
-  useEffect(() => {
-    if (isTable || !place.current) return;
-    const element = place.current;
-    const make = () => {
-      plot.current?.destroy();
-      // A canvas supports neither custom properties nor light-dark().
-      const colour = (name: string) => {
-        element.style.color = `var(${name})`;
-        return getComputedStyle(element).color;
-      };
-      const axis = {
-        stroke: colour("--grey"),
-        grid: { stroke: colour("--line"), width: 1 },
-        ticks: { show: false },
-      };
-      plot.current = new window.uPlot(
-        {
-          width: element.clientWidth,
-          height,
-          cursor: { y: false },
-          legend: { show: false },
-          hooks: { setCursor: [({ cursor }) => setPointed(cursor.idx ?? null)] },
-          scales: {
-            y: isLogarithmic ? { distr: 3 } : { range: (_, __, max) => [0, Math.max(1, max * 1.1)] },
-          },
-          axes: [
-            axis,
-            {
-              ...axis,
-              size: 70,
-              values: (_, splits) => splits.map((value) => (value === null ? "" : text(value))),
-            },
-          ],
-          series: [
-            {},
-            ...series.map(({ name, colour: property }, i) => ({
-              label: name,
-              stroke: colour(property),
-              width: widths[i],
-              dash: dashes[i],
-              points: { show: false },
-            })),
-          ],
-        },
-        data,
-        element,
-      );
-    };
-    make();
-    const observer = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height }));
-    observer.observe(element);
-    const scheme = matchMedia("(prefers-color-scheme: dark)");
-    scheme.addEventListener("change", make);
-    return () => {
-      observer.disconnect();
-      scheme.removeEventListener("change", make);
-      plot.current?.destroy();
-      plot.current = undefined;
-    };
-  }, [isTable]);
-  useEffect(() => plot.current?.setData(data), [samples]);
-  const shown = samples[pointed ?? samples.length - 1] ?? samples.at(-1);
   return html`<section class="card lines">
     <header><h2>${title}</h2>
       <button type="button" class="plain" aria-expanded=${isTable} onClick=${() => setTable(!isTable)}>table</button>
@@ -114,10 +37,48 @@ export function Lines({ title, samples, series, isLogarithmic, text }: LinesProp
     ${
       isTable
         ? html`<${Minutes} title=${title} samples=${samples} series=${series} text=${text} />`
-        : html`<${Legend} series=${series} sample=${shown} text=${text} />
-      <div ref=${place} role="img" aria-label=${`${title}: lines over time; the table has the numbers`}></div>`
+        : html`<${Drawing} title=${title} samples=${samples} series=${series} isLogarithmic=${isLogarithmic} text=${text} />`
     }
   </section>`;
+}
+
+function Drawing({ title, samples, series, isLogarithmic, text }: LinesProps) {
+  /** Milliseconds below the pointer; null for the last sample. */
+  const [pointed, setPointed] = useState<number | null>(null);
+  const timeOf = ({ at }: Sample) => at * 1000;
+  const [first, last] = [samples[0], samples.at(-1)];
+  const x = d3.scaleTime(
+    [first, last].map((one) => (one ? timeOf(one) : Date.now())),
+    [0, 100],
+  );
+  // A logarithmic scale can't show 0.
+  const drawn = (value: number | null) => (isLogarithmic ? value || null : value);
+  const values = series.flatMap(({ value }) => samples.flatMap((sample) => drawn(value(sample)) ?? []));
+  const most = Math.max(1, ...values);
+  const y = isLogarithmic
+    ? d3.scaleLog([Math.min(most / 10, ...values), most], [floor, top]).nice()
+    : d3.scaleLinear([0, most * 1.1], [floor, top]);
+  const rows = isLogarithmic ? y.ticks().filter((tick) => Number.isInteger(Math.log10(tick))) : y.ticks(4);
+  const shown = pointed === null ? last : samples[d3.bisectCenter(samples.map(timeOf), pointed)];
+  const onPointerMove = (event: PointerEvent & { currentTarget: Element }) => {
+    const { left, width } = event.currentTarget.getBoundingClientRect();
+    setPointed(x.invert((100 * (event.clientX - left)) / width).getTime());
+  };
+  const lineOf = (value: Series["value"]) =>
+    d3
+      .line<Sample>()
+      .defined((sample) => drawn(value(sample)) !== null)
+      .x((sample) => x(timeOf(sample)))
+      .y((sample) => y(value(sample) ?? 0))(samples);
+  return html`<${Legend} series=${series} sample=${shown} text=${text} />
+    <svg width="100%" height=${height} role="img" aria-label=${`${title}: lines over time; the table has the numbers`} onPointerMove=${onPointerMove} onPointerLeave=${() => setPointed(null)}>
+      ${rows.map((row) => html`<line class="grid" x2="100%" y1=${y(row)} y2=${y(row)} /><text y=${y(row) - 4}>${text(row)}</text>`)}
+      ${x.ticks(4).map((tick) => html`<text x=${`${x(tick)}%`} y=${floor + 18} text-anchor=${x(tick) < 5 ? "start" : x(tick) > 95 ? "end" : "middle"}>${x.tickFormat()(tick)}</text>`)}
+      ${pointed !== null && shown && html`<line class="grid" x1=${`${x(timeOf(shown))}%`} x2=${`${x(timeOf(shown))}%`} y1=${top} y2=${floor} />`}
+      <svg viewBox=${`0 0 100 ${height}`} preserveAspectRatio="none">
+        ${series.map(({ colour, value }, i) => html`<path d=${lineOf(value)} stroke=${`var(${colour})`} stroke-width=${widths[i]} stroke-dasharray=${dashes[i]} />`)}
+      </svg>
+    </svg>`;
 }
 
 interface LegendProps extends Pick<LinesProps, "series" | "text"> {
@@ -130,7 +91,7 @@ function Legend({ series, sample, text }: LegendProps) {
     <li class="time">${sample ? new Date(sample.at * 1000).toLocaleTimeString() : ""}</li>
     ${series.map(({ name, colour, value }, i) => {
       const shown = sample ? value(sample) : null;
-      return html`<li><svg width="28" height="8"><line x1="0" x2="28" y1="4" y2="4" stroke=${`var(${colour})`} stroke-width=${widths[i]} stroke-dasharray=${dashes[i].join(" ")} /></svg>
+      return html`<li><svg width="28" height="8"><path d="M0 4H28" stroke=${`var(${colour})`} stroke-width=${widths[i]} stroke-dasharray=${dashes[i]} /></svg>
         ${name} <b>${shown === null ? "–" : text(shown)}</b></li>`;
     })}
   </ul>`;
@@ -144,8 +105,8 @@ function Minutes({ title, samples, series, text }: Omit<LinesProps, "isLogarithm
       ([minute, rows]) =>
         html`<tr key=${minute}><td>${new Date(minute * rowSeconds * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}</td>
           ${series.map(({ value }) => {
-            const values = rows.map(value).filter((value) => value !== null);
-            return html`<td class="number">${values.length === 0 ? "–" : text(Math.max(...values))}</td>`;
+            const highest = d3.max(rows, value);
+            return html`<td class="number">${highest === undefined ? "–" : text(highest)}</td>`;
           })}</tr>`,
     )}</tbody></table>`;
 }

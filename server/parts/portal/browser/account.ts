@@ -1,21 +1,19 @@
 import { useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import type { UsageAnswer } from "./answers.ts";
-import { base, Failure, get, keepKey, post } from "./api.ts";
-import { ErrorBand } from "./bands.ts";
+import { base, Failure, get, keepKey, post, settings } from "./api.ts";
+import { Command } from "./curl.ts";
+import { errorOf, Field, type FieldProps, otherError, useAction } from "./form.ts";
 import { PasteKey, useOwnKey } from "./key.ts";
 import { type KeyRow, Keys } from "./keys.ts";
-import { useLoaded } from "./load.ts";
-import { settings } from "./settings.ts";
+import { ErrorBand, useLoaded } from "./load.ts";
 import { Usage } from "./usage.ts";
-import { type Notices, Warnings } from "./warnings.ts";
 
-/** Shows the account of the browser's key: usage, keys and notifications. */
+/** Shows the account of the browser's key: usage, keys, and where its quota warnings go. */
 
 interface AccountAnswer extends Notices {
   account: string;
   plan: string;
-  quota: number;
   burst: number;
 }
 
@@ -59,12 +57,13 @@ interface SignedProps {
 
 function Signed({ ownKey, leave }: SignedProps) {
   const [changes, setChanges] = useState(0);
-  const { view, failure, isLate, retry } = useLoaded(`${ownKey} ${changes}`, () => load(ownKey));
+  const loaded = useLoaded(`${ownKey} ${changes}`, () => load(ownKey));
+  const { view, failure, isLate } = loaded;
   const reload = () => setChanges((before) => before + 1);
   const signOut = html`<button type="button" onClick=${() => leave("You are signed out: this browser has forgotten the key.")}>Sign out</button>`;
   if (!view)
     return html`<h1>Your account</h1>
-      ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} /> ${signOut}`} ${isLate && html`<p class="quiet" role="status">Loading…</p>`}`;
+      <${ErrorBand} of=${loaded} /> ${failure && signOut} ${isLate && html`<p class="quiet" role="status">Loading…</p>`}`;
   const { account, keys, usage } = view;
   return html`<div class=${isLate ? "account late" : "account"}>
     <div class="heading">
@@ -74,9 +73,86 @@ function Signed({ ownKey, leave }: SignedProps) {
       </div>
       ${signOut}
     </div>
-    ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`}
-    <${Usage} usage=${usage} quota=${account.quota} burst=${account.burst} retry=${reload} />
+    <${ErrorBand} of=${loaded} />
+    <${Usage} usage=${usage} burst=${account.burst} retry=${reload} />
     <${Keys} keys=${keys} changed=${reload} leave=${leave} />
     <${Warnings} notices=${account} changed=${reload} />
   </div>`;
+}
+
+export interface Notices {
+  email: string | null;
+  webhook: string | null;
+}
+
+export function Warnings({ notices, changed }: { notices: Notices; changed: () => void }) {
+  return html`<section class="card" aria-labelledby="warnings">
+    <header>
+      <h2 id="warnings">Warnings</h2>
+      <p class="about quiet">when 80, 90 and 100 % of the month's requests are used${settings.mail ? "; empty a field to turn it off" : ", posted to your webhook; this server sends no e-mail"}</p>
+    </header>
+    <div class="warnings">
+      ${settings.mail && html`<${Email} email=${notices.email} changed=${changed} />`}
+      <${Webhook} url=${notices.webhook} changed=${changed} />
+    </div>
+  </section>`;
+}
+
+interface PlaceProps {
+  field: Omit<FieldProps, "value" | "set">;
+  /** The field's name in the post and in errors. */
+  param: string;
+  value: string | null;
+  button: string;
+  /** Saves the value. @returns the text to show then */
+  save: (given: string | null) => Promise<string>;
+  children?: unknown;
+}
+
+/** A form for one destination of warnings. An empty value turns it off. */
+function Place({ field, param, value, button, save, children }: PlaceProps) {
+  const [text, setText] = useState(value ?? "");
+  const [said, setSaid] = useState("");
+  const { failure, isBusy, run } = useAction();
+  const submit = (event: Event) => {
+    event.preventDefault();
+    setSaid("");
+    run(async () => setSaid(await save(text.trim() || null)));
+  };
+  return html`<form class="fields" onSubmit=${submit} novalidate>
+    <${Field} ...${field} value=${text} set=${setText} error=${errorOf(failure, param)} />
+    <p class="error" role="alert">${otherError(failure, param)}</p>
+    <p><button type="submit" disabled=${isBusy}>${button}</button> <span class="good" role="status">${said}</span></p>
+    ${children}
+  </form>`;
+}
+
+function Email({ email, changed }: { email: string | null; changed: () => void }) {
+  const save = async (given: string | null) => {
+    await post("/portal/account/email", { email: given });
+    changed();
+    return given === null ? "No e-mail is sent." : `Warnings go to ${given}.`;
+  };
+  const field = { label: "E-mail address", type: "email", autocomplete: "email" };
+  return html`<${Place} field=${field} param="email" value=${email} button="Save the address" save=${save} />`;
+}
+
+function Webhook({ url, changed }: { url: string | null; changed: () => void }) {
+  const [secret, setSecret] = useState<string | null>(null);
+  const save = async (given: string | null) => {
+    const answer = await post<{ secret?: string }>("/portal/account/webhook", { url: given });
+    if (given !== url) setSecret(answer.secret ?? null);
+    changed();
+    return given === null ? "Nothing is posted." : `Warnings are posted to ${given}.`;
+  };
+  const field = { label: "Webhook", type: "url", placeholder: "https://…" };
+  return html`<${Place} field=${field} param="url" value=${url} button="Save the webhook" save=${save}>
+    ${
+      secret !== null &&
+      html`<div class="new-key">
+        <p><b>The signing secret is shown only once.</b> Use it to verify our posts (standardwebhooks.com).</p>
+        <${Command} text=${secret} label="The webhook's signing secret" />
+      </div>`
+    }
+  <//>`;
 }

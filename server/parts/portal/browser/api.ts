@@ -1,13 +1,33 @@
-import { renewSettings, settings } from "./settings.ts";
+import type { PageSettings } from "../pages.ts";
+import type { FacilitiesAnswer } from "./answers.ts";
 
-/** Sends requests to the API, with the visitor's own key or that of the pages. */
+/** Reads what the server wrote into the page, and asks the API, with the visitor's own key or that of the pages. */
+
+export let settings: PageSettings = settingsIn(document);
+
+function settingsIn(page: Document): PageSettings {
+  return JSON.parse(page.querySelector("#settings")?.textContent ?? "{}");
+}
+
+const first = location.href;
+const sentence = document.querySelector(".sentence")?.innerHTML;
+
+/** The HTML of the sentence that the server wrote into the page for this address; empty for another one. */
+export const writtenAt = ({ href }: URL): string => (href === first && sentence) || "";
+
+/** Reads the settings again, because the server replaces the pages' key daily. @returns whether the key has changed */
+async function renewSettings(): Promise<boolean> {
+  const before = settings.key;
+  const response = await fetch("/", { cache: "no-store" });
+  settings = settingsIn(new DOMParser().parseFromString(await response.text(), "text/html"));
+  return settings.key !== before;
+}
 
 export const base = "/api/v1";
 /** Seconds to wait for another try. A longer Retry-After is about the month's quota. */
 const maxWaitSeconds = 5;
 /** Retries of a request that exceeds the rate. */
 const maxRetries = 5;
-const ownKeyName = "hcqs-key";
 
 /** A failed request: an error of the API, or `offline` where the server can't be reached. */
 export class Failure extends Error {
@@ -32,6 +52,7 @@ export const asFailure = (error: unknown): Failure =>
     ? error
     : new Failure(500, "internal_error", error instanceof Error ? error.message : String(error));
 
+const ownKeyName = "hcqs-key";
 export const keyChanged = "hcqs-key-changed";
 
 /** The visitor's own key, which stays in this browser. */
@@ -46,9 +67,7 @@ export function keepKey(key: string | null): void {
 }
 
 /** The key for requests; null where there is none. */
-function currentKey(): string | null {
-  return ownKey() ?? settings.key;
-}
+const currentKey = () => ownKey() ?? settings.key;
 
 /**
  * The answer to a GET. Retries while the rate is exceeded.
@@ -57,14 +76,13 @@ function currentKey(): string | null {
  * @throws Failure
  */
 export async function get<T>(path: string): Promise<T> {
-  return (await answerTo(path)).json();
+  return (await inTime(() => request(path))).json();
 }
 
 export async function getFile(path: string): Promise<Blob> {
-  return (await answerTo(path)).blob();
+  const response = await inTime(() => request(path));
+  return reached(response.blob());
 }
-
-const answerTo = (path: string) => inTime(() => request(path));
 
 async function inTime(tryIt: () => Promise<Response>): Promise<Response> {
   for (let retries = 0; ; retries++) {
@@ -91,19 +109,81 @@ export async function post<T>(path: string, body: object, key = currentKey()): P
   return (await inTime(() => send(path, options, key))).json();
 }
 
-async function send(path: string, options: RequestInit, key: string | null): Promise<Response> {
+function send(path: string, options: RequestInit, key: string | null): Promise<Response> {
   const headers = new Headers(options.headers);
   if (key !== null) headers.set("Authorization", `Bearer ${key}`);
-  try {
-    return await fetch(path, { ...options, headers });
-  } catch {
-    throw new Failure(0, "offline", "the server can't be reached");
-  }
+  return reached(fetch(path, { ...options, headers }));
 }
 
-export async function failureOf(response: Response): Promise<Failure> {
+/** What a connection brings. @throws Failure where it breaks off */
+const reached = <T>(awaited: Promise<T>): Promise<T> =>
+  awaited.catch(() => {
+    throw new Failure(0, "offline", "the server can't be reached");
+  });
+
+async function failureOf(response: Response): Promise<Failure> {
   const body = await response.json().catch(() => ({}));
   const { type = "internal_error", message = response.statusText, param } = body.error ?? {};
   const retry = response.headers.get("Retry-After");
   return new Failure(response.status, type, message, param, retry === null ? undefined : Number(retry));
+}
+
+/** A path of the API, without parameters that are null or empty. @param version a data version or a year */
+export function pathOf(
+  path: string,
+  parameters: Record<string, string | number | null> = {},
+  version: string | null = null,
+): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters))
+    if (value !== null && value !== "") query.set(name, String(value));
+  const of = version === null ? "" : `/versions/${encodeURIComponent(version)}`;
+  return `${base}${of}${path}${query.size === 0 ? "" : `?${query}`}`;
+}
+
+/** The latest answers by path, oldest first, so that the back button shows them at once. */
+const kept = new Map<string, { answer: Promise<unknown>; atMs: number }>();
+const maxKeptAnswers = 60;
+const maxKeptMs = 300_000;
+
+/** An answer, perhaps some minutes old. A request that is under way isn't sent twice. @throws Failure */
+export function ask<T>(path: string): Promise<T> {
+  const known = kept.get(path);
+  if (known !== undefined && Date.now() - known.atMs < maxKeptMs) return known.answer as Promise<T>;
+  const answer = get<T>(path);
+  kept.delete(path);
+  kept.set(path, { answer, atMs: Date.now() });
+  answer.catch(() => {
+    if (kept.get(path)?.answer === answer) kept.delete(path);
+  });
+  const [oldest] = kept.keys();
+  if (kept.size > maxKeptAnswers) kept.delete(oldest);
+  return answer;
+}
+
+/** An answer, or the failure where there is no data for the arguments. @throws Failure of any other kind */
+export async function askIfThere<T>(path: string): Promise<T | Failure> {
+  try {
+    return await ask<T>(path);
+  } catch (error) {
+    if (error instanceof Failure && (error.status === 404 || error.status === 400)) return error;
+    throw error;
+  }
+}
+
+/** An answer; null for a failure. */
+export const there = <T extends object>(answer: T | Failure | null): T | null =>
+  answer instanceof Failure ? null : answer;
+
+/** A list with the rows of all its pages. */
+export async function rowsAt(path: string): Promise<FacilitiesAnswer | Failure> {
+  const first = await askIfThere<FacilitiesAnswer>(path);
+  if (first instanceof Failure) return first;
+  const data = [...first.data];
+  for (let { next } = first; next !== null; ) {
+    const page = await ask<FacilitiesAnswer>(next);
+    data.push(...page.data);
+    next = page.next;
+  }
+  return { ...first, data, next: null };
 }

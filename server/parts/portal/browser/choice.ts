@@ -9,6 +9,9 @@ export const radiusesInMiles = [10, 25, 50, 100];
 /** What the list can be sorted by. */
 const sorts = ["charge", "name", "distance", "allowed", "markup", "services"];
 
+/** The parameters of a place, to change them to those of the nation. */
+export const nowhere = { state: null, near: null, within: null, city: null };
+
 export interface Choice {
   procedure: string | null;
   state: string | null;
@@ -16,6 +19,8 @@ export interface Choice {
   near: string | null;
   /** Miles around the ZIP code. */
   within: number;
+  /** A city that the ZIP code stands for, such as `Los Angeles, CA`. */
+  city: string | null;
   /** A data year, or a data version such as 2024.1. */
   year: string | null;
   /** Data versions of the trend, separated by commas; null for the newest of each year. */
@@ -33,6 +38,7 @@ export interface Choice {
 export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): Choice {
   const chosen = (name: string) => searchParams.get(name)?.trim() || null;
   const near = chosen("near");
+  const city = chosen("city");
   const amount = (name: string) => (/^\d{1,7}(\.\d\d?)?$/.test(chosen(name) ?? "") ? chosen(name) : null);
   const [from, to] = [amount("from"), amount("to")];
   const isTurned = from !== null && to !== null && Number(from) > Number(to);
@@ -43,6 +49,7 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
     state: near === null ? (chosen("state")?.toUpperCase() ?? null) : null,
     near,
     within: Number(chosen("within")) || defaultMiles,
+    city: city !== null && near !== null && /^[\p{L} .'-]{1,40}, [A-Z]{2}$/u.test(city) ? city : null,
     year: chosen("year"),
     versions: chosen("versions"),
     pinned: [...new Set(pinned)].slice(0, maxPinned),
@@ -50,4 +57,16 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
     sort: near === null && sort === "distance" ? "charge" : sort,
     order: chosen("order") === "desc" ? "desc" : "asc",
   };
+}
+
+/** Charges in dollars, both included. */
+export interface Range {
+  from: number;
+  to: number;
+}
+
+/** The charges that the list is limited to; null where it isn't. */
+export function rangeOf({ from, to }: Choice): Range | null {
+  if (from === null && to === null) return null;
+  return { from: Number(from ?? 0), to: Number(to ?? Number.POSITIVE_INFINITY) };
 }

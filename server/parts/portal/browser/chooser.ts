@@ -1,7 +1,7 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
-import { sentenceOf } from "./action.ts";
 import { asFailure } from "./api.ts";
+import { sentenceOf } from "./form.ts";
 
 /** A field with suggestions: the combobox of the ARIA Authoring Practices, with a list. */
 

@@ -1,12 +1,18 @@
 import { counted, money, printable } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, FacilitiesAnswer, ProceduresAnswer, SearchAnswer } from "./answers.ts";
-import { Failure } from "./api.ts";
-import { ask, askIfThere, pathOf, there } from "./ask.ts";
-import { type Choice, defaultMiles, defaultProcedure, maxPinned, radiusesInMiles } from "./choice.ts";
+import { ask, askIfThere, Failure, pathOf, there } from "./api.ts";
+import {
+  type Choice,
+  defaultMiles,
+  defaultProcedure,
+  maxPinned,
+  nowhere,
+  radiusesInMiles,
+} from "./choice.ts";
 import { Chooser, type Option } from "./chooser.ts";
 import type { View } from "./explore-data.ts";
-import { YearField, yearsOf } from "./field.ts";
+import { YearField, yearsOf } from "./form.ts";
 import { choose, pin } from "./location.ts";
 import { bodyParts, codesBy, includedIn, plainOf, titleOf } from "./procedures.ts";
 import { states } from "./states.ts";
@@ -24,16 +30,15 @@ export function Controls({ choice, view, datasets }: ControlsProps) {
   const { year, pinned } = choice;
   const nation = view && there(view.nation);
   const code = choice.procedure ?? view?.code ?? defaultProcedure;
-  const official = view?.code === code ? (nation?.procedure.name ?? view.unpriced?.name) : undefined;
-  const known = (view && there(view.scope)) ?? nation;
-  const shownYear =
-    year ?? String(known?.source.data_year ?? view?.unpriced?.year ?? yearsOf(datasets)[0] ?? "");
+  const official = view?.code === code ? (nation ?? view.unpriced)?.procedure?.name : undefined;
+  const known = (view && (there(view.scope) ?? view.unpriced)) ?? nation;
+  const shownYear = year ?? String(known?.source.data_year ?? yearsOf(datasets)[0] ?? "");
   const priced = nation && new Set(nation.data.map((row) => row.state));
   return html`<search class="controls">
     <${Chooser}
       class="procedure"
       label="Procedure"
-      value=${official === undefined ? (plainOf(code)?.name ?? code) : titleOf({ code, name: official })}
+      value=${titleOf({ code, name: official ?? code })}
       detail=${official === undefined ? code : `${code} · ${official}`}
       find=${(text: string) => findProcedure(choice, text)}
       choose=${(procedure: string) => choose({ procedure })}
@@ -101,7 +106,7 @@ async function findPlace(choice: Choice, text: string, priced: Set<string> | nul
   const zip = text.replace(/-\d{0,4}$/, "");
   if (/^\d+$/.test(zip)) {
     if (zip.length !== 5) throw new Error("A ZIP code has five digits.");
-    return radiusesInMiles.map((miles) => around(zip, miles, zip));
+    return radiusesInMiles.map((miles) => around(zip, miles));
   }
   const words = text.toLowerCase();
   const found = Object.entries(states)
@@ -123,10 +128,10 @@ async function findPlace(choice: Choice, text: string, priced: Set<string> | nul
 /** Large cities that are named like a state. */
 const citiesLikeStates = ["new york", "washington"];
 
-const around = (zip: string, miles: number, place: string, detail?: string): Option => ({
-  id: `${zip} ${miles}`,
-  title: `Within ${miles} miles of ${place}`,
-  detail,
+const around = (zip: string, miles: number, city?: string): Option => ({
+  id: [zip, miles, city].filter(Boolean).join(" "),
+  title: `Within ${miles} miles of ${city ?? zip}`,
+  detail: city && `ZIP code ${zip}`,
 });
 
 /** Offers the surroundings of cities of a name, by the ZIP code that most of the city's hospitals have. */
@@ -136,20 +141,20 @@ async function findCities({ year }: Choice, name: string): Promise<Option[]> {
   const cities = [...Map.groupBy(rows, ({ city, state }) => `${city}, ${state}`)];
   const radiuses = cities.length === 1 ? radiusesInMiles : [defaultMiles];
   return cities.flatMap(([city, rows]) => {
-    const zip = mostFrequent(rows.flatMap(({ zip }) => zip ?? []));
-    return zip === undefined ? [] : radiuses.map((miles) => around(zip, miles, city, `ZIP code ${zip}`));
+    const byZip = d3.rollup(
+      rows,
+      ({ length }) => length,
+      ({ zip }) => zip,
+    );
+    const [zip] = d3.greatest(byZip, ([, count]) => count) ?? [];
+    return !zip ? [] : radiuses.map((miles) => around(zip, miles, city));
   });
 }
 
-function mostFrequent(texts: readonly string[]): string | undefined {
-  const groups = [...Map.groupBy(texts, (text) => text).values()];
-  return d3.greatest(groups, ({ length }) => length)?.[0];
-}
-
 function choosePlace(id: string): void {
-  const [near, within] = id.split(" ");
-  if (within === undefined) choose({ state: id || null, near: null, within: null });
-  else choose({ state: null, near, within });
+  const [near, within, ...city] = id.split(" ");
+  if (within === undefined) choose({ ...nowhere, state: id || null });
+  else choose({ ...nowhere, near, within, city: city.join(" ") || null });
 }
 
 async function findHospital(choice: Choice, code: string, text: string): Promise<Option[]> {

@@ -1,18 +1,16 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { Dataset, DatasetsAnswer } from "./answers.ts";
-import { base, get } from "./api.ts";
-import { ErrorBand, SampleBand } from "./bands.ts";
-import { Card } from "./card.ts";
+import type { Dataset, DatasetsAnswer, ProceduresAnswer } from "./answers.ts";
+import { ask, base, get, getFile, pathOf } from "./api.ts";
+import { Card, FiguresTable, figuresOf } from "./card.ts";
+import { columns, loadingLines } from "./columns.ts";
 import { Command } from "./curl.ts";
-import { Downloads, pathOf } from "./download.ts";
-import { FiguresTable, figuresOf } from "./figures.ts";
-import { useLoaded } from "./load.ts";
-import { Loading } from "./loading.ts";
+import { Downloads } from "./download.ts";
+import { ErrorBand, SampleBand, useLoaded } from "./load.ts";
 import { useScrollToHash } from "./location.ts";
 
-/** Shows the data versions: their content, their gaps and their files. */
+/** Shows the data versions: their content, their gaps, their files, and how to load them. */
 
 const path = `${base}/datasets`;
 const statusWords = {
@@ -22,10 +20,11 @@ const statusWords = {
 };
 
 export function Page({ url }: { url: URL }) {
-  const { view, failure, isLate, retry } = useLoaded("datasets", () => get<DatasetsAnswer>(path));
+  const loaded = useLoaded("datasets", () => get<DatasetsAnswer>(path));
+  const { view, isLate } = loaded;
   useScrollToHash(view !== null);
   return html`<h1>The data</h1>
-    ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`} ${isLate && !view && html`<p class="quiet" role="status">Loading…</p>`}
+    <${ErrorBand} of=${loaded} /> ${isLate && !view && html`<p class="quiet" role="status">Loading…</p>`}
     ${view && html`<${Versions} versions=${view.data} year=${url.searchParams.get("year")} />`}`;
 }
 
@@ -74,7 +73,7 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
           <h3>Download</h3>
           <${Downloads} version=${name} />
           <details class="more"><summary>by curl</summary>
-            <${Command} text=${`curl -OJ -H "Authorization: Bearer $KEY" \\\n  "${new URL(pathOf(name, "csv"), location.origin)}"`} />
+            <${Command} text=${`curl -OJ -H "Authorization: Bearer $KEY" \\\n  "${new URL(pathOf("/export.csv", {}, name), location.origin)}"`} />
           </details>
         </section>
         <section>
@@ -117,3 +116,45 @@ function Gaps({ coverage }: { coverage: Dataset["coverage"] }) {
 
 const citationOf = ({ publisher, title, data_version, released, content_sha256 }: Dataset) =>
   `${publisher}${released === null ? "" : ` (${released})`}. ${title}. Version ${data_version}.\n${new URL(`/data#${data_version}`, location.origin)}\nSHA-256 of the rows: ${content_sha256}`;
+
+const shownRows = 3;
+
+export function Loading({ version }: { version: Dataset }) {
+  const { data_version, coverage } = version;
+  const [lines, setLines] = useState<string[]>([]);
+  useEffect(() => {
+    // A small part of the file, as its text: one procedure group in one state.
+    const [state] = coverage.states;
+    ask<ProceduresAnswer>(pathOf("/healthcare/procedures", { state, limit: 1 }, data_version))
+      .then(({ data: [first] }) =>
+        getFile(pathOf("/export.csv", { state, procedure: first.code }, data_version)),
+      )
+      .then((file) => file.text())
+      .then(
+        (text) => setLines(text.split("\r\n").slice(0, 1 + shownRows)),
+        () => {},
+      );
+  }, [data_version]);
+  const names = lines[0]?.split(",") ?? Object.keys(columns);
+  return html`<section class="wide">
+      <h3>Columns</h3>
+      <dl class="facts">${names.map((name) => {
+        const [type, meaning] = (columns[name] ?? " | ").split(" | ");
+        return html`<dt><code>${name}</code></dt><dd>${meaning} <span class="quiet">· ${type}</span></dd>`;
+      })}</dl>
+    </section>
+    ${
+      lines.length > 0 &&
+      html`<section class="wide">
+        <h3>First rows</h3>
+        <pre class="answer" tabindex="0" role="region" aria-label=${`First rows of ${data_version}`}>${lines.join("\n")}</pre>
+      </section>`
+    }
+    <section class="wide">
+      <h3>Load the CSV</h3>
+      ${Object.entries(loadingLines(data_version, names)).map(
+        ([tool, text]) =>
+          html`<p class="quiet small">${tool}</p><${Command} text=${text} label=${`Loading by ${tool}`} />`,
+      )}
+    </section>`;
+}

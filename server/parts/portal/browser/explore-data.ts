@@ -10,8 +10,7 @@ import type {
   Standing,
   TrendsAnswer,
 } from "./answers.ts";
-import { Failure } from "./api.ts";
-import { ask, askIfThere, pathOf, rowsAt, there } from "./ask.ts";
+import { ask, askIfThere, Failure, pathOf, rowsAt, there } from "./api.ts";
 import { type Choice, defaultProcedure } from "./choice.ts";
 import { entryOf, isPriced } from "./words.ts";
 
@@ -59,21 +58,14 @@ export interface View {
   few: Priced[] | null;
   trends: TrendsAnswer | Failure;
   pinned: Pinned[];
-  /** The procedure's rows where none has a price. */
-  unpriced: Unpriced | null;
+  /** The procedure's hospitals where none has a price. */
+  unpriced: FacilitiesAnswer | null;
 }
 
 /** The data for a part of the page. `datasets` is empty until the data versions are loaded. */
 export interface PartProps {
   view: View;
   datasets: Dataset[];
-}
-
-export interface Unpriced {
-  name: string;
-  year: string;
-  suppressed: number;
-  incomplete: number;
 }
 
 const facilitiesPath = (parameters: Record<string, string | number | null>, year: string | null) =>
@@ -135,25 +127,19 @@ export async function load(choice: Choice): Promise<View> {
   const few = around && !(around instanceof Failure) ? around.data.filter(isPriced) : null;
   return {
     ...{ choice, code, paths, scope, nation, list, trends, pinned: amongAround(pinned, few) },
-    few: few && few.length <= mostDots ? few : await fewOf(scope, list, choice, code),
-    unpriced: scope instanceof Failure && scope.status === 404 ? await unpricedOf(code, choice) : null,
+    few: few && few.length <= mostDots ? few : await fewOf(scope, choice, code),
+    unpriced: scope instanceof Failure && scope.status === 404 ? await unpricedOf(choice, code) : null,
   };
 }
 
-/** The compared hospitals with their distance and their rank among the hospitals around the place. */
+/** The compared hospitals with their distance and their rank among those around the place, cheapest first. */
 const amongAround = (pinned: Pinned[], around: Priced[] | null): Pinned[] =>
-  around === null
-    ? pinned
-    : pinned.map((one) => {
-        const entry = around.find(({ ccn }) => ccn === one.ccn);
-        if (entry === undefined) return one;
-        const less = around.filter(
-          ({ submitted_charge }) => submitted_charge < entry.submitted_charge,
-        ).length;
-        const { length: facilities } = around;
-        const standing = { rank: less + 1, facilities };
-        return { ...one, entry, standing };
-      });
+  pinned.map((one) => {
+    const entry = around?.find(({ ccn }) => ccn === one.ccn);
+    if (!around || !entry) return one;
+    const cheaper = around.findIndex(({ submitted_charge }) => submitted_charge === entry.submitted_charge);
+    return { ...one, entry, standing: { rank: cheaper + 1, facilities: around.length } };
+  });
 
 /** The prices around a ZIP code, from its hospitals with and without prices. */
 function aroundScope({ procedure, summary, data, source }: FacilitiesAnswer): Scope | Failure {
@@ -189,22 +175,14 @@ function histogramOf(charges: number[], { min_charge: min, max_charge: max }: Ch
   return { edges, counts: bars.map(({ length }) => length) };
 }
 
-/** All hospitals of a state or the nation, where they are few. */
-async function fewOf(
-  scope: Scope | Failure,
-  list: HospitalList,
-  choice: Choice,
-  procedure: string,
-): Promise<Priced[] | null> {
+/** All hospitals of a state or the nation, where they are few. It is often the request for the list. */
+async function fewOf(scope: Scope | Failure, choice: Choice, procedure: string): Promise<Priced[] | null> {
   if (scope instanceof Failure || scope.summary.facilities > mostDots) return null;
-  const isAll = list.data.length === scope.summary.facilities;
-  const path = facilitiesPath(
-    { procedure, ...placeOf(choice), sort: "charge", limit: mostDots },
-    choice.year,
+  const place = { procedure, ...placeOf(choice) };
+  const all = await askIfThere<FacilitiesAnswer>(
+    facilitiesPath({ ...place, sort: "charge", limit: mostDots }, choice.year),
   );
-  const all = isAll ? list : await askIfThere<FacilitiesAnswer>(path);
-  if (all instanceof Failure) return null;
-  return all.data.filter(isPriced).sort((a, b) => a.submitted_charge - b.submitted_charge);
+  return there(all)?.data.filter(isPriced) ?? null;
 }
 
 /** The hospitals to compare, each with its price and its years. */
@@ -223,19 +201,11 @@ function pinnedOf({ pinned, year }: Choice, procedure: string): Promise<Pinned[]
   );
 }
 
-/** Counts the rows of a procedure without prices. @returns null where the data has no row */
-async function unpricedOf(procedure: string, choice: Choice): Promise<Unpriced | null> {
-  const countOf = async (status: string) => {
-    const path = facilitiesPath({ procedure, ...placeOf(choice), status, limit: 1 }, choice.year);
-    return there(await askIfThere<FacilitiesAnswer>(path));
-  };
-  const all = await countOf("all");
-  if (all === null) return null;
-  const suppressed = (await countOf("suppressed"))?.summary.facilities ?? 0;
-  return {
-    name: all.procedure?.name ?? "",
-    year: String(all.source.data_year),
-    suppressed,
-    incomplete: all.summary.facilities - suppressed,
-  };
+/** The hospitals without prices of a procedure that has no others. @returns null where the data has no row */
+async function unpricedOf(choice: Choice, procedure: string): Promise<FacilitiesAnswer | null> {
+  const path = facilitiesPath(
+    { procedure, ...placeOf(choice), status: "all", limit: maxPageRows },
+    choice.year,
+  );
+  return there(await askIfThere<FacilitiesAnswer>(path));
 }

@@ -1,44 +1,55 @@
 import { useEffect } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
-import type { Failure } from "./api.ts";
-import { there } from "./ask.ts";
-import { ErrorBand, SampleBand } from "./bands.ts";
-import { Chips } from "./chips.ts";
+import type { Dataset } from "./answers.ts";
+import { type Failure, there, writtenAt } from "./api.ts";
 import { choiceOf } from "./choice.ts";
 import { Controls } from "./controls.ts";
-import { load, type PartProps } from "./explore-data.ts";
+import { load, type PartProps, type View } from "./explore-data.ts";
 import { Facilities } from "./facilities.ts";
-import { useDatasets, useLoaded } from "./load.ts";
-import { Nothing, Reading } from "./notes.ts";
+import { ErrorBand, SampleBand, useDatasets, useLoaded } from "./load.ts";
 import { Charges, States, Years } from "./pictures.ts";
-import { Sentence, titleText } from "./sentence.ts";
-import { writtenAt } from "./settings.ts";
+import { Chips, Reading, Said, titleText } from "./sentence.ts";
 import { tabTitle } from "./words.ts";
 
-/** Shows a procedure's prices in a sentence, in pictures and as a list. The address holds every choice. */
+/**
+ * Shows a procedure's prices in a sentence, in pictures and as a list; below `/embed/` the sentence and one picture, for
+ * frames on other sites. The address holds every choice.
+ */
+
+const embedded: Readonly<Record<string, typeof Charges>> = { charges: Charges, states: States, years: Years };
 
 export function Page({ url }: { url: URL }) {
   const choice = choiceOf(url);
-  const { view, failure, isLate, isOld, retry } = useLoaded(JSON.stringify(choice), () => load(choice));
+  const loaded = useLoaded(JSON.stringify(choice), () => load(choice));
+  const { view, failure, isLate, isOld } = loaded;
   const datasets = useDatasets(view !== null);
   const title = view && titleText(view);
   useEffect(() => {
     if (title) document.title = tabTitle(title);
   }, [title]);
+  const [, isEmbedded, picture] = /^\/(embed)\/(\w+)$/.exec(url.pathname) ?? [];
+  if (isEmbedded)
+    return html`<div class="embed">
+      ${view ? html`<${Alone} picture=${embedded[picture]} view=${view} datasets=${datasets} search=${url.search} />` : html`<${Written} url=${url} /><${ErrorBand} of=${loaded} />`}
+    </div>`;
   const shown = isOld ? (title ?? undefined) : undefined;
   return html`<div class=${`explore ${isLate || isOld ? "late" : ""}`} aria-busy=${isLate}>
     <${Controls} choice=${choice} view=${view} datasets=${datasets} />
-    ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} shown=${shown} isBlank=${view === null} />`}
+    <${ErrorBand} of=${loaded} shown=${shown} />
     ${shown && !failure && html`<p class="still" role="status">Still showing ${shown}…</p>`}
     ${view ? html`<${Shown} view=${view} datasets=${datasets} />` : html`<${Blank} url=${url} failure=${failure} />`}
   </div>`;
 }
 
+/** The sentence that the server has written. */
+const Written = ({ url }: { url: URL }) =>
+  html`<div class="sentence" dangerouslySetInnerHTML=${{ __html: writtenAt(url) }}></div>`;
+
 /** The layout before the first answer, so that nothing moves then. */
 function Blank({ url, failure }: { url: URL; failure: Failure | null }) {
   if (failure)
     return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">No numbers can be shown until this is solved.</p></div>`;
-  return html`<div class="sentence" dangerouslySetInnerHTML=${{ __html: writtenAt(url) }}></div>
+  return html`<${Written} url=${url} />
     <div class="pictures" aria-hidden="true">
       <div class="card blank"></div>
       <div class="card blank"></div>
@@ -46,17 +57,12 @@ function Blank({ url, failure }: { url: URL; failure: Failure | null }) {
 }
 
 function Shown({ view, datasets }: PartProps) {
-  const { choice, pinned } = view;
   const scope = there(view.scope);
   const known = scope ?? there(view.nation);
   // The band is below everything that was on screen before the first answer, so that nothing moves.
   return html`<div class="sentence" aria-live="polite">
-      ${
-        scope
-          ? html`<${Sentence} choice=${choice} scope=${scope} pinned=${pinned} />`
-          : html`<${Nothing} view=${view} datasets=${datasets} />`
-      }
-      <${Chips} choice=${choice} pinned=${pinned} />
+      <${Said} view=${view} datasets=${datasets} />
+      <${Chips} view=${view} />
     </div>
     <${SampleBand} caveat=${known?.source.caveat} />
     <div class="pictures">
@@ -66,4 +72,19 @@ function Shown({ view, datasets }: PartProps) {
       <${Years} view=${view} datasets=${datasets} />
       ${scope && html`<${Reading} scope=${scope} view=${view} datasets=${datasets} />`}
     </div>`;
+}
+
+interface AloneProps {
+  picture: typeof Charges;
+  view: View;
+  datasets: Dataset[];
+  /** The choices, for the link to the Explore page. */
+  search: string;
+}
+
+function Alone({ picture, view, datasets, search }: AloneProps) {
+  const caveat = there(view.scope)?.source.caveat;
+  return html`<div class="sentence"><${Said} view=${view} datasets=${datasets} /></div>
+    <${picture} view=${view} datasets=${datasets} />
+    <p class="quiet small"><a href=${`/${search}`} target="_blank">${titleText(view)}</a>${caveat && ` · ${caveat}`}</p>`;
 }

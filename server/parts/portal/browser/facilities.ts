@@ -2,17 +2,14 @@ import { useEffect, useState } from "preact/hooks";
 import { money, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Entry, FacilitiesAnswer, Priced } from "./answers.ts";
-import { asFailure, Failure, get, getFile } from "./api.ts";
-import { rowsAt } from "./ask.ts";
-import { Card } from "./card.ts";
-import { rangeOf, rangeText } from "./chips.ts";
-import { Dots, DotsAxis, Key, Letter } from "./dots.ts";
+import { asFailure, Failure, get, getFile, rowsAt } from "./api.ts";
+import { Card, csvFile, priceFigures, save } from "./card.ts";
+import { rangeOf } from "./choice.ts";
 import type { HospitalList, Scope, View } from "./explore-data.ts";
-import { csvFile, priceFigures, save } from "./figures.ts";
+import { type Column, DotsLegend, List, type Row } from "./list.ts";
 import { choose, inYear, pin } from "./location.ts";
-import { dollarScale } from "./picture.ts";
-import { hospitals } from "./sentence.ts";
-import { isPriced, milesText, placeText } from "./words.ts";
+import { dollarScale, Letter } from "./picture.ts";
+import { hospitals, isPriced, milesText, placeText, rangeText } from "./words.ts";
 
 /** Lists the hospitals, in any order and between any charges, with their amounts as dots on one scale. */
 
@@ -64,27 +61,47 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     if (all instanceof Failure) throw all;
     save(`${name}${range ? "-part" : ""}.csv`, csvFile(priceFigures(all.data)));
   };
-  const rowOf = (entry: Priced, letter?: string) =>
-    html`<${Row} key=${letter ?? entry.ccn} entry=${entry} letter=${letter} x=${x} median=${summary.median_charge} view=${view} />`;
-  const head = (key: string, title: string, kind = "number", isDescendingFirst = true) => {
-    const isSorted = choice.sort === key;
-    const order = isSorted ? (choice.order === "asc" ? "desc" : "asc") : isDescendingFirst ? "desc" : "asc";
-    const sorted = choice.order === "asc" ? "ascending" : "descending";
-    return html`<th role="columnheader" scope="col" class=${kind} aria-sort=${isSorted ? sorted : undefined}>
-      <button type="button" class="sort" onClick=${() => choose({ sort: key, order: order === "desc" ? "desc" : null })}>
-        ${title}<span aria-hidden="true">${isSorted ? (choice.order === "asc" ? " ▴" : " ▾") : ""}</span>
-      </button>
-    </th>`;
+  const rowOf = (entry: Priced, letter?: string): Row => {
+    const { ccn, facility, city, state, zip, distance, services } = entry;
+    const { submitted_charge: charged, medicare_allowed: allowed } = entry;
+    const isPinned = pinned.some((one) => one.ccn === ccn);
+    const onClick = (event: MouseEvent) => {
+      // A click on a link, a button or selected text doesn't choose the row.
+      if (event.target instanceof Element && event.target.closest("a, button")) return;
+      if (getSelection()?.isCollapsed !== false) pin(choice, ccn);
+    };
+    const name = html`${letter && html`<${Letter} letter=${letter} /> `}<a href=${inYear(`/facilities/${encodeURIComponent(ccn)}`, { procedure: code })}>${facility}</a>
+      <small class="quiet">${city}, ${state}
+        <button type="button" class="plain" aria-label=${`${isPinned ? "Remove" : "Compare"} ${facility}`} onClick=${() => pin(choice, ccn)}>${isPinned ? "× remove" : "+ compare"}</button></small>`;
+    const miles = html`${milesText(distance, zip === choice.near)}${zip === choice.near ? "" : html`<span class="narrow-only"> mi</span>`}`;
+    const numbers = [money(charged), money(allowed), times(charged / allowed)];
+    return {
+      ...{ key: letter ?? ccn, kind: letter ? "pinned" : "", onClick },
+      cells: [
+        name,
+        ...(isNear ? [miles] : []),
+        ...numbers,
+        typeof services === "number" ? whole(services) : "–",
+      ],
+      amounts: { charged, allowed, median: summary.median_charge },
+    };
   };
+  const columns: Column[] = [
+    { title: "Hospital", kind: "name", sort: "name" },
+    ...(isNear ? [{ title: "Miles", kind: "number miles", sort: "distance" }] : []),
+    { title: "Charge", kind: "number charged", sort: "charge" },
+    { title: "Allowed", kind: "number allow", sort: "allowed" },
+    { title: "Times allowed", kind: "number ratio", sort: "markup" },
+    { title: "Services", kind: "number services", sort: "services" },
+  ];
+  const listed = rows.filter(({ ccn }) => !top.some(({ entry }) => entry.ccn === ccn));
   const remaining = count - rows.length;
-  const isCheapest = choice.sort === "charge" && choice.order === "asc";
-  const isDearest = choice.sort === "charge" && choice.order === "desc";
-  const order = (text: string, isOn: boolean, to: string | null) =>
-    html`<button type="button" class="plain" aria-pressed=${isOn} onClick=${() => choose({ sort: null, order: to })}>${text}</button>`;
+  const order = (text: string, to: "asc" | "desc") =>
+    html`<button type="button" class="plain" aria-pressed=${choice.sort === "charge" && choice.order === to} onClick=${() => choose({ sort: null, order: to === "asc" ? null : to })}>${text}</button>`;
   return html`<${Card}
     class="facilities"
     title=${`${hospitals(count)}${range ? ` that ${count === 1 ? "charges" : "charge"} ${rangeText(range)}` : ""}`}
-    about=${html`<${Key} kind="charge" /> charged, <${Key} kind="allowed" /> allowed by Medicare, <span class="median-key"></span> median charge${placeText(choice) ? ` ${placeText(choice)}` : ""}`}
+    about=${html`<${DotsLegend} median=${["median charge", placeText(choice)].filter(Boolean).join(" ")} />`}
     name=${name}
     figures=${count === 0 ? undefined : priceFigures(rows)}
     isTable=${true}
@@ -92,28 +109,16 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     csv=${{ title: range ? `these ${whole(count)} as CSV` : count === 1 ? "CSV" : `all ${whole(count)} as CSV`, save: saveList }}
   >
     <div class="tools">
-      ${order("cheapest first", isCheapest, null)} ${order("most expensive first", isDearest, "desc")}
+      ${order("cheapest first", "asc")} ${order("most expensive first", "desc")}
       <${Charges} key=${`${choice.from} ${choice.to}`} from=${choice.from} to=${choice.to} />
     </div>
-    <div class="list">
-      <table role="table" aria-label="Hospitals">
-        <thead role="rowgroup">
-          <tr role="row">
-            ${head("name", "Hospital", "name", false)}
-            ${isNear && head("distance", "Miles", "number miles", false)}
-            ${head("charge", "Charge", "number charged")}
-            ${head("allowed", "Allowed", "number allow")}
-            ${head("markup", "Times allowed", "number ratio")}
-            ${head("services", "Services", "number services")}
-            <th role="columnheader" scope="col" class="dots"><span class="unseen">On a scale</span><${DotsAxis} x=${x} /></th>
-          </tr>
-        </thead>
-        <tbody role="rowgroup">
-          ${top.map(({ letter, entry }) => rowOf(entry, letter))}
-          ${rows.filter(({ ccn }) => !top.some(({ entry }) => entry.ccn === ccn)).map((entry) => rowOf(entry))}
-        </tbody>
-      </table>
-    </div>
+    <${List}
+      label="Hospitals"
+      columns=${columns}
+      rows=${[...top.map(({ letter, entry }) => rowOf(entry, letter)), ...listed.map((entry) => rowOf(entry))]}
+      sorted=${choice}
+      x=${x}
+    />
     <p class="more">
       ${
         remaining === 0
@@ -146,40 +151,4 @@ function Charges({ from, to }: { from: string | null; to: string | null }) {
     ${(amount(low) !== from || amount(high) !== to) && html`<button type="submit" class="plain">show</button>`}
     <input type="submit" hidden />
   </form>`;
-}
-
-interface RowProps {
-  entry: Priced;
-  letter?: string;
-  x: d3.ScaleLogarithmic<number, number>;
-  median: number;
-  view: View;
-}
-
-function Row({ entry, letter, x, median, view }: RowProps) {
-  const { code, choice } = view;
-  const { near } = choice;
-  const isPinned = view.pinned.some(({ ccn }) => ccn === entry.ccn);
-  const { submitted_charge: charged, medicare_allowed: allowed, services, distance } = entry;
-  const onClick = (event: MouseEvent) => {
-    // A click on a link, a button or selected text doesn't choose the row.
-    if (event.target instanceof Element && event.target.closest("a, button")) return;
-    if (getSelection()?.isCollapsed === false) return;
-    pin(choice, entry.ccn);
-  };
-  return html`<tr role="row" class=${letter ? "pinned" : ""} onClick=${onClick}>
-    <td role="cell" class="name">
-      ${letter && html`<${Letter} letter=${letter} /> `}<a href=${inYear(`/facilities/${encodeURIComponent(entry.ccn)}`, { procedure: code })}>${entry.facility}</a>
-      <small class="quiet">${entry.city}, ${entry.state}
-        <button type="button" class="plain" aria-label=${isPinned ? `Remove ${entry.facility}` : `Compare ${entry.facility}`} onClick=${() => pin(choice, entry.ccn)}>${isPinned ? "× remove" : "+ compare"}</button></small>
-    </td>
-    ${near !== null && html`<td role="cell" class="number miles">${milesText(distance, entry.zip === near)}${entry.zip === near ? "" : html`<span class="narrow-only"> mi</span>`}</td>`}
-    <td role="cell" class="number charged">${money(charged)}</td>
-    <td role="cell" class="number allow">${money(allowed)}</td>
-    <td role="cell" class="number ratio">${times(charged / allowed)}</td>
-    <td role="cell" class="number services">${typeof services === "number" ? whole(services) : "–"}</td>
-    <td role="cell" class="dots">
-      <${Dots} x=${x} charged=${charged} allowed=${allowed} median=${median} />
-    </td>
-  </tr>`;
 }

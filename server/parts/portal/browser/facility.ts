@@ -8,19 +8,16 @@ import type {
   FacilityTrendsAnswer,
   TrendsAnswer,
 } from "./answers.ts";
-import { Failure } from "./api.ts";
-import { askIfThere, pathOf, there } from "./ask.ts";
-import { ErrorBand, SampleBand } from "./bands.ts";
+import { askIfThere, Failure, pathOf, there, writtenAt } from "./api.ts";
 import { Card, sourceText } from "./card.ts";
-import { YearField } from "./field.ts";
-import { useDatasets, useLoaded } from "./load.ts";
+import { YearField } from "./form.ts";
+import type { Sorted } from "./list.ts";
+import { ErrorBand, SampleBand, useDatasets, useLoaded } from "./load.ts";
 import { go, inYear, withParameters } from "./location.ts";
-import { nameOf, titleOf } from "./procedures.ts";
-import { noHospital } from "./sentence.ts";
-import { writtenAt } from "./settings.ts";
-import { isOrder, type Order, Standings } from "./standings.ts";
+import { nameOf } from "./procedures.ts";
+import { Standings, sortedBy } from "./standings.ts";
 import { Trend, trendFigures } from "./trend.ts";
-import { addressText, hospitalText, isSynthetic, milesText, tabTitle } from "./words.ts";
+import { addressText, hospitalText, isSynthetic, milesText, noHospital, tabTitle } from "./words.ts";
 
 /** Shows a hospital: its procedures compared with nation and state, its years, and the hospitals around it. */
 
@@ -53,28 +50,27 @@ type View = Exclude<Awaited<ReturnType<typeof load>>, Failure>;
 
 export function Page({ url }: { url: URL }) {
   const [, , ccn] = url.pathname.split("/");
-  const [year, sort, procedure] = ["year", "sort", "procedure"].map((name) => url.searchParams.get(name));
-  const { view, failure, isLate, retry } = useLoaded(JSON.stringify([ccn, year, procedure]), () =>
-    load(ccn, year, procedure),
-  );
+  const [year, procedure] = ["year", "procedure"].map((name) => url.searchParams.get(name));
+  const loaded = useLoaded(JSON.stringify([ccn, year, procedure]), () => load(ccn, year, procedure));
+  const { view, isLate } = loaded;
   const name = view && !(view instanceof Failure) ? view.answer.facility.facility : undefined;
   useEffect(() => {
     if (name !== undefined) document.title = tabTitle(name);
   }, [name]);
   return html`<div class=${`explore ${isLate ? "late" : ""}`} aria-busy=${isLate}>
-    ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`}
+    <${ErrorBand} of=${loaded} />
     ${
       view === null
         ? html`<div class="sentence hospital-head" dangerouslySetInnerHTML=${{ __html: writtenAt(url) }}></div><div class="card blank"></div>`
         : view instanceof Failure
           ? html`<h1>Nothing was found.</h1>
               <p class="under">${noHospital(ccn)}${year && ` That is for ${year}.`} <a href=${inYear("/")}>Explore what there is</a></p>`
-          : html`<${Shown} view=${view} order=${isOrder(sort) ? sort : "dearest"} />`
+          : html`<${Shown} view=${view} sorted=${sortedBy(url.searchParams)} />`
     }
   </div>`;
 }
 
-function Shown({ view, order }: { view: View; order: Order }) {
+function Shown({ view, sorted }: { view: View; sorted: Sorted }) {
   const { answer, path, code, near } = view;
   const { facility, data, source } = answer;
   const datasets = useDatasets(true);
@@ -87,7 +83,7 @@ function Shown({ view, order }: { view: View; order: Order }) {
       <${YearField} datasets=${datasets} shown=${String(source.data_year)} choose=${(year: string) => go(withParameters({ year }))} />
     </div>
     <${SampleBand} caveat=${source.caveat} />
-    <${Standings} answer=${answer} path=${path} order=${order} chosen=${code} />
+    <${Standings} answer=${answer} path=${path} sorted=${sorted} chosen=${code} />
     <div class="pictures">
       <${Years} view=${view} datasets=${datasets} />
       ${near && near.data.length > 1 && html`<${Near} near=${near} view=${view} />`}
@@ -100,10 +96,10 @@ function Shown({ view, order }: { view: View; order: Order }) {
 function Years({ view, datasets }: { view: View; datasets: Dataset[] }) {
   const { answer, procedure, own, trends } = view;
   const { ccn } = answer.facility;
-  if (!own || !trends) return null;
+  if (!own || !trends || trends.data.length < 2) return null;
   const pinned = [{ letter: "A", ccn, entry: null, standing: null, trend: own }];
   return html`<${Card}
-    title=${titleOf(procedure)}
+    title=${`Over the years: ${nameOf(procedure)}`}
     about=${html`A: ${answer.facility.facility}; the nation's median with its middle half, and Medicare's median`}
     name=${`years-${ccn}-${procedure.code}`}
     figures=${trendFigures(trends.data)}

@@ -1,14 +1,22 @@
 import { money, percent, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Priced } from "./answers.ts";
-import { rangeOf } from "./chips.ts";
-import { AmountsText, PinShape, type Scale, Strip, Values } from "./dots.ts";
+import { type Figures, figuresOf, priceFigures } from "./card.ts";
+import { rangeOf } from "./choice.ts";
 import type { Scope, View } from "./explore-data.ts";
-import { type Figures, figuresOf, priceFigures } from "./figures.ts";
 import { choose, pin } from "./location.ts";
-import { dollarScale, placedTicks, Steps, useSteps } from "./picture.ts";
-import { hospitals } from "./sentence.ts";
-import { isPriced, leastForQuartiles } from "./words.ts";
+import {
+  AmountsText,
+  dollarScale,
+  PinShape,
+  placedTicks,
+  type Scale,
+  Steps,
+  Strip,
+  useSteps,
+  Values,
+} from "./picture.ts";
+import { hospitals, isPriced, leastForQuartiles } from "./words.ts";
 
 /**
  * Draws the distribution of charges, and below it summaries of charges and allowed amounts, on one logarithmic axis.

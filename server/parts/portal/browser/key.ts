@@ -1,9 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
-import { sentenceOf, useAction } from "./action.ts";
-import { base, type Failure, keepKey, keyChanged, ownKey, post } from "./api.ts";
+import { base, keepKey, keyChanged, ownKey, post } from "./api.ts";
 import { Command, curlOf } from "./curl.ts";
-import { Field } from "./field.ts";
+import { Field, otherError, useAction } from "./form.ts";
 import { useLeaveWarning } from "./location.ts";
 
 /** Shows a new key, and lets visitors paste theirs. */
@@ -23,32 +22,23 @@ export function useOwnKey(): string | null {
   return key;
 }
 
-/** Shows a new key. A browser without a key keeps it, unless the visitor declines; else leaving asks first. */
+/** Shows a new key. A browser without a key keeps it, unless the visitor declines: then leaving asks first. */
 export function NewKey({ value }: { value: string }) {
   const kept = useOwnKey();
-  const [wasFirst] = useState(() => ownKey() === null);
+  const [before] = useState(ownKey);
+  const isFirst = before === null;
   useEffect(() => {
-    if (wasFirst) keepKey(value);
+    if (isFirst) keepKey(value);
   }, [value]);
-  useLeaveWarning(wasFirst && kept !== value);
+  useLeaveWarning(isFirst && kept !== value);
   return html`<div class="new-key">
     <p><b>This key is shown only once.</b> Copy it to a safe place: whoever has it can use your account.</p>
     <${Command} text=${value} label="Your new key" />
-    ${
-      wasFirst
-        ? html`<label class="check"><input
-            type="checkbox"
-            checked=${kept === value}
-            onChange=${(event: Event & { currentTarget: HTMLInputElement }) => keepKey(event.currentTarget.checked ? value : null)}
-          /> Keep it in this browser <span class="quiet">(not on a shared computer)</span></label>`
-        : kept === value
-          ? html`<p class="good" role="status">This browser keeps the key, and uses it for requests.</p>`
-          : html`<p>
-            <button type="button" onClick=${() => keepKey(value)}>
-              ${kept === null ? "Keep it in this browser" : `Use it in this browser, in place of …${kept.slice(-4)}`}
-            </button>
-          </p>`
-    }
+    <label class="check"><input
+      type="checkbox"
+      checked=${kept === value}
+      onChange=${(event: Event & { currentTarget: HTMLInputElement }) => keepKey(event.currentTarget.checked ? value : before === value ? null : before)}
+    /> Keep it in this browser${!isFirst && before !== value && `, in place of …${before.slice(-4)}`} <span class="quiet">(not on a shared computer)</span></label>
     <p class="quiet">Try it with the three procedures whose charges differ most.</p>
     <${Command} text=${curlOf(`${base}/healthcare/procedures?sort=spread&limit=3`, value)} />
   </div>`;
@@ -81,14 +71,8 @@ export function PasteKey({ done = () => {} }: { done?: () => void }) {
       set=${setText}
       placeholder="hcq_…"
       hint="It stays in this browser until you sign out."
-      error=${fault || wordsOf(failure)}
+      error=${fault || otherError(failure)}
     />
     <button type="submit" class="primary" disabled=${isBusy}>Use this key</button>
   </form>`;
-}
-
-function wordsOf(failure: Failure | null): string {
-  if (failure?.status === 401)
-    return "The server doesn't know this key: it may be incomplete, revoked or expired.";
-  return failure === null ? "" : sentenceOf(failure);
 }

@@ -1,8 +1,7 @@
 import { useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
-import { errorOf, otherError, useAction } from "./action.ts";
 import { keepKey, post } from "./api.ts";
-import { Field } from "./field.ts";
+import { errorOf, Field, otherError, useAction } from "./form.ts";
 import { NewKey } from "./key.ts";
 
 /** Lists an account's keys, and makes, rotates and revokes them. */

@@ -1,9 +1,11 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, DatasetsAnswer } from "./answers.ts";
-import { asFailure, type Failure } from "./api.ts";
-import { ask, pathOf } from "./ask.ts";
+import { asFailure, ask, type Failure, keepKey, ownKey, pathOf, settings } from "./api.ts";
+import { PasteKey } from "./key.ts";
+import { isSynthetic } from "./words.ts";
 
-/** Loads the answers of a view. The previous view stays until all answers are there. */
+/** Loads the answers of a view, and shows failures. The previous view stays until all answers are there. */
 
 /** Milliseconds before a view counts as late. */
 const patienceMs = 300;
@@ -60,4 +62,59 @@ export function useDatasets(isDue: boolean): Dataset[] {
       );
   }, [isDue]);
   return datasets;
+}
+
+/** Milliseconds until a view is asked for again while the server can't be reached. */
+const retryMs = 5000;
+
+interface ErrorBandProps {
+  of: Pick<ReturnType<typeof useLoaded>, "view" | "failure" | "retry">;
+  /** What is still on screen after a failed request for something else. */
+  shown?: string | undefined;
+}
+
+/** The failure of a view, across the page. */
+export function ErrorBand({ of: { view, failure, retry }, shown }: ErrorBandProps) {
+  const isGone = failure?.status === 0;
+  useEffect(() => {
+    if (!isGone) return;
+    const timer = setInterval(retry, retryMs);
+    return () => clearInterval(timer);
+  }, [isGone]);
+  if (failure === null) return null;
+  const isTold = view === null || shown !== undefined;
+  return html`<div class="band bad" role="alert">${reasonOf(failure, retry, isTold)}${shown && html` <span class="still">Still showing ${shown}.</span>`}</div>`;
+}
+
+function reasonOf(failure: Failure, retry: () => void, isTold: boolean) {
+  if (failure.status === 0)
+    return html`<b>The server can't be reached.</b> ${isTold ? "" : "What you see may be old. "}This page tries again every few seconds.${" "}
+      <button type="button" onClick=${retry}>Try now</button>`;
+  if (failure.status === 401)
+    return ownKey() === null
+      ? html`<b>A key is needed to look.</b> ${signupOffer("Get one", " or paste yours:")} <${PasteKey} done=${retry} />`
+      : html`<b>Your key isn't valid (any more).</b> Paste another one, or remove it:${" "}
+          <${PasteKey} done=${retry} />${" "}
+          <button type="button" onClick=${() => {
+            keepKey(null);
+            retry();
+          }}>Remove it</button>`;
+  if (failure.status === 429)
+    return ownKey() === null
+      ? html`<b>The requests of this page for this month are used up.</b>${" "}
+          ${signupOffer("Get a key of your own", ", or paste yours:")} <${PasteKey} done=${retry} />`
+      : html`<b>Your account's requests for this month are used up.</b>${" "}
+          More are available on the first of the month. <a href="/account">See your account</a>`;
+  return html`<b>That didn't work:</b> ${failure.message}. <button type="button" onClick=${retry}>Try again</button>`;
+}
+
+const signupOffer = (text: string, more: string) =>
+  settings.signup === "off" ? "Paste yours:" : html`<a href="/signup">${text}</a>${more}`;
+
+/** A warning that the numbers are invented. */
+export function SampleBand({ caveat }: { caveat: string | undefined }) {
+  if (caveat === undefined || !isSynthetic(caveat)) return null;
+  return html`<div class="band sample" role="note">
+    <b>Synthetic sample.</b> ${caveat.replace(/^This is a synthetic sample: (.)/, (_, letter) => letter.toUpperCase())}
+  </div>`;
 }

@@ -1,8 +1,8 @@
 import { type ComponentType, render } from "preact";
 import { html } from "../../../shared/browser/html.ts";
+import { settings } from "./api.ts";
 import { useOwnKey } from "./key.ts";
 import { followLinks, inYear, useLocation } from "./location.ts";
-import { settings } from "./settings.ts";
 
 /** Starts the portal: shows the frame, and the page whose module the server names. */
 

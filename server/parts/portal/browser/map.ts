@@ -3,10 +3,11 @@ import { useEffect, useState } from "preact/hooks";
 import { counted, money, shortMoney, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, ProcedureAnswer, StateRow } from "./answers.ts";
-import { type Figures, figuresOf } from "./figures.ts";
+import { settings } from "./api.ts";
+import { type Figures, figuresOf } from "./card.ts";
+import { nowhere } from "./choice.ts";
 import { choose } from "./location.ts";
 import { Steps, useSteps } from "./picture.ts";
-import { settings } from "./settings.ts";
 import { stateName, states } from "./states.ts";
 import { leastForQuartiles } from "./words.ts";
 
@@ -54,7 +55,7 @@ interface MapProps {
 }
 
 export function StatesMap({ answer, dataset, state }: MapProps) {
-  const toggle = (code: string) => choose({ state: code === state ? null : code, near: null, within: null });
+  const toggle = (code: string) => choose({ ...nowhere, state: code === state ? null : code });
   const steps = useSteps();
   const { width, active, setActive } = steps;
   const [outlines, setOutlines] = useState<Shape[]>([]);
@@ -168,23 +169,19 @@ function Legend({ thresholds, colours, medians, isHatched, isSparse, width }: Le
   </svg>`;
 }
 
-/** Names the states without prices, Maryland's reason first. */
+/** Names the states without prices, and Maryland's reason, which most questions are about. */
 function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): string {
-  const missing = Object.keys(states).filter((code) => !rows.has(code) && code.length === 2);
-  const onMap = missing.filter((code) => Number(states[code].fips) < 60);
-  if (rows.size === 0 || onMap.length === 0) return "";
-  // Most questions are about Maryland, and its reason is known.
-  const maryland = onMap.includes("MD") ? (reasons.get("MD") ?? "") : "";
-  const others = onMap.filter((code) => code !== "MD" || maryland === "");
-  const list =
-    others.length === 0
-      ? ""
-      : others.length <= 8
-        ? `No hospital with a price: ${others.map(stateName).join(", ")}.`
-        : `${others.length}${maryland === "" ? "" : " other"} states have no hospital with a price.`;
-  const reason =
-    maryland === "" ? "" : `${maryland.replace("OPPS", "OPPS, Medicare's outpatient payment system")}. `;
-  return reason + list;
+  if (rows.size === 0) return "";
+  const isOnMap = (code: string) => Number(states[code].fips) < 60;
+  const missing = Object.keys(states).filter((code) => isOnMap(code) && !rows.has(code));
+  const maryland =
+    missing.includes("MD") &&
+    reasons.get("MD")?.replace("OPPS", "OPPS, Medicare's outpatient payment system");
+  const others = missing.filter((code) => code !== "MD" || !maryland);
+  const named = others.length > 8 ? `${others.length} states` : others.map(stateName).join(", ");
+  return [maryland && `${maryland}.`, named && `No hospital with a price: ${named}.`]
+    .filter(Boolean)
+    .join(" ");
 }
 
 /** The states, dearest first, with all numbers; then those without prices, with the reason. */
@@ -195,11 +192,12 @@ export function mapFigures({ data }: ProcedureAnswer, dataset: Dataset | undefin
   ];
   return figuresOf(
     rows,
-    ["state", ({ state, reason }) => (reason ? `${stateName(state)}: ${reason}` : stateName(state))],
+    ["state", ({ state }) => stateName(state)],
     ["hospitals", ({ facilities }) => facilities ?? 0, whole],
     ["median", ({ median_charge }) => median_charge ?? null, money],
     ["lowest", ({ min_charge }) => min_charge ?? null, money],
     ["highest", ({ max_charge }) => max_charge ?? null, money],
     ["allowed", ({ median_allowed }) => median_allowed ?? null, money],
+    ["why none", ({ reason = "" }) => reason],
   );
 }

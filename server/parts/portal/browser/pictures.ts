@@ -1,14 +1,13 @@
 import { html } from "../../../shared/browser/html.ts";
-import { there } from "./ask.ts";
+import { settings, there } from "./api.ts";
 import { Card, sourceText } from "./card.ts";
 import type { PartProps, View } from "./explore-data.ts";
 import { Histogram, histogramFigures } from "./histogram.ts";
 import { withParameters } from "./location.ts";
 import { mapFigures, StatesMap } from "./map.ts";
-import { settings } from "./settings.ts";
 import { stateName } from "./states.ts";
 import { Trend, trendFigures } from "./trend.ts";
-import { leastForQuartiles, placeText } from "./words.ts";
+import { isPriced, leastForQuartiles, placeText } from "./words.ts";
 
 /** The pictures of a procedure, each in its card. */
 
@@ -38,7 +37,8 @@ export function Charges({ view, datasets }: PartProps) {
   const scope = there(view.scope);
   const { few, pinned, paths } = view;
   // A single point adds nothing to the sentence.
-  if (!scope || (scope.summary.facilities === 1 && pinned.length === 0)) return null;
+  const isAlone = scope?.summary.facilities === 1 && !pinned.some(({ entry }) => entry && isPriced(entry));
+  if (!scope || isAlone) return null;
   const { data_version } = scope.source;
   const isFew = scope.summary.facilities < leastForQuartiles;
   return html`<${Card}
@@ -75,7 +75,7 @@ export function States({ view, datasets }: PartProps) {
 export function Years({ view, datasets }: PartProps) {
   const trends = there(view.trends);
   const { choice, pinned } = view;
-  if (!trends || (trends.data.length < 2 && pinned.length === 0)) return null;
+  if (!trends || trends.data.length < 2) return null;
   const year = there(view.scope)?.source.data_year ?? null;
   return html`<${Card}
     title=${`Over the years${choice.state ? `, ${stateName(choice.state)}` : placeText(choice) && ", the nation"}`}

@@ -1,15 +1,13 @@
 import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import { base, get } from "./api.ts";
-import { ErrorBand } from "./bands.ts";
-import { useLoaded } from "./load.ts";
+import { ErrorBand, useLoaded } from "./load.ts";
 import { useScrollToHash } from "./location.ts";
-import { anchorOf, inline, Markdown } from "./markdown.ts";
 import { choicesOf, type OpenApi, type Operation, operationsOf, type Parameter, typeOf } from "./openapi.ts";
 import { TryIt, textOf } from "./try-it.ts";
 
 /**
- * The API's reference, made from its own description.
+ * The API's reference, made from its own description, whose texts are Markdown.
  *
  * The readers on npm (Scalar 1.72.1, Redoc 3.0.1, RapiDoc 9.3.8, Stoplight Elements 9.0.25) insert inline styles
  * without a nonce, evaluate code or ask other hosts, and axe-core finds critical faults in all but Redoc, which can't
@@ -19,12 +17,13 @@ import { TryIt, textOf } from "./try-it.ts";
 const manyChoices = 12;
 
 export function Page() {
-  const { view, failure, isLate, retry } = useLoaded("openapi", () => get<OpenApi>(`${base}/openapi.json`));
+  const loaded = useLoaded("openapi", () => get<OpenApi>(`${base}/openapi.json`));
+  const { view, isLate } = loaded;
   useScrollToHash(view !== null);
   const current = useCurrentSection(view !== null);
   if (!view)
     return html`<h1>API reference</h1>
-      ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`} ${isLate && html`<p class="quiet" role="status">Loading…</p>`}`;
+      <${ErrorBand} of=${loaded} /> ${isLate && html`<p class="quiet" role="status">Loading…</p>`}`;
   const all = operationsOf(view);
   const operations = view.tags.flatMap(({ name }) => all.filter(({ tag }) => tag === name));
   const [about, ...chapters] = view.info.description.split(/\n\n(?=## )/);
@@ -121,4 +120,33 @@ function Description({ parameter, isVersion }: { parameter: Parameter; isVersion
       ${inline(description ?? "")}
       ${choices && html` <span class="quiet">${choices.length > manyChoices ? `One of ${choices.length}: the form lists them.` : `One of ${choices.join(", ")}.`}</span>`}
     </dd>`;
+}
+
+/** Text with code, within a line. */
+export const inline = (text: string) =>
+  text.split(/`([^`]+)`/).map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : part));
+
+export function Markdown({ text }: { text: string }) {
+  return text.split(/\n{2,}/).map((block) => {
+    const [first, ...rest] = block.split("\n");
+    if (first.startsWith("## "))
+      return html`<h3 id=${anchorOf(first.slice(3))}>${first.slice(3)}</h3>${rest.length > 0 && html`<${Markdown} text=${rest.join("\n")} />`}`;
+    if (first.startsWith("|")) return html`<${Table} lines=${[first, ...rest]} />`;
+    return block.split("\n").map((line) => html`<p>${inline(line)}</p>`);
+  });
+}
+
+export const anchorOf = (heading: string) => heading.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+
+function Table({ lines }: { lines: string[] }) {
+  const cellsOf = (line: string) =>
+    line
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim());
+  const [head, , ...rows] = lines;
+  return html`<div class="figures" tabindex="0" role="region" aria-label=${`Table: ${cellsOf(head).join(", ")}`}><table>
+    <thead><tr>${cellsOf(head).map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead>
+    <tbody>${rows.map((row) => html`<tr>${cellsOf(row).map((cell) => html`<td>${inline(cell)}</td>`)}</tr>`)}</tbody>
+  </table></div>`;
 }

@@ -1,6 +1,4 @@
-import { save } from "./figures.ts";
-
-/** Saves the drawings of a card as one picture, with a title, the data version and the source. */
+/** Makes one picture of the drawings of a card, with a title, the data version and the source. */
 
 interface Caption {
   title: string;
@@ -23,16 +21,10 @@ const properties = [
 export type PictureFormat = "svg" | "png";
 
 /** @param card has the drawings, each an SVG element of the class `drawing` */
-export async function savePicture(
-  card: Element,
-  name: string,
-  format: PictureFormat,
-  caption: Caption,
-): Promise<void> {
+export async function pictureOf(card: Element, format: PictureFormat, caption: Caption): Promise<Blob> {
   const picture = standalone(card, caption);
   const text = new XMLSerializer().serializeToString(picture);
-  const svg = new Blob([text], { type: "image/svg+xml" });
-  save(`${name}.${format}`, format === "svg" ? svg : await pngOf(text, picture));
+  return format === "svg" ? new Blob([text], { type: "image/svg+xml" }) : pngOf(text, picture);
 }
 
 function element(name: string, attributes: Record<string, string | number>, text = ""): SVGElement {

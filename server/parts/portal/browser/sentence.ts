@@ -1,55 +1,152 @@
-import { counted, printable } from "../../../shared/browser/format.ts";
+import { counted, printable, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import { there } from "./ask.ts";
-import type { Choice } from "./choice.ts";
-import type { Pinned, Scope, View } from "./explore-data.ts";
-import { inYear } from "./location.ts";
+import type { FacilitiesAnswer } from "./answers.ts";
+import { Failure, there } from "./api.ts";
+import { nowhere, radiusesInMiles, rangeOf } from "./choice.ts";
+import { Command, curlOf } from "./curl.ts";
+import type { PartProps, Pinned, Scope, View } from "./explore-data.ts";
+import { choose, inYear, pin, withParameters } from "./location.ts";
+import { Letter } from "./picture.ts";
+import { plainOf } from "./procedures.ts";
+import { states } from "./states.ts";
 import {
   comparison,
   isPriced,
+  isSynthetic,
   mainClause,
+  noHospital,
   ownClause,
+  placeText,
+  placeTitle,
   pricesTitle,
+  rangeText,
   type Word,
   whatIsPaid,
   withoutPrice,
 } from "./words.ts";
 
-/** Shows a procedure's prices as a sentence. */
+/** Says in words what the pictures show and what they can't: the sentence, the choices, why there is nothing, and how to read it. */
 
 /** The procedure's plain name with place and year; empty where nothing is known of it. */
 export function titleText({ choice, code, unpriced, scope, nation }: View): string {
-  const answer = there(scope) ?? there(nation);
-  const name = answer?.procedure.name ?? unpriced?.name;
-  if (name === undefined) return "";
-  return pricesTitle({ code, name }, choice, answer?.source.data_year ?? unpriced?.year);
+  const answer = there(scope) ?? there(nation) ?? unpriced;
+  const name = answer?.procedure?.name;
+  return name === undefined ? "" : pricesTitle({ code, name }, choice, answer?.source.data_year);
 }
 
-interface SentenceProps {
-  choice: Choice;
-  scope: Scope;
-  pinned: readonly Pinned[];
-}
-
-export function Sentence({ choice, scope, pinned }: SentenceProps) {
-  return html`<h1>${mainClause(choice, scope).map(shown)}</h1>
+/** The sentence, or why there is none. */
+export function Said({ view, datasets }: PartProps) {
+  const scope = there(view.scope);
+  if (scope === null) return html`<${Nothing} view=${view} datasets=${datasets} />`;
+  return html`<h1>${mainClause(view.choice, scope).map(shown)}</h1>
     <p class="under">
-      ${pinned.map((one) => html`${standingClause(choice, scope, one)} `)}${whatIsPaid(scope.source.data_year, scope.summary.median_allowed)}${" "}<span class="quiet">${comparison(scope)}</span>
+      ${view.pinned.map((one) => html`${pinnedClause(view, scope, one)} `)}${whatIsPaid(scope.source.data_year, scope.summary.median_allowed)}${" "}<span class="quiet">${comparison(scope)}</span>
     </p>`;
 }
 
 const shown = (word: Word) =>
   typeof word === "string" ? word : html`<span class=${word.kind}>${word.text}</span>`;
 
-function standingClause(choice: Choice, scope: Scope, { letter, ccn, entry, standing }: Pinned) {
+function pinnedClause({ choice, code }: View, scope: Scope, { letter, ccn, entry, standing }: Pinned) {
   if (entry === null) return html`<b>${letter}</b> ${noHospital(ccn)}`;
   const clause = isPriced(entry) ? ownClause(choice, scope, entry, entry, standing) : [withoutPrice];
-  return html`<b class="letter">${letter}</b> <a href=${inYear(`/facilities/${ccn}`, { procedure: scope.procedure.code })}>${entry.facility}</a>${clause.map(shown)}`;
+  return html`<b class="letter">${letter}</b> <a href=${inYear(`/facilities/${ccn}`, { procedure: code })}>${entry.facility}</a>${clause.map(shown)}`;
 }
 
-export const noHospital = (ccn: string) =>
-  /^[0-9A-Z]{6}$/i.test(ccn)
-    ? `No hospital in the data has the number (CCN) ${ccn}: it may have closed or merged, or be one that Medicare pays otherwise.`
-    : `“${printable(ccn)}” isn't a hospital's number (CCN): that has six characters.`;
+/** Shows each choice as a chip with a button that removes it. */
+export function Chips({ view: { choice, pinned } }: { view: View }) {
+  const range = rangeOf(choice);
+  const place = placeTitle(choice);
+  const chip = (text: string, remove: () => void, letter?: string) =>
+    html`<button type="button" class="chip" onClick=${remove}>
+      <span class="unseen">Remove: </span>${letter && html`<${Letter} letter=${letter} /> `}<span>${text}</span><span aria-hidden="true">×</span>
+    </button>`;
+  return html`<p class="chips">
+    ${place !== "" && chip(choice.city === null ? place : `${place} (ZIP code ${choice.near})`, () => choose(nowhere))}
+    ${range && chip(rangeText(range), () => choose({ from: null, to: null }))}
+    ${pinned.map(({ letter, ccn, entry }) => chip(entry?.facility ?? ccn, () => pin(choice, ccn), letter))}
+  </p>`;
+}
 
-export const hospitals = (number: number) => counted(number, "hospital", "hospitals");
+export function Nothing({ view, datasets }: PartProps) {
+  const { choice, code, unpriced, scope } = view;
+  const { state, near, within, year } = choice;
+  const official = (unpriced ?? there(view.nation))?.procedure?.name;
+  const name = plainOf(code)?.name ?? official;
+  const isState = state === null || state in states;
+  const where = isState ? placeText(choice) : "";
+  const isYear = datasets.some((one) => [String(one.data_year), one.data_version].includes(year ?? ""));
+  const version = there(view.nation)?.source.data_version;
+  const dataset = datasets.find(({ data_version }) => data_version === version);
+  const reason = dataset?.coverage.missing_states.find((each) => each.state === state)?.reason;
+  const isPlace = near !== null && !(scope instanceof Failure && scope.param === "near");
+  const wider = isPlace ? radiusesInMiles.filter((miles) => miles > within) : [];
+  const why = () => {
+    if (!isState) return `There is no state “${printable(state)}”.`;
+    if (near !== null && !isPlace) return `The ZIP code “${printable(near)}” isn't known here.`;
+    if (unpriced) return unpricedText(unpriced, where);
+    if (year !== null && datasets.length > 0 && !isYear) return `There is no data of “${printable(year)}”.`;
+    if (name === undefined) return `The data has no procedure group “${printable(code)}”.`;
+    return reason
+      ? `${reason[0].toUpperCase()}${reason.slice(1)}.`
+      : `No hospital ${where || "in the data"} has a price for it.`;
+  };
+  return html`<h1>${name && isState ? `No prices for ${name} ${where}`.trim() : "Nothing was found"}.</h1>
+    <p class="under">${why()}${" "}
+      ${wider.map(
+        (miles) =>
+          html`<a href=${withParameters({ within: String(miles) })}>Look within ${miles} miles</a> · `,
+      )}${
+        state === null && near === null
+          ? html`<a href="/">See what there is</a>`
+          : html`<a href=${withParameters(nowhere)}>See the whole nation</a>`
+      }
+    </p>`;
+}
+
+/** Why none of some hospitals has a price. */
+function unpricedText({ summary, data }: FacilitiesAnswer, where: string): string {
+  const { facilities } = summary;
+  const rows = facilities === 1 ? "Its only row" : `All ${whole(facilities)} of its rows`;
+  const reason = data.every(({ status }) => status === "suppressed")
+    ? "suppressed by CMS (10 services or fewer)"
+    : "suppressed or incomplete";
+  const charges = facilities === 1 ? "this hospital's charge isn't" : "these hospitals' charges aren't";
+  return `${[rows, where].filter(Boolean).join(" ")} ${facilities === 1 ? "is" : "are"} ${reason}: ${charges} published.`;
+}
+
+interface ReadingProps extends PartProps {
+  scope: Scope;
+}
+
+/** What the pictures don't show, and the source. */
+export function Reading({ scope, view, datasets }: ReadingProps) {
+  const { rows, source } = scope;
+  const all = rows.priced + rows.suppressed + rows.incomplete;
+  const dataset = datasets.find(({ data_version }) => data_version === source.data_version);
+  const rowsText =
+    all === rows.priced
+      ? all === 1
+        ? "The only hospital that does it has a price."
+        : `All ${whole(all)} hospitals that do it have a price; none is suppressed.`
+      : html`${whole(rows.priced)} of ${whole(all)} hospitals that do it have a price.
+          ${
+            rows.suppressed > 0 &&
+            html` <b>${counted(rows.suppressed, "more hospital", "more hospitals")} did it for too few Medicare patients</b> (10 services or fewer in the year): CMS suppresses the amounts.`
+          }
+          ${rows.incomplete > 0 && ` ${counted(rows.incomplete, "row is", "rows are")} incomplete.`} Their charges aren't
+          zero: they aren't published, and no figure counts them.`;
+  return html`<section class="card reading" aria-labelledby="reading">
+    <h2 id="reading">What this doesn't say</h2>
+    <p><b>A charge is what a hospital bills, not what a patient pays.</b> Medicare pays by its own amounts, and insurers by contract. A patient's share comes after the yearly deductible, and other insurance may pay it.</p>
+    <p><b>Without insurance</b> the bill may be the charge, or a lower cash price. Ask for that price, which hospitals must publish, and for a written estimate before the procedure: you have a right to it.</p>
+    <p>${rowsText} Services are how often a hospital did it for Medicare patients in the year.</p>
+    ${!isSynthetic(source.caveat) && html`<p class="quiet small">${source.caveat}</p>`}
+    <p class="quiet small">
+      ${dataset ? `${dataset.title}${dataset.released ? `, released ${dataset.released}` : ""}, ${dataset.publisher}. ` : ""}Version for citing:
+      ${" "}<a href=${inYear("/data")}>${source.data_version}</a>.
+    </p>
+    <h2>The same numbers, by the API</h2>
+    <${Command} text=${curlOf(view.paths.scope)} />
+  </section>`;
+}

@@ -1,10 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
-import { errorOf, otherError, useAction } from "./action.ts";
-import { post } from "./api.ts";
-import { Field } from "./field.ts";
+import { post, settings } from "./api.ts";
+import { errorOf, Field, otherError, useAction } from "./form.ts";
 import { NewKey, PasteKey, useOwnKey } from "./key.ts";
-import { settings } from "./settings.ts";
 
 /** Lets visitors get a key: by a form, by the link in an e-mail, or from the operator. */
 
@@ -16,8 +14,6 @@ interface Made {
 
 /** The server takes a form that is sent sooner to come from a bot. */
 const minElapsedMs = 2000;
-
-/** The answer of a server that sends a link by e-mail. */
 
 export function Page({ url }: { url: URL }) {
   const [made, setMade] = useState<Made | null>(null);

@@ -1,10 +1,9 @@
 import { change, money, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { FacilityAnswer, FacilityRow, Standing } from "./answers.ts";
-import { Card } from "./card.ts";
-import { Dots, DotsAxis, Key } from "./dots.ts";
-import { type Figures, figuresOf } from "./figures.ts";
-import { inYear, withParameters } from "./location.ts";
+import { Card, type Figures, figuresOf } from "./card.ts";
+import { type Column, DotsLegend, List, type Row, type Sorted } from "./list.ts";
+import { inYear } from "./location.ts";
 import { dollarScale } from "./picture.ts";
 import { plainOf, titleOf } from "./procedures.ts";
 import { stateName } from "./states.ts";
@@ -12,93 +11,79 @@ import { standingText } from "./words.ts";
 
 /** Lists a hospital's procedures, with its charges beside those of nation and state. */
 
-const toNation = ({ submitted_charge, national }: FacilityRow) => submitted_charge / national.median_charge;
+/** What the rows can be sorted by. */
+const keys: Readonly<Record<string, (row: FacilityRow) => number | string>> = {
+  name: titleOf,
+  charge: (row) => row.submitted_charge,
+  nation: (row) => row.submitted_charge / row.national.median_charge,
+  state: (row) => row.submitted_charge / row.state.median_charge,
+  allowed: (row) => row.medicare_allowed,
+  markup: (row) => row.submitted_charge / row.medicare_allowed,
+  services: (row) => row.services ?? 0,
+};
 
-/** The orders, each with its title and what it sorts by, ascending. */
-const orders = {
-  dearest: ["most above the nation", (row: FacilityRow) => -toNation(row)],
-  cheapest: ["most below", toNation],
-  services: ["most services", ({ services }: FacilityRow) => -(services ?? 0)],
-  name: ["by name", titleOf],
-} as const;
-
-export type Order = keyof typeof orders;
-export const isOrder = (text: string | null): text is Order => text !== null && Object.hasOwn(orders, text);
+/** The order in an address: first what is most above the nation, unless it names another one. */
+export function sortedBy(parameters: URLSearchParams): Sorted {
+  const sort = parameters.get("sort") ?? "";
+  if (!Object.hasOwn(keys, sort)) return { sort: "nation", order: "desc" };
+  return { sort, order: parameters.get("order") === "desc" ? "desc" : "asc" };
+}
 
 interface StandingsProps {
   answer: FacilityAnswer;
   path: string;
-  order: Order;
+  sorted: Sorted;
   /** Code of the chosen procedure, whose row is the first. */
   chosen: string | null;
 }
 
-export function Standings({ answer, path, order, chosen }: StandingsProps) {
+export function Standings({ answer, path, sorted, chosen }: StandingsProps) {
   const { facility, data, source } = answer;
-  const [, key] = orders[order];
-  const rows = d3.sort<FacilityRow>(data, ({ code }) => code !== chosen, key);
+  const ascending = d3.sort(data, keys[sorted.sort]);
+  const inOrder = sorted.order === "asc" ? ascending : ascending.reverse();
+  const rows = d3.sort(inOrder, ({ code }) => Number(code !== chosen));
   const x = dollarScale(
     data.flatMap((row) => [row.submitted_charge, row.medicare_allowed, row.national.median_charge]),
     0,
     100,
   );
+  const columns: Column[] = [
+    { title: "Procedure", kind: "name", sort: "name" },
+    { title: "Charge", kind: "number charged", sort: "charge" },
+    { title: "Nation", kind: "number share", sort: "nation" },
+    { title: stateName(facility.state), kind: "number share in-state", sort: "state" },
+    { title: "Allowed", kind: "number allow", sort: "allowed" },
+    { title: "Times allowed", kind: "number ratio", sort: "markup" },
+    { title: "Services", kind: "number services", sort: "services" },
+  ];
+  const rowOf = (row: FacilityRow): Row => {
+    const { code, submitted_charge: charged, medicare_allowed: allowed, services, national, state } = row;
+    return {
+      key: code,
+      kind: code === chosen ? "pinned" : "",
+      cells: [
+        html`<a href=${inYear("/", { procedure: code, with: facility.ccn })}>${titleOf(row)}</a><small class="quiet">${plainOf(code) ? `${code} ${row.name}` : code}</small>`,
+        money(charged),
+        html`<${Beside} charged=${charged} standing=${national} where="the nation" />`,
+        html`<${Beside} charged=${charged} standing=${state} where=${facility.state} />`,
+        money(allowed),
+        times(charged / allowed),
+        services === null ? "–" : whole(services),
+      ],
+      amounts: { charged, allowed, median: national.median_charge },
+    };
+  };
   return html`<${Card}
     class="facilities standing"
     title="Everything it does, beside nation and state"
-    about=${html`<${Key} kind="charge" /> its charge, <${Key} kind="allowed" /> allowed by Medicare, <span class="median-key"></span> the nation's median charge`}
+    about=${html`<${DotsLegend} median="the nation's median charge" />`}
     name=${`hospital-${source.data_version}-${facility.ccn}`}
     figures=${facilityFigures(rows)}
     isTable=${true}
     path=${path}
   >
-    <p class="tools">
-      ${Object.entries(orders).map(
-        ([key, [title]]) =>
-          html`<a href=${withParameters({ sort: key === "dearest" ? null : key })} aria-current=${key === order ? "true" : undefined}>${title}</a>`,
-      )}
-    </p>
-    <div class="list">
-      <table role="table" aria-label="Procedures">
-        <thead role="rowgroup">
-          <tr role="row">
-            <th role="columnheader" scope="col" class="name">Procedure</th>
-            <th role="columnheader" scope="col" class="number charged">Charge</th>
-            <th role="columnheader" scope="col" class="number share">Nation</th>
-            <th role="columnheader" scope="col" class="number share in-state">${stateName(facility.state)}</th>
-            <th role="columnheader" scope="col" class="number allow">Allowed</th>
-            <th role="columnheader" scope="col" class="number ratio">Times allowed</th>
-            <th role="columnheader" scope="col" class="dots"><span class="unseen">On a scale</span><${DotsAxis} x=${x} /></th>
-          </tr>
-        </thead>
-        <tbody role="rowgroup">
-          ${rows.map((row) => html`<${Row} key=${row.code} row=${row} x=${x} ccn=${facility.ccn} state=${facility.state} isChosen=${row.code === chosen} />`)}
-        </tbody>
-      </table>
-    </div>
+    <${List} label="Procedures" columns=${columns} rows=${rows.map(rowOf)} sorted=${sorted} x=${x} />
   <//>`;
-}
-
-interface RowProps {
-  row: FacilityRow;
-  x: d3.ScaleLogarithmic<number, number>;
-  ccn: string;
-  state: string;
-  isChosen: boolean;
-}
-
-function Row({ row, x, ccn, state, isChosen }: RowProps) {
-  const { submitted_charge: charged, medicare_allowed: allowed, national } = row;
-  return html`<tr role="row" class=${isChosen ? "pinned" : ""}>
-    <td role="cell" class="name"><a href=${inYear("/", { procedure: row.code, with: ccn })}>${titleOf(row)}</a><small class="quiet">${plainOf(row.code) ? `${row.code} ${row.name}` : row.code}</small></td>
-    <td role="cell" class="number charged">${money(charged)}</td>
-    <td role="cell" class="number share"><${Beside} charged=${charged} standing=${national} where="the nation" /></td>
-    <td role="cell" class="number share in-state"><${Beside} charged=${charged} standing=${row.state} where=${state} /></td>
-    <td role="cell" class="number allow">${money(allowed)}</td>
-    <td role="cell" class="number ratio">${times(charged / allowed)}</td>
-    <td role="cell" class="dots">
-      <${Dots} x=${x} charged=${charged} allowed=${allowed} median=${national.median_charge} />
-    </td>
-  </tr>`;
 }
 
 /** How far a charge is above or below the median of a place. */

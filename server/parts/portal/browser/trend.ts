@@ -1,12 +1,14 @@
 import { change, counted, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { TrendYear } from "./answers.ts";
-import { PinShape, Shape } from "./dots.ts";
+import { type Figures, figuresOf } from "./card.ts";
 import type { Pinned } from "./explore-data.ts";
-import { type Figures, figuresOf } from "./figures.ts";
-import { Steps, useSteps } from "./picture.ts";
+import { PinShape, Shape, Steps, useSteps } from "./picture.ts";
 
-/** Draws the median charge, the allowed amount and the compared hospitals' charges over the years. The line breaks where the procedure has changed. */
+/**
+ * Draws the median charge, the allowed amount and the compared hospitals' charges over two years or more. The line
+ * breaks where the procedure has changed.
+ */
 
 const height = 290;
 const [top, floor] = [14, 262];
@@ -47,8 +49,6 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
     [first.data_year, last.data_year],
     [left + 16, Math.max(width - right, left + 60)],
   );
-  // A single year is drawn in the middle.
-  if (years.length === 1) x.range([(left + width - right) / 2, (left + width - right) / 2]);
   const runs: TrendYear[][] = [];
   for (const [i, year] of years.entries())
     if (i > 0 && isSame(years[i - 1], year)) runs[runs.length - 1].push(year);
@@ -78,7 +78,7 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
       ],
     };
   };
-  const label = `The median charge over ${counted(years.length, "year", "years")}: ${years.map((year) => `${year.data_year} ${money(year.median_charge)}, Medicare allows ${money(year.median_allowed)}`).join("; ")}.`;
+  const label = `The median charge over ${years.length} years: ${years.map((year) => `${year.data_year} ${money(year.median_charge)}, Medicare allows ${money(year.median_allowed)}`).join("; ")}.`;
   const ends = spread([
     { at: y(last.median_charge), kind: "charge", amount: last.median_charge, what: "median" },
     { at: y(last.median_allowed), kind: "allowed", amount: last.median_allowed, what: "allowed" },
@@ -169,8 +169,6 @@ const moved = (share: number) =>
 /** Describes the change, by the same facilities, and why the line breaks. */
 function trendText(years: TrendYear[]): string {
   const last = years[years.length - 1];
-  if (years.length === 1)
-    return `Of the loaded years only ${last.data_year} has prices for it: a trend needs two.`;
   const before = years[years.length - 2];
   const texts: string[] = [];
   if (last.matched) {

@@ -1,10 +1,9 @@
 import { useState } from "preact/hooks";
 import { whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import { useAction } from "./action.ts";
-import { type Failure, request } from "./api.ts";
+import { request } from "./api.ts";
 import { Request } from "./curl.ts";
-import { Field } from "./field.ts";
+import { Field, otherError, useAction } from "./form.ts";
 import { choicesOf, type Operation, type Parameter, requestPath } from "./openapi.ts";
 
 /** Sends an example request from a form, with the current key, and shows the answer. */
@@ -45,7 +44,7 @@ export function TryIt({ operation }: { operation: Operation }) {
     <button type="submit" class="primary" disabled=${isBusy} aria-label=${`Send GET ${operation.path}`}>Send</button>
   </form>
   <${Request} path=${path} />
-  <p class="error" role="alert">${failure && wordsOf(failure)}</p>
+  <p class="error" role="alert">${otherError(failure)}</p>
   ${answer && html`<${Shown} answer=${answer} />`}`;
 }
 
@@ -62,9 +61,6 @@ function inputOf(parameter: Parameter) {
     };
   return { placeholder: given === undefined ? `e.g. ${parameter.example}` : String(given) };
 }
-
-const wordsOf = (failure: Failure) =>
-  failure.status === 0 ? "The server can't be reached: try again." : failure.message;
 
 function Shown({ answer }: { answer: Answer }) {
   const { path, status, statusText, ms, headers, text, cut } = answer;

@@ -1,22 +1,19 @@
 import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import { sentenceOf } from "./action.ts";
 import type { UsageAnswer } from "./answers.ts";
 import { base, Failure } from "./api.ts";
-import { Card } from "./card.ts";
-import { figuresOf } from "./figures.ts";
+import { Card, figuresOf } from "./card.ts";
+import { sentenceOf } from "./form.ts";
 import { Steps, useSteps } from "./picture.ts";
 
 /** Shows an account's usage of its month: in a sentence, as a bar, and by day. */
 
 interface UsageProps {
   usage: UsageAnswer | Failure;
-  quota: number;
   burst: number;
   retry: () => void;
 }
 
-const longestWaitSeconds = 60;
 const dayMs = 86_400_000;
 const height = 180;
 const margin = { top: 12, right: 4, bottom: 24, left: 44 };
@@ -24,14 +21,10 @@ const margin = { top: 12, right: 4, bottom: 24, left: 44 };
 export const dayOf = (time: string | number) =>
   new Intl.DateTimeFormat("en-US", { day: "numeric", month: "long", timeZone: "UTC" }).format(new Date(time));
 
-export function Usage({ usage, quota, burst, retry }: UsageProps) {
+export function Usage({ usage, burst, retry }: UsageProps) {
   if (usage instanceof Failure)
     return html`<div class="band bad" role="alert">
-      ${
-        (usage.retrySeconds ?? 0) > longestWaitSeconds
-          ? html`<b>All ${whole(quota)} requests of this month are used.</b> More are available on the first of the next month (UTC). Keys and warnings can be changed meanwhile.`
-          : html`${sentenceOf(usage)} <button type="button" onClick=${retry}>Try again</button>`
-      }
+      ${sentenceOf(usage)} Keys and warnings can be changed meanwhile. <button type="button" onClick=${retry}>Try again</button>
     </div>`;
   const { period, quota: month, days } = usage;
   const share = month.limit === 0 ? 1 : Math.min(1, month.used / month.limit);
@@ -70,7 +63,7 @@ function Days({ usage }: { usage: UsageAnswer }) {
       ...${steps}
     noteOf=${(day: number) => ({ x: middle(day), y: y(days[day].used), lines: [counted(days[day].used, "request", "requests"), dayOf(days[day].date)] })}
   >
-    <svg height=${height} aria-hidden="true">
+    <svg class="drawing" height=${height} aria-hidden="true">
       ${y
         .ticks(3)
         .filter(Number.isInteger)

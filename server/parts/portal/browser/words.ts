@@ -1,6 +1,6 @@
-import { money, percent, times, whole } from "../../../shared/browser/format.ts";
+import { counted, money, percent, printable, times, whole } from "../../../shared/browser/format.ts";
 import type { Entry, FacilityAnswer, Priced, ProcedureAnswer, Standing } from "./answers.ts";
-import type { Choice } from "./choice.ts";
+import type { Choice, Range } from "./choice.ts";
 import { nameOf, plainOf, titleOf } from "./procedures.ts";
 import { stateInSentence, stateName } from "./states.ts";
 
@@ -33,7 +33,7 @@ const allowed = (amount: number): Word => ({ kind: "allowed", text: money(amount
 const words = (texts: TemplateStringsArray, ...values: (Word | Word[])[]): Word[] =>
   texts.flatMap((text, i) => [text, values[i] ?? []].flat());
 
-export type Place = Pick<Choice, "state" | "near" | "within">;
+export type Place = Pick<Choice, "state" | "near" | "within" | "city">;
 type Numbers = Pick<
   ProcedureAnswer["summary"],
   "facilities" | "min_charge" | "max_charge" | "median_charge" | "median_allowed"
@@ -45,8 +45,8 @@ export interface Prices {
 }
 
 /** The chosen place, to continue a sentence; empty for the nation. */
-export function placeText({ state, near, within }: Place): string {
-  if (near !== null) return `within ${within} ${Number(within) === 1 ? "mile" : "miles"} of ${near}`;
+export function placeText({ state, near, within, city }: Place): string {
+  if (near !== null) return `within ${counted(within, "mile", "miles")} of ${city ?? near}`;
   return state === null ? "" : `in ${stateInSentence(state)}`;
 }
 
@@ -56,6 +56,13 @@ export function placeTitle(place: Place): string {
   const text = placeText(place);
   return text[0].toUpperCase() + text.slice(1);
 }
+
+export function rangeText({ from, to }: Range): string {
+  if (to === Number.POSITIVE_INFINITY) return `${money(from)} or more`;
+  return from === 0 ? `at most ${money(to)}` : `${money(from)} to ${money(to)}`;
+}
+
+export const hospitals = (number: number) => counted(number, "hospital", "hospitals");
 
 /** A procedure's plain name with place and year. */
 export const pricesTitle = (
@@ -158,6 +165,11 @@ type StandingOrNone = Standing | null | undefined;
 
 export const withoutPrice =
   " has no price for this procedure: it doesn't do it, or for too few Medicare patients.";
+
+export const noHospital = (ccn: string) =>
+  /^[0-9A-Z]{6}$/i.test(ccn)
+    ? `No hospital in the data has the number (CCN) ${ccn}: it may have closed or merged, or be one that Medicare pays otherwise.`
+    : `“${printable(ccn)}” isn't a hospital's number (CCN): that has six characters.`;
 
 const ordinals: Readonly<Record<number, string>> = { 2: "second", 3: "third" };
 /** Minimum number of hospitals to give a standing in percent. */

@@ -1,8 +1,46 @@
-import { useId } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset } from "./answers.ts";
+import { asFailure, type Failure } from "./api.ts";
 
-/** A field of a form, with its hint and its error; and the field of the data year. */
+/** Parts of forms: fields with their errors, actions on the server, and what a failure says. */
+
+/** Runs a visitor's actions on the server, one at a time, and keeps the last failure. */
+export function useAction() {
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const run = async (work: () => Promise<void>) => {
+    if (isBusy) return;
+    setBusy(true);
+    setFailure(null);
+    try {
+      await work();
+    } catch (error) {
+      setFailure(asFailure(error));
+    }
+    setBusy(false);
+  };
+  return { failure, isBusy, run };
+}
+
+/** A failure as a sentence. */
+export function sentenceOf({ status, message }: Failure): string {
+  if (status === 0) return "The server can't be reached. Nothing was done: try again.";
+  if (status === 401) return "The server doesn't know this key: it may be incomplete, revoked or expired.";
+  return `${message[0].toUpperCase()}${message.slice(1)}${/[.?!]$/.test(message) ? "" : "."}`;
+}
+
+/** A failure's text about a field; empty where it is about something else. */
+export function errorOf(failure: Failure | null, param: string): string {
+  if (failure?.param !== param) return "";
+  if (failure.type === "missing_parameter") return "This is needed.";
+  const [, expected] = /, expected (.*)$/s.exec(failure.message) ?? [];
+  return expected === undefined ? sentenceOf(failure) : `This must be ${expected}.`;
+}
+
+/** A failure's text, unless it is about one of these fields. */
+export const otherError = (failure: Failure | null, ...params: string[]) =>
+  failure === null || params.includes(failure.param ?? "") ? "" : sentenceOf(failure);
 
 export interface FieldProps {
   label: string;
@@ -59,12 +97,11 @@ interface YearFieldProps {
 }
 
 export function YearField({ datasets, shown, choose }: YearFieldProps) {
+  const years = [...new Set([...yearsOf(datasets), shown])].sort(d3.descending);
   return html`<div class="field year">
     <label for="year">Year</label>
     <select id="year" value=${shown} onChange=${(event: Event & { currentTarget: HTMLSelectElement }) => choose(event.currentTarget.value)}>
-      ${[...new Set([...yearsOf(datasets), shown])]
-        .sort(d3.descending)
-        .map((year) => html`<option value=${year} selected=${year === shown}>${year || "newest"}</option>`)}
+      ${years.map((year) => html`<option value=${year} selected=${year === shown}>${year || "newest"}</option>`)}
     </select>
   </div>`;
 }

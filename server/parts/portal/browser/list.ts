@@ -1,0 +1,111 @@
+import type { ComponentChildren } from "preact";
+import { money } from "../../../shared/browser/format.ts";
+import { html } from "../../../shared/browser/html.ts";
+import { choose } from "./location.ts";
+import { Key, placedTicks, type Scale, Shape, useWidth } from "./picture.ts";
+
+/** A list that sorts, with a row's amounts as dots on one scale. */
+
+export interface Column {
+  title: string;
+  /** Class of its cells. */
+  kind: string;
+  /** Name of the order in the address; undefined for a column that the list can't be sorted by. */
+  sort?: string;
+}
+
+export interface Row {
+  key: string;
+  kind?: string;
+  cells: readonly ComponentChildren[];
+  amounts: Amounts;
+  onClick?: (event: MouseEvent) => void;
+}
+
+interface Amounts {
+  charged: number;
+  allowed: number;
+  median: number;
+}
+
+export interface Sorted {
+  sort: string;
+  order: "asc" | "desc";
+}
+
+interface ListProps {
+  label: string;
+  columns: readonly Column[];
+  rows: readonly Row[];
+  sorted: Sorted;
+  /** A scale with the range from 0 to 100. */
+  x: Scale;
+}
+
+/** On narrow screens a row is two lines. Its elements have roles, because a grid's have none by themselves. */
+export function List({ label, columns, rows, sorted, x }: ListProps) {
+  return html`<div class="list">
+    <table role="table" aria-label=${label}>
+      <thead role="rowgroup"><tr role="row">
+        ${columns.map((column) => html`<${Head} column=${column} sorted=${sorted} />`)}
+        <th role="columnheader" scope="col" class="dots"><span class="unseen">On a scale</span><${DotsAxis} x=${x} /></th>
+      </tr></thead>
+      <tbody role="rowgroup">
+        ${rows.map(
+          ({
+            key,
+            kind,
+            cells,
+            amounts,
+            onClick,
+          }) => html`<tr key=${key} role="row" class=${kind} onClick=${onClick}>
+            ${cells.map((cell, i) => html`<td role="cell" class=${columns[i].kind}>${cell}</td>`)}
+            <td role="cell" class="dots"><${Dots} x=${x} ...${amounts} /></td>
+          </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/** A column's title. The first click sorts amounts in descending order, and names and distances in ascending order. */
+function Head({ column: { kind, title, sort }, sorted }: { column: Column; sorted: Sorted }) {
+  const isSorted = sorted.sort === sort;
+  const isAscending = isSorted && sorted.order === "asc";
+  const first = ["name", "distance"].includes(sort ?? "") ? null : "desc";
+  const order = isSorted ? (isAscending ? "desc" : null) : first;
+  const direction = isAscending ? "ascending" : "descending";
+  return html`<th role="columnheader" scope="col" class=${kind} aria-sort=${isSorted ? direction : undefined}>
+    ${
+      sort === undefined
+        ? title
+        : html`<button type="button" class="sort" onClick=${() => choose({ sort, order })}>
+            ${title}<span aria-hidden="true">${isSorted ? (isAscending ? " ▴" : " ▾") : ""}</span>
+          </button>`
+    }
+  </th>`;
+}
+
+function Dots({ x, charged, allowed, median }: Amounts & { x: Scale }) {
+  const at = (amount: number) => `${x(amount)}%`;
+  const dot = (kind: "charge" | "allowed", amount: number) =>
+    html`<svg x=${at(amount)} y="9" overflow="visible"><${Shape} kind=${kind} x=${0} y=${0} size=${4.5} /></svg>`;
+  return html`<svg width="100%" height="18" aria-hidden="true">
+    <line class="track" x1="0" x2="100%" y1="9" y2="9" />
+    <line class="median" x1=${at(median)} x2=${at(median)} y1="3" y2="15" />
+    <line class="between" x1=${at(allowed)} x2=${at(charged)} y1="9" y2="9" />
+    ${dot("charge", charged)} ${dot("allowed", allowed)}
+  </svg>`;
+}
+
+function DotsAxis({ x }: { x: Scale }) {
+  const [measured, width] = useWidth();
+  const inPixels = x.copy().range([0, width]);
+  return html`<div ref=${measured}><svg width="100%" height="16" aria-hidden="true">
+    ${placedTicks(inPixels, 4, width).map(({ tick, at }) => html`<text x=${at} y="12" text-anchor="middle">${money(tick)}</text>`)}
+  </svg></div>`;
+}
+
+/** What the dots show, as a legend. @param median whose median the line is */
+export const DotsLegend = ({ median }: { median: string }) =>
+  html`<${Key} kind="charge" /> charged, <${Key} kind="allowed" /> allowed by Medicare, <span class="median-key"></span> ${median}`;
