@@ -84,7 +84,6 @@ test("why Redis can't be used is said, by servers and commands, without the pass
   const redis = await RedisNode.start([`user hcqs on >p@ssword ${rights}`]);
   after(() => redis.stop());
   const seed = temporaryFolder();
-  createKey(seed, "one", { burst: 100, quota: 20 });
   const place = `127.0.0.1:${redis.port}`;
   // Longer than a host name may be, so that no slow resolver is asked.
   const nowhere = "x".repeat(64);

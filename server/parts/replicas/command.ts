@@ -97,13 +97,14 @@ export async function runShared(address: RedisAddress, command: SharedCommand): 
 
 async function runOn(client: RedisClient, store: Store, command: SharedCommand): Promise<CommandOutput> {
   const directory = new Directory(store, client, false);
-  await directory.settle();
+  const isSettled = await directory.settle();
   const wasNew = directory.isNew;
   const [month] = monthsOf(command.now);
   const ids = store.accounts.ids();
-  const imported = store.usage.imported().get(month);
+  const imported = store.usage.imported();
   const used = (await recordsOf(client, ids, month)).map(
-    (record, i) => (record === null ? 0 : JSON.parse(record).total) + (imported?.get(ids[i]) ?? 0),
+    (record, i) =>
+      (record === null ? 0 : JSON.parse(record).total) + (imported.get(`${ids[i]} ${month}`) ?? 0),
   );
   store.usage.save(
     month,
@@ -124,7 +125,7 @@ async function runOn(client: RedisClient, store: Store, command: SharedCommand):
     notes.push(
       "Redis had no accounts: this began a new set of them, and a server that has others in its STATE_DIR won't start with it\n",
     );
-  if (directory.isUnconfirmed)
+  if (!isSettled)
     notes.push(
       "Redis was started anew or emptied, and no server has said since what it may have lost: servers may know more\n",
     );

@@ -132,6 +132,12 @@ async function readAtStart(
 ): Promise<void> {
   for (const startMs = performance.now(); ; await delay(waitStepMs)) {
     if (performance.now() >= startMs + maxDirectoryWaitMs) {
+      if (directory.isApart)
+        throw new DataError(
+          "REDIS_URL",
+          `a Redis that can't be used (${state.reason ?? "no answer"})`,
+          "one that answers when a server with accounts of its own is started with it for the first time",
+        );
       log.warn(
         { reason: state.reason ?? "no answer", accounts: store.accounts.ids().length },
         "accounts and keys can't be read from Redis: this server's copy holds until they can",
@@ -150,7 +156,6 @@ async function readAtStart(
       if (client.status === "ready") state.reason = error.message;
     }
   }
-  directory.isServing = true;
 }
 
 /** Warns if Redis may lose counts, because it evicts keys or accepts writes without its replicas. */
@@ -180,12 +185,8 @@ function sharesOf(
   limits: Limits,
 ): Shares {
   const run = sharesIn(client);
-  let isApart = true;
   const script: SharesScript = async (...call) => {
     try {
-      // Counts of accounts that Redis doesn't have yet must not reach it.
-      isApart &&= directory.isApart;
-      if (isApart) throw new StateUnavailable("this server hasn't read accounts from it yet");
       const told = await run<never>(...call);
       state.reason = undefined;
       return told;
@@ -196,7 +197,7 @@ function sharesOf(
   };
   const { id, starts, members } = store.replica.begin(new Date());
   let { version: taken } = store.directory.position();
-  let imported = store.usage.imported();
+  const imported = store.usage.imported();
   const steadyAheadMs = steadyClock()() - performance.now();
   // What Redis says of an account may come before the account itself.
   const counts: Counts = {
@@ -206,7 +207,7 @@ function sharesOf(
       return slot === undefined ? { burst: 0, quota: 0 } : limits.ceilings(slot);
     },
     used: (account, month) => accounts.used(account, month),
-    imported: (account, month) => imported.get(monthName(month))?.get(account) ?? 0,
+    imported: (account, month) => imported.get(`${account} ${monthName(month)}`) ?? 0,
     refused: (account) => {
       const slot = accounts.slotOf(account);
       return slot === undefined ? 0 : limits.refused(slot);
@@ -227,10 +228,15 @@ function sharesOf(
   );
   accounts.onChange = (account) => shares.enter(account);
   directory.onTaken = (rows) => {
-    if (rows.some(({ name }) => name.startsWith("imported:"))) imported = store.usage.imported();
+    for (const { name, content } of rows) {
+      const [table, account, month] = name.split(":");
+      if (table === "imported" && content !== null)
+        imported.set(`${account} ${month}`, JSON.parse(content).used);
+    }
     accounts.refresh();
-    taken = store.directory.position().version;
-    shares.confirm();
+    const { version } = store.directory.position();
+    if (version !== taken) shares.confirm();
+    taken = version;
   };
   metrics.gauge(
     "hcqs_replicas",
