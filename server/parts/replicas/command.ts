@@ -6,6 +6,7 @@ import { Store } from "../../store/store.ts";
 import { connectRedis, isReachable, placeOf, type RedisClient } from "./client.ts";
 import { Directory } from "./directory.ts";
 import { leasesOf, monthsOf, recordsOf, serversBehind, serversOf } from "./records.ts";
+import { sharesIn } from "./redis.ts";
 import type { RedisAddress } from "./redis-url.ts";
 
 /** Runs an operator's command on the accounts in Redis, from any machine. */
@@ -74,10 +75,13 @@ export async function forgetServer(address: RedisAddress, id: string): Promise<s
         known.length === 0 ? "no such id" : "one with a heartbeat in the last minute",
         "one that accounts servers lists as gone",
       );
+    const leases = await leasesOf(client, monthsOf(new Date()));
     let given = 0;
-    for (const server of gone)
-      given += (await leasesOf(client, monthsOf(new Date()), server.id)).get(server.id) ?? 0;
-    return `forgot server ${id}: ${given} requests that it had leased are given back\n`;
+    for (const { id } of gone) {
+      await sharesIn(client)([], { op: "forget", server: id });
+      given += leases.get(id) ?? 0;
+    }
+    return `forgot server ${id}: ${given} requests that it had leased are given back, but for what it may have admitted in its last second\n`;
   });
 }
 

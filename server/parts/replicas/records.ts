@@ -26,6 +26,7 @@ interface ServerRow {
 /** The part of an `ioredis` client that is used here. */
 interface RecordsClient {
   hmget(key: string, ...fields: string[]): Promise<(string | null)[]>;
+  hscan(key: string, cursor: string, count: "COUNT", rows: number): Promise<[next: string, page: string[]]>;
 }
 
 /** Records of accounts in a month, `YYYY-MM`; null where there is none. */
@@ -59,24 +60,26 @@ export async function serversBehind(client: ScriptClient, version: number, maxMs
   }
 }
 
-/**
- * The requests that each server has leased and not used in some months.
- * @param forget a server that is gone for good; its leases are given back, and only these are returned for it
- */
+/** The requests that each server has leased and not used in some months, as it was last heard of. */
 export async function leasesOf(
-  client: ScriptClient,
+  client: RecordsClient,
   months: readonly string[],
-  forget?: string,
 ): Promise<Map<string, number>> {
   const sums = new Map<string, number>();
   for (const month of months) {
     let cursor = "0";
     do {
-      const call = { op: "scan", cursor, forget };
-      const page = await sharesIn(client)<{ cursor: string; leased: object }>([month, month], call);
-      for (const [id, leased] of Object.entries(page.leased)) sums.set(id, (sums.get(id) ?? 0) + leased);
-      cursor = page.cursor;
+      const [next, page] = await client.hscan(monthKey(month), cursor, "COUNT", 500);
+      cursor = next;
+      for (const record of page.filter((_, i) => i % 2 === 1))
+        for (const [id, { granted, used }] of Object.entries<Lease>(JSON.parse(record).servers))
+          sums.set(id, (sums.get(id) ?? 0) + Math.max(0, granted - used));
     } while (cursor !== "0");
   }
   return sums;
+}
+
+interface Lease {
+  granted: number;
+  used: number;
 }
