@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { connectRedis } from "../../server/parts/replicas/client.ts";
+import { connectRedis } from "../../server/parts/replicas/redis.ts";
 import { redisAddress } from "../../server/parts/replicas/redis-url.ts";
 import { freePort, until } from "../support/connection.ts";
 import { temporaryFolder } from "../support/folders.ts";

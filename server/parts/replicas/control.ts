@@ -8,10 +8,9 @@ import type { Ground, SharedState } from "../../part.ts";
 import { monthName, monthOf } from "../../shared/months.ts";
 import { steadyClock } from "../../shared/runtime.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
-import { connectRedis, type RedisClient } from "./client.ts";
 import { Directory } from "./directory.ts";
 import { recordsOf, serversBehind, serversOf } from "./records.ts";
-import { type SharesScript, sharesIn } from "./redis.ts";
+import { connectRedis, type RedisClient, type SharesScript, sharesIn } from "./redis.ts";
 import type { RedisAddress } from "./redis-url.ts";
 import type { Counts } from "./share.ts";
 import { Shares } from "./shares.ts";
@@ -93,10 +92,15 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
     delivers: () => fault() === undefined && shares?.delivers(performance.now()) === true,
     gone: () => gone,
     async shareCeilings(accounts, limits, save) {
-      const sharing = sharesOf(options, ground, client, directory, state, accounts, limits);
+      const sharing = await startSharing(
+        options,
+        ground,
+        { client, directory, state },
+        accounts,
+        limits,
+        save,
+      );
       shares = sharing;
-      atEnd(() => Promise.race([sharing.leave(performance.now(), save), delay(maxLeaveMs)]));
-      await startSharing(ground, sharing, state, accounts, limits);
       // What was changed before other servers' commands knew of this one.
       if (sharing.isReady) await unlessStopping(whenThere(() => directory.read()));
       repeat("reading what other servers count", hearMs, () =>
@@ -174,16 +178,15 @@ async function warnOfLosses({ kind }: RedisAddress, client: RedisClient, log: Lo
   }
 }
 
-/** This server's shares, and its metrics. */
-function sharesOf(
+/** Shares the ceilings from now on, and waits until this server has its share or Redis is found to be down. */
+async function startSharing(
   { isFreeWithoutRedis }: Options,
-  { store, metrics }: Ground,
-  client: RedisClient,
-  directory: Directory,
-  state: RedisState,
+  { store, log, metrics, repeat, atEnd, unlessStopping }: Ground,
+  { client, directory, state }: { client: RedisClient; directory: Directory; state: RedisState },
   accounts: Accounts,
   limits: Limits,
-): Shares {
+  save: () => void,
+): Promise<Shares> {
   const run = sharesIn(client);
   const script: SharesScript = async (...call) => {
     try {
@@ -200,22 +203,20 @@ function sharesOf(
   const imported = store.usage.imported();
   const steadyAheadMs = steadyClock()() - performance.now();
   // What Redis says of an account may come before the account itself.
+  const ofSlot = <Value>(account: number, none: Value, of: (slot: number) => Value): Value => {
+    const slot = accounts.slotOf(account);
+    return slot === undefined ? none : of(slot);
+  };
   const counts: Counts = {
     accounts: () => accounts.ids(),
-    ceilings: (account) => {
-      const slot = accounts.slotOf(account);
-      return slot === undefined ? { burst: 0, quota: 0 } : limits.ceilings(slot);
+    burst: (account) => ofSlot(account, 0, (slot) => limits.ceilings(slot).burst),
+    quota(account, month) {
+      const before = imported.get(`${account} ${monthName(month)}`) ?? 0;
+      return Math.max(0, ofSlot(account, 0, (slot) => limits.ceilings(slot).quota) - before);
     },
     used: (account, month) => accounts.used(account, month),
-    imported: (account, month) => imported.get(`${account} ${monthName(month)}`) ?? 0,
-    refused: (account) => {
-      const slot = accounts.slotOf(account);
-      return slot === undefined ? 0 : limits.refused(slot);
-    },
-    admitUpTo: (account, ...bound) => {
-      const slot = accounts.slotOf(account);
-      if (slot !== undefined) limits.admitUpTo(slot, ...bound);
-    },
+    refused: (account) => ofSlot(account, 0, (slot) => limits.refused(slot)),
+    admitUpTo: (account, ...bound) => ofSlot(account, undefined, (slot) => limits.admitUpTo(slot, ...bound)),
     keepBounds: (untilMs) => limits.keepBounds(untilMs + steadyAheadMs),
   };
   const shares: Shares = new Shares(
@@ -226,6 +227,7 @@ function sharesOf(
     accounts.firstMonth,
     performance.now(),
   );
+  atEnd(() => Promise.race([shares.leave(performance.now(), save), delay(maxLeaveMs)]));
   accounts.onChange = (account) => shares.enter(account);
   directory.onTaken = (rows) => {
     for (const { name, content } of rows) {
@@ -253,17 +255,6 @@ function sharesOf(
     "Since the last call for ceilings that Redis has answered was sent",
     () => shares.syncAgeMs(performance.now()) / 1000,
   );
-  return shares;
-}
-
-/** Shares the ceilings from now on, and waits until this server has its share or Redis is found to be down. */
-async function startSharing(
-  { store, log, repeat, unlessStopping }: Ground,
-  shares: Shares,
-  state: RedisState,
-  accounts: Accounts,
-  limits: Limits,
-): Promise<void> {
   let savedMembers = 0;
   let isAway: boolean | undefined;
   const untilMs = performance.now() + maxShareWaitMs;
@@ -288,6 +279,7 @@ async function startSharing(
   });
   while (!shares.isReady && isAway !== true && performance.now() < untilMs)
     await unlessStopping(delay(waitStepMs));
+  return shares;
 }
 
 const redisAway =

@@ -193,7 +193,7 @@ export class Directory {
   async #page({ version, life }: Position, from: number): Promise<ReadAnswer> {
     const values = [this.#isServer ? 1 : "", version, from, maxRowsPerCall, life, this.#learningMs];
     const answer = await this.#call<ReadAnswer>("read", ...values);
-    if (!Array.isArray(answer[3])) throw new StateUnavailable(notRedis().message);
+    if (!Array.isArray(answer[3])) throw notRedis();
     this.#isSettled = answer[5] === 1;
     return answer;
   }
@@ -222,23 +222,21 @@ export class Directory {
   }
 
   async #call<Answer>(...values: (string | number)[]): Promise<Answer> {
+    const nowMs = performance.now();
+    const isDue = nowMs >= this.#checkedMs + checkMs;
+    if (isDue) this.#checkedMs = nowMs;
     try {
-      const nowMs = performance.now();
-      const isDue = nowMs >= this.#checkedMs + checkMs;
-      if (isDue) this.#checkedMs = nowMs;
       const answer = await script(this.#client, keys, ...values, isDue ? "check" : "");
       if (!Array.isArray(answer)) throw notRedis();
       return answer as Answer;
     } catch (error) {
       this.check();
-      const reason = reasonOf(error);
-      if (isBroken.test(reason))
-        throw new DataError(
-          "REDIS_URL",
-          `what isn't the servers' under hc:{directory}:… (${reason})`,
-          "keys that servers alone write; what is deleted of them, servers that run write again",
-        );
-      throw new StateUnavailable(reason);
+      if (!isBroken.test(reasonOf(error))) throw error;
+      throw new DataError(
+        "REDIS_URL",
+        `what isn't the servers' under hc:{directory}:… (${reasonOf(error)})`,
+        "keys that servers alone write; what is deleted of them, servers that run write again",
+      );
     }
   }
 }

@@ -203,7 +203,7 @@ local function lease(row, i, said)
   local total = used + dead + keptByGone >= quota and max(used, quota) or used
   if isNew or unknown > 0 or mine.used ~= said.used or mine.granted ~= granted or mine.life ~= meta.life
     or record.tight ~= tight or record.total ~= total or ask.isLeaving then
-    record.total = total
+    record.total, record.burst = total, row.burst
     record.servers[me] = { used = said.used, granted = granted, life = meta.life }
     if ask.isLeaving then record.left, record.servers[me] = record.left + said.used, nil end
     text = writeRecord(i, row.id, record)
