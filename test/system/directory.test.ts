@@ -40,11 +40,11 @@ function group() {
       for (const name of await client.keys("hc:*"))
         backup.set(name, (await client.dumpBuffer(name)) ?? Buffer.alloc(0));
     },
-    /** As a Redis that starts from the backup. */
-    async startFromBackup() {
+    /** As a Redis that starts from the backup, or into which it was brought. */
+    async startFromBackup(isNewRun = true) {
       await client.flushdb();
       for (const [name, content] of backup) await client.restore(name, 0, content);
-      await client.hset(rows, "run", "another");
+      if (isNewRun) await client.hset(rows, "run", "another");
       // Each has to connect again.
       for (const directory of copies) directory.check();
     },
@@ -150,7 +150,7 @@ for (const minutes of [5, 60, -60])
     const [a, b] = [join("a"), join("b")];
     await a.directory.change(make(a.store, "one"));
     await read(a, b);
-    for (const field of ["since", "learning"]) await client.hincrby(rows, field, minutes * 60_000);
+    await client.hincrby(rows, "learning", minutes * 60_000);
     const command = join();
     await command.directory.change(make(command.store, "two"));
     await command.directory.change(() => command.store.keys.revoke(1, now));
@@ -236,6 +236,10 @@ test("what Redis has lost is written again from the copies: all of it, or what c
   assert.deepEqual(await settle(), ["one", "three", "two"]);
   assert.equal(await c.directory.change(make(c.store, "four")), 4);
   await settle();
+  await backUp();
+  await b.directory.change(make(b.store, "five"));
+  await startFromBackup(false);
+  assert.deepEqual(await settle(), ["five", "four", "one", "three", "two"]);
 });
 
 test("a suspended account is suspended in every copy, and a deleted one leaves its id alone", async () => {
@@ -393,9 +397,12 @@ test("any key of Redis that is deleted alone is written again, and changes count
   const keys = ["rows", "names"];
   for (const [i, name] of keys.entries()) {
     await client.del(`hc:{directory}:${name}`);
-    await read(a, b);
     const command = join();
-    await command.directory.change(make(command.store, String(i + 1)));
+    await command.directory.read();
+    await client.hincrby(rows, "since", -60_000);
+    const waiting = command.directory.change(make(command.store, String(i + 1)));
+    await read(a, b);
+    await waiting;
     await command.directory.change(() => command.store.keys.revoke(i + 1, now));
     await read(b, a);
     for (const { store } of [a, b, command])

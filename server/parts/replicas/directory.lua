@@ -57,7 +57,7 @@ end
 -- Whether servers have reported what Redis may have lost, or there is none that could.
 local function isSettled()
   if learning > 0 then return now >= learning end
-  return not served and (epoch ~= '' or since > now or now - since >= noticedMs)
+  return not served and (epoch ~= '' or now - since >= noticedMs)
 end
 
 local function put(name, content, origin)
