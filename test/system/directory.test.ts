@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { exportAccounts } from "../../server/accounts/transfer.ts";
 import { Directory } from "../../server/parts/replicas/directory.ts";
-import type { ScriptClient } from "../../server/parts/replicas/redis.ts";
+import { type ScriptClient, scriptIn } from "../../server/parts/replicas/redis.ts";
 import { type NewAccount, Store } from "../../server/store/store.ts";
 import { type RedisServer, startRedis } from "../support/redis-server.ts";
 
@@ -240,6 +240,37 @@ test("what Redis has lost is written again from the copies: all of it, or what c
   await b.directory.change(make(b.store, "five"));
   await startFromBackup(false);
   assert.deepEqual(await settle(), ["five", "four", "one", "three", "two"]);
+  const versions = await client.zrange("hc:{directory}:names", "0", "-1", "WITHSCORES");
+  await client.hset(rows, "run", "a third");
+  for (const { directory } of copies) directory.check();
+  await settle();
+  const same = await client.zrange("hc:{directory}:names", "0", "-1", "WITHSCORES");
+  assert.deepEqual(same, versions, "what wasn't lost isn't written again");
+});
+
+test("versions go on from the latest that a copy has, though Redis' clock was set back before it lost everything", async () => {
+  const { client, join } = group();
+  const [a, b] = [join("a"), join("b")];
+  await a.directory.change(make(a.store, "one"));
+  await read(a, b);
+  for (const { store } of [a, b]) {
+    const position = store.directory.position();
+    store.directory.take([], { ...position, version: position.version + 1e12 });
+  }
+  await client.flushdb();
+  await read(a, b);
+  await a.directory.change(make(a.store, "two"));
+  await b.directory.read();
+  assert.deepEqual(namesOf(b.store), namesOf(a.store));
+});
+
+test("rows of one directory aren't written into another", async () => {
+  const { client, join } = group();
+  const { store, directory } = join("a");
+  await directory.change(make(store, "one"));
+  const row = JSON.stringify([1, "accounts:9", "{}"]);
+  const keys = [rows, "hc:{directory}:names"];
+  assert.deepEqual(await scriptIn("directory.lua")(client, keys, "restore", "other", row, ""), [0]);
 });
 
 test("a suspended account is suspended in every copy, and a deleted one leaves its id alone", async () => {

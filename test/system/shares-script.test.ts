@@ -136,6 +136,22 @@ test("a server that was forgotten is listed again when it calls", async () => {
   assert.deepEqual(await listed(), ["a", "b"]);
 });
 
+test("what a server that was forgotten had leased is others' when it comes back, until it has said all that it holds", async () => {
+  const [a, b] = await callers("a", "b");
+  const { granted } = await b.report(0, 0, 600);
+  ms += 61_000;
+  await a.call();
+  await sharesIn(redis.client)([], { op: "forget", server: "b" });
+  for (let i = 0, held = 0; i < 20; i++) held = (await a.report(0, held, 1000)).granted;
+  const held = (await record()).servers.a.granted;
+  assert.ok(granted > 200 && held > quota - granted, `${granted} and ${held}`);
+  assert.ok((await b.call()).gone);
+  await b.call([], { hasMore: true });
+  b.said.life = "";
+  const late = await b.report(10, granted);
+  assert.ok(late.granted + held <= quota, `${late.granted} and ${held}`);
+});
+
 test("Redis' clock may be set back while no server is there", async () => {
   const [a] = await callers("a");
   await a.call([], { isLeaving: true });

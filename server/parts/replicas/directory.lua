@@ -85,9 +85,8 @@ if op == 'read' then
   if #list == 2 * limit then upTo = tonumber(list[#list]) end
   return { epoch, version, upTo, found, life, isSettled() and 1 or 0 }
 elseif op == 'write' then
-  local isFounding = ARGV[6] == '1'
-  if epoch ~= ARGV[2] or epoch ~= '' and version ~= tonumber(ARGV[3]) or isFounding and count > 0 then return { 0 } end
-  if not isFounding and not isSettled() then return { 0 } end
+  if epoch ~= ARGV[2] or epoch ~= '' and version ~= tonumber(ARGV[3]) then return { 0 } end
+  if ARGV[6] == '0' and not isSettled() then return { 0 } end
   local list = cjson.decode(ARGV[5])
   for at = 1, #list, 2 do put(list[at], list[at + 1]) end
   close(epoch == '' and ARGV[4] or epoch)
