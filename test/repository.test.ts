@@ -281,7 +281,7 @@ const unwrapped: Record<string, [callbacks: number, reason: string]> = {
   "server/control/thread.ts": [3, "`end` has its own handling of errors"],
   "server/shared/mail.ts": [2, "aborts a request"],
   "server/parts/notifications/post.ts": [2, "passes the outcome on"],
-  "server/parts/replicas/client.ts": [4, "sets a variable"],
+  "server/parts/replicas/redis.ts": [3, "sets a variable"],
   "server/parts/replicas/directory.ts": [1, "the caller has the promise"],
   "server/parts/replicas/shares.ts": [1, "a rejection is logged as one that nobody handles"],
   "server/serving/streaming.ts": [2, "each turn is wrapped by whoever waits for it"],

@@ -68,17 +68,19 @@ export class Directory extends Table {
     return position ?? { epoch: "", version: 0, life: "" };
   }
 
-  /** Writes shared rows and the new position. */
-  take(rows: readonly TakenRow[], { epoch, version, life }: Position): void {
+  /** Writes shared rows, and the new position once all rows up to it are there. */
+  take(rows: readonly TakenRow[], position?: Position): void {
     this.db.ownChanges++;
     this.db.atomically(() => {
       this.#put(rows);
+      if (position === undefined) return;
       // A database that had these accounts before counted the imported requests itself.
       if (!this.isCopy)
         this.db.run(
           `UPDATE usage SET used = max(0, usage.used - imported.used) FROM imported
             WHERE imported.account = usage.account AND imported.month = usage.month`,
         );
+      const { epoch, version, life } = position;
       this.db.run("DELETE FROM directory");
       this.db.run("INSERT INTO directory (epoch, version, life) VALUES (?, ?, ?)", epoch, version, life);
     });

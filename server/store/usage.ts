@@ -34,12 +34,10 @@ export class StoredUsage extends Table {
     for (const [account, count] of used) this.db.run(sql, account, month, count, account);
   }
 
-  /** Requests per month, `YYYY-MM`, and account that were counted before accounts were imported where servers share them. */
-  imported(): Map<string, Map<number, number>> {
-    const months = Map.groupBy(this.db.all<Used>("SELECT * FROM imported"), ({ month }) => month);
-    return new Map(
-      [...months].map(([month, rows]) => [month, new Map(rows.map((row) => [row.account, row.used]))]),
-    );
+  /** Requests by account and month, such as `7 2026-11`, that were counted before accounts were imported where servers share them. */
+  imported(): Map<string, number> {
+    const rows = this.db.all<Used>("SELECT * FROM imported");
+    return new Map(rows.map(({ account, month, used }) => [`${account} ${month}`, used]));
   }
 
   saveImported({ account, month, used }: Used): void {

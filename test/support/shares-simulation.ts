@@ -1,11 +1,16 @@
 import type { Redis } from "ioredis";
 import { monthKey, sharesIn } from "../../server/parts/replicas/redis.ts";
-import type { Ceilings, Counts } from "../../server/parts/replicas/share.ts";
+import type { Counts } from "../../server/parts/replicas/share.ts";
 import { Shares } from "../../server/parts/replicas/shares.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { type Random, seededRandom } from "./random.ts";
 
 /** Servers with virtual clocks and a virtual network around the script in a real Redis. */
+
+export interface Ceilings {
+  burst: number;
+  quota: number;
+}
 
 /** The counts of a server, in place of `Limits` in shared memory. */
 class VirtualCounts implements Counts {
@@ -25,8 +30,12 @@ class VirtualCounts implements Counts {
     return this.#ceilings.keys();
   }
 
-  ceilings(account: number): Ceilings {
-    return this.#ceilings[account];
+  burst(account: number): number {
+    return this.#ceilings[account].burst;
+  }
+
+  quota(account: number): number {
+    return this.#ceilings[account].quota;
   }
 
   of(month: number) {
@@ -42,10 +51,6 @@ class VirtualCounts implements Counts {
 
   refused(account: number): number {
     return this.#refused[account];
-  }
-
-  imported(): number {
-    return 0;
   }
 
   admitUpTo(account: number, month: number, count: number, reason: "burst" | "quota"): void {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { exportAccounts } from "../../server/accounts/transfer.ts";
 import { Directory } from "../../server/parts/replicas/directory.ts";
-import type { ScriptClient } from "../../server/parts/replicas/redis.ts";
+import { type ScriptClient, scriptIn } from "../../server/parts/replicas/redis.ts";
 import { type NewAccount, Store } from "../../server/store/store.ts";
 import { type RedisServer, startRedis } from "../support/redis-server.ts";
 
@@ -27,7 +27,7 @@ const free: NewAccount = {
 };
 const hash = (of: string) => Buffer.alloc(32, of);
 
-const meta = "hc:{directory}:meta";
+const rows = "hc:{directory}:rows";
 
 /** Copies of what is in a database of its own. */
 function group() {
@@ -40,11 +40,11 @@ function group() {
       for (const name of await client.keys("hc:*"))
         backup.set(name, (await client.dumpBuffer(name)) ?? Buffer.alloc(0));
     },
-    /** As a Redis that starts from the backup. */
-    async startFromBackup() {
+    /** As a Redis that starts from the backup, or into which it was brought. */
+    async startFromBackup(isNewRun = true) {
       await client.flushdb();
       for (const [name, content] of backup) await client.restore(name, 0, content);
-      await client.hset(meta, "run", "another");
+      if (isNewRun) await client.hset(rows, "run", "another");
       // Each has to connect again.
       for (const directory of copies) directory.check();
     },
@@ -150,7 +150,7 @@ for (const minutes of [5, 60, -60])
     const [a, b] = [join("a"), join("b")];
     await a.directory.change(make(a.store, "one"));
     await read(a, b);
-    for (const field of ["since", "learning"]) await client.hincrby(meta, field, minutes * 60_000);
+    await client.hincrby(rows, "learning", minutes * 60_000);
     const command = join();
     await command.directory.change(make(command.store, "two"));
     await command.directory.change(() => command.store.keys.revoke(1, now));
@@ -160,6 +160,34 @@ for (const minutes of [5, 60, -60])
       ["two", 1],
     ]);
   });
+
+test("many accounts are applied in slices, each with what belongs to its accounts, and other work comes in between", async () => {
+  const { join } = group();
+  const [command, server] = [join(), join("a")];
+  const count = 1000;
+  await command.directory.change(() => {
+    for (let i = 0; i < count; i++) make(command.store, `account ${i}`)();
+    for (let i = 1; i <= count; i++)
+      command.store.usage.saveImported({ account: i, month: "2027-01", used: 5 });
+  });
+  const sizes: number[] = [];
+  let hasOtherWork = true;
+  server.directory.onTaken = (slice) => {
+    sizes.push(slice.length);
+    assert.ok(hasOtherWork, "other work comes in between");
+    hasOtherWork = false;
+    setImmediate(() => {
+      hasOtherWork = true;
+    });
+    const { store } = server;
+    assert.equal(store.keys.list().length, store.accounts.ids().length);
+    assert.equal(store.usage.imported().size, store.accounts.ids().length);
+  };
+  await server.directory.read();
+  assert.deepEqual([sizes.reduce((sum, size) => sum + size), sizes.at(-1)], [3 * count, 0]);
+  assert.ok(Math.max(...sizes) <= 202, `${sizes}`);
+  assert.equal(server.store.accounts.ids().length, count);
+});
 
 test("the first server brings its accounts; one with others is refused", async () => {
   const { join } = group();
@@ -208,6 +236,41 @@ test("what Redis has lost is written again from the copies: all of it, or what c
   assert.deepEqual(await settle(), ["one", "three", "two"]);
   assert.equal(await c.directory.change(make(c.store, "four")), 4);
   await settle();
+  await backUp();
+  await b.directory.change(make(b.store, "five"));
+  await startFromBackup(false);
+  assert.deepEqual(await settle(), ["five", "four", "one", "three", "two"]);
+  const versions = await client.zrange("hc:{directory}:names", "0", "-1", "WITHSCORES");
+  await client.hset(rows, "run", "a third");
+  for (const { directory } of copies) directory.check();
+  await settle();
+  const same = await client.zrange("hc:{directory}:names", "0", "-1", "WITHSCORES");
+  assert.deepEqual(same, versions, "what wasn't lost isn't written again");
+});
+
+test("versions go on from the latest that a copy has, though Redis' clock was set back before it lost everything", async () => {
+  const { client, join } = group();
+  const [a, b] = [join("a"), join("b")];
+  await a.directory.change(make(a.store, "one"));
+  await read(a, b);
+  for (const { store } of [a, b]) {
+    const position = store.directory.position();
+    store.directory.take([], { ...position, version: position.version + 1e12 });
+  }
+  await client.flushdb();
+  await read(a, b);
+  await a.directory.change(make(a.store, "two"));
+  await b.directory.read();
+  assert.deepEqual(namesOf(b.store), namesOf(a.store));
+});
+
+test("rows of one directory aren't written into another", async () => {
+  const { client, join } = group();
+  const { store, directory } = join("a");
+  await directory.change(make(store, "one"));
+  const row = JSON.stringify([1, "accounts:9", "{}"]);
+  const keys = [rows, "hc:{directory}:names"];
+  assert.deepEqual(await scriptIn("directory.lua")(client, keys, "restore", "other", row, ""), [0]);
 });
 
 test("a suspended account is suspended in every copy, and a deleted one leaves its id alone", async () => {
@@ -248,9 +311,8 @@ test("a suspended account is suspended in every copy, and a deleted one leaves i
     );
     assert.deepEqual([store.events.byId(event.id), store.signups.hasAccount("a@b.cd")], [undefined, false]);
   }
-  const contents = Object.values(await client.hgetall("hc:{directory}:rows")).join("\n");
+  const contents = Object.values(await client.hgetall(rows)).join("\n");
   assert.doesNotMatch(contents, /two|a@b\.cd|evt_|"account":2/, "nor has Redis anything of it");
-  assert.equal(await client.hexists("hc:{directory}:rows", "keys:2"), 0);
   // Of a copy that never had them.
   assert.equal(await command.directory.change(make(command.store, "two")), 3, "a key's id isn't given again");
   assert.equal(command.store.accounts.byName("two")?.id, 3);
@@ -280,7 +342,6 @@ test("after a start from an old backup a command waits for servers that say what
   await startFromBackup();
   const command = join();
   await command.directory.read();
-  assert.ok(command.directory.isUnconfirmed);
   assert.deepEqual(namesOf(command.store), [["one", 1]]);
   const waiting = command.directory.change(make(command.store, "three"));
   await assert.rejects(Promise.race([waiting, Promise.reject(new Error("it waits"))]), {
@@ -295,7 +356,7 @@ test("after a start from an old backup a command waits for servers that say what
       ["three", 1],
       ["two", 1],
     ]);
-  assert.ok(!command.directory.isUnconfirmed);
+  assert.ok(await command.directory.settle());
 });
 
 test("who comes late to a Redis that lost something brings what it has, and names stay apart", async () => {
@@ -364,12 +425,15 @@ test("any key of Redis that is deleted alone is written again, and changes count
   const [a, b] = [join("a"), join("b")];
   await a.directory.change(make(a.store, "0"));
   await read(a, b);
-  const keys = ["meta", "rows", "names", "origins"];
+  const keys = ["rows", "names"];
   for (const [i, name] of keys.entries()) {
     await client.del(`hc:{directory}:${name}`);
-    await read(a, b);
     const command = join();
-    await command.directory.change(make(command.store, String(i + 1)));
+    await command.directory.read();
+    await client.hincrby(rows, "since", -60_000);
+    const waiting = command.directory.change(make(command.store, String(i + 1)));
+    await read(a, b);
+    await waiting;
     await command.directory.change(() => command.store.keys.revoke(i + 1, now));
     await read(b, a);
     for (const { store } of [a, b, command])
@@ -385,12 +449,12 @@ test("a key of Redis that is something else is an error of one line", async () =
   const { client, join } = group();
   const { store, directory } = join("a");
   await directory.change(make(store, "one"));
-  await client.set(meta, "x");
+  await client.set(rows, "x");
   const message =
     /^REDIS_URL: found what isn't the servers' under hc:\{directory\}:… \(WRONGTYPE .*\), expected /;
   await assert.rejects(directory.read(), { name: "DataError", message });
   await assert.rejects(directory.change(make(store, "two")), { name: "DataError", message });
-  await client.del(meta);
+  await client.del(rows);
   await directory.change(make(store, "two"));
   assert.deepEqual(namesOf(store), [
     ["one", 1],

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { connectRedis } from "../../server/parts/replicas/client.ts";
+import { connectRedis } from "../../server/parts/replicas/redis.ts";
 import { redisAddress } from "../../server/parts/replicas/redis-url.ts";
 import { freePort, until } from "../support/connection.ts";
 import { temporaryFolder } from "../support/folders.ts";
@@ -84,7 +84,6 @@ test("why Redis can't be used is said, by servers and commands, without the pass
   const redis = await RedisNode.start([`user hcqs on >p@ssword ${rights}`]);
   after(() => redis.stop());
   const seed = temporaryFolder();
-  createKey(seed, "one", { burst: 100, quota: 20 });
   const place = `127.0.0.1:${redis.port}`;
   // Longer than a host name may be, so that no slow resolver is asked.
   const nowhere = "x".repeat(64);

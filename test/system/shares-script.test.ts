@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { leasesOf, serversOf } from "../../server/parts/replicas/records.ts";
+import { serversOf } from "../../server/parts/replicas/records.ts";
 import { monthKey, sharesIn } from "../../server/parts/replicas/redis.ts";
 import { type RedisServer, startRedis } from "../support/redis-server.ts";
 
@@ -129,11 +129,27 @@ test("a server that was forgotten is listed again when it calls", async () => {
   const [a, b] = await callers("a", "b");
   ms += 61_000;
   await a.call();
-  await leasesOf(redis.client, months, "b");
+  await sharesIn(redis.client)([], { op: "forget", server: "b" });
   const listed = async () => (await serversOf(redis.client)).map(({ id }) => id).sort();
   assert.deepEqual(await listed(), ["a"]);
   for (let i = 0; i < 2; i++) await b.call();
   assert.deepEqual(await listed(), ["a", "b"]);
+});
+
+test("what a server that was forgotten had leased is others' when it comes back, until it has said all that it holds", async () => {
+  const [a, b] = await callers("a", "b");
+  const { granted } = await b.report(0, 0, 600);
+  ms += 61_000;
+  await a.call();
+  await sharesIn(redis.client)([], { op: "forget", server: "b" });
+  for (let i = 0, held = 0; i < 20; i++) held = (await a.report(0, held, 1000)).granted;
+  const held = (await record()).servers.a.granted;
+  assert.ok(granted > 200 && held > quota - granted, `${granted} and ${held}`);
+  assert.ok((await b.call()).gone);
+  await b.call([], { hasMore: true });
+  b.said.life = "";
+  const late = await b.report(10, granted);
+  assert.ok(late.granted + held <= quota, `${late.granted} and ${held}`);
 });
 
 test("Redis' clock may be set back while no server is there", async () => {
@@ -304,9 +320,9 @@ test("an account is at rest five seconds after its last demand, and shares are g
   assert.equal((await a.demand(10, 0)).share, 5);
 });
 
-test("who wants less than the others gets it, and the others share the rest", async () => {
+test("servers that want more than there is share it by what they want", async () => {
   const all = await callers("a", "b", "c");
-  const demands = [10, 1, 8];
+  const demands = [10, 2, 8];
   let shares: (number | undefined)[] = [0, 0, 0];
   for (let i = 0; i < 5; i++) {
     const told: (number | undefined)[] = [];
@@ -317,7 +333,7 @@ test("who wants less than the others gets it, and the others share the rest", as
   }
   assert.deepEqual(
     shares.map((share) => Math.round(10 * (share ?? 0))),
-    [45, 10, 45],
+    [50, 10, 40],
   );
 });
 

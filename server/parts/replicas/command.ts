@@ -1,11 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { DataError, reasonOf, shown } from "../../../engine/query.ts";
 import type { CommandOutput, SharedCommand, SharingServer } from "../../part.ts";
+import { monthName, monthOf } from "../../shared/months.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { Store } from "../../store/store.ts";
-import { connectRedis, isReachable, placeOf, type RedisClient } from "./client.ts";
 import { Directory } from "./directory.ts";
-import { leasesOf, monthsOf, recordsOf, serversBehind, serversOf } from "./records.ts";
+import { leasesOf, recordsOf, serversBehind, serversOf } from "./records.ts";
+import { connectRedis, type RedisClient, sharesIn } from "./redis.ts";
 import type { RedisAddress } from "./redis-url.ts";
 
 /** Runs an operator's command on the accounts in Redis, from any machine. */
@@ -26,20 +27,29 @@ async function withRedis<Result>(
   const client = await connectRedis(address, (fault) => {
     reason = fault;
   });
-  let expected = new StateUnavailable("").expected;
+  // In a Cluster each may be on a primary of its own.
+  const isThere = () =>
+    Promise.all(["hc:{0}:servers", "hc:{directory}:rows"].map((key) => client.exists(key))).then(
+      () => true,
+      (error) => {
+        if (client.status === "ready") reason = reasonOf(error);
+        return false;
+      },
+    );
   try {
-    for (const start = performance.now(); !isReachable(client); await delay(connectStepMs)) {
-      const mayChange = address.kind === "sentinel" || ("slots" in client && client.slots.length > 0);
-      if (performance.now() > start + (mayChange ? maxFailoverMs : maxConnectMs))
+    for (const startMs = performance.now(); !(await isThere()); await delay(connectStepMs)) {
+      const { kind } = address;
+      const mayChange = kind === "sentinel" || (kind === "cluster" && client.status === "ready");
+      if (performance.now() > startMs + (mayChange ? maxFailoverMs : maxConnectMs))
         throw new StateUnavailable(reason);
     }
     return await work(client);
   } catch (error) {
     if (error instanceof DataError) throw error;
-    if (error instanceof StateUnavailable) expected = error.expected;
+    const { expected } = error instanceof StateUnavailable ? error : new StateUnavailable("");
     throw new DataError(
       "REDIS_URL",
-      `a Redis that can't be used (${placeOf(address, client)}: ${reasonOf(error)})`,
+      `a Redis that can't be used (${placeOf(address)}: ${reasonOf(error)})`,
       `${expected}: see that it runs and can be reached from here`,
     );
   } finally {
@@ -47,18 +57,26 @@ async function withRedis<Result>(
   }
 }
 
+function placeOf({ kind, hosts, primary }: RedisAddress): string {
+  const known = hosts.map(({ host, port }) => `${host}:${port}`).join(",");
+  if (kind === "sentinel") return `${primary} of the Sentinels ${known}`;
+  return kind === "cluster" ? `the Cluster of ${known}` : known;
+}
+
+/** This month and the next one. */
+function monthsOf(now: Date): [string, string] {
+  const month = monthOf(now.getTime());
+  return [monthName(month), monthName(month + 1)];
+}
+
 /** The servers that share the accounts, and what each holds. */
 export async function listServers(address: RedisAddress): Promise<SharingServer[]> {
   return withRedis(address, async (client) => {
     const leases = await leasesOf(client, monthsOf(new Date()));
-    return (await serversOf(client)).map(({ id, isGone, age }) => ({
-      ...{
-        id,
-        state: isGone ? "gone" : "running",
-        heard: Math.round(age / 1000),
-        leased: leases.get(id) ?? 0,
-      },
-    }));
+    return (await serversOf(client)).map(({ id, isGone, age }) => {
+      const state = isGone ? "gone" : "running";
+      return { id, state, heard: Math.round(age / 1000), leased: leases.get(id) ?? 0 };
+    });
   });
 }
 
@@ -74,9 +92,9 @@ export async function forgetServer(address: RedisAddress, id: string): Promise<s
         known.length === 0 ? "no such id" : "one with a heartbeat in the last minute",
         "one that accounts servers lists as gone",
       );
-    let given = 0;
-    for (const server of gone)
-      given += (await leasesOf(client, monthsOf(new Date()), server.id)).get(server.id) ?? 0;
+    const leases = await leasesOf(client, monthsOf(new Date()), true);
+    for (const server of gone) await sharesIn(client)([], { op: "forget", server: server.id });
+    const given = gone.reduce((sum, server) => sum + (leases.get(server.id) ?? 0), 0);
     return `forgot server ${id}: ${given} requests that it had leased are given back\n`;
   });
 }
@@ -97,26 +115,27 @@ export async function runShared(address: RedisAddress, command: SharedCommand): 
 
 async function runOn(client: RedisClient, store: Store, command: SharedCommand): Promise<CommandOutput> {
   const directory = new Directory(store, client, false);
-  await directory.settle();
+  const isSettled = await directory.settle();
   const wasNew = directory.isNew;
   const [month] = monthsOf(command.now);
   const ids = store.accounts.ids();
-  const imported = store.usage.imported().get(month);
-  const used = (await recordsOf(client, ids, month)).map(
-    (record, i) => (record === null ? 0 : JSON.parse(record).total) + (imported?.get(ids[i]) ?? 0),
-  );
+  const imported = store.usage.imported();
+  const records = await recordsOf(client, ids, month);
+  const used = ids.map((id, i) => {
+    const shared = records[i] === null ? 0 : JSON.parse(records[i]).total;
+    return [id, shared + (imported.get(`${id} ${month}`) ?? 0)] as const;
+  });
   store.usage.save(
     month,
-    ids.map((id, i) => [id, used[i]] as const).filter(([, count]) => count > 0),
+    used.filter(([, count]) => count > 0),
   );
   const before = store.directory.position().version;
-  const work = () => {
+  const said = await directory.change(() => {
     const said = command.run(store);
     for (const { id, usage } of said.entered ?? [])
       for (const each of usage) if (each.month === month) store.usage.saveImported({ account: id, ...each });
     return said;
-  };
-  const said = await directory.change(work);
+  });
   const { version } = store.directory.position();
   const behind = version === before ? [] : await serversBehind(client, version, maxTakenMs);
   const notes = [said.note ?? ""];
@@ -124,7 +143,7 @@ async function runOn(client: RedisClient, store: Store, command: SharedCommand):
     notes.push(
       "Redis had no accounts: this began a new set of them, and a server that has others in its STATE_DIR won't start with it\n",
     );
-  if (directory.isUnconfirmed)
+  if (!isSettled)
     notes.push(
       "Redis was started anew or emptied, and no server has said since what it may have lost: servers may know more\n",
     );

@@ -8,10 +8,9 @@ import type { Ground, SharedState } from "../../part.ts";
 import { monthName, monthOf } from "../../shared/months.ts";
 import { steadyClock } from "../../shared/runtime.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
-import { connectRedis, type RedisClient } from "./client.ts";
 import { Directory } from "./directory.ts";
 import { recordsOf, serversBehind, serversOf } from "./records.ts";
-import { type SharesScript, sharesIn } from "./redis.ts";
+import { connectRedis, type RedisClient, type SharesScript, sharesIn } from "./redis.ts";
 import type { RedisAddress } from "./redis-url.ts";
 import type { Counts } from "./share.ts";
 import { Shares } from "./shares.ts";
@@ -93,10 +92,15 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
     delivers: () => fault() === undefined && shares?.delivers(performance.now()) === true,
     gone: () => gone,
     async shareCeilings(accounts, limits, save) {
-      const sharing = sharesOf(options, ground, client, directory, state, accounts, limits);
+      const sharing = await startSharing(
+        options,
+        ground,
+        { client, directory, state },
+        accounts,
+        limits,
+        save,
+      );
       shares = sharing;
-      atEnd(() => Promise.race([sharing.leave(performance.now(), save), delay(maxLeaveMs)]));
-      await startSharing(ground, sharing, state, accounts, limits);
       // What was changed before other servers' commands knew of this one.
       if (sharing.isReady) await unlessStopping(whenThere(() => directory.read()));
       repeat("reading what other servers count", hearMs, () =>
@@ -132,6 +136,12 @@ async function readAtStart(
 ): Promise<void> {
   for (const startMs = performance.now(); ; await delay(waitStepMs)) {
     if (performance.now() >= startMs + maxDirectoryWaitMs) {
+      if (directory.isApart)
+        throw new DataError(
+          "REDIS_URL",
+          `a Redis that can't be used (${state.reason ?? "no answer"})`,
+          "one that answers when a server with accounts of its own is started with it for the first time",
+        );
       log.warn(
         { reason: state.reason ?? "no answer", accounts: store.accounts.ids().length },
         "accounts and keys can't be read from Redis: this server's copy holds until they can",
@@ -150,7 +160,6 @@ async function readAtStart(
       if (client.status === "ready") state.reason = error.message;
     }
   }
-  directory.isServing = true;
 }
 
 /** Warns if Redis may lose counts, because it evicts keys or accepts writes without its replicas. */
@@ -169,23 +178,18 @@ async function warnOfLosses({ kind }: RedisAddress, client: RedisClient, log: Lo
   }
 }
 
-/** This server's shares, and its metrics. */
-function sharesOf(
+/** Shares the ceilings from now on, and waits until this server has its share or Redis is found to be down. */
+async function startSharing(
   { isFreeWithoutRedis }: Options,
-  { store, metrics }: Ground,
-  client: RedisClient,
-  directory: Directory,
-  state: RedisState,
+  { store, log, metrics, repeat, atEnd, unlessStopping }: Ground,
+  { client, directory, state }: { client: RedisClient; directory: Directory; state: RedisState },
   accounts: Accounts,
   limits: Limits,
-): Shares {
+  save: () => void,
+): Promise<Shares> {
   const run = sharesIn(client);
-  let isApart = true;
   const script: SharesScript = async (...call) => {
     try {
-      // Counts of accounts that Redis doesn't have yet must not reach it.
-      isApart &&= directory.isApart;
-      if (isApart) throw new StateUnavailable("this server hasn't read accounts from it yet");
       const told = await run<never>(...call);
       state.reason = undefined;
       return told;
@@ -196,25 +200,23 @@ function sharesOf(
   };
   const { id, starts, members } = store.replica.begin(new Date());
   let { version: taken } = store.directory.position();
-  let imported = store.usage.imported();
+  const imported = store.usage.imported();
   const steadyAheadMs = steadyClock()() - performance.now();
   // What Redis says of an account may come before the account itself.
+  const ofSlot = <Value>(account: number, none: Value, of: (slot: number) => Value): Value => {
+    const slot = accounts.slotOf(account);
+    return slot === undefined ? none : of(slot);
+  };
   const counts: Counts = {
     accounts: () => accounts.ids(),
-    ceilings: (account) => {
-      const slot = accounts.slotOf(account);
-      return slot === undefined ? { burst: 0, quota: 0 } : limits.ceilings(slot);
+    burst: (account) => ofSlot(account, 0, (slot) => limits.ceilings(slot).burst),
+    quota(account, month) {
+      const before = imported.get(`${account} ${monthName(month)}`) ?? 0;
+      return Math.max(0, ofSlot(account, 0, (slot) => limits.ceilings(slot).quota) - before);
     },
     used: (account, month) => accounts.used(account, month),
-    imported: (account, month) => imported.get(monthName(month))?.get(account) ?? 0,
-    refused: (account) => {
-      const slot = accounts.slotOf(account);
-      return slot === undefined ? 0 : limits.refused(slot);
-    },
-    admitUpTo: (account, ...bound) => {
-      const slot = accounts.slotOf(account);
-      if (slot !== undefined) limits.admitUpTo(slot, ...bound);
-    },
+    refused: (account) => ofSlot(account, 0, (slot) => limits.refused(slot)),
+    admitUpTo: (account, ...bound) => ofSlot(account, undefined, (slot) => limits.admitUpTo(slot, ...bound)),
     keepBounds: (untilMs) => limits.keepBounds(untilMs + steadyAheadMs),
   };
   const shares: Shares = new Shares(
@@ -225,12 +227,18 @@ function sharesOf(
     accounts.firstMonth,
     performance.now(),
   );
+  atEnd(() => Promise.race([shares.leave(performance.now(), save), delay(maxLeaveMs)]));
   accounts.onChange = (account) => shares.enter(account);
   directory.onTaken = (rows) => {
-    if (rows.some(({ name }) => name.startsWith("imported:"))) imported = store.usage.imported();
+    for (const { name, content } of rows) {
+      const [table, account, month] = name.split(":");
+      if (table === "imported" && content !== null)
+        imported.set(`${account} ${month}`, JSON.parse(content).used);
+    }
     accounts.refresh();
-    taken = store.directory.position().version;
-    shares.confirm();
+    const { version } = store.directory.position();
+    if (version !== taken) shares.confirm();
+    taken = version;
   };
   metrics.gauge(
     "hcqs_replicas",
@@ -247,17 +255,6 @@ function sharesOf(
     "Since the last call for ceilings that Redis has answered was sent",
     () => shares.syncAgeMs(performance.now()) / 1000,
   );
-  return shares;
-}
-
-/** Shares the ceilings from now on, and waits until this server has its share or Redis is found to be down. */
-async function startSharing(
-  { store, log, repeat, unlessStopping }: Ground,
-  shares: Shares,
-  state: RedisState,
-  accounts: Accounts,
-  limits: Limits,
-): Promise<void> {
   let savedMembers = 0;
   let isAway: boolean | undefined;
   const untilMs = performance.now() + maxShareWaitMs;
@@ -282,6 +279,7 @@ async function startSharing(
   });
   while (!shares.isReady && isAway !== true && performance.now() < untilMs)
     await unlessStopping(delay(waitStepMs));
+  return shares;
 }
 
 const redisAway =

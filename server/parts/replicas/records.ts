@@ -1,18 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { reasonOf } from "../../../engine/query.ts";
-import { monthName, monthOf } from "../../shared/months.ts";
-import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { monthKey, type ScriptClient, sharesIn } from "./redis.ts";
 
 /** Reads records of accounts and servers from Redis. */
 
 const askTakenMs = 10;
-
-/** This month and the next one. */
-export function monthsOf(now: Date): [string, string] {
-  const month = monthOf(now.getTime());
-  return [monthName(month), monthName(month + 1)];
-}
 
 interface ServerRow {
   id: string;
@@ -26,6 +17,7 @@ interface ServerRow {
 /** The part of an `ioredis` client that is used here. */
 interface RecordsClient {
   hmget(key: string, ...fields: string[]): Promise<(string | null)[]>;
+  hscan(key: string, cursor: string, count: "COUNT", rows: number): Promise<[next: string, page: string[]]>;
 }
 
 /** Records of accounts in a month, `YYYY-MM`; null where there is none. */
@@ -51,32 +43,40 @@ export async function serversOf(client: ScriptClient): Promise<ServerRow[]> {
  */
 export async function serversBehind(client: ScriptClient, version: number, maxMs: number): Promise<string[]> {
   for (const endMs = performance.now() + maxMs; ; await delay(askTakenMs)) {
-    const servers = await serversOf(client).catch((error) => {
-      throw new StateUnavailable(reasonOf(error));
-    });
-    const behind = servers.filter(({ isGone, taken }) => !isGone && Number(taken) < version);
+    const behind = (await serversOf(client)).filter(
+      ({ isGone, taken }) => !isGone && Number(taken) < version,
+    );
     if (behind.length === 0 || performance.now() >= endMs) return behind.map(({ id }) => id);
   }
 }
 
 /**
  * The requests that each server has leased and not used in some months.
- * @param forget a server that is gone for good; its leases are given back, and only these are returned for it
+ * @param isGivenBack whether only those count that are given back if the server is forgotten; as in `shares.lua`
  */
 export async function leasesOf(
-  client: ScriptClient,
+  client: RecordsClient,
   months: readonly string[],
-  forget?: string,
+  isGivenBack = false,
 ): Promise<Map<string, number>> {
   const sums = new Map<string, number>();
   for (const month of months) {
     let cursor = "0";
     do {
-      const call = { op: "scan", cursor, forget };
-      const page = await sharesIn(client)<{ cursor: string; leased: object }>([month, month], call);
-      for (const [id, leased] of Object.entries(page.leased)) sums.set(id, (sums.get(id) ?? 0) + leased);
-      cursor = page.cursor;
+      const [next, page] = await client.hscan(monthKey(month), cursor, "COUNT", 500);
+      cursor = next;
+      for (const text of page.filter((_, i) => i % 2 === 1)) {
+        const { burst, servers } = JSON.parse(text) as MonthRecord;
+        const kept = isGivenBack ? 2 * burst + 1 : 0;
+        for (const [id, { granted, used }] of Object.entries(servers))
+          sums.set(id, (sums.get(id) ?? 0) + Math.max(0, granted - used - kept));
+      }
     } while (cursor !== "0");
   }
   return sums;
+}
+
+interface MonthRecord {
+  burst: number;
+  servers: Record<string, { granted: number; used: number }>;
 }

@@ -24,23 +24,17 @@ const proposeMs = 5000;
 const copyMs = 1000;
 const never = Number.NEGATIVE_INFINITY;
 
-export interface Ceilings {
-  /** Requests per second. */
-  burst: number;
-  /** Requests per month. */
-  quota: number;
-}
-
 /** The counts by which requests are admitted. */
 export interface Counts {
   accounts(): Iterable<number>;
-  ceilings(account: number): Ceilings;
+  /** Requests per second. */
+  burst(account: number): number;
+  /** Requests that all servers may admit in a month. */
+  quota(account: number, month: number): number;
   /** Requests that this server admitted in a month, including earlier processes. */
   used(account: number, month: number): number;
   /** Requests refused by `admitUpTo` since the start. */
   refused(account: number): number;
-  /** Requests of a month that were counted before the account was imported. */
-  imported(account: number, month: number): number;
   /**
    * Sets the bound of a month: requests are admitted while fewer than `count` were.
    * @param reason why others are refused
@@ -133,7 +127,7 @@ export class Membership {
   }
 
   /** Requests of an account that may be admitted without a lease; must equal the function in `shares.lua`. */
-  credit({ burst, quota }: Ceilings, nowMs: number): number {
+  credit(burst: number, quota: number, nowMs: number): number {
     if (!this.hasReadAll || this.part <= 0 || nowMs >= this.contactMs + lapseMs) return 0;
     return Math.min(Math.floor((quota * this.part) / 4), Math.max(1, Math.floor(burst * this.part + 1e-6)));
   }
@@ -197,8 +191,8 @@ export class Share {
     this.bind(nowMs);
   }
 
-  get #ceilings(): Ceilings {
-    return this.#member.counts.ceilings(this.account);
+  get #burst(): number {
+    return this.#member.counts.burst(this.account);
   }
 
   #used({ month }: MonthShare): number {
@@ -206,7 +200,7 @@ export class Share {
   }
 
   #quota({ month }: MonthShare): number {
-    return Math.max(0, this.#ceilings.quota - this.#member.counts.imported(this.account, month));
+    return this.#member.counts.quota(this.account, month);
   }
 
   /** Requests that this server counted in both months. */
@@ -248,7 +242,7 @@ export class Share {
 
   /** The time of a few requests at this server's part of the rate: without one for so long the account is idle. */
   get #idleMs(): number {
-    return Math.max(minIdleMs, (1000 * idleRequests * this.#member.members) / this.#ceilings.burst);
+    return Math.max(minIdleMs, (1000 * idleRequests * this.#member.members) / this.#burst);
   }
 
   #isIdle(nowMs: number): boolean {
@@ -261,7 +255,7 @@ export class Share {
   }
 
   #rateAt(nowMs: number): number {
-    const rest = this.#ceilings.burst * this.#member.partAt(nowMs);
+    const rest = this.#burst * this.#member.partAt(nowMs);
     if (!this.isActive || rest === 0) return rest;
     return nowMs < this.#untilMs ? this.#rate : Math.min(this.#rate, rest);
   }
@@ -281,11 +275,8 @@ export class Share {
 
   /** The count up to which a month is leased. */
   #leased(each: MonthShare, nowMs: number): number {
-    const quota = this.#quota(each);
-    return (
-      each.granted +
-      (each.isTight || each.isLowered ? 0 : this.#member.credit({ ...this.#ceilings, quota }, nowMs))
-    );
+    if (each.isTight || each.isLowered) return each.granted;
+    return each.granted + this.#member.credit(this.#burst, this.#quota(each), nowMs);
   }
 
   /** Refills the bucket, and sets the bounds of the counts to what this server holds. */
@@ -361,7 +352,7 @@ export class Share {
    * @returns undefined if there is nothing to report
    */
   report(nowMs: number, month: number, saysAll: boolean): Row | undefined {
-    const { burst } = this.#ceilings;
+    const burst = this.#burst;
     const isIdle = this.#isIdle(nowMs);
     if (isIdle && this.#rate > 0) {
       this.fill(nowMs);
@@ -402,7 +393,7 @@ export class Share {
   /** Whether to report about the rate. */
   #needsRate(nowMs: number, isIdle: boolean): boolean {
     if (this.isActive) return !isIdle || this.#isListed || nowMs >= this.#proposesMs;
-    const rest = this.#ceilings.burst * this.#member.part;
+    const rest = this.#burst * this.#member.part;
     const isShort = this.#isShort || (this.#demand > 0.8 * rest && this.#level < (rest + 1) / 2);
     // A bucket that has just begun to fill after the start doesn't show a lack of rate.
     return isShort && !isIdle && this.#member.part < 1 && this.#member.isRested(nowMs);
@@ -413,7 +404,7 @@ export class Share {
     if (!this.#isListed && !this.#months.some((each) => each.told || this.#used(each) > each.base))
       return undefined;
     const months = this.#months.map((each) => [each.name, this.#monthRow(each)]);
-    const row = { id: this.account, burst: this.#ceilings.burst, months: Object.fromEntries(months) };
+    const row = { id: this.account, burst: this.#burst, months: Object.fromEntries(months) };
     return this.#isListed ? { ...row, demand: 0, share: 0 } : row;
   }
 

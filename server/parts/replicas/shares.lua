@@ -34,7 +34,6 @@ local lateMs = 10000
 local monthKeptMs = 100 * 86400000
 -- A server stops delivering events 2 s after its last report. Another may start after this, in case a clock is set.
 local delivererMs = 3000
-local mostFlags = 500
 
 local meta = cjson.decode(call('HGET', hash, 'meta') or
   '{"version":0,"learning":0,"skew":0,"knew":0,"flags":0,"servers":{},"left":{},"months":{}}')
@@ -136,6 +135,13 @@ local function writeRecord(i, account, record)
   return text
 end
 
+-- What a server may have used. Of one that was forgotten: what it said, and what it can have admitted unsaid in a second
+-- from a full bucket.
+local function charged(id, entry, burst)
+  local most = servers[id] and servers[id].forgotten and entry.used + 2 * burst + 1 or math.huge
+  return max(entry.used, min(entry.granted, most))
+end
+
 -- Takes a server's report of an account's month, and grants a lease.
 local function lease(row, i, said)
   local month, quota = ask.months[i], said.quota
@@ -160,8 +166,9 @@ local function lease(row, i, said)
   local used, others, dead = record.left, record.left, 0
   for id, entry in pairs(record.servers) do
     if id ~= me then
-      used, others = used + entry.used, others + max(entry.used, entry.granted)
-      if not servers[id] or servers[id].gone then dead = dead + max(0, entry.granted - entry.used) end
+      local most = charged(id, entry, row.burst)
+      used, others = used + entry.used, others + most
+      if not servers[id] or servers[id].gone then dead = dead + most - entry.used end
     end
   end
   -- This server's counts of earlier processes, if they aren't recorded elsewhere.
@@ -173,7 +180,9 @@ local function lease(row, i, said)
   local free = quota - others - kept - keptByGone
   local granted = max(said.granted, said.used)
   -- This report is too late: the requests may have been granted to others.
-  if not isLearning and granted > max(mine.granted, said.used) then granted = max(said.used, min(granted, free)) end
+  if not isLearning and granted > max(charged(me, mine, row.burst), said.used) then
+    granted = max(said.used, min(granted, free))
+  end
   free = free - granted
   local tight = record.tight
   if not isLearning and not ask.isLeaving then
@@ -194,8 +203,7 @@ local function lease(row, i, said)
   local total = used + dead + keptByGone >= quota and max(used, quota) or used
   if isNew or unknown > 0 or mine.used ~= said.used or mine.granted ~= granted or mine.life ~= meta.life
     or record.tight ~= tight or record.total ~= total or ask.isLeaving then
-    record.total = total
-    record.burst = row.burst
+    record.total, record.burst = total, row.burst
     record.servers[me] = { used = said.used, granted = granted, life = meta.life }
     if ask.isLeaving then record.left, record.servers[me] = record.left + said.used, nil end
     text = writeRecord(i, row.id, record)
@@ -203,21 +211,7 @@ local function lease(row, i, said)
   return { granted = granted, total = total, tight = record.tight and true, copy = said.fresh and text or nil }
 end
 
--- The caller's share by demand: max-min fair when all want more than there is, else in proportion.
-local function targetOf(burst, demand, demands)
-  local sum, left = 0, burst
-  for _, each in ipairs(demands) do sum = sum + each end
-  if sum <= burst then return demand > 0 and burst * demand / sum or 0 end
-  table.sort(demands)
-  for i, each in ipairs(demands) do
-    local level = left / (#demands - i + 1)
-    if each >= level then return min(demand, level) end
-    left = left - each
-  end
-  return demand
-end
-
--- Takes a server's demand for an account's rate, and grants a share.
+-- Takes a server's demand for an account's rate, and grants a share in proportion to it.
 local function share(row)
   local field, burst = 'rate:' .. row.id, row.burst
   local text = call('HGET', hash, field)
@@ -235,14 +229,14 @@ local function share(row)
   end
   if row.demand > 0 then rate.at = now end
   if now - rate.at >= restMs then return rest() end
-  local reserved, demands = burst * unheard, { row.demand }
+  local reserved, demands = burst * unheard, row.demand
   for id, server in pairs(servers) do
     local entry = rate.shares[id]
     if id ~= me then
       local rest = burst * server.part
       local held = entry and entry.share or 0
       local isValid = entry and entry.till > now
-      if isValid then demands[#demands + 1] = entry.demand end
+      if isValid then demands = demands + entry.demand end
       if server.read < rate.version then
         reserved = reserved + max(rest, held)
       else
@@ -250,7 +244,7 @@ local function share(row)
       end
     end
   end
-  local told = max(0, min(targetOf(burst, row.demand, demands), burst - reserved))
+  local told = row.demand > 0 and max(0, min(burst * row.demand / demands, burst - reserved)) or 0
   local held = max(row.share, told)
   rate.shares[me] = (held > 0 or row.demand > 0) and { share = held, demand = row.demand, till = now + shareMs } or nil
   writes[field] = rate
@@ -271,7 +265,7 @@ local function join()
   if isAsserting and isLearning then meta.knew = max(meta.knew, ask.knew) end
   own.months, own.taken = ask.months, ask.taken
   if not ask.hasMore then
-    own.gone, own.forgotten = nil, nil
+    own.gone = nil
     own.read = isAsserting and 0 or ask.read
   end
   local place = string.match(me, '^[^.]*')
@@ -309,14 +303,6 @@ local function delivers()
   return meta.deliverer == me
 end
 
--- Flags that the caller hasn't read, and the number of the last one.
-local function newFlags()
-  local found = call('ZRANGEBYSCORE', flags, string.format('(%.0f', own.read), '+inf', 'WITHSCORES', 'LIMIT', 0, mostFlags)
-  local names = {}
-  for i = 1, #found, 2 do names[#names + 1] = found[i] end
-  return names, #names == mostFlags and tonumber(found[#found]) or meta.version
-end
-
 local ops = {}
 
 function ops.tick()
@@ -341,18 +327,17 @@ function ops.tick()
     end
     rows[at] = answer
   end
-  local told, upTo = {}, 0
-  local isDelivering = false
+  if own and not ask.hasMore then own.forgotten = nil end
+  local told, isDelivering = {}, false
   if not ask.isLeaving then
-    told, upTo = newFlags()
+    told = call('ZRANGEBYSCORE', flags, string.format('(%.0f', own.read), '+inf')
     isDelivering = delivers()
-  end
-  if ask.isLeaving and not ask.hasMore then
+  elseif not ask.hasMore then
     remove(me)
     writes['beat:' .. me], meta.left[me] = nil, now
   end
-  return { life = meta.life, isLearning = isLearning, members = count, part = part, flags = told, read = upTo,
-    isComplete = upTo == meta.version, delivers = isDelivering, rows = rows }
+  return { life = meta.life, isLearning = isLearning, members = count, part = part, flags = told, read = meta.version,
+    delivers = isDelivering, rows = rows }
 end
 
 function ops.servers()
@@ -366,29 +351,10 @@ function ops.servers()
   return { servers = list }
 end
 
--- Sums what each server holds of a page of a month. Of `ask.forget`, which is gone for good, all is given back but what
--- it can have admitted unsaid, in a second from a full bucket, or without a lease.
-function ops.scan()
-  local page, leased = call('HSCAN', KEYS[3], ask.cursor, 'COUNT', 500), {}
-  local server = servers[ask.forget]
-  if server then server.forgotten = true end
-  for at = 1, #page[2], 2 do
-    local account, record = page[2][at], cjson.decode(page[2][at + 1])
-    local used = record.left
-    for id, entry in pairs(record.servers) do
-      local free = max(0, entry.granted - entry.used)
-      if id == ask.forget then
-        free = max(0, free - 2 * record.burst - 1)
-        entry.granted = entry.granted - free
-      end
-      leased[id], used = (leased[id] or 0) + free, used + entry.used
-    end
-    if ask.forget and record.servers[ask.forget] then
-      record.total = used
-      writeRecord(1, account, record)
-    end
-  end
-  return { cursor = page[1], leased = leased }
+-- Gives back the leases of a server that is gone for good; see `granted`.
+function ops.forget()
+  servers[ask.server].forgotten = true
+  return {}
 end
 
 local answer = ops[ask.op]()

@@ -38,7 +38,6 @@ interface Answer {
   /** Accounts that are active, `ID`, and months that are tight, `ID@YYYY-MM`. An empty list comes as an object. */
   flags: string[] | object;
   read: number;
-  isComplete: boolean;
   delivers: boolean;
   rows: RowAnswer[];
 }
@@ -312,17 +311,13 @@ export class Shares {
       this.#toSay.delete(share);
       share.take(row, told.rows[i], sentMs, nowMs);
     }
-    let hasReadAll = member.hasReadAll;
     if (told.life !== this.#life) {
       this.#life = told.life;
-      this.#read = 0;
       this.#toSay = new Set([...this.#shares.values()].filter(({ hasSomething }) => hasSomething));
       this.#ask(nowMs);
-    } else {
-      this.#read = told.read;
-      hasReadAll ||= told.isComplete && !told.isLearning;
-      if (this.#toSay.size === 0) this.#knew = told.members;
-    }
+    } else if (this.#toSay.size === 0) this.#knew = told.members;
+    this.#read = told.read;
+    const hasReadAll = member.hasReadAll || !told.isLearning;
     const flags = Array.isArray(told.flags) ? told.flags : [];
     for (const flag of flags) {
       const [account, month] = flag.split("@");

@@ -20,9 +20,9 @@ for (const isFreeWithoutRedis of [true, false])
         {
           counts: {
             accounts: () => [0],
-            ceilings: () => limits.ceilings(0),
+            burst: () => limits.ceilings(0).burst,
+            quota: () => limits.ceilings(0).quota,
             used: (_, of) => limits.used(0, of) ?? 0,
-            imported: () => 0,
             refused: () => limits.refused(0),
             admitUpTo: (_, ...bound) => limits.admitUpTo(0, ...bound),
             keepBounds: (untilMs) => limits.keepBounds(untilMs),
