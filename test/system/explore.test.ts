@@ -10,6 +10,7 @@ import type {
   TrendsAnswer,
 } from "../../server/parts/portal/browser/answers.ts";
 import { plainOf } from "../../server/parts/portal/browser/procedures.ts";
+import { states } from "../../server/parts/portal/browser/states.ts";
 import {
   accessibilityFaults,
   type GuardedPage,
@@ -313,6 +314,16 @@ test("a procedure that isn't in the data is explained in a patient's words", asy
     const said = page.getByRole("status").filter({ hasText: `Nothing here matches “${text}”.` });
     await said.waitFor();
     assert.doesNotMatch(await said.innerText(), /APC|data version/);
+  }
+});
+
+test("a state's code or whole name chooses that state, whatever else begins like it", async () => {
+  const { page } = await open("/?procedure=5072");
+  const place = page.getByRole("combobox", { name: "State, city or ZIP code" });
+  const texts = Object.entries(states).map(([code, { name }]) => [code.toLowerCase(), name]);
+  for (const [text, name] of [...texts, ["kansas", "Kansas"], ["Virginia", "Virginia"]]) {
+    await place.fill(text);
+    await page.locator(".place [aria-selected=true] > span", { hasText: new RegExp(`^${name}$`) }).waitFor();
   }
 });
 

@@ -41,7 +41,7 @@ export function Attention({ state, refusedShare, failedShare }: AttentionProps) 
     [
       "warn",
       refusedShare >= leastRefusedShare &&
-        `${percent(100 * refusedShare)} of requests are refused by a ceiling (429).`,
+        `${percent(100 * refusedShare)} of requests are refused, being over a rate or quota (429).`,
     ],
     [
       "warn",

@@ -133,7 +133,7 @@ function Page() {
       <div class="four">
         <${Figure} name="requests per second" value=${now.rate === null ? "–" : perSecond(now.rate)} samples=${samples} of=${(sample: Sample) => rateOf(sample, /./)} />
         <${Figure} name="99 % of requests take less" value=${micros(now.p99)} samples=${samples} of=${({ p99 }: Sample) => p99} />
-        <${Figure} name="of requests are refused by a ceiling" level=${isRefusing ? "warn" : ""} value=${now.refusedShare === null ? "–" : percent(100 * now.refusedShare)} samples=${samples} of=${refused} />
+        <${Figure} name="of requests are over a rate or quota (429)" level=${isRefusing ? "warn" : ""} value=${now.refusedShare === null ? "–" : percent(100 * now.refusedShare)} samples=${samples} of=${refused} />
         <${Figure} name=${`memory, ${counted(now.connections, "connection", "connections")}`} value=${now.memory === null ? "–" : mebibytes(now.memory)} samples=${samples} of=${({ memory }: Sample) => memory} />
       </div>
       ${state && html`<${Attention} state=${state} refusedShare=${now.refusedShare ?? 0} failedShare=${now.failedShare} />`}

@@ -51,9 +51,10 @@ function Drawing({ title, samples, series, isLogarithmic, text }: LinesProps) {
     [first, last].map((one) => (one ? timeOf(one) : Date.now())),
     [0, 100],
   );
-  // A logarithmic scale can't show 0.
-  const drawn = (value: number | null) => (isLogarithmic ? value || null : value);
-  const values = series.flatMap(({ value }) => samples.flatMap((sample) => drawn(value(sample)) ?? []));
+  // A logarithmic scale can't show 0, and a line of errors along 0 would look like an alarm.
+  const drawn = ({ value }: Series, sample: Sample) =>
+    isLogarithmic || value !== series[0].value ? value(sample) || null : value(sample);
+  const values = series.flatMap((one) => samples.flatMap((sample) => drawn(one, sample) ?? []));
   const most = Math.max(1, ...values);
   const y = isLogarithmic
     ? d3.scaleLog([Math.min(most / 10, ...values), most], [floor, top]).nice()
@@ -64,20 +65,21 @@ function Drawing({ title, samples, series, isLogarithmic, text }: LinesProps) {
     const { left, width } = event.currentTarget.getBoundingClientRect();
     setPointed(x.invert((100 * (event.clientX - left)) / width).getTime());
   };
-  const lineOf = (value: Series["value"]) =>
+  const lineOf = (one: Series) =>
     d3
       .line<Sample>()
-      .defined((sample) => drawn(value(sample)) !== null)
+      .defined((sample) => drawn(one, sample) !== null)
       .x((sample) => x(timeOf(sample)))
-      .y((sample) => y(value(sample) ?? 0))(samples);
+      .y((sample) => y(one.value(sample) ?? 0))(samples);
   return html`<${Legend} series=${series} sample=${shown} text=${text} />
     <svg width="100%" height=${height} role="img" aria-label=${`${title}: lines over time; the table has the numbers`} onPointerMove=${onPointerMove} onPointerLeave=${() => setPointed(null)}>
-      ${rows.map((row) => html`<line class="grid" x2="100%" y1=${y(row)} y2=${y(row)} /><text y=${y(row) - 4}>${text(row)}</text>`)}
+      ${rows.map((row) => html`<line class="grid" x2="100%" y1=${y(row)} y2=${y(row)} />`)}
       ${x.ticks(4).map((tick) => html`<text x=${`${x(tick)}%`} y=${floor + 18} text-anchor=${x(tick) < 5 ? "start" : x(tick) > 95 ? "end" : "middle"}>${x.tickFormat()(tick)}</text>`)}
       ${pointed !== null && shown && html`<line class="grid" x1=${`${x(timeOf(shown))}%`} x2=${`${x(timeOf(shown))}%`} y1=${top} y2=${floor} />`}
       <svg viewBox=${`0 0 100 ${height}`} preserveAspectRatio="none">
-        ${series.map(({ colour, value }, i) => html`<path d=${lineOf(value)} stroke=${`var(${colour})`} stroke-width=${widths[i]} stroke-dasharray=${dashes[i]} />`)}
+        ${series.map((one, i) => html`<path d=${lineOf(one)} stroke=${`var(${one.colour})`} stroke-width=${widths[i]} stroke-dasharray=${dashes[i]} />`)}
       </svg>
+      ${rows.map((row) => html`<text y=${y(row) - 4}>${text(row)}</text>`)}
     </svg>`;
 }
 

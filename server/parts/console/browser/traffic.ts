@@ -1,3 +1,4 @@
+import { percent } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Sample } from "../history.ts";
 
@@ -59,14 +60,14 @@ export function Traffic({ samples }: { samples: Sample[] }) {
 
 function Table({ routes, label }: { routes: Route[]; label: string }) {
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${label}>
-    <table><thead><tr><th scope="col">Route</th><th scope="col">Worst</th><th scope="col">Statuses</th>
-      <th scope="col" class="number">now</th><th scope="col" class="number">ten minutes</th></tr></thead>
+    <table><thead><tr><th scope="col">Worst</th><th scope="col">Route</th>
+      <th scope="col" class="number">now</th><th scope="col" class="number">ten minutes</th><th scope="col">Statuses</th></tr></thead>
     <tbody>${routes.map(({ name, worst, statuses, now, all }) => {
       const level = ["", "", "warn", "bad"][badness(worst)];
       const texts = [...statuses]
         .sort(([, a], [, b]) => b - a)
-        .map(([status, share]) => `${status} ${Math.round((100 * share) / all)} %`);
-      return html`<tr key=${name}><td><code>${name}</code></td><td class=${level}>${worst}</td><td class="quiet">${texts.join(", ")}</td>
-        <td class="number">${rate(now)}</td><td class="number">${rate(all)}</td></tr>`;
+        .map(([status, share]) => `${status} ${percent((100 * share) / all)}`);
+      return html`<tr key=${name}><td class=${level}>${worst}</td><td><code>${name}</code></td>
+        <td class="number">${rate(now)}</td><td class="number">${rate(all)}</td><td class="quiet">${texts.join(", ")}</td></tr>`;
     })}</tbody></table></div>`;
 }

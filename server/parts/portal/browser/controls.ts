@@ -100,7 +100,9 @@ async function findProcedure({ state, year }: Choice, text: string): Promise<Opt
 }
 
 const notFound = (text: string) =>
-  `Nothing here matches “${printable(text)}”. The data has operations and larger procedures of outpatients. Scans, tests, visits, drugs and hospital stays aren't in it.`;
+  /^[A-Z]?\d{4,5}$/i.test(text)
+    ? `The data has no procedure group ${text}. The codes of single procedures may not be loaded: type what is done.`
+    : `Nothing here matches “${printable(text)}”. The data has operations and larger procedures of outpatients. Scans, tests, visits, drugs and hospital stays aren't in it.`;
 
 async function findPlace(choice: Choice, text: string, priced: Set<string> | null): Promise<Option[]> {
   const zip = text.replace(/-\d{0,4}$/, "");
@@ -109,9 +111,12 @@ async function findPlace(choice: Choice, text: string, priced: Set<string> | nul
     return radiusesInMiles.map((miles) => around(zip, miles));
   }
   const words = text.toLowerCase();
+  const isMeant = ([code, { name }]: [string, { name: string }]) =>
+    [code, name].some((one) => one.toLowerCase() === words);
   const found = Object.entries(states)
-    .filter(([code, { name }]) => code.toLowerCase() === words || name.toLowerCase().includes(words))
-    .sort(([, a], [, b]) => d3.ascending(a.name, b.name))
+    .filter((state) => isMeant(state) || ` ${state[1].name.toLowerCase()}`.includes(` ${words}`))
+    // Virginia comes before West Virginia, and California, by its code, before all that begins with CA.
+    .sort((a, b) => Number(isMeant(b)) - Number(isMeant(a)) || d3.ascending(a[1].name, b[1].name))
     .map(([id, { name }]) => ({
       id,
       title: name,

@@ -82,7 +82,7 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
         </section>
         <section>
           <h3>What is in it</h3>
-          <p>${version.title}, by ${version.publisher}. ${counted(coverage.states.length, "state has", "states have")} prices: <span class="quiet">${coverage.states.join(" ")}</span></p>
+          <p>${version.title}, by ${version.publisher}. There are prices of ${statesText(coverage.states)}: <span class="quiet">${coverage.states.join(" ")}</span></p>
           <p>${released === null ? "The release date is unknown." : `Released ${released}.`} ${source_url && html`<a href=${source_url} rel="noreferrer">The source</a>`}</p>
           <p class="quiet">${version.caveat}</p>
         </section>
@@ -95,13 +95,20 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
           <h3>Checksums (SHA-256)</h3>
           <dl class="facts">
             <dt>the rows, in whatever file</dt><dd><code>${version.content_sha256}</code></dd>
-            <dt>the Parquet file</dt><dd><code>${version.sha256}</code></dd>
+            <dt>all that the version stands for</dt><dd><code>${version.sha256}</code></dd>
             ${version.source_sha256 && html`<dt>the source's CSV</dt><dd><code>${version.source_sha256}</code></dd>`}
           </dl>
         </section>
       </div>`
     }
   </details>`;
+}
+
+/** A number of states, of which the District of Columbia is none: 49 states and DC. */
+function statesText(codes: readonly string[]): string {
+  const states = codes.filter((code) => code !== "DC").length;
+  const text = counted(states, "state", "states");
+  return states === codes.length ? text : states === 0 ? "DC" : `${text} and DC`;
 }
 
 function Gaps({ coverage }: { coverage: Dataset["coverage"] }) {

@@ -106,7 +106,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     figures=${count === 0 ? undefined : priceFigures(rows)}
     isTable=${true}
     path=${paths.list}
-    csv=${{ title: range ? `these ${whole(count)} as CSV` : count === 1 ? "CSV" : `all ${whole(count)} as CSV`, save: saveList }}
+    csv=${{ title: range ? `these ${whole(count)} as CSV` : "all rows as CSV, suppressed ones too", save: saveList }}
   >
     <div class="tools">
       ${order("cheapest first", "asc")} ${order("most expensive first", "desc")}

@@ -138,7 +138,7 @@ export function Reading({ scope, view, datasets }: ReadingProps) {
           zero: they aren't published, and no figure counts them.`;
   return html`<section class="card reading" aria-labelledby="reading">
     <h2 id="reading">What this doesn't say</h2>
-    <p><b>A charge is what a hospital bills, not what a patient pays.</b> Medicare pays by its own amounts, and insurers by contract. A patient's share comes after the yearly deductible, and other insurance may pay it.</p>
+    <p><b>A charge is what a hospital bills, not what a patient pays.</b> Medicare pays by its own amounts, and insurers by contract. A patient's share comes after the yearly deductible, and other insurance may pay it. Doctors, such as the surgeon and the anesthesiologist, send bills of their own.</p>
     <p><b>Without insurance</b> the bill may be the charge, or a lower cash price. Ask for that price, which hospitals must publish, and for a written estimate before the procedure: you have a right to it.</p>
     <p>${rowsText} Services are how often a hospital did it for Medicare patients in the year.</p>
     ${!isSynthetic(source.caveat) && html`<p class="quiet small">${source.caveat}</p>`}
