@@ -81,7 +81,7 @@ const [pricesEndpoint] = endpoints;
 let turn = 0;
 const next = <T>(list: readonly T[]) => list[turn++ % list.length];
 
-// Each case checks an answer first.
+// Answers are checked before anything is timed.
 const hotText = queryText(hotQuery);
 const hotGroup = findGroup(image, hotQuery.procedure, hotQuery.state);
 const expected = JSON.parse(textOf(answerOf(image, hotQuery)));

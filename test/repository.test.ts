@@ -158,7 +158,7 @@ const imported = new Map(
 );
 
 test("the product imports by texts in double quotes, which the rules here read", () => {
-  // Biome refuses single quotes. Specifiers in backquotes or expressions aren't found.
+  // The rules find imports by a text in double quotes. Biome refuses single quotes; here are backquotes and expressions.
   const unread = product.filter((path) =>
     /\b(import|require)\s*\(\s*[^"\s]/.test(withoutComments(read(path))),
   );

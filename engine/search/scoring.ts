@@ -251,7 +251,7 @@ function likenessOf(
   const leastNeeded = Math.min(2, terms.filter(({ isNeeded }) => isNeeded).length);
   /** For each word of the query, the term that had it last. */
   const hadBy = new Uint32Array(terms.length);
-  /** For each term of the document, the share of its words that the query has, and the weight of those of the query. */
+  /** For each term of the document: the share of its words that are in the query, and the weight of the query words that it has. */
   const shares: number[] = [];
   const asks: number[] = [];
   let term = 0;

@@ -6,7 +6,7 @@
  */
 const slotWords = 16;
 const quotaWord = 0;
-/** Requests per second. */
+/** The word with the rate, in requests per second. */
 const burstWord = 1;
 /** The time at which the bucket is full, on a clock of `burst` ticks per millisecond, modulo 2^32. */
 const fullAtWord = 2;

@@ -253,7 +253,7 @@ function enter(store: Store, record: AccountRecord, about: string): boolean {
   return false;
 }
 
-/** Whether a record contradicts another one, or itself, by the constraints of its tables. */
+/** Whether SQLite refused a record because it violates a constraint of a table. */
 const isConstraintError = (error: unknown): error is Error =>
   error instanceof Error && "code" in error && /^SQLITE_CONSTRAINT/.test(String(error.code));
 

@@ -31,7 +31,7 @@ const bytes = new Uint8Array(maxBytes + 2);
 const path = Buffer.alloc(pagesPath.length + Math.ceil(maxBytes / 3) * 4);
 path.write(pagesPath, "latin1");
 
-/** The bytes that all cursors of the last list begin with. Holds no image, so that retired images can be freed. */
+/** Length and checksum of the bytes with which all cursors of the last list begin. Holds no image, so that retired images can be freed. */
 let start: { of: Image["description"]; list: string; length: number; check: number } | undefined;
 
 function startOf(image: Image, list: string): { length: number; check: number } {

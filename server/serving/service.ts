@@ -44,7 +44,7 @@ export class Service {
     this.#answers.publish(versions);
   }
 
-  /** An answer for a page that the server writes. @throws ApiError */
+  /** Answers a request of a page that the server writes, without key and ceilings. @throws ApiError */
   read(path: string, query: string): unknown {
     return this.#answers.read(path, query);
   }

@@ -256,7 +256,7 @@ class Loader {
 }
 
 function tooLarge(name: string): SizeError {
-  return new SizeError(`${name}: memory to load it`, "no end", "a heap of the usual size");
+  return new SizeError(`${name}: memory to load it`, "more than the loader's heap", "a snapshot that fits");
 }
 
 function failureOf({ cause, words }: Extract<FromLoad, { type: "failed" }>): Error {

@@ -273,7 +273,9 @@ export class Mirror {
     let came = 0;
     const look = () => {
       if (came < leastBytes)
-        stalled.abort(new Error(`${came} bytes came in ${stallMs / 1000} s, expected ${leastBytes}`));
+        stalled.abort(
+          new Error(`received ${came} bytes in ${stallMs / 1000} s, expected at least ${leastBytes}`),
+        );
       came = 0;
     };
     const timer = setInterval(

@@ -199,7 +199,7 @@ export class SnapshotFolder {
     return this.#scanning;
   }
 
-  /** Scans until every file is published or refused. @returns whether one may still be being written */
+  /** Scans until no load is left. @returns whether a file may be incomplete, because it is still being written */
   async settle(): Promise<boolean> {
     this.#isSettling = false;
     do {

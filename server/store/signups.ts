@@ -41,7 +41,7 @@ export class StoredSignups extends Table {
     this.db.run(sql, now.getTime(), mailbox, address, link.token, link.name, link.email);
   }
 
-  /** The signup whose link has a token, was mailed after a time, and is unused. */
+  /** Finds the unused signup with a token whose link was mailed after `since`. */
   byToken(token: Buffer, since: Date): (SignupLink & { id: number; mailbox: string }) | undefined {
     const sql = "SELECT id, mailbox, token, name, email FROM signups WHERE token = ? AND created_at > ?";
     return this.db.all<SignupLink & { id: number; mailbox: string }>(sql, token, since.getTime())[0];

@@ -101,7 +101,7 @@ export class StateGuard {
   #hasMadeFolder = false;
   /** The identity of each file when the database was opened, by path. */
   #files = new Map<string, string | undefined>();
-  /** The database's time and size after this process's last checkpoint. Commands write to the log only. */
+  /** The database's time and size after this process's last checkpoint. Only this process changes the file: commands write to SQLite's log. */
   #written: string | undefined;
   /** Whether the database was deleted or replaced. */
   #isLost = false;

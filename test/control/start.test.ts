@@ -38,7 +38,7 @@ function stateSavedAt(ms: number): string {
   return folder;
 }
 
-/** Starts a server that is expected to give up, and returns what it says of that. */
+/** Starts a server whose start must fail. @returns what it wrote to stderr */
 async function refusal(env: Record<string, string>, stateDir = temporaryFolder()): Promise<string> {
   const { code, stdout, stderr } = await spawnServer({ stateDir, env }).finished();
   assert.equal(code, 1, stderr);

@@ -1,5 +1,5 @@
-// Run in one process, because loading the modules takes a process as long as the tests of a file. Files that start a
-// server for all of their tests run alone: it would start while the other tests leave this process no turns.
+// In one process, because loading the modules takes as long as the tests of a file. Files with a server of their own run
+// alone: the other tests here would block its start.
 import "../accounts/clock.test.ts";
 import "../accounts/days.test.ts";
 import "../accounts/events.test.ts";

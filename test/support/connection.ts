@@ -195,7 +195,7 @@ export class Connection {
     return new Answer(head, body);
   }
 
-  /** Everything up to the end of the connection that no answer has taken. */
+  /** Waits until the connection is closed. @returns the bytes that no answer was read from */
   async rest(): Promise<Buffer> {
     await this.#until(() => this.#isClosed);
     return this.#received;

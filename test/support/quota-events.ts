@@ -112,7 +112,7 @@ export class World {
     this.webhooks = this.#newWebhooks(options);
   }
 
-  /** Delivers what is due, by a wall clock that isn't set unless the steady one is given. */
+  /** Delivers what is due. With another `steadyMs` than the wall clock's, the wall clock was set. */
   deliver(at: Date, steadyMs = at.getTime()): Promise<void> {
     return this.webhooks.deliverDue(at, steadyMs);
   }

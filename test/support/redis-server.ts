@@ -73,8 +73,8 @@ export class RedisNode {
   }
 
   /**
-   * @param lines of its configuration
-   * @param words beside the file's name
+   * @param lines of its configuration file
+   * @param words further arguments of the command
    */
   static async start(
     lines: readonly string[] = [],

@@ -16,7 +16,7 @@ beforeEach(async () => {
   await redis.client.flushall();
 });
 
-/** So many servers that know each other. */
+/** Starts `count` simulated servers, and waits until they know each other. */
 async function servers(count: number, ...accounts: Ceilings[]) {
   const simulation = new Simulation({ seed: 1, client: redis.client, accounts });
   for (let i = 0; i < count; i++) simulation.add();

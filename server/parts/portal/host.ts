@@ -88,7 +88,7 @@ export class PortalHost {
     this.#ids = [...this.#ids.slice(-1), id];
   }
 
-  /** Replaces the pages' key daily. @returns whether it was replaced: then there are new files */
+  /** Replaces the pages' API key if it is a day old. @returns whether the key, and so the files, changed */
   async renewKey(): Promise<boolean> {
     const age = this.#options.now().getTime() - this.#madeAt;
     // If the clock is set back, the key is replaced too.

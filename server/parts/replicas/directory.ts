@@ -8,9 +8,9 @@ import { notRedis, type ScriptClient, scriptIn } from "./redis.ts";
 /** A copy of the accounts, keys and events in Redis: reads what changes there, and changes it. */
 
 const maxRowsPerCall = 1000;
-/** Rows that are applied at once, unless one account has more. Requests are admitted only if the thread comes to it. */
+/** Rows that are applied at once, unless one account has more. Between slices the thread renews what requests may use. */
 const maxRowsPerSlice = 200;
-/** Maximum tries of a change that conflicts with other servers' changes, or waits for what Redis may have lost. */
+/** Maximum tries of a change: it fails on conflicts, and while servers restore what Redis has lost. */
 const maxTries = 100;
 /** Interval between checks whether Redis was restarted. */
 const checkMs = 1000;

@@ -65,7 +65,7 @@ test("the pages' key is replaced when the clock was set back, and its successor 
   hours(124);
   assert.equal(await host.renewKey(), true);
   hours(126);
-  // The first key expires by the clock that it was made by.
+  // The first key expires at the time that was set before the clock was changed.
   assert.deepEqual(states(), ["active", "expired", "active"]);
 });
 

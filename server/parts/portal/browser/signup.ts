@@ -12,7 +12,7 @@ interface Made {
   key: string;
 }
 
-/** The server takes a form that is sent sooner to come from a bot. */
+/** Milliseconds after which the form is sent. The server treats one that comes sooner as a bot's. */
 const minElapsedMs = 2000;
 
 export function Page({ url }: { url: URL }) {
