@@ -155,7 +155,7 @@ test("without JavaScript a synthetic sample says so before its numbers", () => {
   const prices = { procedure: { code: "5072", name: "Level 2" }, summary, source };
   const read = (path: string) => (path.endsWith("/facilities") ? { ...prices, data: [] } : prices);
   const { noscript } = write("/", new URLSearchParams({ procedure: "5072" }), read);
-  assert.ok(noscript.startsWith(`<noscript><p>${caveat}</p>`), noscript);
+  assert.match(noscript, /^<noscript><div class="band sample"><b>Synthetic sample\./);
 });
 
 test("a hospital is compared by the procedure groups that others have, too", async () => {
@@ -171,7 +171,7 @@ test("an address that nothing is found for says why, and nothing of it becomes H
     ["/?procedure=%3Cb%3E%26%22$%27$1", "&#60;b&#62;&#38;"],
     [`/?procedure=${suppressedProcedure}`, "suppressed"],
     ["/?procedure=5072&state=ZZ", "ZZ"],
-    ["/?procedure=5072&near=1", "ZIP code of five digits"],
+    ["/?procedure=5072&near=1", "ZIP code “1” isn't known"],
     ["/?procedure=5072&near=10001&within=x&within=9", ""],
     ["/?year=1999", "1999"],
     ["/?year=../%2e%2e/%00", ""],
@@ -179,7 +179,7 @@ test("an address that nothing is found for says why, and nothing of it becomes H
     ["/?with=%3Ci%3E,,,&sort=%22&from=x", "60 hospitals charge"],
     ["/embed/years?state=%3Cscript%3E", "&#60;SCRIPT&#62;"],
     ["/facilities/999999", "999999"],
-    ["/facilities/%ff", "percent-encoded"],
+    ["/facilities/%ff", "“%ff” isn't a hospital's number"],
     ["/facilities/%3Cb%3E?year=%3Cb%3E", "&#60;b&#62;"],
   ]) {
     const html = await pageAt(path);
@@ -228,6 +228,6 @@ test("a thread writes numbers into so many pages a second; more come without", (
   const portal = new Portal([file], context, new PerSecond(1));
   const request = { getHeader: () => "", getQuery: () => "" };
   const pages = [1, 2].map(() => String(portal.reply(request, "/", "GET", false).body));
-  assert.match(pages[0], /Nothing was found/);
+  assert.match(pages[0], /No prices for/);
   assert.equal(pages[1], String(identity));
 });
