@@ -7,7 +7,7 @@
  */
 const list = `
 Skin and soft tissue
-5072 | skin growth removal, abscess drainage or biopsy | draining of abscesses, cleaning of wounds, needle biopsies of breast or liver
+5072 | skin growth removal or biopsy | draining of abscesses, cleaning of wounds, needle biopsies of breast or liver
 5073 | removal of a tumor or cyst under the skin | deeper tumors and cysts, cleaning of large wounds
 
 Breast

@@ -87,12 +87,16 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
     };
   };
   const label = `The median charge over ${years.length} years: ${years.map((year) => `${year.data_year} ${money(year.median_charge)}, Medicare allows ${money(year.median_allowed)}`).join("; ")}.`;
+  // In the middle of the lines the labels are above them, and not beside.
+  const isEnd = labelled === last;
+  const place = isEnd ? { x: at(last) + 12, anchor: "start" } : { x: at(labelled), anchor: "middle" };
+  const above = (amount: number) => y(amount) - (isEnd ? 0 : endHeight);
   const ends = spread([
-    { at: y(labelled.median_charge), kind: "charge", amount: labelled.median_charge, what: "median" },
-    { at: y(labelled.median_allowed), kind: "allowed", amount: labelled.median_allowed, what: "allowed" },
+    { at: above(labelled.median_charge), kind: "charge", amount: labelled.median_charge, what: "median" },
+    { at: above(labelled.median_allowed), kind: "allowed", amount: labelled.median_allowed, what: "allowed" },
     ...lines.flatMap(({ letter, points }) => {
       const point = points.find(({ data_year }) => data_year === labelled.data_year);
-      return point ? [{ at: y(point.charge), kind: "mark", amount: point.charge, what: letter }] : [];
+      return point ? [{ at: above(point.charge), kind: "mark", amount: point.charge, what: letter }] : [];
     }),
   ]);
   return html`<${Steps}
@@ -153,8 +157,8 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
             kind,
             amount,
             what,
-          }) => html`<text class=${`end ${kind}`} x=${at(labelled) + 12} y=${labelY} dy="0.32em">
-            <tspan class="strong">${what === "median" || what === "allowed" ? "" : `${what} `}${money(amount)}</tspan>${what === "median" || what === "allowed" ? html`<tspan x=${at(labelled) + 12} dy="1.1em">${what}</tspan>` : ""}
+          }) => html`<text class=${`end ${kind}`} x=${place.x} y=${labelY} text-anchor=${place.anchor} dy="0.32em">
+            <tspan class="strong">${what === "median" || what === "allowed" ? "" : `${what} `}${money(amount)}</tspan>${what === "median" || what === "allowed" ? html`<tspan x=${place.x} dy="1.1em">${what}</tspan>` : ""}
           </text>`,
         )}
       </svg>
