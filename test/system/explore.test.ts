@@ -151,13 +151,16 @@ test("without JavaScript there are the sentence and a table; with it the page sa
     else assert.ok((await bare.locator(".under a").count()) > 0, path);
     // Before the browser warns about what only the page's program uses.
     await close();
-    const { page } = await open(path, { mayFail });
-    await page
-      .locator(withPrices.includes(path) ? "svg.drawing, .standing tbody tr" : ".chips, .embed, .under")
-      .first()
-      .waitFor();
-    assert.ok((await page.locator(".sentence").innerText()).startsWith(said), path);
+    const { page, close: closeAgain } = await open(path, { mayFail });
+    const drawn = withPrices.includes(path)
+      ? "svg.drawing, .standing tbody tr"
+      : ".chips, .embed .small, .explore[aria-busy]:not(:has(.controls))";
+    await page.locator(drawn).first().waitFor({ state: "attached" });
+    // A reason may come after the pictures.
+    for (const line of said.split("\n").filter((text) => text.trim() !== ""))
+      await page.locator("h1, .under", { hasText: line.trim() }).first().waitFor();
     assert.equal(await page.title(), title);
+    await closeAgain();
   }
 });
 
@@ -277,11 +280,15 @@ test("choosing a state, a procedure, a year and a hospital changes picture and a
     "each charge is drawn once",
   );
   assert.equal(await page.getByText("half of them").count(), 0);
+  await page.getByText("is drawn for fewer than 8 hospitals").waitFor();
+  assert.equal(await page.locator(".run path, .dots line.median").count(), 0);
   assert.equal(new URL(page.url()).search, "?state=AL&procedure=5073");
 
   await page.getByLabel("Year", { exact: true }).selectOption("2023");
   const before = await answerOf<ProcedureAnswer>(`/api/v1/versions/2023${`${procedures}/5073`.slice(7)}`);
   await heading(page, dollars(before.summary.max_charge));
+  // The trend has the place's numbers, and labels those of the chosen year.
+  await page.locator(".end.charge", { hasText: dollars(before.summary.median_charge) }).waitFor();
   await page.getByLabel("Year", { exact: true }).selectOption("2024");
   await page.goto("/?procedure=5073");
   await page.getByRole("combobox", { name: "Compare a hospital" }).fill("000045");
@@ -438,6 +445,29 @@ test("a facility's page has what the API says of it, and leads back with it chos
   await heading(page, "Hospital 000001");
 });
 
+test("a synthetic sample says so on each page, even where nothing is found", async () => {
+  const { page } = await open("/data", { mayFail: (_, status) => status === 404 });
+  const caveat = "This is a synthetic sample: facilities are invented.";
+  await page.route("**/api/v1/**", async (route) => {
+    const response = await route.fetch();
+    const text = (await response.text()).replaceAll(/"caveat":"[^"]*"/g, () => `"caveat":"${caveat}"`);
+    await route.fulfill({ response, body: text });
+  });
+  for (const path of [
+    "/",
+    "/?procedure=5072&state=MD",
+    `/?procedure=${suppressedProcedure}`,
+    "/?procedure=0000",
+    `/embed/charges?procedure=${suppressedProcedure}`,
+    "/embed/years?procedure=5072",
+    "/facilities/000001",
+    "/data",
+  ]) {
+    await page.goto(path);
+    await page.getByRole("note").filter({ hasText: "Hospitals are invented." }).waitFor();
+  }
+});
+
 test("a picture alone has its sentence, or says why there is none", async () => {
   const { page } = await open("/embed/charges?procedure=5072", { mayFail: (_, status) => status === 404 });
   await heading(page, "60 hospitals charge");
@@ -451,12 +481,13 @@ describe("says", () => {
   const mayFail = () => true;
 
   test("why nothing is found", async () => {
-    const { page } = await open(`/?procedure=${suppressedProcedure}`, { mayFail });
+    const { page, asked } = await open(`/?procedure=${suppressedProcedure}`, { mayFail });
     await page
       .getByText(
         "Its only row is suppressed by CMS (10 services or fewer): this hospital's charge isn't published.",
       )
       .waitFor();
+    assert.equal(new Set(asked).size, asked.length, "no request is sent twice");
     const field = page.getByRole("combobox", { name: "Procedure" });
     const named = new RegExp(`^${suppressedProcedure}$|^[A-Z]`);
     assert.match(await field.inputValue(), named);
@@ -619,6 +650,9 @@ for (const [size, viewport] of Object.entries({ wide, narrow }))
         );
         const dots = await page.locator("tbody td.dots svg").first().boundingBox();
         const name = await page.locator("tbody td.name").first().boundingBox();
+        const row = page.locator(".facilities:not(.standing) tbody tr").last();
+        if (viewport === narrow && path.startsWith("/?"))
+          assert.ok(((await row.boundingBox())?.height ?? 0) < 85, "a row is two lines and its dots");
         assert.ok(name !== null && name.width > 150, `a name has room: ${JSON.stringify(name)}`);
         assert.ok(dots !== null && dots.width > 80, `the dots stay: ${JSON.stringify(dots)}`);
         assert.deepEqual(await accessibilityFaults(page), [], path);

@@ -7,6 +7,7 @@ import { ApiError } from "../../../server/api/errors.ts";
 import type { FacilityAnswer, ProcedureAnswer } from "../../../server/parts/portal/browser/answers.ts";
 import {
   hospitalText,
+  mainClause,
   milesText,
   standingText,
   whatIsPaid,
@@ -139,6 +140,22 @@ test("a patient's share is a fifth of what Medicare allows, and at most a hospit
     const text = whatIsPaid(year, allowed);
     assert.ok(text.endsWith(`The patient's share of that is ${words}`), text);
   }
+});
+
+test("for few hospitals the sentence has the range that Medicare allows, for many the median", () => {
+  const place = { state: null, near: null, within: 25, city: null };
+  const sentenceOf = (facilities: number) => {
+    const summary = { facilities, min_charge: 20, max_charge: 50, median_charge: 35, median_allowed: 12 };
+    const procedure = { code: "5211", name: "Level 1" };
+    const words = mainClause(place, {
+      ...{ summary, procedure, source: { data_year: 2024 } },
+      allowed: { min: 11, max: 14 },
+    });
+    return words.map((word) => (typeof word === "string" ? word : word.text)).join("");
+  };
+  assert.match(sentenceOf(2), /for a heart rhythm test\. Medicare allows \$11 to \$14\.$/);
+  assert.match(sentenceOf(7), /Medicare allows \$11 to \$14\.$/);
+  assert.match(sentenceOf(8), /Medicare allows \$12 at the median\.$/);
 });
 
 test("a distance that says little isn't said as a number", () => {
