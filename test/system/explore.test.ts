@@ -445,29 +445,6 @@ test("a facility's page has what the API says of it, and leads back with it chos
   await heading(page, "Hospital 000001");
 });
 
-test("a synthetic sample says so on each page, even where nothing is found", async () => {
-  const { page } = await open("/data", { mayFail: (_, status) => status === 404 });
-  const caveat = "This is a synthetic sample: facilities are invented.";
-  await page.route("**/api/v1/**", async (route) => {
-    const response = await route.fetch();
-    const text = (await response.text()).replaceAll(/"caveat":"[^"]*"/g, () => `"caveat":"${caveat}"`);
-    await route.fulfill({ response, body: text });
-  });
-  for (const path of [
-    "/",
-    "/?procedure=5072&state=MD",
-    `/?procedure=${suppressedProcedure}`,
-    "/?procedure=0000",
-    `/embed/charges?procedure=${suppressedProcedure}`,
-    "/embed/years?procedure=5072",
-    "/facilities/000001",
-    "/data",
-  ]) {
-    await page.goto(path);
-    await page.getByRole("note").filter({ hasText: "Hospitals are invented." }).waitFor();
-  }
-});
-
 test("a picture alone has its sentence, or says why there is none", async () => {
   const { page } = await open("/embed/charges?procedure=5072", { mayFail: (_, status) => status === 404 });
   await heading(page, "60 hospitals charge");
