@@ -149,7 +149,7 @@ test("a journalist gets the dearest of a state, a picture with its source, and a
     assert.doesNotMatch(svg, /var\(/);
     assert.match(String(await saved("SVG", card("Over the years"))), /Source: [^<]*\(synthetic\)/);
     await act(charges.getByRole("button", { name: "copy link" }).click());
-    await charges.getByText("Copied.").waitFor();
+    await charges.getByRole("button", { name: "copied" }).waitFor();
     const link = await page.evaluate(() => navigator.clipboard.readText());
     assert.equal(new URL(link).searchParams.get("year"), source.data_version);
     await page.goto(link);

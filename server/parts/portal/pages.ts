@@ -72,7 +72,7 @@ const sentences: Readonly<Record<string, string>> = {
   [facilityPage]: '<div class="sentence hospital-head"></div>',
   [embedPage]: '<div class="sentence"></div>',
 };
-const noscript = `<noscript><p>This page needs JavaScript. Without it, the API at ${basePath} has all the numbers.</p></noscript>`;
+const noscript = `<noscript><p>This page needs JavaScript. Without it, the API at ${basePath} has all the numbers, with a key: all rows as <a href="${basePath}/export.csv">CSV</a>, <a href="${basePath}/export.arrow">Arrow</a> or <a href="${basePath}/export.parquet">Parquet</a>, the <a href="${basePath}/datasets">data versions</a>, and <a href="/openapi.json">its reference as JSON</a>.</p></noscript>`;
 
 /** The body before the modules run. `main.ts`, `explore.ts` and `controls.ts` reuse the same elements, so that nothing moves. */
 function bodyOf(path: string): string {

@@ -1,10 +1,16 @@
 import { basePath } from "../../api/endpoint.ts";
 import { ApiError } from "../../api/errors.ts";
-import { money, printable } from "../../shared/browser/format.ts";
+import { money } from "../../shared/browser/format.ts";
 import type { WebFile } from "../../shared/messages.ts";
 import { escapeHtml, headOf } from "../../shared/web-assets.ts";
-import type { FacilitiesAnswer, FacilityAnswer, ProceduresAnswer } from "./browser/answers.ts";
+import type {
+  DatasetsAnswer,
+  FacilitiesAnswer,
+  FacilityAnswer,
+  ProceduresAnswer,
+} from "./browser/answers.ts";
 import { choiceOf, defaultProcedure } from "./browser/choice.ts";
+import { nothingText } from "./browser/nothing.ts";
 import { titleOf } from "./browser/procedures.ts";
 import {
   addressText,
@@ -13,10 +19,13 @@ import {
   hospitalText,
   isPriced,
   isSynthetic,
+  leastForQuartiles,
   mainClause,
+  noHospital,
   ownClause,
   type Prices,
   pricesTitle,
+  sampleText,
   tabTitle,
   type Word,
   whatIsPaid,
@@ -30,9 +39,9 @@ import {
 
 type Written = NonNullable<WebFile["slots"]>;
 type Query = Record<string, string | number | null>;
-/** An answer of the API from the chosen data version. @throws ApiError */
-type Ask = <T>(path: string, query?: Query) => T;
-type PricesAnswer = Prices & { source: { data_year: number; caveat: string } };
+/** An answer of the API, from the chosen data version unless another base is given. @throws ApiError */
+type Ask = <T>(path: string, query?: Query, base?: string) => T;
+type PricesAnswer = Prices & { source: { data_year: number; data_version: string; caveat: string } };
 
 const listed = 10;
 
@@ -44,39 +53,45 @@ export function write(
 ): Written {
   const { year, procedure } = choiceOf({ searchParams: parameters });
   const base = year === null ? basePath : `${basePath}/versions/${encodeURIComponent(year)}`;
-  const ask = <T>(below: string, query: Query = {}) => {
+  const ask: Ask = <T>(below: string, query: Query = {}, from = base) => {
     const given = new URLSearchParams();
     for (const [name, value] of Object.entries(query)) if (value !== null) given.set(name, String(value));
-    return read(base + below, String(given)) as T;
+    return read(from + below, String(given)) as T;
   };
-  const isHospital = path.startsWith("/facilities/");
-  try {
-    return isHospital ? writeHospital(path, year, procedure, ask) : writePrices(parameters, ask);
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    const why = printable(`${error.message[0].toUpperCase()}${error.message.slice(1)}.`);
-    const sentence = `<h1>Nothing was found.</h1><p class="under">${escapeHtml(why)}</p>`;
-    return written("Nothing was found", why, sentence, [], isHospital);
-  }
+  return path.startsWith("/facilities/")
+    ? writeHospital(path, year, procedure, ask)
+    : writePrices(path, parameters, ask);
 }
 
-function writePrices(parameters: URLSearchParams, ask: Ask): Written {
+function writePrices(path: string, parameters: URLSearchParams, ask: Ask): Written {
   const choice = choiceOf({ searchParams: parameters });
   const { state, near, within, year, from, to, sort, order, pinned } = choice;
   const place = near === null ? { state } : { near, within };
   const pricesOf = (code: string) =>
     near === null
       ? ask<PricesAnswer>(`/healthcare/procedures/${encodeURIComponent(code)}`, { state, bins: 1 })
-      : ask<PricesAnswer>("/healthcare/facilities", { procedure: code, ...place, limit: 1 });
-  const most = () =>
-    ask<ProceduresAnswer>("/healthcare/procedures", { sort: "facilities", limit: 1 }).data[0].code;
+      : aroundOf(
+          ask<FacilitiesAnswer & PricesAnswer>("/healthcare/facilities", {
+            ...{ procedure: code, ...place },
+            limit: leastForQuartiles,
+          }),
+        );
   // As in the browser: the usual procedure, and another one only if the nation has no price of it.
   const isUsual = () =>
     orNone(() => ask(`/healthcare/procedures/${defaultProcedure}`, { bins: 1 })) !== undefined;
-  const answer =
-    choice.procedure !== null
-      ? pricesOf(choice.procedure)
-      : (orNone(() => pricesOf(defaultProcedure)) ?? pricesOf(isUsual() ? defaultProcedure : most()));
+  const most = () =>
+    orNone(() => ask<ProceduresAnswer>("/healthcare/procedures", { sort: "facilities", limit: 1 }))?.data[0]
+      ?.code;
+  let code = choice.procedure ?? defaultProcedure;
+  let answer: PricesAnswer;
+  try {
+    const usual = choice.procedure === null ? orNone(() => pricesOf(code)) : undefined;
+    if (choice.procedure === null && usual === undefined && !isUsual()) code = most() ?? code;
+    answer = usual ?? pricesOf(code);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return writeNothing(path, parameters, code, error.param !== "near", ask);
+  }
   const { procedure, source } = answer;
   const list = (query: Query) =>
     orNone(() => ask<FacilitiesAnswer>("/healthcare/facilities", { procedure: procedure.code, ...query }))
@@ -125,8 +140,62 @@ function writePrices(parameters: URLSearchParams, ask: Ask): Written {
   );
 }
 
+/** The prices around a ZIP code, with the allowed amounts where they are few. */
+function aroundOf(answer: FacilitiesAnswer & PricesAnswer): PricesAnswer {
+  const amounts = answer.data.filter(isPriced).map(({ medicare_allowed }) => medicare_allowed);
+  const isAll = amounts.length === answer.summary.facilities;
+  return isAll ? { ...answer, allowed: { min: Math.min(...amounts), max: Math.max(...amounts) } } : answer;
+}
+
+/** Writes why there are no prices, as the browser does. */
+function writeNothing(
+  path: string,
+  parameters: URLSearchParams,
+  code: string,
+  isZipKnown: boolean,
+  ask: Ask,
+): Written {
+  const choice = choiceOf({ searchParams: parameters });
+  const { state, near, within } = choice;
+  const place = near === null ? { state } : { near, within };
+  const nation = orNone(() =>
+    ask<PricesAnswer>(`/healthcare/procedures/${encodeURIComponent(code)}`, { bins: 1 }),
+  );
+  const unpriced = orNone(() =>
+    ask<FacilitiesAnswer>("/healthcare/facilities", { procedure: code, ...place, status: "all", limit: 100 }),
+  );
+  const datasets = orNone(() => ask<DatasetsAnswer>("/datasets", {}, basePath))?.data ?? [];
+  const known = unpriced ?? nation;
+  const { title, why, ways } = nothingText({
+    ...{ choice, code, isZipKnown, datasets, unpriced: unpriced ?? null },
+    official: known?.procedure?.name,
+    version: nation?.source.data_version,
+  });
+  const links = ways.map(({ text, changes }) => {
+    const query = new URLSearchParams(parameters);
+    for (const [name, value] of Object.entries(changes ?? {}))
+      if (value === null) query.delete(name);
+      else query.set(name, value);
+    return `<a href="${escapeHtml(changes === null ? "/" : `${path}?${query}`)}">${text}</a>`;
+  });
+  const tab = known?.procedure
+    ? pricesTitle({ code, name: known.procedure.name }, choice, known.source.data_year)
+    : title;
+  return written(
+    tab,
+    `${title}. ${why}`,
+    `<h1>${escapeHtml(title)}.</h1><p class="under">${escapeHtml(why)} ${links.join(" · ")}</p>`,
+    [noteOf({ caveat: known?.source.caveat ?? datasets[0]?.caveat ?? "" })],
+  );
+}
+
 function writeHospital(path: string, year: string | null, procedure: string | null, ask: Ask): Written {
-  const answer = ask<FacilityAnswer>(`/healthcare${path}`);
+  const answer = orNone(() => ask<FacilityAnswer>(`/healthcare${path}`));
+  if (answer === undefined) {
+    const why = noHospital(path.slice("/facilities/".length), year);
+    const sentence = `<h1>Nothing was found.</h1><p class="under">${escapeHtml(why)} <a href="/">Explore what there is</a></p>`;
+    return written("Nothing was found", why, sentence, [], true);
+  }
   const { facility, data, source } = answer;
   const text = hospitalText(answer, procedure);
   const explore = (code: string) =>
@@ -159,7 +228,7 @@ function written(
   tables: string[],
   isHospital = false,
 ): Written {
-  const more = `Pictures and choices need JavaScript. All the numbers are in the API at ${basePath}.`;
+  const more = `Pictures and choices need JavaScript. All the numbers are in the API at ${basePath}: <a href="/openapi.json">its description</a>.`;
   return {
     head: headOf(tabTitle(title), description),
     sentence: `<div class="sentence${isHospital ? " hospital-head" : ""}">${sentence}</div>`,
@@ -172,7 +241,9 @@ const caveatOf = ({ caveat }: { caveat: string }) => (isSynthetic(caveat) ? cave
 
 const noteOf = (source: { caveat: string }) => {
   const caveat = caveatOf(source);
-  return caveat === "" ? "" : `<p>${escapeHtml(caveat)}</p>`;
+  return caveat === ""
+    ? ""
+    : `<div class="band sample"><b>Synthetic sample.</b> ${escapeHtml(sampleText(caveat))}</div>`;
 };
 
 const hospitalPath = (ccn: string, year: string | null) =>

@@ -8,17 +8,11 @@ const dollars = new Intl.NumberFormat("en-US", {
 const count = new Intl.NumberFormat("en-US");
 
 const cents = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" });
-const short = new Intl.NumberFormat("en-US", {
-  style: "currency",
-  currency: "USD",
-  notation: "compact",
-  maximumSignificantDigits: 3,
-});
 
 /** Dollars: $10,035, and with cents below ten: $7.50. */
 export const money = (amount: number) => (amount < 10 ? cents : dollars).format(amount);
-/** Dollars in three digits: $10.1K. */
-export const shortMoney = (amount: number) => short.format(amount);
+/** Dollars in two significant digits: $4,900. */
+export const roundMoney = (amount: number) => money(Number(amount.toPrecision(2)));
 /** A count: 2,344. */
 export const whole = (number: number) => count.format(number);
 /** A ratio: 6.8×. */

@@ -31,5 +31,6 @@ test("patients' words find their groups, and a group without a plain name keeps 
   // Groups with the word in their name come first, because many groups include some stent.
   assert.deepEqual(codesBy("a stent").slice(0, 2), ["5193", "5194"]);
   assert.equal(titleOf({ code: "5491", name: "Level 1 Intraocular Procedures" }), "Cataract surgery");
+  assert.equal(titleOf({ code: "5211", name: "Level 1" }), "Heart rhythm test");
   assert.equal(titleOf({ code: "0000", name: "Level 9 Nothing" }), "Level 9 Nothing");
 });

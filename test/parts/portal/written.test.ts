@@ -7,6 +7,7 @@ import { ApiError } from "../../../server/api/errors.ts";
 import type { FacilityAnswer, ProcedureAnswer } from "../../../server/parts/portal/browser/answers.ts";
 import {
   hospitalText,
+  mainClause,
   milesText,
   standingText,
   whatIsPaid,
@@ -141,6 +142,22 @@ test("a patient's share is a fifth of what Medicare allows, and at most a hospit
   }
 });
 
+test("for few hospitals the sentence has the range that Medicare allows, for many the median", () => {
+  const place = { state: null, near: null, within: 25, city: null };
+  const sentenceOf = (facilities: number) => {
+    const summary = { facilities, min_charge: 20, max_charge: 50, median_charge: 35, median_allowed: 12 };
+    const procedure = { code: "5211", name: "Level 1" };
+    const words = mainClause(place, {
+      ...{ summary, procedure, source: { data_year: 2024 } },
+      allowed: { min: 11, max: 14 },
+    });
+    return words.map((word) => (typeof word === "string" ? word : word.text)).join("");
+  };
+  assert.match(sentenceOf(2), /for a heart rhythm test\. Medicare allows \$11 to \$14\.$/);
+  assert.match(sentenceOf(7), /Medicare allows \$11 to \$14\.$/);
+  assert.match(sentenceOf(8), /Medicare allows \$12 at the median\.$/);
+});
+
 test("a distance that says little isn't said as a number", () => {
   assert.deepEqual(
     [milesText(2, true), milesText(0, true), milesText(0, false), milesText(undefined, false)],
@@ -155,7 +172,7 @@ test("without JavaScript a synthetic sample says so before its numbers", () => {
   const prices = { procedure: { code: "5072", name: "Level 2" }, summary, source };
   const read = (path: string) => (path.endsWith("/facilities") ? { ...prices, data: [] } : prices);
   const { noscript } = write("/", new URLSearchParams({ procedure: "5072" }), read);
-  assert.ok(noscript.startsWith(`<noscript><p>${caveat}</p>`), noscript);
+  assert.match(noscript, /^<noscript><div class="band sample"><b>Synthetic sample\./);
 });
 
 test("a hospital is compared by the procedure groups that others have, too", async () => {
@@ -171,7 +188,7 @@ test("an address that nothing is found for says why, and nothing of it becomes H
     ["/?procedure=%3Cb%3E%26%22$%27$1", "&#60;b&#62;&#38;"],
     [`/?procedure=${suppressedProcedure}`, "suppressed"],
     ["/?procedure=5072&state=ZZ", "ZZ"],
-    ["/?procedure=5072&near=1", "ZIP code of five digits"],
+    ["/?procedure=5072&near=1", "ZIP code “1” isn't known"],
     ["/?procedure=5072&near=10001&within=x&within=9", ""],
     ["/?year=1999", "1999"],
     ["/?year=../%2e%2e/%00", ""],
@@ -179,7 +196,7 @@ test("an address that nothing is found for says why, and nothing of it becomes H
     ["/?with=%3Ci%3E,,,&sort=%22&from=x", "60 hospitals charge"],
     ["/embed/years?state=%3Cscript%3E", "&#60;SCRIPT&#62;"],
     ["/facilities/999999", "999999"],
-    ["/facilities/%ff", "percent-encoded"],
+    ["/facilities/%ff", "“%ff” isn't a hospital's number"],
     ["/facilities/%3Cb%3E?year=%3Cb%3E", "&#60;b&#62;"],
   ]) {
     const html = await pageAt(path);
@@ -228,6 +245,6 @@ test("a thread writes numbers into so many pages a second; more come without", (
   const portal = new Portal([file], context, new PerSecond(1));
   const request = { getHeader: () => "", getQuery: () => "" };
   const pages = [1, 2].map(() => String(portal.reply(request, "/", "GET", false).body));
-  assert.match(pages[0], /Nothing was found/);
+  assert.match(pages[0], /No prices for/);
   assert.equal(pages[1], String(identity));
 });

@@ -146,15 +146,19 @@ const kept = new Map<string, { answer: Promise<unknown>; atMs: number }>();
 const maxKeptAnswers = 60;
 const maxKeptMs = 300_000;
 
-/** An answer, perhaps some minutes old. A request that is under way isn't sent twice. @throws Failure */
+/** Whether there is no data for the arguments. The same request would fail again. */
+const isAbsence = (error: unknown): error is Failure =>
+  error instanceof Failure && (error.status === 404 || error.status === 400);
+
+/** An answer, or that there is none, perhaps some minutes old. A request that is under way isn't sent twice. @throws Failure */
 export function ask<T>(path: string): Promise<T> {
   const known = kept.get(path);
   if (known !== undefined && Date.now() - known.atMs < maxKeptMs) return known.answer as Promise<T>;
   const answer = get<T>(path);
   kept.delete(path);
   kept.set(path, { answer, atMs: Date.now() });
-  answer.catch(() => {
-    if (kept.get(path)?.answer === answer) kept.delete(path);
+  answer.catch((error) => {
+    if (!isAbsence(error) && kept.get(path)?.answer === answer) kept.delete(path);
   });
   const [oldest] = kept.keys();
   if (kept.size > maxKeptAnswers) kept.delete(oldest);
@@ -166,7 +170,7 @@ export async function askIfThere<T>(path: string): Promise<T | Failure> {
   try {
     return await ask<T>(path);
   } catch (error) {
-    if (error instanceof Failure && (error.status === 404 || error.status === 400)) return error;
+    if (isAbsence(error)) return error;
     throw error;
   }
 }

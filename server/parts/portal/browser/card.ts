@@ -50,8 +50,11 @@ export function Card(props: CardProps) {
   const [isCurl, setCurl] = useState(false);
   const [isFigures, setFigures] = useState(false);
   const [said, setSaid] = useState("");
+  /** The button whose text was copied. */
+  const [copiedBy, setCopiedBy] = useState("");
   const act = async (work: () => Promise<string | undefined>) => {
     setSaid("");
+    setCopiedBy("");
     try {
       setSaid((await work()) ?? "");
     } catch (error) {
@@ -72,7 +75,13 @@ export function Card(props: CardProps) {
     save(`${name}.${format}`, await pictureOf(section.current, format, { title, sentence, source }));
     return undefined;
   };
-  const copy = (text: string) => async () => ((await copied(text)) ? "Copied." : text);
+  // The button itself says that it worked, so that nothing below moves.
+  const copyButton = (name: string, text: string) =>
+    button(copiedBy === name ? "copied" : name, async () => {
+      if (!(await copied(text))) return text;
+      setCopiedBy(name);
+      return undefined;
+    });
   const toggle = (text: string, isOn: boolean, set: (isOn: boolean) => void) =>
     html`<button type="button" class="plain" aria-expanded=${isOn} aria-describedby=${id} onClick=${() => set(!isOn)}>
       ${text}
@@ -84,12 +93,13 @@ export function Card(props: CardProps) {
         ${source && !isFigures && html`${button("PNG", saveAs("png"))} ${button("SVG", saveAs("svg"))}`}
         ${figures && button(csv?.title ?? "CSV", saveCsv)}
         ${path && toggle("curl", isCurl, setCurl)} ${figures && !isTable && toggle("table", isFigures, setFigures)}
-        ${links && button("copy link", copy(links.page))}
-        ${links?.embed && button("embed", copy(`<iframe src="${links.embed}" title="${title}" width="640" height="980"></iframe>`))}
+        ${links && copyButton("copy link", links.page)}
+        ${links?.embed && copyButton("embed", `<iframe src="${links.embed}" title="${title}" width="640" height="980"></iframe>`)}
       </div>
       <p class="about quiet">${about}</p>
     </header>
     <p class="said quiet" role="status">${said}</p>
+    <p class="unseen" role="status">${copiedBy && "Copied."}</p>
     ${isCurl && path && html`<${Command} text=${curlOf(path)} />`}
     ${isFigures && figures ? html`<${FiguresTable} figures=${figures} caption=${title} />` : children}
   </section>`;

@@ -44,6 +44,8 @@ export function Chooser(props: ChooserProps) {
   const [options, setOptions] = useState<Option[] | null>(null);
   const [said, setSaid] = useState("");
   const [active, setActive] = useState(-1);
+  /** Whether the choice is too long for its line. */
+  const [isCut, setCut] = useState(false);
   const isOpen = text !== null && (options !== null || said !== "");
 
   useEffect(() => {
@@ -69,6 +71,7 @@ export function Chooser(props: ChooserProps) {
     };
   }, [text]);
   useLayoutEffect(() => {
+    if (input.current) setCut(text === null && input.current.scrollWidth > input.current.clientWidth);
     // Selects the text as Tab does, so that typing replaces it.
     if (text === null && document.activeElement === input.current) input.current?.select();
   }, [text, value]);
@@ -126,7 +129,7 @@ export function Chooser(props: ChooserProps) {
       onKeyDown=${onKeyDown}
       onBlur=${close}
     />
-    ${detail && html`<small class="detail quiet">${detail}</small>`}
+    ${(detail || isCut) && html`<small class="detail quiet">${[isCut && value, detail].filter(Boolean).join(" · ")}</small>`}
     <ul id=${`${id}-list`} ref=${list} role="listbox" aria-label=${label} hidden=${!isOpen || !options?.length} tabindex="-1">
       ${options?.map(
         (option, i) => html`${

@@ -11,7 +11,7 @@ import {
   radiusesInMiles,
 } from "./choice.ts";
 import { Chooser, type Option } from "./chooser.ts";
-import type { View } from "./explore-data.ts";
+import { knownOf, type View } from "./explore-data.ts";
 import { YearField, yearsOf } from "./form.ts";
 import { choose, pin } from "./location.ts";
 import { bodyParts, codesBy, includedIn, plainOf, titleOf } from "./procedures.ts";
@@ -31,7 +31,7 @@ export function Controls({ choice, view, datasets }: ControlsProps) {
   const nation = view && there(view.nation);
   const code = choice.procedure ?? view?.code ?? defaultProcedure;
   const official = view?.code === code ? (nation ?? view.unpriced)?.procedure?.name : undefined;
-  const known = (view && (there(view.scope) ?? view.unpriced)) ?? nation;
+  const known = view && knownOf(view);
   const shownYear = year ?? String(known?.source.data_year ?? yearsOf(datasets)[0] ?? "");
   const priced = nation && new Set(nation.data.map((row) => row.state));
   return html`<search class="controls">
@@ -53,8 +53,9 @@ export function Controls({ choice, view, datasets }: ControlsProps) {
     <${Chooser}
       class="hospital"
       label="Compare a hospital"
-      placeholder=${pinned.length === 0 ? "name or city" : `${counted(pinned.length, "hospital", "hospitals")}; add one`}
+      placeholder=${pinned.length === 0 ? "name or city" : "add another"}
       value=${null}
+      detail=${pinned.length === 0 ? undefined : `${counted(pinned.length, "hospital", "hospitals")} of up to ${maxPinned}`}
       find=${(text: string) => findHospital(choice, code, text)}
       choose=${(ccn: string) => pin(choice, ccn)}
     />

@@ -9,6 +9,7 @@ import { Command } from "./curl.ts";
 import { Downloads } from "./download.ts";
 import { ErrorBand, SampleBand, useLoaded } from "./load.ts";
 import { useScrollToHash } from "./location.ts";
+import { whyMissing } from "./states.ts";
 
 /** Shows the data versions: their content, their gaps, their files, and how to load them. */
 
@@ -112,7 +113,7 @@ function statesText(codes: readonly string[]): string {
 }
 
 function Gaps({ coverage }: { coverage: Dataset["coverage"] }) {
-  const byReason = Map.groupBy(coverage.missing_states, ({ reason }) => reason);
+  const byReason = Map.groupBy(coverage.missing_states, whyMissing);
   const without = coverage.procedures_without_prices;
   return html`<ul>
     ${[...byReason].map(([reason, states]) => html`<li><b>${states.map(({ state }) => state).join(", ")}</b>: ${reason}</li>`)}

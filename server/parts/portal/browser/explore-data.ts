@@ -62,6 +62,9 @@ export interface View {
   unpriced: FacilitiesAnswer | null;
 }
 
+/** What is known of the procedure: its prices there, or in the nation, or its hospitals without prices. */
+export const knownOf = ({ scope, nation, unpriced }: View) => there(scope) ?? there(nation) ?? unpriced;
+
 /** The data for a part of the page. `datasets` is empty until the data versions are loaded. */
 export interface PartProps {
   view: View;

@@ -4,7 +4,7 @@ import type { Dataset } from "./answers.ts";
 import { type Failure, there, writtenAt } from "./api.ts";
 import { choiceOf } from "./choice.ts";
 import { Controls } from "./controls.ts";
-import { load, type PartProps, type View } from "./explore-data.ts";
+import { knownOf, load, type PartProps, type View } from "./explore-data.ts";
 import { Facilities } from "./facilities.ts";
 import { ErrorBand, SampleBand, useDatasets, useLoaded } from "./load.ts";
 import { Charges, States, Years } from "./pictures.ts";
@@ -58,13 +58,12 @@ function Blank({ url, failure }: { url: URL; failure: Failure | null }) {
 
 function Shown({ view, datasets }: PartProps) {
   const scope = there(view.scope);
-  const known = scope ?? there(view.nation);
   // The band is below everything that was on screen before the first answer, so that nothing moves.
   return html`<div class="sentence" aria-live="polite">
       <${Said} view=${view} datasets=${datasets} />
       <${Chips} view=${view} />
     </div>
-    <${SampleBand} caveat=${known?.source.caveat} />
+    <${SampleBand} caveat=${caveatOf(view, datasets)} />
     <div class="pictures">
       <${Charges} view=${view} datasets=${datasets} />
       <${States} view=${view} datasets=${datasets} />
@@ -73,6 +72,9 @@ function Shown({ view, datasets }: PartProps) {
       ${scope && html`<${Reading} scope=${scope} view=${view} datasets=${datasets} />`}
     </div>`;
 }
+
+/** The caveat of the numbers; where there are none, that of the newest data. */
+const caveatOf = (view: View, [newest]: Dataset[]) => knownOf(view)?.source.caveat ?? newest?.caveat;
 
 interface AloneProps {
   picture: typeof Charges;
@@ -83,8 +85,8 @@ interface AloneProps {
 }
 
 function Alone({ picture, view, datasets, search }: AloneProps) {
-  const caveat = there(view.scope)?.source.caveat;
   return html`<div class="sentence"><${Said} view=${view} datasets=${datasets} /></div>
+    <${SampleBand} caveat=${caveatOf(view, datasets)} />
     <${picture} view=${view} datasets=${datasets} />
-    <p class="quiet small"><a href=${`/${search}`} target="_blank">${titleText(view)}</a>${caveat && ` · ${caveat}`}</p>`;
+    <p class="quiet small"><a href=${`/${search}`} target="_blank">${titleText(view)}</a></p>`;
 }

@@ -9,7 +9,7 @@ import type { HospitalList, Scope, View } from "./explore-data.ts";
 import { type Column, DotsLegend, List, type Row } from "./list.ts";
 import { choose, inYear, pin } from "./location.ts";
 import { dollarScale, Letter } from "./picture.ts";
-import { hospitals, isPriced, milesText, placeText, rangeText } from "./words.ts";
+import { hospitals, isPriced, leastForQuartiles, milesText, placeText, rangeText } from "./words.ts";
 
 /** Lists the hospitals, in any order and between any charges, with their amounts as dots on one scale. */
 
@@ -31,6 +31,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const [said, setSaid] = useState("");
   const added = more?.of === list ? more : { of: list, data: [], next: list.next, shown: firstShown };
   const range = rangeOf(choice);
+  const median = summary.facilities < leastForQuartiles ? null : summary.median_charge;
   const isNear = choice.near !== null;
   const top = pinned.flatMap(({ letter, entry }) => (entry && isPriced(entry) ? [{ letter, entry }] : []));
   const loaded = [...list.data, ...added.data].filter(isPriced);
@@ -72,7 +73,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     };
     const name = html`${letter && html`<${Letter} letter=${letter} /> `}<a href=${inYear(`/facilities/${encodeURIComponent(ccn)}`, { procedure: code })}>${facility}</a>
       <small class="quiet">${city}, ${state}
-        <button type="button" class="plain" aria-label=${`${isPinned ? "Remove" : "Compare"} ${facility}`} onClick=${() => pin(choice, ccn)}>${isPinned ? "× remove" : "+ compare"}</button></small>`;
+        <button type="button" class="plain" aria-label=${`${isPinned ? "Remove" : "Compare"} ${facility}`} onClick=${() => pin(choice, ccn)}>${isPinned ? "remove" : "compare"}</button></small>`;
     const miles = html`${milesText(distance, zip === choice.near)}${zip === choice.near ? "" : html`<span class="narrow-only"> mi</span>`}`;
     const numbers = [money(charged), money(allowed), times(charged / allowed)];
     return {
@@ -83,7 +84,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
         ...numbers,
         typeof services === "number" ? whole(services) : "–",
       ],
-      amounts: { charged, allowed, median: summary.median_charge },
+      amounts: { charged, allowed, median },
     };
   };
   const columns: Column[] = [
@@ -101,7 +102,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   return html`<${Card}
     class="facilities"
     title=${`${hospitals(count)}${range ? ` that ${count === 1 ? "charges" : "charge"} ${rangeText(range)}` : ""}`}
-    about=${html`<${DotsLegend} median=${["median charge", placeText(choice)].filter(Boolean).join(" ")} />`}
+    about=${html`<${DotsLegend} median=${median === null ? null : ["median charge", placeText(choice)].filter(Boolean).join(" ")} />`}
     name=${name}
     figures=${count === 0 ? undefined : priceFigures(rows)}
     isTable=${true}

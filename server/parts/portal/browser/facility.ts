@@ -14,9 +14,9 @@ import { YearField } from "./form.ts";
 import type { Sorted } from "./list.ts";
 import { ErrorBand, SampleBand, useDatasets, useLoaded } from "./load.ts";
 import { go, inYear, withParameters } from "./location.ts";
-import { nameOf } from "./procedures.ts";
+import { nameOf, titleOf } from "./procedures.ts";
 import { Standings, sortedBy } from "./standings.ts";
-import { Trend, trendFigures } from "./trend.ts";
+import { isFew, Trend, trendFigures } from "./trend.ts";
 import { addressText, hospitalText, isSynthetic, milesText, noHospital, tabTitle } from "./words.ts";
 
 /** Shows a hospital: its procedures compared with nation and state, its years, and the hospitals around it. */
@@ -64,7 +64,7 @@ export function Page({ url }: { url: URL }) {
         ? html`<div class="sentence hospital-head" dangerouslySetInnerHTML=${{ __html: writtenAt(url) }}></div><div class="card blank"></div>`
         : view instanceof Failure
           ? html`<h1>Nothing was found.</h1>
-              <p class="under">${noHospital(ccn)}${year && ` That is for ${year}.`} <a href=${inYear("/")}>Explore what there is</a></p>`
+              <p class="under">${noHospital(ccn, year)} <a href=${inYear("/")}>Explore what there is</a></p>`
           : html`<${Shown} view=${view} sorted=${sortedBy(url.searchParams)} />`
     }
   </div>`;
@@ -99,8 +99,8 @@ function Years({ view, datasets }: { view: View; datasets: Dataset[] }) {
   if (!own || !trends || trends.data.length < 2) return null;
   const pinned = [{ letter: "A", ccn, entry: null, standing: null, trend: own }];
   return html`<${Card}
-    title=${`Over the years: ${nameOf(procedure)}`}
-    about=${html`A: ${answer.facility.facility}; the nation's median with its middle half, and Medicare's median`}
+    title=${`Over the years: ${titleOf(procedure)}`}
+    about=${html`A: ${answer.facility.facility}; the nation's median${!trends.data.every(isFew) && " with its middle half"}, and Medicare's median`}
     name=${`years-${ccn}-${procedure.code}`}
     figures=${trendFigures(trends.data)}
     path=${pathOf(`/healthcare/facilities/${ccn}/trends`, { procedure: procedure.code })}

@@ -12,6 +12,8 @@ export interface Column {
   kind: string;
   /** Name of the order in the address; undefined for a column that the list can't be sorted by. */
   sort?: string;
+  /** What its numbers mean, on hover. */
+  hint?: string;
 }
 
 export interface Row {
@@ -25,7 +27,8 @@ export interface Row {
 interface Amounts {
   charged: number;
   allowed: number;
-  median: number;
+  /** Null for too few hospitals. */
+  median: number | null;
 }
 
 export interface Sorted {
@@ -69,13 +72,13 @@ export function List({ label, columns, rows, sorted, x }: ListProps) {
 }
 
 /** A column's title. The first click sorts amounts in descending order, and names and distances in ascending order. */
-function Head({ column: { kind, title, sort }, sorted }: { column: Column; sorted: Sorted }) {
+function Head({ column: { kind, title, sort, hint }, sorted }: { column: Column; sorted: Sorted }) {
   const isSorted = sorted.sort === sort;
   const isAscending = isSorted && sorted.order === "asc";
   const first = ["name", "distance"].includes(sort ?? "") ? null : "desc";
   const order = isSorted ? (isAscending ? "desc" : null) : first;
   const direction = isAscending ? "ascending" : "descending";
-  return html`<th role="columnheader" scope="col" class=${kind} aria-sort=${isSorted ? direction : undefined}>
+  return html`<th role="columnheader" scope="col" class=${kind} title=${hint} aria-sort=${isSorted ? direction : undefined}>
     ${
       sort === undefined
         ? title
@@ -92,7 +95,7 @@ function Dots({ x, charged, allowed, median }: Amounts & { x: Scale }) {
     html`<svg x=${at(amount)} y="9" overflow="visible"><${Shape} kind=${kind} x=${0} y=${0} size=${4.5} /></svg>`;
   return html`<svg width="100%" height="18" aria-hidden="true">
     <line class="track" x1="0" x2="100%" y1="9" y2="9" />
-    <line class="median" x1=${at(median)} x2=${at(median)} y1="3" y2="15" />
+    ${median !== null && html`<line class="median" x1=${at(median)} x2=${at(median)} y1="3" y2="15" />`}
     <line class="between" x1=${at(allowed)} x2=${at(charged)} y1="9" y2="9" />
     ${dot("charge", charged)} ${dot("allowed", allowed)}
   </svg>`;
@@ -106,6 +109,6 @@ function DotsAxis({ x }: { x: Scale }) {
   </svg></div>`;
 }
 
-/** What the dots show, as a legend. @param median whose median the line is */
-export const DotsLegend = ({ median }: { median: string }) =>
-  html`<${Key} kind="charge" /> charged, <${Key} kind="allowed" /> allowed by Medicare, <span class="median-key"></span> ${median}`;
+/** What the dots show, as a legend. @param median whose median the line is; null where there is none */
+export const DotsLegend = ({ median }: { median: string | null }) =>
+  html`<${Key} kind="charge" /> charged, <${Key} kind="allowed" /> allowed by Medicare${median !== null && html`, <span class="median-key"></span> ${median}`}`;

@@ -3,7 +3,7 @@ import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, DatasetsAnswer } from "./answers.ts";
 import { asFailure, ask, type Failure, keepKey, ownKey, pathOf, settings } from "./api.ts";
 import { PasteKey } from "./key.ts";
-import { isSynthetic } from "./words.ts";
+import { isSynthetic, sampleText } from "./words.ts";
 
 /** Loads the answers of a view, and shows failures. The previous view stays until all answers are there. */
 
@@ -115,6 +115,6 @@ const signupOffer = (text: string, more: string) =>
 export function SampleBand({ caveat }: { caveat: string | undefined }) {
   if (caveat === undefined || !isSynthetic(caveat)) return null;
   return html`<div class="band sample" role="note">
-    <b>Synthetic sample.</b> ${caveat.replace(/^This is a synthetic sample: (.)/, (_, letter) => letter.toUpperCase())}
+    <b>Synthetic sample.</b> ${sampleText(caveat)}
   </div>`;
 }

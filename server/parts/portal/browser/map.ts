@@ -1,14 +1,14 @@
 import type { Feature } from "geojson";
 import { useEffect, useState } from "preact/hooks";
-import { counted, money, shortMoney, whole } from "../../../shared/browser/format.ts";
+import { counted, money, roundMoney, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, ProcedureAnswer, StateRow } from "./answers.ts";
 import { settings } from "./api.ts";
 import { type Figures, figuresOf } from "./card.ts";
 import { nowhere } from "./choice.ts";
 import { choose } from "./location.ts";
-import { Steps, useSteps } from "./picture.ts";
-import { stateName, states } from "./states.ts";
+import { letterWidth, Steps, useSteps } from "./picture.ts";
+import { stateName, states, whyMissing } from "./states.ts";
 import { leastForQuartiles } from "./words.ts";
 
 /** Draws the states, coloured by median charge. A click chooses a state. */
@@ -70,7 +70,7 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
   const colours = Math.min(mostColours, new Set(medians).size);
   const scale = d3.scaleQuantile<number>(medians, d3.range(colours));
   const thresholds = scale.quantiles();
-  const reasons = new Map(dataset?.coverage.missing_states.map(({ state, reason }) => [state, reason]));
+  const reasons = new Map(dataset?.coverage.missing_states.map((one) => [one.state, whyMissing(one)]));
   const colourOf = (row: StateRow) => colourAt(scale(row.median_charge), colours);
   const factor = width / mapWidth;
   const noteOf = (i: number) => {
@@ -145,7 +145,11 @@ function Legend({ thresholds, colours, medians, isHatched, isSparse, width }: Le
   if (low === undefined || high === undefined || width === 0)
     return html`<svg class="legend" height="30"></svg>`;
   const ends = [low, ...thresholds, high];
-  const step = Math.min(54, (width - 30) / (colours + 1));
+  const rounded = ends.map(roundMoney);
+  // Where two digits don't tell the levels apart, all are given.
+  const texts = new Set(rounded).size === ends.length ? rounded : ends.map(money);
+  const room = letterWidth * Math.max(...texts.map(({ length }) => length)) + 4;
+  const step = Math.min(Math.max(54, room), (width - 30) / (colours + 1));
   const swatches = [
     ...(isSparse ? [{ id: "sparse", text: `fewer than ${leastForQuartiles} hospitals` }] : []),
     ...(isHatched ? [{ id: "hatched", text: "no price" }] : []),
@@ -155,9 +159,9 @@ function Legend({ thresholds, colours, medians, isHatched, isSparse, width }: Le
   return html`<svg class="drawing legend" width=${width} height=${isBelow ? 56 : 30} aria-hidden="true">
     ${d3.range(colours).map(
       (i) => html`<rect x=${i * step} width=${step} height="10" fill=${colourAt(i, colours)} />
-        ${(step > 48 || i % 2 === 0) && html`<text x=${i * step} y="24">${shortMoney(ends[i])}</text>`}`,
+        ${(step >= room || i % 2 === 0) && html`<text x=${i * step} y="24">${texts[i]}</text>`}`,
     )}
-    ${colours > 1 && html`<text x=${colours * step} y="24">${shortMoney(high)}</text>`}
+    ${colours > 1 && html`<text x=${colours * step} y="24">${texts[colours]}</text>`}
     ${swatches.map(
       (
         { id, text },
@@ -174,9 +178,7 @@ function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): st
   if (rows.size === 0) return "";
   const isOnMap = (code: string) => Number(states[code].fips) < 60;
   const missing = Object.keys(states).filter((code) => isOnMap(code) && !rows.has(code));
-  const maryland =
-    missing.includes("MD") &&
-    reasons.get("MD")?.replace("OPPS", "OPPS, Medicare's outpatient payment system");
+  const maryland = missing.includes("MD") && reasons.get("MD");
   const others = missing.filter((code) => code !== "MD" || !maryland);
   const named = others.length > 8 ? `${others.length} states` : others.map(stateName).join(", ");
   return [maryland && `${maryland}.`, named && `No hospital with a price: ${named}.`]
@@ -188,7 +190,7 @@ function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): st
 export function mapFigures({ data }: ProcedureAnswer, dataset: Dataset | undefined): Figures {
   const rows: (Partial<StateRow> & { state: string; reason?: string })[] = [
     ...data.toSorted((a, b) => b.median_charge - a.median_charge),
-    ...(dataset?.coverage.missing_states ?? []),
+    ...(dataset?.coverage.missing_states ?? []).map((one) => ({ ...one, reason: whyMissing(one) })),
   ];
   return figuresOf(
     rows,

@@ -6,7 +6,7 @@ import { Histogram, histogramFigures } from "./histogram.ts";
 import { withParameters } from "./location.ts";
 import { mapFigures, StatesMap } from "./map.ts";
 import { stateName } from "./states.ts";
-import { Trend, trendFigures } from "./trend.ts";
+import { isFew, Trend, trendFigures } from "./trend.ts";
 import { isPriced, leastForQuartiles, placeText } from "./words.ts";
 
 /** The pictures of a procedure, each in its card. */
@@ -40,10 +40,10 @@ export function Charges({ view, datasets }: PartProps) {
   const isAlone = scope?.summary.facilities === 1 && !pinned.some(({ entry }) => entry && isPriced(entry));
   if (!scope || isAlone) return null;
   const { data_version } = scope.source;
-  const isFew = scope.summary.facilities < leastForQuartiles;
+  const hasFew = scope.summary.facilities < leastForQuartiles;
   return html`<${Card}
     title="How charges are spread"
-    about=${`${few ? "A dot for each hospital" : "Hospitals"} by charge, in dollars on a logarithmic scale; below it what Medicare allows.${isFew ? "" : " Shaded: the middle half."}`}
+    about=${`${few ? "A dot for each hospital" : "Hospitals"} by charge, in dollars on a logarithmic scale; below it what Medicare allows.${hasFew ? "" : " Shaded: the middle half."}`}
     name=${nameOf(view, "charges", data_version)}
     figures=${histogramFigures(scope, few)}
     path=${paths.scope}
@@ -79,7 +79,7 @@ export function Years({ view, datasets }: PartProps) {
   const year = there(view.scope)?.source.data_year ?? null;
   return html`<${Card}
     title=${`Over the years${choice.state ? `, ${stateName(choice.state)}` : placeText(choice) && ", the nation"}`}
-    about="Median charge with the middle half, and Medicare's median"
+    about=${`Median charge${trends.data.every(isFew) ? "" : " with the middle half"}, and Medicare's median`}
     name=${nameOf(view, "years", trends.source.data_years.join("-"))}
     figures=${trendFigures(trends.data)}
     path=${view.paths.trends}

@@ -1,14 +1,12 @@
-import { counted, printable, whole } from "../../../shared/browser/format.ts";
+import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { FacilitiesAnswer } from "./answers.ts";
 import { Failure, there } from "./api.ts";
-import { nowhere, radiusesInMiles, rangeOf } from "./choice.ts";
+import { nowhere, rangeOf } from "./choice.ts";
 import { Command, curlOf } from "./curl.ts";
-import type { PartProps, Pinned, Scope, View } from "./explore-data.ts";
+import { knownOf, type PartProps, type Pinned, type Scope, type View } from "./explore-data.ts";
 import { choose, inYear, pin, withParameters } from "./location.ts";
+import { nothingText } from "./nothing.ts";
 import { Letter } from "./picture.ts";
-import { plainOf } from "./procedures.ts";
-import { states } from "./states.ts";
 import {
   comparison,
   isPriced,
@@ -16,7 +14,6 @@ import {
   mainClause,
   noHospital,
   ownClause,
-  placeText,
   placeTitle,
   pricesTitle,
   rangeText,
@@ -28,8 +25,9 @@ import {
 /** Says in words what the pictures show and what they can't: the sentence, the choices, why there is nothing, and how to read it. */
 
 /** The procedure's plain name with place and year; empty where nothing is known of it. */
-export function titleText({ choice, code, unpriced, scope, nation }: View): string {
-  const answer = there(scope) ?? there(nation) ?? unpriced;
+export function titleText(view: View): string {
+  const { choice, code } = view;
+  const answer = knownOf(view);
   const name = answer?.procedure?.name;
   return name === undefined ? "" : pricesTitle({ code, name }, choice, answer?.source.data_year);
 }
@@ -68,51 +66,20 @@ export function Chips({ view: { choice, pinned } }: { view: View }) {
   </p>`;
 }
 
-export function Nothing({ view, datasets }: PartProps) {
+function Nothing({ view, datasets }: PartProps) {
   const { choice, code, unpriced, scope } = view;
-  const { state, near, within, year } = choice;
-  const official = (unpriced ?? there(view.nation))?.procedure?.name;
-  const name = plainOf(code)?.name ?? official;
-  const isState = state === null || state in states;
-  const where = isState ? placeText(choice) : "";
-  const isYear = datasets.some((one) => [String(one.data_year), one.data_version].includes(year ?? ""));
-  const version = there(view.nation)?.source.data_version;
-  const dataset = datasets.find(({ data_version }) => data_version === version);
-  const reason = dataset?.coverage.missing_states.find((each) => each.state === state)?.reason;
-  const isPlace = near !== null && !(scope instanceof Failure && scope.param === "near");
-  const wider = isPlace ? radiusesInMiles.filter((miles) => miles > within) : [];
-  const why = () => {
-    if (!isState) return `There is no state “${printable(state)}”.`;
-    if (near !== null && !isPlace) return `The ZIP code “${printable(near)}” isn't known here.`;
-    if (unpriced) return unpricedText(unpriced, where);
-    if (year !== null && datasets.length > 0 && !isYear) return `There is no data of “${printable(year)}”.`;
-    if (name === undefined) return `The data has no procedure group “${printable(code)}”.`;
-    return reason
-      ? `${reason[0].toUpperCase()}${reason.slice(1)}.`
-      : `No hospital ${where || "in the data"} has a price for it.`;
-  };
-  return html`<h1>${name && isState ? `No prices for ${name} ${where}`.trim() : "Nothing was found"}.</h1>
-    <p class="under">${why()}${" "}
-      ${wider.map(
-        (miles) =>
-          html`<a href=${withParameters({ within: String(miles) })}>Look within ${miles} miles</a> · `,
-      )}${
-        state === null && near === null
-          ? html`<a href="/">See what there is</a>`
-          : html`<a href=${withParameters(nowhere)}>See the whole nation</a>`
-      }
-    </p>`;
-}
-
-/** Why none of some hospitals has a price. */
-function unpricedText({ summary, data }: FacilitiesAnswer, where: string): string {
-  const { facilities } = summary;
-  const rows = facilities === 1 ? "Its only row" : `All ${whole(facilities)} of its rows`;
-  const reason = data.every(({ status }) => status === "suppressed")
-    ? "suppressed by CMS (10 services or fewer)"
-    : "suppressed or incomplete";
-  const charges = facilities === 1 ? "this hospital's charge isn't" : "these hospitals' charges aren't";
-  return `${[rows, where].filter(Boolean).join(" ")} ${facilities === 1 ? "is" : "are"} ${reason}: ${charges} published.`;
+  const nation = there(view.nation);
+  const { title, why, ways } = nothingText({
+    ...{ choice, code, unpriced, datasets },
+    official: (unpriced ?? nation)?.procedure?.name,
+    isZipKnown: !(scope instanceof Failure && scope.param === "near"),
+    version: nation?.source.data_version,
+  });
+  const links = ways.map(
+    ({ text, changes }) => html`<a href=${changes === null ? "/" : withParameters(changes)}>${text}</a>`,
+  );
+  return html`<h1>${title}.</h1>
+    <p class="under">${why} ${links.map((link, i) => html`${i > 0 && " · "}${link}`)}</p>`;
 }
 
 interface ReadingProps extends PartProps {

@@ -7,7 +7,7 @@ import { inYear } from "./location.ts";
 import { dollarScale } from "./picture.ts";
 import { plainOf, titleOf } from "./procedures.ts";
 import { stateName } from "./states.ts";
-import { standingText } from "./words.ts";
+import { leastForQuartiles, standingText } from "./words.ts";
 
 /** Lists a hospital's procedures, with its charges beside those of nation and state. */
 
@@ -50,8 +50,14 @@ export function Standings({ answer, path, sorted, chosen }: StandingsProps) {
   const columns: Column[] = [
     { title: "Procedure", kind: "name", sort: "name" },
     { title: "Charge", kind: "number charged", sort: "charge" },
-    { title: "Nation", kind: "number share", sort: "nation" },
-    { title: stateName(facility.state), kind: "number share in-state", sort: "state" },
+    {
+      ...{ title: "vs. nation", kind: "number share", sort: "nation" },
+      hint: "The charge, compared with the nation's median charge",
+    },
+    {
+      ...{ title: `vs. ${stateName(facility.state)}`, kind: "number share in-state", sort: "state" },
+      hint: `The charge, compared with ${stateName(facility.state)}'s median charge`,
+    },
     { title: "Allowed", kind: "number allow", sort: "allowed" },
     { title: "Times allowed", kind: "number ratio", sort: "markup" },
     { title: "Services", kind: "number services", sort: "services" },
@@ -70,7 +76,11 @@ export function Standings({ answer, path, sorted, chosen }: StandingsProps) {
         times(charged / allowed),
         services === null ? "–" : whole(services),
       ],
-      amounts: { charged, allowed, median: national.median_charge },
+      amounts: {
+        charged,
+        allowed,
+        median: national.facilities < leastForQuartiles ? null : national.median_charge,
+      },
     };
   };
   return html`<${Card}
@@ -92,7 +102,7 @@ function Beside({ charged, standing, where }: { charged: number; standing: Stand
   if (facilities === 1)
     return html`<small class="quiet">the only one<span class="narrow-only"> in ${where}</span></small>`;
   return html`<span title=${`${standingText(standing)}: ${whole(facilities)} hospitals`}>${change(Math.round((charged / median_charge - 1) * 100))}</span>
-    <small class="quiet"><span class="narrow-only">${where}: </span>median ${money(median_charge)}</small>`;
+    <small class="quiet"><span class="narrow-only">${where}: </span>median ${money(median_charge)}${facilities < leastForQuartiles && ` of ${facilities}`}</small>`;
 }
 
 const standingColumns = (of: "national" | "state"): Parameters<typeof figuresOf<FacilityRow>>[1][] => [

@@ -18,3 +18,11 @@ export const stateName = (code: string) => states[code]?.name ?? code;
 const withArticle = new Set(["DC", "MP", "VI"]);
 /** A state's name within a sentence. */
 export const stateInSentence = (code: string) => `${withArticle.has(code) ? "the " : ""}${stateName(code)}`;
+
+/** Why a state has no prices, in everyday words instead of the API's. */
+export const whyMissing = ({ state, reason }: { state: string; reason: string }): string =>
+  state === "MD"
+    ? "Maryland sets its own hospital prices, so Medicare's file leaves it out"
+    : reason.includes("OPPS")
+      ? "Medicare pays hospitals there in another way, so its file leaves them out"
+      : `${reason[0].toUpperCase()}${reason.slice(1)}`;

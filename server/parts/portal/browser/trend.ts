@@ -4,6 +4,7 @@ import type { TrendYear } from "./answers.ts";
 import { type Figures, figuresOf } from "./card.ts";
 import type { Pinned } from "./explore-data.ts";
 import { PinShape, Shape, Steps, useSteps } from "./picture.ts";
+import { leastForQuartiles } from "./words.ts";
 
 /**
  * Draws the median charge, the allowed amount and the compared hospitals' charges over two years or more. The line
@@ -19,6 +20,9 @@ const dashes: Record<string, string> = { A: "7 3", B: "2 3", C: "9 3 2 3" };
 const isSame = (before: TrendYear, year: TrendYear) =>
   year.data_year === before.data_year + 1 && year.name === before.name;
 
+/** Whether a year has too few hospitals for quartiles, and for a line. */
+export const isFew = ({ facilities }: TrendYear) => facilities < leastForQuartiles;
+
 interface TrendProps {
   years: TrendYear[];
   pinned: readonly Pinned[];
@@ -30,6 +34,7 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
   const steps = useSteps();
   const { width, active, setActive } = steps;
   const [first, last] = [years[0], years[years.length - 1]];
+  const labelled = years.find(({ data_year }) => data_year === chosen) ?? last;
   const lines = pinned.flatMap(({ letter, trend }) => {
     const points = (trend?.data ?? []).flatMap(({ data_year, submitted_charge: charge }) =>
       typeof charge === "number" && years.some((year) => year.data_year === data_year)
@@ -39,7 +44,7 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
     return points.length === 0 ? [] : [{ letter, points }];
   });
   const amounts = [
-    ...years.flatMap((year) => [year.p75_charge, year.median_allowed]),
+    ...years.flatMap((year) => [isFew(year) ? year.median_charge : year.p75_charge, year.median_allowed]),
     ...lines.flatMap(({ points }) => points.map(({ charge }) => charge)),
   ];
   const y = d3.scaleLinear([0, Math.max(...amounts) * 1.05], [floor, top]);
@@ -51,7 +56,8 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
   );
   const runs: TrendYear[][] = [];
   for (const [i, year] of years.entries())
-    if (i > 0 && isSame(years[i - 1], year)) runs[runs.length - 1].push(year);
+    if (i > 0 && isSame(years[i - 1], year) && !isFew(years[i - 1]) && !isFew(year))
+      runs[runs.length - 1].push(year);
     else runs.push([year]);
   const at = ({ data_year }: TrendYear) => x(data_year);
   const lineOf = (key: "median_charge" | "median_allowed") => d3.line(at, (year: TrendYear) => y(year[key]));
@@ -67,7 +73,9 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
       y: Math.max(y(year.median_charge), 84),
       lines: [
         `${year.data_year}: ${money(year.median_charge)}`,
-        `half ${money(year.p25_charge)} to ${money(year.p75_charge)}`,
+        isFew(year)
+          ? `${money(year.min_charge)} to ${money(year.max_charge)}`
+          : `half ${money(year.p25_charge)} to ${money(year.p75_charge)}`,
         `Medicare allows ${money(year.median_allowed)}`,
         counted(year.facilities, "hospital", "hospitals"),
         ...lines.flatMap(({ letter, points }) =>
@@ -79,12 +87,16 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
     };
   };
   const label = `The median charge over ${years.length} years: ${years.map((year) => `${year.data_year} ${money(year.median_charge)}, Medicare allows ${money(year.median_allowed)}`).join("; ")}.`;
+  // In the middle of the lines the labels are above them, and not beside.
+  const isEnd = labelled === last;
+  const place = isEnd ? { x: at(last) + 12, anchor: "start" } : { x: at(labelled), anchor: "middle" };
+  const above = (amount: number) => y(amount) - (isEnd ? 0 : endHeight);
   const ends = spread([
-    { at: y(last.median_charge), kind: "charge", amount: last.median_charge, what: "median" },
-    { at: y(last.median_allowed), kind: "allowed", amount: last.median_allowed, what: "allowed" },
+    { at: above(labelled.median_charge), kind: "charge", amount: labelled.median_charge, what: "median" },
+    { at: above(labelled.median_allowed), kind: "allowed", amount: labelled.median_allowed, what: "allowed" },
     ...lines.flatMap(({ letter, points }) => {
-      const point = points.find(({ data_year }) => data_year === last.data_year);
-      return point ? [{ at: y(point.charge), kind: "mark", amount: point.charge, what: letter }] : [];
+      const point = points.find(({ data_year }) => data_year === labelled.data_year);
+      return point ? [{ at: above(point.charge), kind: "mark", amount: point.charge, what: letter }] : [];
     }),
   ]);
   return html`<${Steps}
@@ -104,11 +116,13 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
         ${runs.map(
           (run) => html`<g class="run">
             ${
-              run.length > 1
-                ? html`<path class="band" d=${band(run)} />
+              isFew(run[0])
+                ? null
+                : run.length > 1
+                  ? html`<path class="band" d=${band(run)} />
                     <path class="line allowed" d=${lineOf("median_allowed")(run)} />
                     <path class="line charge" d=${lineOf("median_charge")(run)} />`
-                : html`<line class="band one" x1=${at(run[0])} x2=${at(run[0])} y1=${y(run[0].p25_charge)} y2=${y(run[0].p75_charge)} />`
+                  : html`<line class="band one" x1=${at(run[0])} x2=${at(run[0])} y1=${y(run[0].p25_charge)} y2=${y(run[0].p75_charge)} />`
             }
           </g>`,
         )}
@@ -143,18 +157,18 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
             kind,
             amount,
             what,
-          }) => html`<text class=${`end ${kind}`} x=${at(last) + 12} y=${labelY} dy="0.32em">
-            <tspan class="strong">${what === "median" || what === "allowed" ? "" : `${what} `}${money(amount)}</tspan>${what === "median" || what === "allowed" ? html`<tspan x=${at(last) + 12} dy="1.1em">${what}</tspan>` : ""}
+          }) => html`<text class=${`end ${kind}`} x=${place.x} y=${labelY} text-anchor=${place.anchor} dy="0.32em">
+            <tspan class="strong">${what === "median" || what === "allowed" ? "" : `${what} `}${money(amount)}</tspan>${what === "median" || what === "allowed" ? html`<tspan x=${place.x} dy="1.1em">${what}</tspan>` : ""}
           </text>`,
         )}
       </svg>
     <//>
-    <p class="quiet small">${trendText(years)}</p>`;
+    <p class="quiet small">${trendText(years, labelled)}</p>`;
 }
 
 const endHeight = 27;
 
-/** Moves the labels at the lines' ends apart, downwards, and up again where they leave the picture. */
+/** Moves the labels of a year apart, downwards, and up again where they leave the picture. */
 function spread<End extends { at: number }>(ends: End[]): End[] {
   const sorted = ends.toSorted((a, b) => a.at - b.at).map((end) => ({ ...end }));
   for (const [i, end] of sorted.entries()) if (i > 0) end.at = Math.max(end.at, sorted[i - 1].at + endHeight);
@@ -166,19 +180,20 @@ function spread<End extends { at: number }>(ends: End[]): End[] {
 const moved = (share: number) =>
   share === 0 ? "stayed the same" : `${share > 0 ? "rose" : "fell"} by ${Math.abs(share)}\u00a0%`;
 
-/** Describes the change, by the same facilities, and why the line breaks. */
-function trendText(years: TrendYear[]): string {
-  const last = years[years.length - 1];
-  const before = years[years.length - 2];
+/** Describes a year's change, by the hospitals that have a price in both years, and why the line breaks. */
+function trendText(years: TrendYear[], year: TrendYear): string {
+  const before = years[years.indexOf(year) - 1];
   const texts: string[] = [];
-  if (last.matched) {
-    const { facilities, median_charge, median_allowed } = last.matched;
-    const who = counted(facilities, "hospital", "hospitals");
-    const middle = facilities === 1 ? "" : " at the median";
+  if (before && year.matched && year.matched.facilities >= leastForQuartiles) {
+    const { facilities, median_charge, median_allowed } = year.matched;
     texts.push(
-      `For ${who} with a price in both ${before.data_year} and ${last.data_year}, the charge ${moved(median_charge)}${middle}; Medicare's amount ${moved(median_allowed)}.`,
+      `For ${whole(facilities)} hospitals with a price in both ${before.data_year} and ${year.data_year}, each hospital's own charge ${moved(median_charge)} at the median; Medicare's amount ${moved(median_allowed)}.`,
     );
   }
+  if (years.some(isFew))
+    texts.push(
+      `No line, and no middle half, is drawn for ${years.every(isFew) ? "" : "a year with "}fewer than ${leastForQuartiles} hospitals.`,
+    );
   for (const [i, year] of years.entries()) {
     if (i === 0 || isSame(years[i - 1], year)) continue;
     texts.push(

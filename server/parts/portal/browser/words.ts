@@ -12,6 +12,12 @@ export const leastForQuartiles = 8;
 /** Whether a caveat is a synthetic sample's. */
 export const isSynthetic = (caveat: string): boolean => /synthetic/i.test(caveat);
 
+/** A synthetic sample's caveat, to follow that it is one. */
+export const sampleText = (caveat: string): string =>
+  caveat
+    .replace(/^This is a synthetic sample: (.)/, (_, letter) => letter.toUpperCase())
+    .replace(/\b(f)acilities\b/gi, (_, letter) => (letter === "F" ? "Hospitals" : "hospitals"));
+
 export const isPriced = (entry: Entry): entry is Priced =>
   typeof entry.submitted_charge === "number" && typeof entry.medicare_allowed === "number";
 
@@ -42,6 +48,8 @@ export interface Prices {
   procedure: { code: string; name: string };
   summary: Numbers;
   source: { data_year: number };
+  /** What Medicare allows these hospitals; undefined where not all amounts are known. */
+  allowed?: { min: number; max: number } | undefined;
 }
 
 /** The chosen place, to continue a sentence; empty for the nation. */
@@ -74,24 +82,34 @@ export const pricesTitle = (
 /** A page's title in the browser's tab. */
 export const tabTitle = (title: string | undefined) => `${title ? `${title} – ` : ""}What hospitals charge`;
 
-export function mainClause(place: Place, { summary, procedure }: Prices): Word[] {
+export function mainClause(place: Place, { summary, procedure, allowed: range }: Prices): Word[] {
   const { facilities, min_charge: min, max_charge: max, median_charge: median, median_allowed } = summary;
   const where = placeText(place);
   const start = where === "" ? "" : `${where[0].toUpperCase()}${where.slice(1)}, `;
   const begin = (word: string) => (start === "" ? word : start + word.toLowerCase());
   const what = ` for ${nameOf(procedure)}`;
-  const medicare = words`Medicare allows ${allowed(median_allowed)}.`;
+  const medicare = medicareClause(facilities, median_allowed, range);
   if (facilities === 1) return words`${begin("One")} hospital charges ${charge(max)}${what}. ${medicare}`;
   if (min === max)
     return words`${begin("All")} ${whole(facilities)} hospitals charge ${charge(max)}${what}. ${medicare}`;
   if (facilities === 2)
     return words`${begin("Two")} hospitals charge ${charge(min)} and ${charge(max)}${what}. ${medicare}`;
-  const range = words`${start}${whole(facilities)} hospitals charge from ${charge(min)} to ${charge(max)}${what}.`;
-  if (facilities < leastForQuartiles) return words`${range} ${medicare}`;
+  const charges = words`${start}${whole(facilities)} hospitals charge from ${charge(min)} to ${charge(max)}${what}.`;
+  if (facilities < leastForQuartiles) return words`${charges} ${medicare}`;
   // An odd number has no half on each side.
   if (facilities % 2 === 1 && facilities < 20)
-    return words`${range} The one in the middle charges ${charge(median)}; ${medicare}`;
-  return words`${range} Half charge ${charge(median)} or more; ${medicare}`;
+    return words`${charges} The one in the middle charges ${charge(median)}; ${medicare}`;
+  return words`${charges} Half charge ${charge(median)} or more; ${medicare}`;
+}
+
+/** What Medicare allows: for few hospitals the lowest and the highest amount, for many the median. */
+function medicareClause(facilities: number, median: number, range: Prices["allowed"]): Word[] {
+  if (facilities === 1) return words`Medicare allows ${allowed(median)}.`;
+  if (range === undefined || facilities >= leastForQuartiles)
+    return words`Medicare allows ${allowed(median)} at the median.`;
+  const { min, max } = range;
+  if (money(min) === money(max)) return words`Medicare allows ${allowed(min)}.`;
+  return words`Medicare allows ${allowed(min)} to ${allowed(max)}.`;
 }
 
 /**
@@ -166,10 +184,11 @@ type StandingOrNone = Standing | null | undefined;
 export const withoutPrice =
   " has no price for this procedure: it doesn't do it, or for too few Medicare patients.";
 
-export const noHospital = (ccn: string) =>
-  /^[0-9A-Z]{6}$/i.test(ccn)
+export const noHospital = (ccn: string, year: string | null = null) =>
+  (/^[0-9A-Z]{6}$/i.test(ccn)
     ? `No hospital in the data has the number (CCN) ${ccn}: it may have closed or merged, or be one that Medicare pays otherwise.`
-    : `“${printable(ccn)}” isn't a hospital's number (CCN): that has six characters.`;
+    : `“${printable(ccn)}” isn't a hospital's number (CCN): that has six characters.`) +
+  (year === null ? "" : ` That is for ${printable(year)}.`);
 
 const ordinals: Readonly<Record<number, string>> = { 2: "second", 3: "third" };
 /** Minimum number of hospitals to give a standing in percent. */

@@ -1,0 +1,72 @@
+import { printable, whole } from "../../../shared/browser/format.ts";
+import type { Dataset, FacilitiesAnswer } from "./answers.ts";
+import { type Choice, nowhere, radiusesInMiles } from "./choice.ts";
+import { plainOf } from "./procedures.ts";
+import { states, whyMissing } from "./states.ts";
+import { placeText } from "./words.ts";
+
+/** Says why there are no prices, and where to look instead. The server runs this module too. */
+
+interface Absence {
+  choice: Choice;
+  code: string;
+  /** The procedure's official name; undefined where the data doesn't have it. */
+  official: string | undefined;
+  /** The procedure's hospitals there, none with a price; null where there are none. */
+  unpriced: Pick<FacilitiesAnswer, "summary" | "data"> | null;
+  isZipKnown: boolean;
+  /** The nation's data version. */
+  version: string | undefined;
+  datasets: readonly Dataset[];
+}
+
+interface Nothing {
+  title: string;
+  why: string;
+  /** Links to what there is. They change these parameters of the address; null stands for the page without any. */
+  ways: { text: string; changes: Record<string, string | null> | null }[];
+}
+
+export function nothingText(absence: Absence): Nothing {
+  const { choice, code, official, unpriced, isZipKnown, version, datasets } = absence;
+  const { state, near, within, year } = choice;
+  const name = plainOf(code)?.name ?? official;
+  const isState = state === null || state in states;
+  const where = isState ? placeText(choice) : "";
+  const isYear = datasets.some((one) => [String(one.data_year), one.data_version].includes(year ?? ""));
+  const dataset = datasets.find(({ data_version }) => data_version === version);
+  const missing = dataset?.coverage.missing_states.find((each) => each.state === state);
+  const wider = near !== null && isZipKnown ? radiusesInMiles.filter((miles) => miles > within) : [];
+  const why = () => {
+    if (!isState) return `There is no state “${printable(state)}”.`;
+    if (near !== null && !isZipKnown) return `The ZIP code “${printable(near)}” isn't known here.`;
+    if (unpriced) return unpricedText(unpriced, where);
+    if (year !== null && datasets.length > 0 && !isYear) return `There is no data of “${printable(year)}”.`;
+    if (name === undefined) return `The data has no procedure group “${printable(code)}”.`;
+    return missing ? `${whyMissing(missing)}.` : `No hospital ${where || "in the data"} has a price for it.`;
+  };
+  return {
+    title: name && isState ? `No prices for ${name} ${where}`.trim() : "Nothing was found",
+    why: why(),
+    ways: [
+      ...wider.map((miles) => ({
+        text: `Look within ${miles} miles`,
+        changes: { within: String(miles) },
+      })),
+      state === null && near === null
+        ? { text: "See what there is", changes: null }
+        : { text: "See the whole nation", changes: nowhere },
+    ],
+  };
+}
+
+/** Why none of some hospitals has a price. */
+function unpricedText({ summary, data }: Pick<FacilitiesAnswer, "summary" | "data">, where: string): string {
+  const { facilities } = summary;
+  const rows = facilities === 1 ? "Its only row" : `All ${whole(facilities)} of its rows`;
+  const reason = data.every(({ status }) => status === "suppressed")
+    ? "suppressed by CMS (10 services or fewer)"
+    : "suppressed or incomplete";
+  const charges = facilities === 1 ? "this hospital's charge isn't" : "these hospitals' charges aren't";
+  return `${[rows, where].filter(Boolean).join(" ")} ${facilities === 1 ? "is" : "are"} ${reason}: ${charges} published.`;
+}
