@@ -295,7 +295,7 @@ test("downloads are the export, byte by byte", async () => {
     await says(page, `opps-2024.3.${ending} is saved.`);
   }
   const { data } = JSON.parse(String((await call(server, "GET /api/v1/datasets")).body));
-  for (const text of [data[0].sha256, data[0].content_sha256, "all-payer rate setting"])
+  for (const text of [data[0].sha256, data[0].content_sha256, "Maryland sets its own hospital prices"])
     await says(page, text);
   // Nothing is fetched for a version before it is opened, and each download shows its size.
   assert.match((await page.locator(".downloads .size").first().textContent()) ?? "", /^(?:< )?[\d.,]+ MB$/);
