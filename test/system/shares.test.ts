@@ -198,6 +198,31 @@ test("what a server that died had counted and leased is known to a Redis that lo
   assert.deepEqual([known.left, told(known.servers["s0.1"])], [left, told(fields["s0.1"])]);
 });
 
+test("what earlier processes had counted is known to a Redis that lost it, although all servers leave at once", async () => {
+  const simulation = await servers(3, { burst: 20, quota: 400 });
+  const pass = (ms: number) => simulation.run(simulation.nowMs + ms);
+  load(simulation, 190, 60);
+  await pass(15_000);
+  for (const server of simulation.servers) {
+    simulation.leave(server);
+    await pass(1000);
+    simulation.start(server);
+    await pass(4000);
+  }
+  load(simulation, 30, 60);
+  await pass(1750);
+  await simulation.restartRedis("empty");
+  for (const server of simulation.servers) simulation.leave(server);
+  await pass(1000);
+  for (const server of simulation.servers) simulation.start(server);
+  await pass(6000);
+  const { left, servers: entries } = await simulation.record(0);
+  assert.equal(
+    Object.values(entries).reduce((sum, { used }) => sum + used, left),
+    220,
+  );
+});
+
 test("a server that is cut off alone stops before the others have its part, and joins again when it is back", async () => {
   const simulation = await servers(3, { burst: 30, quota: 1_000_000 });
   const [first, second, cut] = simulation.servers;

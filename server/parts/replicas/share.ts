@@ -403,7 +403,8 @@ export class Share {
   lastReport(): Row | undefined {
     if (!this.#isListed && !this.#months.some((each) => each.told || this.#used(each) > each.base))
       return undefined;
-    const months = this.#months.map((each) => [each.name, this.#monthRow(each)]);
+    // With the copies, because Redis may have lost its records just before, and the other servers leave as well.
+    const months = this.#months.map((each) => [each.name, { ...this.#monthRow(each), copy: each.copy }]);
     const row = { id: this.account, burst: this.#burst, months: Object.fromEntries(months) };
     return this.#isListed ? { ...row, demand: 0, share: 0 } : row;
   }

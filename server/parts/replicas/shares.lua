@@ -204,8 +204,9 @@ local function lease(row, i, said)
   if isNew or unknown > 0 or mine.used ~= said.used or mine.granted ~= granted or mine.life ~= meta.life
     or record.tight ~= tight or record.total ~= total or ask.isLeaving then
     record.total, record.burst = total, row.burst
-    record.servers[me] = { used = said.used, granted = granted, life = meta.life }
-    if ask.isLeaving then record.left, record.servers[me] = record.left + said.used, nil end
+    record.servers[me] = { used = said.used, granted = ask.isLeaving and said.used or granted, life = meta.life }
+    -- While Redis learns, an entry stays: a newer copy of the record from another server has none of these requests in `left`.
+    if ask.isLeaving and not isLearning then record.left, record.servers[me] = record.left + said.used, nil end
     text = writeRecord(i, row.id, record)
   end
   return { granted = granted, total = total, tight = record.tight and true, copy = said.fresh and text or nil }
