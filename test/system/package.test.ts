@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { maxWaitMs } from "../support/connection.ts";
 import { repository } from "../support/deployment.ts";
 import { readmeBlocks, tracked } from "../support/readme.ts";
 import { temporaryFolder, until } from "../support/server.ts";
@@ -72,10 +73,11 @@ test("a trial starts in the folder where it is asked for, answers the curl comma
   server.stderr.on("data", (chunk: Buffer) => {
     log += chunk;
   });
-  await until("the ready line", () => {
+  const isReady = () => {
     if (server.exitCode !== null) throw new Error(log);
     return /^ready http:/m.test(output);
-  });
+  };
+  await until("the ready line", isReady, maxWaitMs);
   const [, command] = /^try: (curl .*)$/m.exec(output) ?? assert.fail(output);
   const answer: { data: unknown[] } = JSON.parse(
     execFileSync("sh", ["-c", `${command} --silent --show-error`], { encoding: "utf8" }),
