@@ -5,7 +5,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { csv, otherRow, row } from "../support/cms-files.ts";
-import { freePort } from "../support/connection.ts";
+import { freePort, maxWaitMs } from "../support/connection.ts";
 import {
   buildContext,
   buildStage,
@@ -114,10 +114,11 @@ function start(command: string[], env: Record<string, string> = {}): Started {
 
 /** Waits for a server's ready line, asks it, and ends it. @returns its `/proc/PID/status` */
 async function useServer({ child, said, ended }: Started, port: number, key: string): Promise<string> {
-  await until("the ready line", () => {
+  const isReady = () => {
     if (child.exitCode !== null) throw new Error(said.stderr);
     return /^ready http:/m.test(said.stdout);
-  });
+  };
+  await until("the ready line", isReady, maxWaitMs);
   const answer = await call(
     { api: `http://127.0.0.1:${port}`, key: key.trim() },
     "GET /api/v1/healthcare/procedures",
