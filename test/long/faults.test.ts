@@ -5,10 +5,10 @@ import { get } from "node:http";
 import { createServer, type Socket } from "node:net";
 import path from "node:path";
 import { after, test } from "node:test";
+import { RedisNode } from "../support/redis-server.ts";
 import {
   Connection,
   call,
-  listening,
   pricesPath,
   rawRequest,
   requestText,
@@ -148,10 +148,13 @@ test("the service goes on with a Redis that isn't one, whatever it sends", async
       socket.write(kind.answer.repeat(commands));
     });
   });
-  const port = await listening(redis);
   after(() => redis.close());
-  const env = { REDIS_URL: `redis://127.0.0.1:${port}`, QUOTA_WITHOUT_REDIS: "free" };
+  // A first start with accounts needs a real one, in whose place the others come.
+  const node = await RedisNode.start();
+  const env = { REDIS_URL: `redis://127.0.0.1:${node.port}`, QUOTA_WITHOUT_REDIS: "free" };
   const server = await startServer({ env });
+  await node.stop();
+  redis.listen(node.port, "127.0.0.1");
   for (kind of kinds) {
     for (const socket of connections) socket.destroy();
     const before = asked;
