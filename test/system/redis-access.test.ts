@@ -119,6 +119,24 @@ test("why Redis can't be used is said, by servers and commands, without the pass
   assert.equal(await redis.client.dbsize(), 0);
 });
 
+test("a missing password and a Redis without TLS are said in words", async () => {
+  const redis = await RedisNode.start();
+  after(() => redis.stop());
+  await redis.client.config("SET", "requirepass", "secret");
+  for (const [scheme, expected] of [
+    ["redis", /^a password is asked for, and none was sent$/],
+    ["rediss", /^no answer by TLS \(/],
+  ] as const) {
+    const reasons: string[] = [];
+    const client = await connectRedis(redisAddress(`${scheme}://127.0.0.1:${redis.port}`), (reason) =>
+      reasons.push(reason),
+    );
+    await until("the reason", () => reasons.length > 0);
+    client.disconnect();
+    assert.match(reasons[0], expected);
+  }
+});
+
 test("nothing is ever asked of database 0 in place of one that isn't there, or isn't any more", async () => {
   const redis = await RedisNode.start();
   const address = redisAddress(`redis://127.0.0.1:${redis.port}/9`);

@@ -95,13 +95,19 @@ export async function connectRedis(
     const { message } = error.lastNodeError ?? error;
     // After the last Sentinel comes the first one again: without a "Last error" none has failed.
     if (/^All sentinels are unreachable(?!.*Last error)/.test(message)) return;
-    onFault(error.command?.name === "select" ? `database ${db}: ${message}` : message);
+    onFault(error.command?.name === "select" ? `database ${db}: ${message}` : inWords(message, isTls));
   };
   client.on(
     "error",
     safely(onError, (error) => onFault(reasonOf(error))),
   );
   return client;
+}
+
+/** Replaces messages that name neither the cause nor the setting to change. */
+function inWords(message: string, isTls: boolean): string {
+  if (/\bNOAUTH\b/.test(message)) return "a password is asked for, and none was sent";
+  return isTls && /ETIMEDOUT|wrong version number/i.test(message) ? `no answer by TLS (${message})` : message;
 }
 
 /** The part of an `ioredis` client that runs scripts. */
