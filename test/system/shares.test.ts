@@ -198,6 +198,21 @@ test("what a server that died had counted and leased is known to a Redis that lo
   assert.deepEqual([known.left, told(known.servers["s0.1"])], [left, told(fields["s0.1"])]);
 });
 
+test("while a Redis that lost everything learns what servers hold, none has credit of a quota that is nearly used up", async () => {
+  const quota = 150;
+  const simulation = await servers(3, { burst: 20, quota });
+  load(simulation, 2000, 10);
+  while (simulation.tally(0).admitted < quota - 10) await simulation.run(simulation.nowMs + 10);
+  // Then the servers' copies of the record are old enough to be asked for again in the first call.
+  simulation.isRefusing = true;
+  await simulation.run(simulation.nowMs + 1500);
+  await simulation.restartRedis("empty");
+  simulation.isRefusing = false;
+  await simulation.run(simulation.nowMs + 10_000);
+  assert.equal(simulation.tally(0).admitted, quota);
+  assert.equal((await simulation.record(0)).total, quota);
+});
+
 test("what earlier processes had counted is known to a Redis that lost it, although all servers leave at once", async () => {
   const simulation = await servers(3, { burst: 20, quota: 400 });
   const pass = (ms: number) => simulation.run(simulation.nowMs + ms);

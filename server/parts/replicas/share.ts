@@ -423,9 +423,10 @@ export class Share {
       if (said === undefined || answer === undefined) continue;
       const granted = answer.granted + each.base;
       const isOfHigherQuota = said.quota > each.quota;
-      // Nothing is granted while Redis learns what servers hold: credit that was used would be given again each time.
-      if (!this.#member.isLearning && !isOfHigherQuota) Object.assign(each, { granted, isLowered: false });
       each.told = { used: said.used + each.base, granted };
+      // While Redis learns what servers hold, its record may lack what others used, and that the month is tight.
+      if (this.#member.isLearning) continue;
+      if (!isOfHigherQuota) Object.assign(each, { granted, isLowered: false });
       each.others = answer.total - each.told.used;
       each.isTight = answer.tight === true;
       if (answer.copy !== undefined) Object.assign(each, { copy: answer.copy, copiedMs: nowMs });
@@ -452,14 +453,19 @@ export class Share {
     this.bind(nowMs);
   }
 
-  /** Notes Redis' record of a month, unless requests were counted here since the last answer. */
-  hear(month: number, copy: string, isLive: boolean, nowMs: number): void {
+  /**
+   * Notes Redis' record of a month, unless requests were counted here since the last answer.
+   * @param life the incarnation of Redis that this server knows; a record of another one may lack what was counted before
+   */
+  hear(month: number, copy: string, isLive: boolean, life: string, nowMs: number): void {
     const each = this.#months.find((known) => known.month === month);
     if (each === undefined) return;
     const used = this.#used(each);
     if (isLive && (each.told?.used ?? each.base) !== used) return;
+    const record = JSON.parse(copy);
+    if (each.copy !== undefined && record.life !== life) return;
     // Counts that Redis doesn't know yet make this too small, never too large.
-    each.others = Math.max(0, JSON.parse(copy).total - used);
+    each.others = Math.max(0, record.total - used);
     each.copy = copy;
     this.bind(nowMs);
   }

@@ -166,6 +166,8 @@ export class Shares {
    * @param most accounts to read at once
    */
   async hear(month: number, most: number, read: RecordReader): Promise<void> {
+    // Until Redis has learned what servers hold, its records may be incomplete.
+    if (this.#member.isLearning) return;
     const all = [...this.#shares.values()];
     const shares = all.slice(this.#heard, this.#heard + most);
     this.#heard = this.#heard + most < all.length ? this.#heard + most : 0;
@@ -174,7 +176,7 @@ export class Shares {
       monthName(month),
     );
     for (const [i, record] of records.entries())
-      if (record) shares[i].hear(month, record, this.#live.has(shares[i]), this.#options.clock());
+      if (record) shares[i].hear(month, record, this.#live.has(shares[i]), this.#life, this.#options.clock());
   }
 
   /** Notes that requests of an account were admitted or refused. */
