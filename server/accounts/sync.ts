@@ -296,7 +296,6 @@ export class Accounts {
     const now = new Date(nowMs);
     const events = this.#store.atomically(() => {
       for (const [key, day] of this.#keyDays) this.#store.keys.saveDay(key, dayName(day * dayMs));
-      this.#store.progress.noteSaved(now);
       return [...Map.groupBy(due, ({ count }) => monthName(count.month))].flatMap(([month, counted]) => {
         const ownChanged = counted.filter(({ count, after }) => after.used !== count.saved);
         this.#store.usage.save(

@@ -1,6 +1,6 @@
 import type * as v from "valibot";
 import { type Image, versionName } from "../../engine/query.ts";
-import type { Previous, SnapshotFile } from "../shared/messages.ts";
+import type { PublishedVersion } from "../shared/messages.ts";
 import type { ApiErrorType } from "./errors.ts";
 import { checkParameters, type Parameters, parseQuery } from "./parameters.ts";
 
@@ -9,19 +9,16 @@ import { checkParameters, type Parameters, parseQuery } from "./parameters.ts";
 /** The start of every path of the API. */
 export const basePath = "/api/v1";
 
+/** A data version that is served. */
+export interface Version extends Omit<PublishedVersion, "image"> {
+  image: Image;
+}
+
 /** The data versions that are served. */
 export interface Versions {
   /** The versions, newest first. The first one is current. */
   images: readonly Image[];
-  byName: ReadonlyMap<string, Image>;
-  /** The ISO times at which the versions were loaded. */
-  loadedAt: ReadonlyMap<string, string>;
-  /** What each version changed, compared with the revision before it; null if that one isn't served. */
-  previous: ReadonlyMap<string, Previous | null>;
-  /** The snapshot files of the versions. */
-  files: ReadonlyMap<string, SnapshotFile>;
-  /** Names of synthetic versions that aren't served because real ones are. */
-  hidden: readonly string[];
+  byName: ReadonlyMap<string, Version>;
 }
 
 export interface Usage {

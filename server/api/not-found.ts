@@ -37,17 +37,10 @@ export function gapsOf(image: Image): Coverage {
   return coverage;
 }
 
-/**
- * The error for a data version that isn't loaded, or that is synthetic and hidden by real ones.
- *
- * @param asked a version's name, or a year
- */
-export function unknownVersion({ byName, hidden }: Versions, asked: string): ApiError {
-  const isHidden = hidden.some((version) => version === asked || version.startsWith(`${asked}.`));
-  const what = isHidden
-    ? `data version ${echo(asked)} is synthetic, and not served beside real data`
-    : `there is no data version ${echo(asked)}`;
-  return new ApiError("not_found", `${what}; loaded are ${[...byName.keys()].join(", ")}`);
+/** The error for a data version that isn't loaded. @param asked a version's name, or a year */
+export function unknownVersion({ byName }: Versions, asked: string): ApiError {
+  const loaded = [...byName.keys()].join(", ");
+  return new ApiError("not_found", `there is no data version ${echo(asked)}; loaded are ${loaded}`);
 }
 
 export function noPrices(

@@ -9,7 +9,6 @@ import { calledAs, parsedArguments } from "../shared/arguments.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import type { Settings } from "../shared/settings.ts";
 import { checkServed, databaseFile, isServed } from "../store/served.ts";
-import { narrowAccess } from "../store/state-files.ts";
 import { type Changes, onlyACopy, Store } from "../store/store.ts";
 import { onSignal, runProgram } from "./program.ts";
 
@@ -149,18 +148,13 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
       const before = store.progress.latest();
       const said = subcommand.run(args, { ...context, store });
       const changes = store.progress.latest();
-      if (!reaches(before, changes)) store.progress.noteSaved(context.now);
       return { said, changes: reaches(before, changes) ? undefined : changes };
     });
-    const { narrowed, open } = narrowAccess(stateDir);
     const doubt =
       changes === undefined ? undefined : await doubtAbout(store, stateDir, changes, interruption.signal);
     process.stdout.write(said.result);
     if (isNew) process.stderr.write(`made a new state in STATE_DIR ${stateDir}\n`);
     process.stderr.write(said.note ?? "");
-    if (narrowed.length > 0)
-      process.stderr.write(`removed other users' access to the state (${narrowed.join(", ")})\n`);
-    if (open.length > 0) process.stderr.write(`other users can access the state (${open.join(", ")})\n`);
     if (doubt !== undefined) process.stderr.write(`${doubt}\n`);
   } finally {
     onSignal.stop = stop;

@@ -62,7 +62,7 @@ function wholeNumber(option: string, text: string, least: number, most: number):
 
 export function run(args: string[]): void {
   const { out, dataYear, rows, seed } = parseOptions(args);
-  const { known, notice } = registryOf(process.env);
+  const known = registryOf(process.env);
   let summary = "";
   const encode = (revision: number) => {
     const snapshot = syntheticSnapshot({ dataYear, revision, rows, seed });
@@ -76,7 +76,6 @@ export function run(args: string[]): void {
   const path = publishSnapshot(out, dataYear, known, (revision) => interruptibly(() => encode(revision)));
   process.stdout.write(`${path}\n`);
   say(summary);
-  if (notice !== undefined) say(notice);
 }
 
 if (import.meta.main) await runProgram(() => help, run);

@@ -8,7 +8,7 @@ import {
   gate,
   type PortalReply,
   type PortalRequest,
-  type Published,
+  type PublishedVersion,
   type ServeData,
   type ThreadCode,
   type ToServe,
@@ -123,7 +123,7 @@ export class ServingThreads {
   async listen(
     data: Omit<ServeData, "traffic">,
     traffic: readonly SharedArrayBuffer[],
-    published: Published,
+    published: readonly PublishedVersion[],
     pages: Pages | undefined,
   ): Promise<void> {
     this.#pages = pages;
@@ -149,7 +149,7 @@ export class ServingThreads {
   }
 
   /** Publishes images to every thread that serves. Resolves when no thread answers from older images any more. */
-  async publish(published: Published): Promise<void> {
+  async publish(published: readonly PublishedVersion[]): Promise<void> {
     if (this.#isListening) await this.#ask({ type: "publish", published }, "published");
   }
 

@@ -9,7 +9,7 @@ import { type Configuration, type Core, configure, type Ground, type Part } from
 import { calledAs } from "../shared/arguments.ts";
 import { Connections, maxConnections } from "../shared/connections.ts";
 import type { Mailer } from "../shared/mail.ts";
-import type { Published } from "../shared/messages.ts";
+import type { PublishedVersion } from "../shared/messages.ts";
 import { plans } from "../shared/plans.ts";
 import { OutOfMemory, watchHeap } from "../shared/runtime.ts";
 import { asksForHelp, coreSettings, type Settings, settingsHelp } from "../shared/settings.ts";
@@ -40,13 +40,6 @@ function createDemo({ isTrial }: Settings, isShared: boolean, store: Store): str
   });
 }
 
-function changeAlone<Result>(store: Store, work: () => Result): Result {
-  return store.atomically(() => {
-    store.progress.noteSaved(new Date());
-    return work();
-  });
-}
-
 function url(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
@@ -67,7 +60,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   const pagesModule = parts.find(({ serving }) => serving !== undefined)?.serving?.href;
   // Before the data, so that the threads load their modules meanwhile.
   const threads = makeThreads(settings, pagesModule);
-  const publish = (published: Published) => threads.publish(published);
+  const publish = (published: readonly PublishedVersion[]) => threads.publish(published);
   const snapshots = await loadData(settings, state, publish);
 
   const ground: Ground = {
@@ -91,7 +84,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
 
   const traffic = new Traffic(routes, settings.THREADS);
   const change: Core["change"] = async (work) =>
-    shared === undefined ? changeAlone(store, work) : shared.change(work);
+    shared === undefined ? store.atomically(work) : shared.change(work);
   const core: Core = {
     ...ground,
     ...{ accounts, snapshots, connections, traffic, change },
@@ -114,8 +107,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
     connections,
     traffic,
     stateAge: () => (performance.now() - health.savedAtMs) / 1000,
-    snapshotAge: () =>
-      Math.max(0, Date.now() - Date.parse(snapshots.published().versions[0].loadedAt)) / 1000,
+    snapshotAge: () => Math.max(0, Date.now() - Date.parse(snapshots.published()[0].loadedAt)) / 1000,
   });
   const { keys, names, days, events } = accounts.tables;
   const tables = {

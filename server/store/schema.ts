@@ -1,5 +1,3 @@
-import { versionsTable } from "./registry.ts";
-
 /** The schema of the state database. */
 
 /** Databases of another version are refused. A release that changes the schema increments this and migrates older ones. */
@@ -97,15 +95,17 @@ export const schema = `
   CREATE INDEX signups_recent ON signups (created_at) WHERE address IS NOT NULL;
   CREATE INDEX signups_mailbox ON signups (mailbox);
   CREATE UNIQUE INDEX signups_account ON signups (mailbox) WHERE account IS NOT NULL;
-${versionsTable}
+  CREATE TABLE versions ( -- all data versions that were ever served, so that a number never names other content
+    version TEXT PRIMARY KEY, -- <year>.<revision>
+    sha256 TEXT NOT NULL, -- of content and provenance
+    content_sha256 TEXT NOT NULL, -- of the rows alone
+    first_served INTEGER NOT NULL
+  ) STRICT;
   CREATE TABLE obeyed ( -- one row: the last change of each table that the server has applied
     accounts INTEGER NOT NULL,
     keys INTEGER NOT NULL
   ) STRICT;
   INSERT INTO obeyed VALUES (0, 0);
-  CREATE TABLE saved ( -- one row, or none: when counts were last saved, or a command or the portal changed something
-    at INTEGER NOT NULL
-  ) STRICT;
   CREATE TABLE replica ( -- one row: this server among those that share a Redis; none before it was one of them
     id TEXT NOT NULL,
     starts INTEGER NOT NULL, -- the last start's number

@@ -6,7 +6,7 @@ import path from "node:path";
 import { after, test } from "node:test";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { plans } from "../../server/shared/plans.ts";
-import { lockFolder, makePrivateFile } from "../../server/store/state-files.ts";
+import { lockFolder } from "../../server/store/state-files.ts";
 import { Store } from "../../server/store/store.ts";
 import { run, succeed } from "../support/commands.ts";
 import {
@@ -106,7 +106,6 @@ test("a command that changes nothing waits for no server", async () => {
   store.keys.revoke(store.keys.create(id, Buffer.alloc(32), "0000", null, new Date()), new Date());
   assert.notDeepEqual(store.progress.applied(), store.progress.latest());
   store.close();
-  makePrivateFile(path.join(folder, "server.lock"));
   const unlock = lockFolder(folder);
   const commands = ["keys list", "accounts list", "keys revoke 1", "keys update --account a --plan free"];
   for (const { code, stderr } of await run(folder, commands)) assert.deepEqual([code, stderr], [0, ""]);
