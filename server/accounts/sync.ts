@@ -1,4 +1,4 @@
-import { dayMs, dayName, monthName, monthOf, startOfMonth } from "../shared/months.ts";
+import { dayName, monthName, monthOf, startOfMonth } from "../shared/months.ts";
 import type { Account, Changes, Store, StoredEvent } from "../store/store.ts";
 import { UsageDays } from "./days.ts";
 import { UsageEvents } from "./events.ts";
@@ -57,8 +57,6 @@ export class Accounts {
   #monthOfDays = 0;
   /** Unsaved counts of months that are no longer in memory. */
   readonly #unsaved = new Map<number, Map<AccountEntry, Count>>();
-  /** Unsaved days on which keys were last used, by key id. */
-  readonly #keyDays = new Map<number, number>();
   /** The row number of the last event that was read. */
   #eventRow = 0;
   /** Accounts that have crossed a threshold, until `recordShared` has recorded it. */
@@ -291,11 +289,9 @@ export class Accounts {
       }
     for (const unsaved of this.#unsaved.values())
       for (const [entry, count] of unsaved) look(entry, count, count.used, count.inAll - count.saved);
-    this.tables.keys.sweepDays((key, day) => this.#keyDays.set(key, day));
-    if (due.length === 0 && this.#keyDays.size === 0) return [];
+    if (due.length === 0) return [];
     const now = new Date(nowMs);
     const events = this.#store.atomically(() => {
-      for (const [key, day] of this.#keyDays) this.#store.keys.saveDay(key, dayName(day * dayMs));
       return [...Map.groupBy(due, ({ count }) => monthName(count.month))].flatMap(([month, counted]) => {
         const ownChanged = counted.filter(({ count, after }) => after.used !== count.saved);
         this.#store.usage.save(
@@ -324,7 +320,6 @@ export class Accounts {
         this.tables.days.put(entry.slot, Number(dayWithin(count.month, nowMs).slice(8)), after.inAll);
     }
     this.#unsaved.clear();
-    this.#keyDays.clear();
     return events;
   }
 }

@@ -119,11 +119,9 @@ function exportAll([file, ...more]: string[], { store }: Context): CommandOutput
   return { result: `${file}\n` };
 }
 
-const skipInvalid = "--skip-invalid";
-const isSkipping = (args: string[]) => args.includes(skipInvalid);
+const inputOf = (file: string | undefined) => (file === undefined ? "stdin" : `file ${file}`);
 
-async function readLines(args: string[]): Promise<string> {
-  const [file, ...more] = args.filter((word) => word !== skipInvalid);
+async function readLines([file, ...more]: string[]): Promise<string> {
   checkEnd("accounts import", more, "the file");
   try {
     return file === undefined ? await text(process.stdin) : await readFile(file, "utf8");
@@ -132,22 +130,11 @@ async function readLines(args: string[]): Promise<string> {
   }
 }
 
-const inputOf = (file: string | undefined) => (file === undefined ? "stdin" : `file ${file}`);
-
-function importAll(args: string[], { store, input }: Context): CommandOutput {
-  const [file] = args.filter((word) => word !== skipInvalid);
-  const { entered, known, refused, miscount } = importAccounts(store, input, inputOf(file));
-  const faults = miscount === undefined ? refused : [miscount, ...refused];
-  if (faults.length > 0 && !isSkipping(args)) {
-    // With Redis, any other error would be taken for a fault of Redis.
-    const error = new DataError(inputOf(file), `${faults.length} wrong lines`, "none");
-    throw Object.assign(error, { message: faults.join("\n") });
-  }
+function importAll([file]: string[], { store, input }: Context): CommandOutput {
+  const { entered, known } = importAccounts(store, input, inputOf(file));
   const same = known === 0 ? "" : `; ${known} were there already, the same`;
   const accounts = entered.length === 1 ? "account" : "accounts";
-  const left = refused.length === 0 ? "" : `; ${refused.length} refused`;
-  const note = faults.map((line) => `${line}\n`).join("");
-  return { result: `entered ${entered.length} ${accounts}${same}${left}\n`, note, entered };
+  return { result: `entered ${entered.length} ${accounts}${same}\n`, entered };
 }
 
 async function listServers(args: string[], part: PartRun): Promise<string> {
@@ -181,9 +168,9 @@ await runCommand("accounts", parts, {
     run: exportAll,
   },
   import: {
-    usage: `[FILE] [${skipInvalid}]`,
+    usage: "[FILE]",
     about:
-      "Enters accounts that export has written, from a file or stdin, under the same ids. Every line that is refused is named on stderr: then none is entered, or with --skip-invalid all others.",
+      "Enters accounts that export has written, from a file or stdin, under the same ids. If a line is refused, none is entered.",
     makesState: true,
     read: readLines,
     run: importAll,

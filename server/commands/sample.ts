@@ -16,7 +16,7 @@ import {
 } from "../../engine/index.ts";
 import { calledAs, parsedArguments } from "../shared/arguments.ts";
 import { registryOf } from "../store/registry.ts";
-import { interruptibly, runProgram, say } from "./program.ts";
+import { runProgram, say } from "./program.ts";
 
 /** The `sample` command: writes a synthetic snapshot. */
 
@@ -73,7 +73,7 @@ export function run(args: string[]): void {
       `seed ${seed}`;
     return encodeSnapshot(snapshot);
   };
-  const path = publishSnapshot(out, dataYear, known, (revision) => interruptibly(() => encode(revision)));
+  const path = publishSnapshot(out, dataYear, known, encode);
   process.stdout.write(`${path}\n`);
   say(summary);
 }

@@ -19,8 +19,8 @@ import { safely, stackOf } from "../shared/safely.ts";
 import type { Settings } from "../shared/settings.ts";
 import type { Traffic } from "../shared/traffic.ts";
 import type { SnapshotFolder } from "../snapshots/snapshots.ts";
-import { listenAlone } from "./port.ts";
-import { closers, end, log, throwIfStopping, unlessStopping } from "./running.ts";
+import { claimPort } from "./port.ts";
+import { closers, end, log, unlessStopping } from "./running.ts";
 
 /** Starts and stops the serving threads, and exchanges messages with them. */
 
@@ -216,24 +216,22 @@ export async function startServing(
   connections: Connections,
   traffic: Traffic,
 ): Promise<number> {
-  const listen = async (port: number) => {
-    throwIfStopping();
-    const data = {
-      ...tables,
-      host: settings.HOST,
-      port,
-      connections: connections.buffer,
-      maxConnections: connections.max,
-      corsOrigins: settings.CORS_ORIGINS ?? [],
-      accessLog: settings.ACCESS_LOG,
-      accessLogAccounts: settings.ACCESS_LOG_ACCOUNTS,
-    };
-    closers.push(() => threads.stop());
-    await unlessStopping(threads.listen(data, traffic.buffers, snapshots.published(), pages));
-    // After everything that can fail, and before the first answer.
-    snapshots.beginServing();
-    threads.answer();
-    return port;
+  // A given port is claimed before a state is made.
+  const port = settings.PORT === 0 ? await unlessStopping(claimPort(settings.HOST, 0)) : settings.PORT;
+  const data = {
+    ...tables,
+    host: settings.HOST,
+    port,
+    connections: connections.buffer,
+    maxConnections: connections.max,
+    corsOrigins: settings.CORS_ORIGINS ?? [],
+    accessLog: settings.ACCESS_LOG,
+    accessLogAccounts: settings.ACCESS_LOG_ACCOUNTS,
   };
-  return unlessStopping(listenAlone(settings.HOST, settings.PORT, listen));
+  closers.push(() => threads.stop());
+  await unlessStopping(threads.listen(data, traffic.buffers, snapshots.published(), pages));
+  // After everything that can fail, and before the first answer.
+  snapshots.beginServing();
+  threads.answer();
+  return port;
 }

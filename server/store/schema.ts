@@ -40,10 +40,6 @@ export const schema = `
   CREATE INDEX keys_changed ON keys (changed);
   CREATE INDEX keys_account ON keys (account);
   CREATE INDEX keys_replaced ON keys (replaced_by) WHERE replaced_by IS NOT NULL;
-  CREATE TABLE key_days ( -- when this server last admitted a key
-    key INTEGER PRIMARY KEY REFERENCES keys (id) ON DELETE CASCADE,
-    day TEXT NOT NULL -- YYYY-MM-DD
-  ) STRICT;
   CREATE TABLE usage (
     account INTEGER NOT NULL REFERENCES accounts (id),
     month TEXT NOT NULL, -- YYYY-MM

@@ -79,10 +79,11 @@ export function checkServed(folder: string): void {
  * make an empty state in the place of a lost one. @throws DataError
  */
 export function checkLeft(folder: string): void {
-  const file = databaseFile(folder);
   const [lost] = readServed(folder)?.split("\n") ?? [];
+  if (lost === undefined) return;
+  const file = databaseFile(folder);
   const found = identityOf(file);
-  if (lost === undefined || lost === found) return;
+  if (lost === found) return;
   // A new state would have none of the clients' keys, and would give out version numbers again.
   if (found === "")
     throw new DataError(

@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { test } from "node:test";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { readPlaces } from "../../datasets/places.ts";
-import { encodeSnapshot, stateCodes, versionName } from "../../engine/index.ts";
+import { encodeSnapshot, stateCodes } from "../../engine/index.ts";
 import { apiErrors } from "../../server/api/errors.ts";
 import { allEndpoints } from "../../server/api/openapi.ts";
 import { checkAnswer, checkValue, openapiDocument, operationsOf } from "../support/answers.ts";
