@@ -583,3 +583,4 @@ export const usageResponse = v.object({
     ),
   ),
 });
+export type Usage = v.InferOutput<typeof usageResponse>;

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { DataError, reasonOf } from "../../engine/query.ts";
+import { DataError } from "../../engine/query.ts";
 import type { PublishedVersion } from "../shared/messages.ts";
-import { safely } from "../shared/safely.ts";
 import type { Settings } from "../shared/settings.ts";
 import { listSnapshots } from "../snapshots/folder.ts";
 import { Loads } from "../snapshots/loads.ts";
@@ -9,7 +8,6 @@ import type { Mirror, MirrorOptions } from "../snapshots/mirror.ts";
 import { SnapshotFolder } from "../snapshots/snapshots.ts";
 import { registryOf } from "../store/registry.ts";
 import { closers, log, metrics, repeat, stdout, unlessStopping } from "./running.ts";
-import { onSignal } from "./signals.ts";
 import type { State } from "./state.ts";
 
 /** Loads the snapshots in the folder. An empty folder is filled first, by fetching or with a sample. */
@@ -97,11 +95,7 @@ async function writeSample(folder: string, stateDir: string): Promise<void> {
   }
 }
 
-/** Scans the folder for changes regularly, and immediately on SIGHUP. */
+/** Scans the folder for changes regularly. */
 export function watchFolder(snapshots: SnapshotFolder): void {
-  const scan = () => snapshots.scan();
-  repeat("looking for snapshots", scanMs, scan);
-  onSignal.hangUp = safely(scan, (error) =>
-    log.error({ reason: reasonOf(error) }, "looking for snapshots failed"),
-  );
+  repeat("looking for snapshots", scanMs, () => snapshots.scan());
 }

@@ -44,7 +44,6 @@ function url(host: string, port: number): string {
 }
 
 async function start({ settings, parts }: Configuration): Promise<void> {
-  // First, because without file descriptors later steps fail without a reason.
   const connections = new Connections(maxConnections(settings.THREADS));
   const health = new Health();
   const operator = await unlessStopping(listenOps(settings, health));

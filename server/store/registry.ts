@@ -4,6 +4,8 @@ import type { KnownVersion } from "../../datasets/publish/publish.ts";
 import { checkServed, databaseFile, hasLog } from "./served.ts";
 import { Store } from "./store.ts";
 
+/** Reads the numbers of data versions that are taken. */
+
 /**
  * All data versions that the server with this environment has ever served; none where there is no state yet. Commands
  * that give out version numbers read them. @throws DataError when the state can't be read or isn't the server's

@@ -118,7 +118,10 @@ test("what contradicts what is there, or isn't whole, is refused with its line, 
       [headOf(1), changed(one, { quota: -1 })],
       'line 2: quota: found "-1", expected a whole number from 1 to 2000000000',
     ],
-    [[headOf(1), changed(one, { more: 1 })], 'line 2: more: found "more", expected only fields that accounts export writes'],
+    [
+      [headOf(1), changed(one, { more: 1 })],
+      'line 2: more: found "more", expected only fields that accounts export writes',
+    ],
     [
       [headOf(2), changed(three, { id: 9 }), two],
       "line 3: account b c: found the account b c with other id of that id or name, expected none, or the same",

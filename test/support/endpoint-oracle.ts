@@ -12,11 +12,10 @@ import {
   stateCodes,
   versionName,
 } from "../../engine/index.ts";
-import type { Versions } from "../../server/api/endpoint.ts";
+import { Context, type Versions } from "../../server/api/endpoint.ts";
 import { ApiError, type ErrorType } from "../../server/api/errors.ts";
 import { datasetsResponse, facilityResponse } from "../../server/api/responses.ts";
-import { decodeTarget, resolve } from "../../server/api/routes.ts";
-import { RequestContext } from "../../server/serving/context.ts";
+import { decodeTarget, findVersion, resolve } from "../../server/api/routes.ts";
 import type { SnapshotFile } from "../../server/shared/messages.ts";
 import { halfUp, hundredths, isPriced, median, naivePrices, type PricesBody, pricedRows } from "./oracle.ts";
 
@@ -48,7 +47,9 @@ export function ask(versions: Versions, url: string): unknown {
   const [urlPath, query = ""] = url.split("?");
   const target = decodeTarget(resolve(`/api/v1${urlPath}`));
   const usage = () => assert.fail("nobody asked for the usage");
-  const context = new RequestContext(versions, target, Buffer.alloc(0), usage);
+  const context = new Context(versions, target.segment, Buffer.alloc(0), usage, () =>
+    findVersion(versions, target.version),
+  );
   const body = target.endpoint.answer(context, query);
   assert.ok(body instanceof Uint8Array);
   return JSON.parse(Buffer.from(body).toString("utf8"));
