@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { reasonOf } from "../../engine/query.ts";
+import { logEvents } from "../accounts/quota-events.ts";
 import type { Accounts } from "../accounts/sync.ts";
 import type { Settings } from "../shared/settings.ts";
 import { databaseFile, restoring } from "../store/served.ts";
@@ -87,8 +88,8 @@ export function keepState(
     health.fault = found;
   });
   repeat("reading accounts and keys", refreshMs, () => {
-    accounts.enterMonths(Date.now());
     if (health.fault !== undefined) return;
+    logEvents(log, accounts.enterMonths(Date.now()));
     accounts.refresh();
     accounts.giveWord(() => guard.checkpoint(store) === undefined);
   });
