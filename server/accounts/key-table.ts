@@ -1,16 +1,18 @@
 import { DataError } from "../../engine/query.ts";
+import { dayMs } from "../shared/months.ts";
 import type { StoredKey } from "../store/store.ts";
 
 /*
  * The table of keys lies in shared memory, so that every thread sees a new or a revoked key at once and no thread has a
- * copy. It is a hash table with linear probing; entries never move or vanish. Only the control thread writes to it.
+ * copy. It is a hash table with linear probing; entries never move or vanish. Only the control thread writes to it,
+ * except for the days of last use, which serving threads write.
  */
 
 export const maxKeys = 500_000;
 const capacity = 2 ** 20;
 /**
- * An entry has eight 32-bit words: state, account slot, expiry in Unix milliseconds (a double; infinity for none), and
- * half of the key's SHA-256.
+ * An entry has eight 32-bit words: state and day of last use (16 bits each), account slot, expiry in Unix milliseconds
+ * (a double; infinity for none), and half of the key's SHA-256.
  */
 const entryWords = 8;
 const [slotWord, expiryWord, hashWord] = [1, 2, 4];
@@ -19,21 +21,31 @@ const [empty, active, revoked, suspended] = [0, 1, 2, 3];
 const entriesBytes = capacity * entryWords * 4;
 /** The entries are followed by the keys' ids, as 64-bit floats. */
 const idsBytes = capacity * Float64Array.BYTES_PER_ELEMENT;
+/** The ids are followed by one byte per group of entries: whether an entry was first used on a new day. */
+const groupEntries = 1024;
+/** The largest day that 16 bits hold, in the year 2149. Later days are stored as this one. */
+const maxDay = 2 ** 16 - 1;
 
 export type SlotState = "active" | "suspended" | "deleted";
 
 export class KeyTable {
   readonly buffer: SharedArrayBuffer;
   readonly #words: Int32Array;
+  readonly #halves: Uint16Array;
   readonly #expiries: Float64Array;
+  readonly #groups: Buffer;
   readonly #ids: Float64Array;
+  /** The day of each entry at the last `sweepDays`. Used by the writing thread only. */
+  #toldDays: Uint16Array | undefined;
   #count = 0;
 
-  constructor(buffer = new SharedArrayBuffer(entriesBytes + idsBytes)) {
+  constructor(buffer = new SharedArrayBuffer(entriesBytes + idsBytes + capacity / groupEntries)) {
     this.buffer = buffer;
     this.#words = new Int32Array(buffer, 0, entriesBytes / 4);
+    this.#halves = new Uint16Array(buffer, 0, entriesBytes / 2);
     this.#expiries = new Float64Array(buffer, 0, entriesBytes / 8);
     this.#ids = new Float64Array(buffer, entriesBytes, capacity);
+    this.#groups = Buffer.from(buffer, entriesBytes + idsBytes);
   }
 
   /** Entries in use, those of deleted keys included. Known in the writing thread only. */
@@ -47,7 +59,7 @@ export class KeyTable {
     isSuspended = false,
   ): void {
     const at = this.#locate(key.hash);
-    if (this.#words[at] === empty) {
+    if (this.#halves[2 * at] === empty) {
       if (this.#count >= maxKeys) throw new DataError("keys", `more than ${maxKeys}`, `at most ${maxKeys}`);
       this.#count++;
       for (let i = 0; i < 4; i++) this.#words[at + hashWord + i] = key.hash.readInt32LE(4 * i);
@@ -58,33 +70,56 @@ export class KeyTable {
     this.#expiries[(at + expiryWord) / 2] = key.expires_at ?? Number.POSITIVE_INFINITY;
     const usable = isSuspended ? suspended : active;
     // Stored last: a reader that sees the state sees the rest.
-    Atomics.store(this.#words, at, key.revoked_at === null ? usable : revoked);
+    Atomics.store(this.#halves, 2 * at, key.revoked_at === null ? usable : revoked);
   }
 
   /** Suspends or resumes all keys of some slots, in one pass over the table. Called by one thread only. */
   setSlots(states: ReadonlyMap<number, SlotState>): void {
     if (states.size === 0) return;
     for (let at = 0; at < capacity * entryWords; at += entryWords) {
-      const state = this.#words[at];
+      const state = this.#halves[2 * at];
       if (state !== active && state !== suspended) continue;
       const wanted = states.get(this.#words[at + slotWord]);
       if (wanted === undefined) continue;
       const next = wanted === "active" ? active : wanted === "suspended" ? suspended : revoked;
-      if (next !== state) Atomics.store(this.#words, at, next);
+      if (next !== state) Atomics.store(this.#halves, 2 * at, next);
     }
   }
 
   /** The entry of a key, whatever its state; −1 where there is none. */
   find(hash: Buffer): number {
     const at = this.#locate(hash);
-    return Atomics.load(this.#words, at) === empty ? -1 : at;
+    return Atomics.load(this.#halves, 2 * at) === empty ? -1 : at;
   }
 
-  /** The account slot of an entry; −1 when the key is revoked, suspended or expired. */
+  /** The account slot of an entry, which is marked as used; −1 when the key is revoked, suspended or expired. */
   slotOf(entry: number, nowMs: number): number {
-    if (Atomics.load(this.#words, entry) !== active) return -1;
+    if (Atomics.load(this.#halves, 2 * entry) !== active) return -1;
     if (this.#expiries[(entry + expiryWord) / 2] <= nowMs) return -1;
+    const day = Math.min(maxDay, Math.floor(nowMs / dayMs));
+    if (this.#halves[2 * entry + 1] !== day) this.#noteDay(entry, day);
     return this.#words[entry + slotWord];
+  }
+
+  #noteDay(entry: number, day: number): void {
+    Atomics.store(this.#halves, 2 * entry + 1, day);
+    // Set after the day, because `sweepDays` clears the mark before it reads the days.
+    Atomics.store(this.#groups, Math.floor(entry / entryWords / groupEntries), 1);
+  }
+
+  /** Reports the keys that were used on another day than at the last call. Called by the writing thread only. */
+  sweepDays(tell: (key: number, day: number) => void): void {
+    this.#toldDays ??= new Uint16Array(capacity);
+    const toldDays = this.#toldDays;
+    for (let group = this.#groups.indexOf(1); group >= 0; group = this.#groups.indexOf(1, group + 1)) {
+      Atomics.store(this.#groups, group, 0);
+      for (let place = group * groupEntries; place < (group + 1) * groupEntries; place++) {
+        const day = Atomics.load(this.#halves, 2 * place * entryWords + 1);
+        if (day === toldDays[place]) continue;
+        toldDays[place] = day;
+        tell(this.#ids[place], day);
+      }
+    }
   }
 
   /** The account slot and the id of an entry's key, whatever its state. */
@@ -98,7 +133,7 @@ export class KeyTable {
     const first = hash.readInt32LE(0);
     for (let place = first & (capacity - 1); ; place = (place + 1) & (capacity - 1)) {
       const at = place * entryWords;
-      if (Atomics.load(this.#words, at) === empty) return at;
+      if (Atomics.load(this.#halves, 2 * at) === empty) return at;
       let same = true;
       for (let i = 0; i < 4 && same; i++) same = words[at + hashWord + i] === hash.readInt32LE(4 * i);
       if (same) return at;

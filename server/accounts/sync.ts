@@ -1,4 +1,4 @@
-import { dayName, monthName, monthOf, startOfMonth } from "../shared/months.ts";
+import { dayMs, dayName, monthName, monthOf, startOfMonth } from "../shared/months.ts";
 import type { Account, Changes, Store, StoredEvent } from "../store/store.ts";
 import { UsageDays } from "./days.ts";
 import { UsageEvents } from "./events.ts";
@@ -53,6 +53,8 @@ export class Accounts {
   #month: number;
   /** The month whose days and events are in memory. */
   #monthOfDays = 0;
+  /** Unsaved days on which keys were last used, by key id. */
+  readonly #keyDays = new Map<number, number>();
   /** The row number of the last event that was read. */
   #eventRow = 0;
   /** Accounts that have crossed a threshold, until `recordShared` has recorded it. */
@@ -268,9 +270,12 @@ export class Accounts {
         if (used !== count.saved || inAll !== count.inAll || isReached)
           due.push({ entry, count, after, isReached });
       }
-    if (due.length === 0) return [];
+    this.tables.keys.sweepDays((key, day) => this.#keyDays.set(key, day));
+    if (due.length === 0 && this.#keyDays.size === 0) return [];
     const now = new Date(nowMs);
     const events = this.#store.atomically(() => {
+      for (const [key, day] of this.#keyDays) this.#store.keys.saveDay(key, dayName(day * dayMs));
+      this.#store.progress.noteSaved(now);
       return [...Map.groupBy(due, ({ count }) => monthName(count.month))].flatMap(([month, counted]) => {
         const ownChanged = counted.filter(({ count, after }) => after.used !== count.saved);
         this.#store.usage.save(
@@ -298,6 +303,7 @@ export class Accounts {
       if (count.month === this.#monthOfDays)
         this.tables.days.put(entry.slot, Number(dayWithin(count.month, nowMs).slice(8)), after.inAll);
     }
+    this.#keyDays.clear();
     return events;
   }
 }

@@ -4,10 +4,10 @@ import { DataError, jsonIn, shown } from "../../engine/query.ts";
 import { maxBurst, maxQuota, planNames } from "../shared/plans.ts";
 import { day, emailAddress, month, time } from "../shared/schemas.ts";
 import { isoTime } from "../shared/time.ts";
-import type { AccountRecord, Store } from "../store/store.ts";
+import { type AccountRecord, maxDays, type Store } from "../store/store.ts";
 import { accountName, keyLabel, webhookSecretForm } from "./changes.ts";
 import { maxAccounts } from "./limits.ts";
-import { maxAnswerCharacters, maxTries, thresholds } from "./quota-events.ts";
+import { maxAnswerCharacters, maxTries, payloadOf, thresholds } from "./quota-events.ts";
 import { webhookFault } from "./webhook-url.ts";
 
 /** Exports and imports accounts as lines of JSON, with everything that belongs to them, ids included. */
@@ -15,7 +15,7 @@ import { webhookFault } from "./webhook-url.ts";
 const format = "healthcare-charge-query-service accounts";
 const version = 1;
 
-const unknownField = "only fields that accounts export writes";
+const unknownField = "a field that isn't known";
 /** An object that has exactly these fields. */
 const fields = <Entries extends v.ObjectEntries>(entries: Entries) =>
   v.strictObject(entries, ({ expected, input }) => {
@@ -23,6 +23,16 @@ const fields = <Entries extends v.ObjectEntries>(entries: Entries) =>
     return input === undefined ? "a value" : "an object";
   });
 const list = <Item extends v.GenericSchema>(item: Item) => v.array(item, "a list");
+/** A list without duplicates in fields that are unique in the database. */
+const distinct = <Item extends v.GenericSchema>(
+  item: Item,
+  what: string,
+  nameOf: (item: v.InferOutput<Item>) => unknown,
+) =>
+  v.pipe(
+    list(item),
+    v.check((items) => new Set(items.map(nameOf)).size === items.length, `each ${what} once`),
+  );
 const text = (expected: string, form: RegExp) => v.pipe(v.string(expected), v.regex(form, expected));
 const oneOf = <const Options extends readonly (string | number)[]>(options: Options) =>
   v.picklist(options, `one of ${options.join(", ")}`);
@@ -60,23 +70,53 @@ const key = fields({
   revoked_at: v.nullable(instant),
   replaced_by: v.nullable(id),
 });
+const keys = v.pipe(
+  distinct(key, "id", ({ id }) => id),
+  v.check(
+    (keys) =>
+      keys.every(
+        ({ id, replaced_by }) =>
+          replaced_by === null || keys.some((other) => other.id === replaced_by && other.id > id),
+      ),
+    "replaced_by to name a later key of the same account",
+  ),
+);
+
+function isPayload(text: string): boolean {
+  try {
+    return payloadOf(text) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
 const anAnswer = `up to ${maxAnswerCharacters} printable ASCII characters`;
-const delivery = fields({
-  channel: oneOf(["webhook", "email"]),
-  state: oneOf(["pending", "delivered", "failed"]),
-  tries: whole(0, maxTries),
-  next_try_at: v.nullable(instant),
-  last_answer: v.nullable(v.pipe(text(anAnswer, /^[ -~]*$/), v.maxLength(maxAnswerCharacters, anAnswer))),
-});
+const delivery = v.pipe(
+  fields({
+    channel: oneOf(["webhook", "email"]),
+    state: oneOf(["pending", "delivered", "failed"]),
+    tries: whole(0, maxTries),
+    next_try_at: v.nullable(instant),
+    last_answer: v.nullable(v.pipe(text(anAnswer, /^[ -~]*$/), v.maxLength(maxAnswerCharacters, anAnswer))),
+  }),
+  v.check(
+    ({ state, tries }) => state !== "pending" || tries < maxTries,
+    `fewer than ${maxTries} tries of a pending delivery`,
+  ),
+  v.check(
+    ({ state, next_try_at }) => (state === "pending") === (next_try_at !== null),
+    "next_try_at in a pending delivery, and in no other",
+  ),
+);
 
 const event = fields({
   id: text("an event's id", /^evt_[0-9a-f]{32}$/),
   month,
   threshold: oneOf(thresholds),
   quota: whole(1, maxQuota),
-  payload: v.string("JSON as a text"),
+  payload: v.pipe(v.string("JSON as a text"), v.check(isPayload, "an event's payload, as JSON")),
   created_at: instant,
-  deliveries: list(delivery),
+  deliveries: distinct(delivery, "channel", ({ channel }) => channel),
 });
 
 const secret = text("a webhook's signing secret", webhookSecretForm);
@@ -104,13 +144,22 @@ const account = v.pipe(
     email: v.nullable(emailAddress),
     suspended_at: v.nullable(instant),
     created_at: instant,
-    keys: list(key),
-    usage: list(fields({ month, used })),
-    days: list(fields({ day, used })),
-    events: list(event),
+    keys,
+    usage: distinct(fields({ month, used }), "month", ({ month }) => month),
+    days: v.pipe(
+      distinct(fields({ day, used }), "day", ({ day }) => day),
+      v.maxLength(maxDays, `up to ${maxDays} days`),
+    ),
+    events: distinct(
+      event,
+      "month, threshold and quota",
+      ({ month, threshold, quota }) => `${month} ${threshold} ${quota}`,
+    ),
     /** The normalised e-mail addresses that signed up for the account. */
-    mailboxes: list(
+    mailboxes: distinct(
       fields({ mailbox: text("a mailbox", /^[!-?A-~]{0,64}@[!-?A-~]{1,252}$/), created_at: instant }),
+      "mailbox",
+      ({ mailbox }) => mailbox,
     ),
   }),
   v.check(
@@ -139,43 +188,54 @@ function withIsoTimes(name: string, value: unknown): unknown {
 }
 
 /**
- * Imports an export under the same ids. An existing account is skipped if it is identical, otherwise refused. Needs a
- * transaction, because accounts are entered up to the first wrong line.
+ * Imports an export under the same ids. An existing account is skipped if it is identical, otherwise refused.
  * @param subject what messages call the input, such as its file
- * @returns the new accounts, and the number of skipped ones
- * @throws DataError about the first wrong line
+ * @returns the new accounts, the number of skipped ones, a line for each refused one, and a line if the number of
+ *   accounts differs from that in the file's first line
+ * @throws DataError when the first line isn't that of an export
  */
 export function importAccounts(
   store: Store,
   lines: string,
   subject: string,
-): { entered: AccountRecord[]; known: number } {
-  const [first, ...rest] = lines.trimEnd().split("\n");
+): { entered: AccountRecord[]; known: number; refused: string[]; miscount: string | undefined } {
+  const [first, ...rest] = lines.split("\n");
+  // Blank lines at the end don't count.
+  while (rest.at(-1)?.trim() === "") rest.pop();
   const { version: found, accounts } = parsed(head, first, `${subject}, line 1`);
   if (found !== version) throw new DataError(`${subject}, line 1: version`, `${found}`, `${version}`);
-  if (rest.length !== accounts)
-    throw new DataError(subject, `${rest.length} accounts`, `${accounts}, as its first line says`);
-  const entered = rest.flatMap((line, i) => {
-    const record = parsed(account, line, `${subject}, line ${i + 2}`);
-    return enter(store, record, `${subject}, line ${i + 2}: account ${record.name}`) ? record : [];
-  });
-  return { entered, known: rest.length - entered.length };
+  const miscount =
+    rest.length === accounts
+      ? undefined
+      : new DataError(
+          subject,
+          `${rest.length} accounts`,
+          `${accounts}, as its first line says: export them again, or import the ones present with --skip-invalid`,
+        ).message;
+  const entered: AccountRecord[] = [];
+  const refused: string[] = [];
+  for (const [i, line] of rest.entries())
+    try {
+      const record = parsed(account, line, `${subject}, line ${i + 2}`);
+      const about = `${subject}, line ${i + 2}: account ${record.name}`;
+      if (store.atomically(() => enter(store, record, about))) entered.push(record);
+    } catch (error) {
+      if (!(error instanceof DataError)) throw error;
+      refused.push(error.message);
+    }
+  return { entered, known: rest.length - entered.length - refused.length, refused, miscount };
 }
 
 /** @returns whether the account is new @throws DataError when it contradicts an existing one */
 function enter(store: Store, record: AccountRecord, about: string): boolean {
   const before = store.accounts.byId(record.id) ?? store.accounts.byName(record.name);
   if (before === undefined) {
-    if (store.accounts.wasDeleted(record.id))
-      throw new DataError(about, "the id of an account that was deleted", "one that no account had");
-    const taken = record.keys.find(({ id }) => store.keys.byId(id) !== undefined);
-    if (taken !== undefined)
-      throw new DataError(about, `key ${taken.id}, which another account has`, "keys that no other has");
+    checkFree(store, record, about);
     try {
       store.records.enter(record);
     } catch (error) {
       if (!isConstraintError(error)) throw error;
-      throw new DataError(about, error.message, "ids, hashes and mailboxes that no other account has");
+      throw new DataError(about, error.message, "parts that belong together, each once");
     }
     return true;
   }
@@ -197,6 +257,23 @@ function enter(store: Store, record: AccountRecord, about: string): boolean {
 const isConstraintError = (error: unknown): error is Error =>
   error instanceof Error && "code" in error && /^SQLITE_CONSTRAINT/.test(String(error.code));
 
+/** @throws DataError when a part of a new account belongs to another one */
+function checkFree(store: Store, { id, keys, events, mailboxes }: AccountRecord, about: string): void {
+  if (store.accounts.wasDeleted(id))
+    throw new DataError(about, `the id ${id} of an account that was deleted`, "one that no account had");
+  const taken = [
+    ...keys.map(({ id }) => ({ what: `key ${id}`, isTaken: store.keys.byId(id) !== undefined })),
+    ...keys.map(({ id, hash }) => ({
+      what: `the hash of its key ${id}`,
+      isTaken: store.keys.byHash(Buffer.from(hash, "hex")) !== undefined,
+    })),
+    ...events.map(({ id }) => ({ what: `event ${id}`, isTaken: store.events.byId(id) !== undefined })),
+    ...mailboxes.map(({ mailbox }) => ({ what: mailbox, isTaken: store.signups.hasAccount(mailbox) })),
+  ].find(({ isTaken }) => isTaken);
+  if (taken !== undefined)
+    throw new DataError(about, `${taken.what}, which another account has`, "what no other has");
+}
+
 function parsed<Schema extends v.GenericSchema>(
   schema: Schema,
   line: string,
@@ -205,10 +282,40 @@ function parsed<Schema extends v.GenericSchema>(
   const value = jsonIn(line, about, "a line of JSON");
   const result = v.safeParse(schema, value, { abortEarly: true, abortPipeEarly: true });
   if (result.success) return result.output;
-  const [{ input, message, path = [] }] = result.issues;
-  const field = path.map(({ key }) => key).join(".");
-  // Without the value of a secret or a hash.
-  const isShown = typeof input !== "object" && !/secret|hash/.test(field);
-  const found = input === undefined ? "nothing" : isShown ? shown(String(input)) : "another value";
-  throw new DataError(field === "" ? about : `${about}: ${field}`, found, message);
+  const [issue] = result.issues;
+  const path = issue.path?.map(({ key }) => key) ?? [];
+  const subject = [about, ...placeOf(value, path)].join(": ");
+  if (issue.message === unknownField)
+    throw new DataError(subject, unknownField, "only fields that accounts export writes");
+  throw new DataError(subject, foundIn(issue.input, path), issue.message);
+}
+
+/** Describes where in a line an error is: the account, key or event if known, and the field. */
+function placeOf(value: unknown, path: readonly unknown[]): string[] {
+  const name = fieldOf(value, "name");
+  const account = typeof name === "string" ? [`account ${v.is(accountName, name) ? name : shown(name)}`] : [];
+  const [part, i, ...rest] = path;
+  const id =
+    part === "keys" || part === "events" ? fieldOf(fieldOf(fieldOf(value, part), i), "id") : undefined;
+  if (typeof id === "number") return [[...account, `key ${id}`].join(", "), ...fieldNamed(rest)];
+  if (v.is(event.entries.id, id)) return [[...account, `event ${id}`].join(", "), ...fieldNamed(rest)];
+  return [...account, ...fieldNamed(path)];
+}
+
+const fieldNamed = (path: readonly unknown[]) => (path.length === 0 ? [] : [path.join(".")]);
+
+function fieldOf(value: unknown, name: unknown): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  return Object.entries(value).find(([key]) => key === String(name))?.[1];
+}
+
+/** A value for messages, without secrets. */
+function foundIn(value: unknown, path: readonly unknown[]): string {
+  if (value === undefined) return "nothing";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object" && value !== null) return "an object";
+  if (typeof value !== "string") return String(value);
+  return /secret|hash/.test(String(path.at(-1)))
+    ? `another text of ${value.length} characters`
+    : shown(value);
 }

@@ -119,9 +119,11 @@ function exportAll([file, ...more]: string[], { store }: Context): CommandOutput
   return { result: `${file}\n` };
 }
 
-const inputOf = (file: string | undefined) => (file === undefined ? "stdin" : `file ${file}`);
+const skipInvalid = "--skip-invalid";
+const isSkipping = (args: string[]) => args.includes(skipInvalid);
 
-async function readLines([file, ...more]: string[]): Promise<string> {
+async function readLines(args: string[]): Promise<string> {
+  const [file, ...more] = args.filter((word) => word !== skipInvalid);
   checkEnd("accounts import", more, "the file");
   try {
     return file === undefined ? await text(process.stdin) : await readFile(file, "utf8");
@@ -130,11 +132,22 @@ async function readLines([file, ...more]: string[]): Promise<string> {
   }
 }
 
-function importAll([file]: string[], { store, input }: Context): CommandOutput {
-  const { entered, known } = importAccounts(store, input, inputOf(file));
+const inputOf = (file: string | undefined) => (file === undefined ? "stdin" : `file ${file}`);
+
+function importAll(args: string[], { store, input }: Context): CommandOutput {
+  const [file] = args.filter((word) => word !== skipInvalid);
+  const { entered, known, refused, miscount } = importAccounts(store, input, inputOf(file));
+  const faults = miscount === undefined ? refused : [miscount, ...refused];
+  if (faults.length > 0 && !isSkipping(args)) {
+    // With Redis, any other error would be taken for a fault of Redis.
+    const error = new DataError(inputOf(file), `${faults.length} wrong lines`, "none");
+    throw Object.assign(error, { message: faults.join("\n") });
+  }
   const same = known === 0 ? "" : `; ${known} were there already, the same`;
   const accounts = entered.length === 1 ? "account" : "accounts";
-  return { result: `entered ${entered.length} ${accounts}${same}\n`, entered };
+  const left = refused.length === 0 ? "" : `; ${refused.length} refused`;
+  const note = faults.map((line) => `${line}\n`).join("");
+  return { result: `entered ${entered.length} ${accounts}${same}${left}\n`, note, entered };
 }
 
 async function listServers(args: string[], part: PartRun): Promise<string> {
@@ -168,9 +181,9 @@ await runCommand("accounts", parts, {
     run: exportAll,
   },
   import: {
-    usage: "[FILE]",
+    usage: `[FILE] [${skipInvalid}]`,
     about:
-      "Enters accounts that export has written, from a file or stdin, under the same ids. If a line is refused, none is entered.",
+      "Enters accounts that export has written, from a file or stdin, under the same ids. Every line that is refused is named on stderr: then none is entered, or with --skip-invalid all others.",
     makesState: true,
     read: readLines,
     run: importAll,

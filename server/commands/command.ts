@@ -127,6 +127,8 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
   const mayCreate = subcommand.makesState === true && !isServed(stateDir);
   const isNew = !existsSync(databaseFile(stateDir));
   const context = { settings, now: new Date(), input };
+  // A command that fails creates no state, which would hide a mistyped STATE_DIR.
+  if (isNew && mayCreate) rehearse(subcommand, args, context);
   const store = Store.open(stateDir, { mayCreate });
   try {
     if (store.directory.isCopy) throw onlyACopy(stateDir);
@@ -134,6 +136,7 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
       const before = store.progress.latest();
       const said = subcommand.run(args, { ...context, store });
       const changes = store.progress.latest();
+      if (!reaches(before, changes)) store.progress.noteSaved(context.now);
       return { said, changes: reaches(before, changes) ? undefined : changes };
     });
     // Printed before the wait, so that an interruption loses no key.
@@ -142,6 +145,16 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
     process.stderr.write(said.note ?? "");
     const doubt = changes === undefined ? undefined : await doubtAbout(store, stateDir, changes);
     if (doubt !== undefined) process.stderr.write(`${doubt}\n`);
+  } finally {
+    store.close();
+  }
+}
+
+/** Tries a command on a new in-memory database. Throws what the command throws. */
+function rehearse(subcommand: Subcommand, args: string[], context: Omit<Context, "store">): void {
+  const store = Store.inMemory();
+  try {
+    subcommand.run(args, { ...context, store });
   } finally {
     store.close();
   }

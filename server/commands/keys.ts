@@ -131,6 +131,7 @@ function list(args: string[], { store, now }: Context): CommandOutput {
       expires: ({ expires_at }) => isoTimeOrNull(expires_at),
       revoked: ({ revoked_at }) => isoTimeOrNull(revoked_at),
       label: ({ label }) => label,
+      last_used: ({ last_used }) => last_used,
     },
     inWords,
   );
@@ -203,7 +204,8 @@ await runCommand("keys", parts, {
   },
   list: {
     usage: "[--json]",
-    about: "Lists the keys of all accounts.",
+    about:
+      "Lists the keys of all accounts, each with the UTC day on which this STATE_DIR's server last admitted it, as far as it was saved; with REDIS_URL no day is known.",
     run: list,
   },
   revoke: { usage: "ID", about: "Ends a key at once, for good.", run: revoke },

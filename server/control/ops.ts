@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import { isIP } from "node:net";
+import { isIP, type Socket } from "node:net";
 import { reasonOf } from "../../engine/query.ts";
 import type { OpsPages } from "../part.ts";
 import { formOf } from "../serving/negotiation.ts";
@@ -18,6 +18,8 @@ const maxConnections = 128;
 /** The longest time for a request to arrive; slow clients could otherwise take all connections. */
 const maxRequestMs = 2000;
 const keepAliveMs = 5000;
+/** Pipelined requests that may wait on a connection; a client that sends more is disconnected. */
+const maxWaitingRequests = 16;
 
 interface OpsOptions {
   isReady(): boolean;
@@ -28,6 +30,8 @@ interface OpsOptions {
   allowedHosts: readonly string[];
 }
 
+type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
 /** Makes the HTTP server for `/livez`, `/readyz`, `/metrics` and a part's pages. It does not listen yet. */
 export function opsServer(options: OpsOptions): Server {
   const times = {
@@ -36,9 +40,8 @@ export function opsServer(options: OpsOptions): Server {
     keepAliveTimeout: keepAliveMs,
     connectionsCheckingInterval: maxRequestMs / 4,
   };
-  const answer = (request: IncomingMessage, response: ServerResponse) =>
-    answerRequest(options, request, response);
-  const server = http.createServer(times, safely(answer, fail));
+  const answer: Answer = (request, response) => answerRequest(options, request, response);
+  const server = http.createServer(times, oneAtATime(answer));
   // These connections use file descriptors that are reserved for the server itself.
   server.maxConnections = maxConnections;
   return server;
@@ -71,6 +74,31 @@ export async function listenOps(settings: Settings, health: Health): Promise<Ope
   const address = server.address();
   if (typeof address === "object" && address !== null) operator.port = address.port;
   return operator;
+}
+
+/**
+ * Answers a connection's requests one at a time: answering all pipelined requests at once would block the thread for
+ * seconds.
+ */
+function oneAtATime(answer: Answer): (request: IncomingMessage, response: ServerResponse) => void {
+  const queues = new WeakMap<Socket, [IncomingMessage, ServerResponse][]>();
+  return safely(async (request, response) => {
+    const { socket } = request;
+    const queue = queues.get(socket) ?? [];
+    if (socket.destroyed || queue.push([request, response]) > 1 + maxWaitingRequests) {
+      socket.destroy();
+      return;
+    }
+    if (queue.length > 1) return;
+    queues.set(socket, queue);
+    for (; queue.length > 0 && !socket.destroyed; queue.shift()) {
+      const [next, itsResponse] = queue[0];
+      const closed = new Promise((resolve) => itsResponse.once("close", resolve));
+      await answer(next, itsResponse).catch((error) => fail(error, next, itsResponse));
+      await closed;
+    }
+    queues.delete(socket);
+  }, fail);
 }
 
 function fail(error: unknown, { url }: IncomingMessage, response: ServerResponse): void {

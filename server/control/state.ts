@@ -3,6 +3,7 @@ import { reasonOf } from "../../engine/query.ts";
 import { logEvents } from "../accounts/quota-events.ts";
 import type { Accounts } from "../accounts/sync.ts";
 import type { Settings } from "../shared/settings.ts";
+import { isoTime } from "../shared/time.ts";
 import { databaseFile, restoring } from "../store/served.ts";
 import { narrowAccess, StateGuard } from "../store/state-files.ts";
 import { onlyACopy, Store } from "../store/store.ts";
@@ -14,6 +15,8 @@ import { closers, isStopping, log, repeat } from "./running.ts";
 const refreshMs = 100;
 const guardMs = 300;
 const saveMs = 1000;
+/** A state older than this causes a warning at start. */
+const maxFreshMs = 3_600_000;
 /** Maximum wait for a command that is writing. It blocks the operator's listener. */
 const maxStateWaitMs = 200;
 const stateLost = `the state isn't what was opened: requests are counted in memory only, commands are refused, and no data version is published or retired; put back what was deleted or replaced, or stop the server, ${restoring}, and start again`;
@@ -57,15 +60,28 @@ export function openState({ STATE_DIR: stateDir, isTrial }: Settings, isShared: 
   // Logged because STATE_DIR may be mistyped.
   if (isNew && !isTrial)
     log.warn({ stateDir }, "made a new state: without accounts, and without a registry of data versions");
+  warnOfAge(store, Date.now());
   return { store, guard };
 }
 
-export function saveAtEnd(health: Health, { guard }: State, save: () => void): void {
+/** Warns of an old state: one from a backup has keys that were revoked since. */
+function warnOfAge(store: Store, nowMs: number): void {
+  const savedMs = store.progress.savedAt();
+  if (savedMs === undefined || nowMs - savedMs < maxFreshMs) return;
+  const hours = Math.floor((nowMs - savedMs) / 3_600_000);
+  log.warn(
+    { saved: isoTime(savedMs), hours },
+    "the state wasn't written to for a while: if it comes from a backup, revoke again the keys that were revoked since",
+  );
+}
+
+export function saveAtEnd(health: Health, { store, guard }: State, save: () => void): void {
   closers.push(() => {
     try {
       health.fault ??= guard.fault();
       if (health.fault !== undefined) throw new Error(health.fault);
       save();
+      store.progress.noteSaved(new Date());
     } catch (error) {
       process.exitCode = 1;
       log.error({ reason: reasonOf(error) }, "the last counts can't be saved");

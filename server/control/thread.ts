@@ -39,6 +39,13 @@ function createDemo({ isTrial }: Settings, isShared: boolean, store: Store): str
   });
 }
 
+function changeAlone<Result>(store: Store, work: () => Result): Result {
+  return store.atomically(() => {
+    store.progress.noteSaved(new Date());
+    return work();
+  });
+}
+
 function url(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
@@ -82,7 +89,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
 
   const traffic = new Traffic(routes, settings.THREADS);
   const change: Core["change"] = async (work) =>
-    shared === undefined ? store.atomically(work) : shared.change(work);
+    shared === undefined ? changeAlone(store, work) : shared.change(work);
   const core: Core = {
     ...ground,
     ...{ accounts, snapshots, connections, traffic, change },

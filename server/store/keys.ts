@@ -2,7 +2,7 @@ import type { Plan } from "../shared/plans.ts";
 import { Table } from "./connection.ts";
 import { nextChange } from "./schema.ts";
 
-/** The table of API keys. */
+/** The table of API keys, and the days of their last use. */
 
 export interface StoredKey {
   id: number;
@@ -23,10 +23,24 @@ export class StoredKeys extends Table {
     return this.db.all("SELECT * FROM keys WHERE changed > ? ORDER BY changed", changed);
   }
 
-  list(): (StoredKey & { name: string; plan: Plan; suspended_at: number | null })[] {
+  /** All keys, with the UTC day on which this server last admitted each, as of the last save. */
+  list(): (StoredKey & {
+    name: string;
+    plan: Plan;
+    suspended_at: number | null;
+    last_used: string | null;
+  })[] {
     return this.db.all(
-      "SELECT keys.*, name, plan, suspended_at FROM keys JOIN accounts ON accounts.id = keys.account ORDER BY keys.id",
+      `SELECT keys.*, name, plan, suspended_at, day AS last_used FROM keys
+        JOIN accounts ON accounts.id = keys.account LEFT JOIN key_days ON key = keys.id ORDER BY keys.id`,
     );
+  }
+
+  /** Writes the day on which a key was last admitted, unless the key is deleted. */
+  saveDay(key: number, day: string): void {
+    const sql = `INSERT INTO key_days SELECT ?, ? WHERE EXISTS (SELECT 1 FROM keys WHERE id = ?)
+      ON CONFLICT DO UPDATE SET day = excluded.day`;
+    this.db.run(sql, key, day, key);
   }
 
   byId(id: number): StoredKey | undefined {

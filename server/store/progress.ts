@@ -1,6 +1,6 @@
 import { Table } from "./connection.ts";
 
-/** How far a running server has applied changes that commands made. */
+/** How far a running server has applied changes that commands made, and when anything was last saved. */
 
 /** The highest `changed` of the tables of accounts and keys. */
 export interface Changes {
@@ -21,5 +21,16 @@ export class StoredProgress extends Table {
 
   saveApplied({ accounts, keys }: Changes): void {
     this.db.run("UPDATE obeyed SET accounts = ?, keys = ?", accounts, keys);
+  }
+
+  /** When counts were last saved, or a command or the portal changed something; undefined when nothing was. */
+  savedAt(): number | undefined {
+    return this.db.first<{ at: number }>("SELECT at FROM saved")?.at;
+  }
+
+  /** Records when something is saved, in the same transaction. */
+  noteSaved(now: Date): void {
+    if (this.db.run("UPDATE saved SET at = ?", now.getTime()).changes === 0)
+      this.db.run("INSERT INTO saved (at) VALUES (?)", now.getTime());
   }
 }

@@ -40,6 +40,10 @@ export const schema = `
   CREATE INDEX keys_changed ON keys (changed);
   CREATE INDEX keys_account ON keys (account);
   CREATE INDEX keys_replaced ON keys (replaced_by) WHERE replaced_by IS NOT NULL;
+  CREATE TABLE key_days ( -- when this server last admitted a key
+    key INTEGER PRIMARY KEY REFERENCES keys (id) ON DELETE CASCADE,
+    day TEXT NOT NULL -- YYYY-MM-DD
+  ) STRICT;
   CREATE TABLE usage (
     account INTEGER NOT NULL REFERENCES accounts (id),
     month TEXT NOT NULL, -- YYYY-MM
@@ -102,6 +106,9 @@ export const schema = `
     keys INTEGER NOT NULL
   ) STRICT;
   INSERT INTO obeyed VALUES (0, 0);
+  CREATE TABLE saved ( -- one row, or none: when counts were last saved, or a command or the portal changed something
+    at INTEGER NOT NULL
+  ) STRICT;
   CREATE TABLE replica ( -- one row: this server among those that share a Redis; none before it was one of them
     id TEXT NOT NULL,
     starts INTEGER NOT NULL, -- the last start's number

@@ -21,6 +21,7 @@ export type { StoredKey } from "./keys.ts";
 export type { Changes } from "./progress.ts";
 export type { AccountRecord } from "./records.ts";
 export type { Signup } from "./signups.ts";
+export { maxDays } from "./usage.ts";
 
 /** The error where a copy of a shared directory is used without Redis: other servers wouldn't learn of changes. */
 export const onlyACopy = (stateDir: string) =>

@@ -6,7 +6,7 @@ import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { exportAccounts } from "../../server/accounts/transfer.ts";
-import { monthOf } from "../../server/shared/months.ts";
+import { dayName, monthOf } from "../../server/shared/months.ts";
 import { databaseFile } from "../../server/store/served.ts";
 import { Store } from "../../server/store/store.ts";
 import { temporaryFolder } from "../support/folders.ts";
@@ -14,6 +14,7 @@ import { account as plain } from "../support/state.ts";
 
 /** Accounts that are suspended, resumed and deleted, and the days on which their keys are used. */
 
+const dayMs = 86_400_000;
 const now = new Date("2027-01-31T12:00:00Z");
 
 /** A state as the control thread has it, with an account `a` that has two keys, one of them revoked, and `b` with one. */
@@ -69,6 +70,7 @@ test("a deleted account leaves its id alone, and what is counted for it afterwar
   accounts.refresh();
   for (let i = 0; i < 2; i++) limits.admit(0, monthOf(now.getTime()), 2000 * (i + 1));
   assert.equal(accounts.save(now.getTime()).length, 3);
+  operator.keys.saveDay(1, "2027-01-31");
   operator.accounts.update({ ...(operator.accounts.byId(ids[0]) ?? assert.fail()), quota: 100 });
   accounts.refresh();
   limits.admit(0, monthOf(now.getTime()), 9000);
@@ -83,7 +85,7 @@ test("a deleted account leaves its id alone, and what is counted for it afterwar
   const count = (sql: string) => Number(database.prepare(sql).pluck().get());
   for (const table of ["keys", "usage", "days", "events"])
     assert.equal(count(`SELECT count(*) FROM ${table} WHERE account = ${ids[0]}`), 0, table);
-  for (const table of ["deliveries", "signups"])
+  for (const table of ["deliveries", "signups", "key_days"])
     assert.equal(count(`SELECT count(*) FROM ${table}`), 0, table);
   const row = database.prepare("SELECT * FROM accounts WHERE id = ?").get(ids[0]);
   database.close();
@@ -110,4 +112,48 @@ test("the last key that was made is deleted, and neither its id nor its count of
   assert.equal(operator.keys.create(ids[0], hash, "0000", null, now), 4);
   accounts.refresh();
   assert.notEqual(table.find(hash), -1, "a running server sees it");
+});
+
+test("the day on which a key was last used is saved once, and of keys that work only", () => {
+  const { store, accounts, slots } = world();
+  const days = () => store.keys.list().map(({ last_used }) => last_used);
+  const at = (day: number) => now.getTime() + day * dayMs;
+  slots();
+  assert.deepEqual(days(), [null, null, null]);
+  accounts.save(at(0));
+  assert.deepEqual(days(), ["2027-01-31", null, "2027-01-31"]);
+  const written = store.changes();
+  slots();
+  accounts.save(at(0));
+  assert.equal(store.changes(), written, "nothing is written while the day is the same");
+  slots(undefined, at(1));
+  accounts.save(at(1));
+  assert.deepEqual(days(), ["2027-02-01", null, "2027-02-01"]);
+  slots(undefined, at(0));
+  accounts.save(at(0));
+  assert.deepEqual(
+    days(),
+    ["2027-01-31", null, "2027-01-31"],
+    "by the server's clock, whichever way it is set",
+  );
+});
+
+test("days that can't be saved are saved later", (t) => {
+  const { store, accounts, slots } = world();
+  slots();
+  const failing = t.mock.method(store.keys, "saveDay", () => {
+    throw new Error("disk full");
+  });
+  assert.throws(() => accounts.save(now.getTime()), /disk full/);
+  failing.mock.restore();
+  accounts.save(now.getTime());
+  assert.equal(store.keys.list()[0].last_used, "2027-01-31");
+});
+
+test("what other threads note is seen by the thread that saves", () => {
+  const { table, hashes, accounts, store } = world();
+  const serving = new KeyTable(table.buffer);
+  assert.equal(serving.slotOf(serving.find(hashes[2]), now.getTime()), 1);
+  accounts.save(now.getTime());
+  assert.equal(store.keys.list()[2].last_used, dayName(now.getTime()));
 });

@@ -174,6 +174,17 @@ test("with a STATE_DIR that isn't there, or has no state, every command but crea
   assert.deepEqual([readdirSync(home), readdirSync(empty)], [["empty"], []]);
 });
 
+test("a create that is refused makes no state, so that the next command sees a mistyped STATE_DIR", async () => {
+  const home = temporaryFolder();
+  const folder = path.join(home, "var");
+  const commands = ["keys create --account a", "keys create --account a --plan gold", "keys create"];
+  for (const { code, stdout, stderr } of await run(folder, commands)) {
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, /^--\w+( and --\w+)?: found .*\n$/);
+    assert.deepEqual(readdirSync(home), []);
+  }
+});
+
 test("without a STATE_DIR the folder is var, and it isn't made by a command that lists", async () => {
   const home = temporaryFolder();
   const { code, stderr } = await new Running(

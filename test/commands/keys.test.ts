@@ -24,7 +24,7 @@ async function listed(folder: string): Promise<string[][]> {
   const [text] = await succeed(folder, "keys list");
   const [header, ...lines] = fieldsOf(text);
   const columns = ["id", "account", "plan", "key", "state", "created", "expires", "revoked", "label"];
-  assert.deepEqual(header, columns);
+  assert.deepEqual(header, [...columns, "last used"]);
   return lines;
 }
 
@@ -62,7 +62,7 @@ test("the list shows every key by id, account, plan and last four characters", a
   for (const [, , , , , created] of lines) assert.ok(Math.abs(Date.now() - Date.parse(created)) < 600_000);
 });
 
-test("a key has a label, and its successor has it too", async () => {
+test("a key has a label and the day on which it was last admitted, and its successor has the label", async () => {
   const folder = temporaryFolder();
   await succeed(
     folder,
@@ -70,8 +70,18 @@ test("a key has a label, and its successor has it too", async () => {
     "keys rotate 1 --overlap 1",
     "keys create --account a",
   );
-  const labels = (await listed(folder)).map((line) => line[8]);
-  assert.deepEqual(labels, ["build server", "build server", "-"]);
+  const store = Store.open(folder);
+  for (const day of ["2026-12-31", "2027-01-01"]) store.keys.saveDay(1, day);
+  store.keys.saveDay(99, "2027-01-01");
+  store.close();
+  assert.deepEqual(
+    (await listed(folder)).map((line) => line.slice(8)),
+    [
+      ["build server", "2027-01-01"],
+      ["build server", "-"],
+      ["-", "-"],
+    ],
+  );
 });
 
 test("the database has no key, only its SHA-256, and nothing shows more than four characters", async () => {

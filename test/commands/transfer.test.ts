@@ -77,7 +77,7 @@ test("accounts go to another state with keys, use, events and addresses, under t
   assert.equal(contentOf(to), lines);
   const lists = ["keys list --json", "accounts list --json", "events list --json"];
   assert.deepEqual(await succeed(to, ...lists), await succeed(from, ...lists));
-  const [key] = await succeed(to, "keys create --account nothing", "keys revoke 6");
+  const [key] = await succeed(to, "keys create --account nothing", "keys show 6");
   assert.match(key, /^hcq_/);
 });
 
@@ -113,14 +113,17 @@ test("what contradicts what is there, or isn't whole, is refused with its line, 
     [["{"], "line 1: found no JSON, expected a line of JSON"],
     [['{"accounts":0}'], "line 1: format: found nothing, expected a value"],
     [[changed(head, { version: 2, accounts: 0 })], "line 1: version: found 2, expected 1"],
-    [[headOf(5)], ": found 0 accounts, expected 5, as its first line says"],
+    [
+      [headOf(5)],
+      ": found 0 accounts, expected 5, as its first line says: export them again, or import the ones present with --skip-invalid",
+    ],
     [
       [headOf(1), changed(one, { quota: -1 })],
-      'line 2: quota: found "-1", expected a whole number from 1 to 2000000000',
+      "line 2: account a: quota: found -1, expected a whole number from 1 to 2000000000",
     ],
     [
       [headOf(1), changed(one, { more: 1 })],
-      'line 2: more: found "more", expected only fields that accounts export writes',
+      "line 2: account a: more: found a field that isn't known, expected only fields that accounts export writes",
     ],
     [
       [headOf(2), changed(three, { id: 9 }), two],
@@ -132,11 +135,11 @@ test("what contradicts what is there, or isn't whole, is refused with its line, 
     ],
     [
       [headOf(1), changed(one, { ...other, keys: firstKeys.slice(0, 1) })],
-      "line 2: account x: found key 1, which another account has, expected keys that no other has",
+      "line 2: account x: found key 1, which another account has, expected what no other has",
     ],
     [
       [headOf(1), changed(one, { ...other, keys: [{ ...firstKeys[1], id: 50, hash: taken }] })],
-      /line 2: account x: found UNIQUE constraint failed: keys\.hash, expected ids/,
+      "line 2: account x: found the hash of its key 50, which another account has, expected what no other has",
     ],
   ] as [string[], string | RegExp][]) {
     writeFileSync(file, content.map((line) => `${line}\n`).join(""));
@@ -149,51 +152,150 @@ test("what contradicts what is there, or isn't whole, is refused with its line, 
   }
 });
 
+test("every row that is refused is named, and with --skip-invalid the others are entered", async () => {
+  const [from, to] = [filledState(), temporaryFolder()];
+  const lines = contentOf(from).trimEnd().split("\n");
+  const [head, one, two, three] = lines;
+  const [ofOne, ofTwo] = [one, two].map((line) => JSON.parse(line));
+  ofOne.keys[0].expires_at = "9999-12-31T23:59:59-00:01";
+  ofTwo.keys.push({ ...ofTwo.keys[0], id: 99, replaced_by: null });
+  const [bad, twice] = [ofOne, ofTwo].map((record) => JSON.stringify(record));
+  const file = join(temporaryFolder(), "accounts");
+  const subject = `file ${file}, line`;
+  writeFileSync(file, `${[head, bad, twice, three].join("\n")}\n`);
+  const [refused, skipped, again] = await run(to, [
+    `accounts import ${file}`,
+    `accounts import --skip-invalid ${file}`,
+    `accounts import ${file} --skip-invalid`,
+  ]);
+  assert.deepEqual([refused.code, refused.stdout], [1, ""]);
+  const named = refused.stderr.trimEnd().split("\n");
+  assert.equal(named.length, 2);
+  const time = '"9999-12-31T23:59:59-00:01"';
+  const range = "a time that exists, from 1970-01-01 to 9999-12-31 in UTC";
+  assert.equal(named[0], `${subject} 2: account a, key 1: expires_at: found ${time}, expected ${range}`);
+  assert.ok(named[1].startsWith(`${subject} 3: account b c: found UNIQUE constraint failed: `), named[1]);
+  assert.deepEqual([skipped.code, skipped.stdout], [0, "entered 1 account; 2 refused\n"]);
+  assert.ok(skipped.stderr.includes(refused.stderr), skipped.stderr);
+  assert.equal(again.stdout, "entered 0 accounts; 1 were there already, the same; 2 refused\n");
+  assert.equal(contentOf(to).split("\n")[1], three);
+});
+
+/** Changes an account's line. */
+type Change = (
+  record: Record<string, unknown> & Record<"keys" | "events" | "usage" | "days", Part[]>,
+) => void;
+type Part = Record<string, unknown> & { deliveries: Record<string, unknown>[] };
+
+const wholes = (min: number, max: number) => `a whole number from ${min} to ${max}`;
 const aUrl = "a URL without spaces and control characters";
-/** Fields of an account, and what is said of them. */
-const refusals: [changes: Record<string, unknown>, message: string][] = [
+const aDay = "a day such as 2027-01-31";
+const aMonth = "a month such as 2027-01";
+const aSecret = "a webhook's signing secret";
+const refusals: [change: Change, message: string][] = [
   // The largest id is limited because later ids continue from it.
-  [{ id: 2 ** 40 + 1 }, 'id: found "1099511627777", expected a whole number from 1 to 1099511627776'],
-  [{ burst: 0 }, 'burst: found "0", expected a whole number from 1 to 1000000'],
-  [{ webhook: "javascript:alert(1)" }, 'webhook: found "javascript:alert(1)", expected an https URL'],
-  [{ webhook: "https://a.example/\n" }, `webhook: found "https://a.example/\\n", expected ${aUrl}`],
+  [(one) => (one.id = 2 ** 40 + 1), `id: found 1099511627777, expected ${wholes(1, 2 ** 40)}`],
   [
-    { email: "ann@example.com\nBcc: bob@example.com" },
+    (one) => (one.keys[0].id = 2 ** 53 - 1),
+    `, key 9007199254740991: id: found 9007199254740991, expected ${wholes(1, 2 ** 40)}`,
+  ],
+  // Tries are limited because counting continues from them.
+  [
+    (one) => (one.events[0].deliveries[0].tries = 2_000_000_000),
+    `, event evt_${"a".repeat(32)}: deliveries.0.tries: found 2000000000, expected ${wholes(0, 10)}`,
+  ],
+  [
+    (one) => Object.assign(one.events[1].deliveries[0], { tries: 10 }),
+    `, event evt_${"b".repeat(32)}: deliveries.0: found an object, expected fewer than 10 tries of a pending delivery`,
+  ],
+  [
+    (one) => (one.events[1].deliveries[0].next_try_at = null),
+    `, event evt_${"b".repeat(32)}: deliveries.0: found an object, expected next_try_at in a pending delivery, and in no other`,
+  ],
+  [(one) => (one.burst = 0), `burst: found 0, expected ${wholes(1, 1_000_000)}`],
+  [
+    (one) => (one.webhook = "javascript:alert(1)"),
+    'webhook: found "javascript:alert(1)", expected an https URL',
+  ],
+  [
+    (one) => (one.webhook = "https://a.example/\n"),
+    `webhook: found "https://a.example/\\n", expected ${aUrl}`,
+  ],
+  [
+    (one) => (one.email = "ann@example.com\nBcc: bob@example.com"),
     'email: found "ann@example.com\\nBcc: bob@example.com", expected an e-mail address such as ann@example.com',
   ],
-  [{ webhook_secret: "x" }, "webhook_secret: found another value, expected a webhook's signing secret"],
   [
-    { usage: [{ month: "2026-13", used: 1 }] },
-    'usage.0.month: found "2026-13", expected a month such as 2027-01',
+    (one) => (one.webhook_secret = "x"),
+    `webhook_secret: found another text of 1 characters, expected ${aSecret}`,
+  ],
+  [(one) => (one.webhook = null), "found an object, expected webhook and webhook_secret both, or neither"],
+  [(one) => (one.usage[0].month = "2026-13"), `usage.0.month: found "2026-13", expected ${aMonth}`],
+  [(one) => (one.usage[0].month = "2027-01"), "usage: found a list, expected each month once"],
+  [(one) => (one.days[0].day = "2026-99-99"), `days.0.day: found "2026-99-99", expected ${aDay}`],
+  [(one) => (one.days[0].day = "2027-01-31"), "days: found a list, expected each day once"],
+  [(one) => (one.keys[1].id = one.keys[0].id), "keys: found a list, expected each id once"],
+  [
+    (one) => (one.keys[0].replaced_by = 77),
+    "keys: found a list, expected replaced_by to name a later key of the same account",
   ],
   [
-    { days: [{ day: "2026-99-99", used: 1 }] },
-    'days.0.day: found "2026-99-99", expected a day such as 2027-01-31',
+    (one) => (one.events[1].threshold = 80),
+    "events: found a list, expected each month, threshold and quota once",
   ],
-  [{ plan: undefined }, "plan: found nothing, expected a value"],
-  [{ keys: 1 }, 'keys: found "1", expected a list'],
+  [
+    (one) => (one.events[0].threshold = 85),
+    `, event evt_${"a".repeat(32)}: threshold: found 85, expected one of 80, 90, 100`,
+  ],
+  [
+    (one) => (one.events[0].payload = "no JSON"),
+    `, event evt_${"a".repeat(32)}: payload: found "no JSON", expected an event's payload, as JSON`,
+  ],
+  [
+    (one) => (one.keys[0].hash = "secret"),
+    ", key 1: hash: found another text of 6 characters, expected 64 hexadecimal digits in lower case",
+  ],
+  [(one) => delete one.plan, "plan: found nothing, expected a value"],
+  [(one) => (one.keys = JSON.parse("1")), "keys: found 1, expected a list"],
 ];
 
-for (const [changes, message] of refusals)
-  test(`an import refuses ${JSON.stringify(changes)}`, async () => {
-    const [head, one] = contentOf(filledState()).split("\n");
-    const [file, to] = [join(temporaryFolder(), "accounts"), temporaryFolder()];
-    const first = JSON.stringify({ ...JSON.parse(head), accounts: 1 });
-    writeFileSync(file, `${first}\n${JSON.stringify({ ...JSON.parse(one), ...changes })}\n`);
-    const [{ code, stderr }] = await run(to, [`accounts import ${file}`]);
-    assert.deepEqual([code, stderr], [1, `file ${file}, line 2: ${message}\n`]);
+test("an import takes nothing that the commands, the portal and the server don't make", async () => {
+  const [head, one] = contentOf(filledState()).split("\n");
+  const [file, to] = [join(temporaryFolder(), "accounts"), temporaryFolder()];
+  const lines = refusals.map(([change]) => {
+    const record = JSON.parse(one);
+    change(record);
+    return JSON.stringify(record);
   });
+  const first = JSON.stringify({ ...JSON.parse(head), accounts: lines.length });
+  writeFileSync(file, [first, ...lines].join("\n"));
+  const [{ code, stderr }] = await run(to, [`accounts import ${file}`]);
+  assert.equal(code, 1);
+  const expected = refusals.map(([, message], i) => {
+    const parting = message.startsWith(",") ? "" : ": ";
+    return `file ${file}, line ${i + 2}: account a${parting}${message}`;
+  });
+  assert.deepEqual(stderr.trimEnd().split("\n"), expected);
+});
 
-test("lines that are missing are noticed, and blank lines at the end are none", async () => {
+test("an import goes without lines that are missing where it is told to, and blank lines at the end are none", async () => {
   const [from, to] = [filledState(), temporaryFolder()];
   const lines = contentOf(from).trimEnd().split("\n");
   const file = join(temporaryFolder(), "accounts");
   writeFileSync(file, `${lines.slice(0, 3).join("\r\n")}\r\n\n \n`);
-  const [{ code, stdout, stderr }] = await run(to, [`accounts import ${file}`]);
-  const miscount = `file ${file}: found 2 accounts, expected 3, as its first line says\n`;
-  assert.deepEqual([code, stdout, stderr], [1, "", miscount]);
-  writeFileSync(file, `${lines.join("\r\n")}\n\n\n`);
-  assert.deepEqual(await succeed(to, `accounts import ${file}`), ["entered 3 accounts\n"]);
+  const [refused, skipped] = await run(to, [
+    `accounts import ${file}`,
+    `accounts import ${file} --skip-invalid`,
+  ]);
+  const miscount = `file ${file}: found 2 accounts, expected 3, as its first line says: export them again, or import the ones present with --skip-invalid\n`;
+  assert.deepEqual([refused.code, refused.stdout, refused.stderr], [1, "", miscount]);
+  assert.deepEqual([skipped.code, skipped.stdout], [0, "entered 2 accounts\n"]);
+  assert.ok(skipped.stderr.includes(miscount), skipped.stderr);
+  assert.equal(contentOf(to).split("\n").length, 4);
+  writeFileSync(file, `${lines.join("\n")}\n\n\n`);
+  assert.deepEqual(await succeed(to, `accounts import ${file}`), [
+    "entered 1 account; 2 were there already, the same\n",
+  ]);
 });
 
 test("webhooks to this machine go along: a delivery looks whether it may go there", async () => {
@@ -211,9 +313,16 @@ test("an account that was deleted isn't imported again under its id", async () =
   const folder = filledState();
   const file = join(temporaryFolder(), "accounts");
   await succeed(folder, `accounts export ${file}`, "accounts delete a --yes");
-  const [{ code, stderr }] = await run(folder, [`accounts import ${file}`]);
-  const refusal = `file ${file}, line 2: account a: found the id of an account that was deleted, expected one that no account had\n`;
+  const [{ code, stderr }, skipped] = await run(folder, [
+    `accounts import ${file}`,
+    `accounts import ${file} --skip-invalid`,
+  ]);
+  const refusal = `file ${file}, line 2: account a: found the id 1 of an account that was deleted, expected one that no account had\n`;
   assert.deepEqual([code, stderr], [1, refusal]);
+  assert.deepEqual(
+    [skipped.stdout, skipped.stderr],
+    ["entered 0 accounts; 2 were there already, the same; 1 refused\n", refusal],
+  );
 });
 
 test("a file that is there isn't written over, and one that isn't can't be read", async () => {

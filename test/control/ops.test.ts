@@ -4,14 +4,18 @@ import { opsServer } from "../../server/control/ops.ts";
 import { OperatorConsole } from "../../server/parts/console/console.ts";
 import { History } from "../../server/parts/console/history.ts";
 import { Traffic } from "../../server/shared/traffic.ts";
-import { Connection, listening, requestText } from "../support/connection.ts";
+import { Connection, listening, requestText, until } from "../support/connection.ts";
 
 /** The operator's listener, with metrics that the tests make slow, and let fail. */
 
+let made = 0;
 let make: () => Promise<string> = async () => "metrics\n";
 const metrics = {
   contentType: "text/plain",
-  text: () => make(),
+  async text() {
+    made++;
+    return make();
+  },
 };
 /** The console that is shown; undefined when there is none. */
 let shown: OperatorConsole | undefined;
@@ -54,6 +58,55 @@ test("a console whose state can't be read answers 500, and its page is there", a
   assert.equal((await ask("GET /")).status, 200);
   shown = undefined;
   assert.equal((await ask("GET /")).status, 503);
+});
+
+test("pipelined requests are answered one at a time, in their order", async () => {
+  made = 0;
+  const { promise, resolve } = Promise.withResolvers<string>();
+  make = () => promise;
+  const connection = await Connection.open(url);
+  await connection.send(requestText("GET /metrics", {}).repeat(3) + requestText("GET /livez", {}));
+  await until("the first one", () => made > 0);
+  // Another connection's request comes after all of these.
+  assert.equal((await ask("GET /livez")).status, 200);
+  assert.equal(made, 1);
+  make = async () => "later\n";
+  resolve("first\n");
+  const bodies: string[] = [];
+  for (let i = 0; i < 4; i++) bodies.push(String((await connection.answer()).body));
+  assert.deepEqual(bodies, ["first\n", "later\n", "later\n", "ok\n"]);
+  assert.equal(made, 3);
+  connection.close();
+});
+
+test("what a client pipelines beyond 17 requests disconnects it, and what waited isn't answered", async () => {
+  made = 0;
+  const { promise, resolve } = Promise.withResolvers<string>();
+  make = () => promise;
+  const connection = await Connection.open(url);
+  await connection.send(requestText("GET /metrics", {}).repeat(5000));
+  assert.equal((await connection.rest()).length, 0);
+  resolve("late\n");
+  assert.equal((await ask("GET /livez")).status, 200);
+  assert.equal(made, 1);
+});
+
+test("what waits for its turn is dropped with its connection", async () => {
+  made = 0;
+  const { promise, resolve } = Promise.withResolvers<string>();
+  make = () => promise;
+  const connection = await Connection.open(url);
+  await connection.send(requestText("GET /metrics", {}).repeat(10));
+  await until("the first one", () => made > 0);
+  connection.close();
+  await until("the server to see it", async () => {
+    const { promise: counted, resolve: count } = Promise.withResolvers<number>();
+    server.getConnections((_, open) => count(open));
+    return (await counted) === 0;
+  });
+  resolve("late\n");
+  assert.equal((await ask("GET /livez")).status, 200);
+  assert.equal(made, 1);
 });
 
 for (const target of ["/", "/livez", "/readyz", "/metrics", "/console/stream", "/nothing"]) {

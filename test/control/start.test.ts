@@ -5,7 +5,9 @@ import { createServer } from "node:net";
 import path from "node:path";
 import { test } from "node:test";
 import { publishFolder } from "../../datasets/publish/publish-folder.ts";
+import { isoTime } from "../../server/shared/time.ts";
 import { registryOf } from "../../server/store/registry.ts";
+import { Store } from "../../server/store/store.ts";
 import {
   Connection,
   call,
@@ -26,6 +28,15 @@ import { preloaded } from "../support/stopping.ts";
 
 const datasetsDir = datasetsFolder(currentOnly);
 const snapshot = readFileSync(path.join(datasetsFolder(["2023.1"]), "2023.1.parquet"));
+
+/** A state that was last saved then. */
+function stateSavedAt(ms: number): string {
+  const folder = temporaryFolder();
+  const store = Store.open(folder);
+  store.progress.noteSaved(new Date(ms));
+  store.close();
+  return folder;
+}
 
 /** Starts a server whose start must fail. @returns what it wrote to stderr */
 async function refusal(env: Record<string, string>, stateDir = temporaryFolder()): Promise<string> {
@@ -59,7 +70,8 @@ test("a server whose snapshots are elsewhere waits for them, fetches and serves 
     else response.writeHead(200).end(readFileSync(path.join(published, url)));
   });
   const env = { DATASETS_URL: `http://127.0.0.1:${await listening(origin)}/index.json` };
-  const server = spawnServer({ datasetsDir, env });
+  const stateDir = stateSavedAt(Date.now() - 3_000_000);
+  const server = spawnServer({ datasetsDir, stateDir, env });
   try {
     await until("what is said of an index that isn't there", () => server.stderr.includes("status 503"));
     isAway = false;
@@ -113,8 +125,10 @@ test("a start of which one thread fails, while the other listens already, regist
   assert.deepEqual(registryOf({ STATE_DIR: stateDir }), []);
 });
 
-test("a server says when and where it is ready, and nothing else on stdout", async () => {
-  const server = await startServer({ datasetsDir });
+test("a server says when and where it is ready, and nothing else on stdout; and its log, how old the state is", async () => {
+  const savedMs = Date.now() - 3 * 3_600_000 - 60_000;
+  const stateDir = stateSavedAt(savedMs);
+  const server = await startServer({ datasetsDir, stateDir });
   assert.match(
     server.process.stdout,
     /^ready http:\/\/127\.0\.0\.1:[1-9]\d* ops http:\/\/127\.0\.0\.1:[1-9]\d*\n$/,
@@ -148,6 +162,12 @@ test("a server says when and where it is ready, and nothing else on stdout", asy
   }
   const messages = lines.map(({ msg }) => msg);
   assert.ok(messages.includes("stopped") && !messages.includes("request"), messages.join());
+  const { level, saved, hours, msg } = lines.find((line) => "hours" in line);
+  assert.deepEqual([level, saved, hours], ["warn", isoTime(savedMs), 3]);
+  assert.match(msg, /if it comes from a backup, revoke again the keys that were revoked since$/);
+  const store = Store.open(stateDir);
+  assert.ok((store.progress.savedAt() ?? 0) > savedMs, "its end counts as well");
+  store.close();
 });
 
 test("a server listens on the addresses it is told, and makes no account where STATE_DIR is set", async () => {
