@@ -184,7 +184,7 @@ test("a wrong command line gets one error that says what is expected", () => {
     [[], `command line: found no FILE, ${usage}`],
     [["a.csv", "b.csv", "--year", "2024"], `command line: found more than one FILE, ${usage}`],
     [["a.csv"], `command line: found no --year, ${usage}`],
-    [["a.csv", "--year", "-1"], `--year: found "-1", ${year}`],
+    [["a.csv", "--year", "-1"], '--year: found "-1", expected a value, as --year=VALUE'],
     [["a.csv", "--year", "2015"], `--year: found "2015", ${year}`],
     [["a.csv", "--year", "2100"], `--year: found "2100", ${year}`],
     [["a.csv", "--year", "2027"], '--year: found "2027", expected none after now, 2026-11'],
