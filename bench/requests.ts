@@ -5,9 +5,8 @@ import { bisect, cumsum } from "d3";
 import { defaultSampleSeed } from "../datasets/sample/synthetic.ts";
 import { encodePrices, findGroup, type Image, partsOf, search, stateCodes } from "../engine/index.ts";
 import { generateKey } from "../server/accounts/keys.ts";
-import { basePath } from "../server/api/endpoint.ts";
-import { decodeTarget, resolve } from "../server/api/routes.ts";
-import { RequestContext } from "../server/serving/context.ts";
+import { basePath, Context } from "../server/api/endpoint.ts";
+import { decodeTarget, findVersion, resolve } from "../server/api/routes.ts";
 import { versionsOf } from "../test/support/endpoint-oracle.ts";
 import { type Random, seededRandom } from "../test/support/random.ts";
 import { type loadSnapshot, pricesPath, type Query, queryText } from "./rivals/rival.ts";
@@ -81,7 +80,10 @@ export function madeAnew(image: Image, target: string): Uint8Array {
   const versions = versionsOf(image);
   const found = decodeTarget(resolve(basePath + path));
   const usage = () => assert.fail("nobody asks for the usage");
-  const body = found.endpoint.answer(new RequestContext(versions, found, scratch, usage), query);
+  const body = found.endpoint.answer(
+    new Context(versions, found.segment, scratch, usage, () => findVersion(versions, found.version)),
+    query,
+  );
   return body instanceof Uint8Array ? body : assert.fail(`${target} is a file`);
 }
 

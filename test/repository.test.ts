@@ -278,7 +278,7 @@ const unwrapped: Record<string, [callbacks: number, reason: string]> = {
   "server/control/ops.ts": [2, "a function that is wrapped itself; only logs"],
   "server/control/running.ts": [1, "kills the process, which is its purpose"],
   "server/control/serving-threads.ts": [3, "ends the service, which has its own handling of errors"],
-  "server/control/thread.ts": [3, "`end` has its own handling of errors"],
+  "server/control/thread.ts": [2, "`end` has its own handling of errors"],
   "server/shared/mail.ts": [2, "aborts a request"],
   "server/parts/notifications/post.ts": [2, "passes the outcome on"],
   "server/parts/replicas/redis.ts": [3, "sets a variable"],
@@ -287,7 +287,6 @@ const unwrapped: Record<string, [callbacks: number, reason: string]> = {
   "server/serving/streaming.ts": [2, "each turn is wrapped by whoever waits for it"],
   "server/serving/posts.ts": [1, "the callback is wrapped by the caller"],
   "server/serving/responder.ts": [1, "counts, and ends what makes the body"],
-  "server/shared/runtime.ts": [1, "throws to end a thread that is out of memory, which is its purpose"],
   "server/snapshots/load-thread.ts": [1, "has its own handling of errors, in a thread that may end"],
   "server/snapshots/loader-threads.ts": [
     2,

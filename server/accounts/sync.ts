@@ -42,8 +42,6 @@ interface Tables {
 
 /** Shared memory holds two months: the one this long ago, and the next. Smaller clock changes stay within them. */
 const lookBackMs = 14 * 86_400_000;
-/** Maximum months of unsaved counts kept while the database can't be written, besides the two in shared memory. */
-const maxUnsavedMonths = 24;
 
 export class Accounts {
   readonly tables: Tables;
@@ -55,8 +53,6 @@ export class Accounts {
   #month: number;
   /** The month whose days and events are in memory. */
   #monthOfDays = 0;
-  /** Unsaved counts of months that are no longer in memory. */
-  readonly #unsaved = new Map<number, Map<AccountEntry, Count>>();
   /** Unsaved days on which keys were last used, by key id. */
   readonly #keyDays = new Map<number, number>();
   /** The row number of the last event that was read. */
@@ -188,24 +184,23 @@ export class Accounts {
   }
 
   /**
-   * Loads the counts of the two months around now, even after the clock was set back. @throws Error when they can't be
-   * read
+   * Loads the counts of the two months around now, even after the clock was set back, and saves those that leave.
+   * @returns the new events
+   * @throws Error when they can't be read or saved; they stay then
    */
-  enterMonths(nowMs: number): void {
+  enterMonths(nowMs: number): StoredEvent[] {
     if (monthOf(nowMs) !== this.#monthOfDays) this.#enterDays(monthOf(nowMs));
     const first = firstMonth(nowMs);
     const isServed = (month: number) => month === this.#month || month === this.#month + 1;
     const coming = [first, first + 1].filter((month) => !isServed(month));
-    if (coming.length === 0) return;
-    if (this.#unsaved.size > maxUnsavedMonths - coming.length)
-      throw new Error(
-        `counts of ${this.#unsaved.size} months wait to be saved: no other month's requests are admitted`,
-      );
+    if (coming.length === 0) return [];
+    const events = this.save(nowMs);
     const saved = coming.map((month) => this.#store.usage.ofMonth(monthName(month)));
     for (const [i, month] of coming.entries())
       for (const entry of this.#entries.values())
         this.#enter(entry, month, saved[i].get(entry.account.id) ?? 0);
     this.#month = first;
+    return events;
   }
 
   #enterDays(month: number): void {
@@ -223,26 +218,15 @@ export class Accounts {
   }
 
   #enter(entry: AccountEntry, month: number, saved: number): void {
-    const unsaved = this.#unsaved.get(month);
-    const count = unsaved?.get(entry) ?? {
-      month,
-      used: saved,
-      saved,
-      inAll: saved,
-      quota: entry.account.quota,
-      recorded: 0,
-    };
-    unsaved?.delete(entry);
-    if (unsaved?.size === 0) this.#unsaved.delete(month);
-    const { used } = this.tables.limits.enter(entry.slot, month, count.used);
+    const count = { month, used: saved, saved, inAll: saved, quota: entry.account.quota, recorded: 0 };
+    const { used } = this.tables.limits.enter(entry.slot, month, saved);
     const before: Count | undefined = entry.counts[month & 1];
     entry.counts[month & 1] = count;
     if (before === undefined) return;
+    // Requests of the last moment.
+    if (used !== before.saved) this.#store.usage.save(monthName(before.month), [[entry.account.id, used]]);
     before.used = used;
     entry.countsBefore[month & 1] = before;
-    if (used === before.saved) return;
-    const others = this.#unsaved.get(before.month) ?? new Map();
-    this.#unsaved.set(before.month, others.set(entry, before));
   }
 
   /**
@@ -265,32 +249,27 @@ export class Accounts {
   }
 
   /**
-   * Saves the changed counts of all months and their events; events of shared ceilings are left to `recordShared`. After
+   * Saves the changed counts of both months and their events; events of shared ceilings are left to `recordShared`. After
    * a failure it saves all of them again. @returns the new events
    */
   save(nowMs: number): StoredEvent[] {
     const { limits } = this.tables;
     const thisMonth = monthOf(nowMs);
     const due: { entry: AccountEntry; count: Count; after: Count; isReached: boolean }[] = [];
-    const look = (entry: AccountEntry, count: Count, used: number, others: number) => {
-      const quota = count.month < thisMonth ? count.quota : entry.account.quota;
-      const recorded = quota === count.quota ? count.recorded : 0;
-      // Keeps the highest total known, because after a start the other servers' counts aren't known yet.
-      const inAll = Math.max(count.inAll, used + others);
-      const highest = reached(limits.isShared ? inAll : used, quota);
-      const isReached = highest > recorded;
-      const after = { ...count, used, saved: used, inAll, quota, recorded: Math.max(recorded, highest) };
-      if (used !== count.saved || inAll !== count.inAll || isReached)
-        due.push({ entry, count, after, isReached });
-    };
     for (const entry of this.#entries.values())
       for (const count of entry.counts) {
         const used = limits.used(entry.slot, count.month) ?? count.used;
         const others = limits.isShared ? limits.usedByOthers(entry.slot, count.month) : 0;
-        look(entry, count, used, others);
+        const quota = count.month < thisMonth ? count.quota : entry.account.quota;
+        const recorded = quota === count.quota ? count.recorded : 0;
+        // Keeps the highest total known, because after a start the other servers' counts aren't known yet.
+        const inAll = Math.max(count.inAll, used + others);
+        const highest = reached(limits.isShared ? inAll : used, quota);
+        const isReached = highest > recorded;
+        const after = { ...count, used, saved: used, inAll, quota, recorded: Math.max(recorded, highest) };
+        if (used !== count.saved || inAll !== count.inAll || isReached)
+          due.push({ entry, count, after, isReached });
       }
-    for (const unsaved of this.#unsaved.values())
-      for (const [entry, count] of unsaved) look(entry, count, count.used, count.inAll - count.saved);
     this.tables.keys.sweepDays((key, day) => this.#keyDays.set(key, day));
     if (due.length === 0 && this.#keyDays.size === 0) return [];
     const now = new Date(nowMs);
@@ -324,7 +303,6 @@ export class Accounts {
       if (count.month === this.#monthOfDays)
         this.tables.days.put(entry.slot, Number(dayWithin(count.month, nowMs).slice(8)), after.inAll);
     }
-    this.#unsaved.clear();
     this.#keyDays.clear();
     return events;
   }

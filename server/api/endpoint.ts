@@ -1,56 +1,84 @@
 import type * as v from "valibot";
 import { type Image, versionName } from "../../engine/query.ts";
-import type { Previous, SnapshotFile } from "../shared/messages.ts";
+import type { PublishedVersion } from "../shared/messages.ts";
 import type { ApiErrorType } from "./errors.ts";
 import { checkParameters, type Parameters, parseQuery } from "./parameters.ts";
+import type { Usage } from "./responses.ts";
 
 /** Defines endpoints, and the data that they answer from. */
 
 /** The start of every path of the API. */
 export const basePath = "/api/v1";
 
+/** A data version that is served. */
+export interface Version extends Omit<PublishedVersion, "image"> {
+  image: Image;
+}
+
 /** The data versions that are served. */
 export interface Versions {
   /** The versions, newest first. The first one is current. */
   images: readonly Image[];
-  byName: ReadonlyMap<string, Image>;
-  /** The ISO times at which the versions were loaded. */
-  loadedAt: ReadonlyMap<string, string>;
-  /** What each version changed, compared with the revision before it; null if that one isn't served. */
-  previous: ReadonlyMap<string, Previous | null>;
-  /** The snapshot files of the versions. */
-  files: ReadonlyMap<string, SnapshotFile>;
-  /** Names of synthetic versions that aren't served because real ones are. */
-  hidden: readonly string[];
+  byName: ReadonlyMap<string, Version>;
 }
 
-export interface Usage {
-  account: string;
-  plan: string;
-  period: { start: string; end: string };
-  quota: { limit: number; used: number; remaining: number };
-  burst: { limit: number };
-  /** The UTC days of the month up to today. They add up to `used`. */
-  days: { date: string; used: number }[];
-  /** The newest warnings of the month, oldest first. */
-  events: { type: "quota.warning" | "quota.exhausted"; threshold: number; at: string }[];
-}
-
-export interface Context {
-  versions: Versions;
-  /** The data version of the path or the cursor, or the current one. @throws ApiError `not_found` */
-  image: Image;
+/** The data that an endpoint makes one answer from. */
+export class Context {
+  readonly versions: Versions;
   /** The decoded parameter in the path, where the endpoint's path has one. */
-  segment: string;
-  /** Rows before this page. */
-  offset: number;
+  readonly segment: string;
   /** Memory that the answer may be written to. The next answer overwrites it. */
-  scratch: Buffer;
-  usage(): Usage;
+  readonly scratch: Buffer;
+  /** Rows before this page. */
+  readonly offset: number;
+  /** Whether the answer shows the account's state. */
+  isLive = false;
+  /** Whether the answer never changes. */
+  isPinned = false;
+  readonly #usage: () => Usage;
+  readonly #findImage: () => Image;
+  #image: Image | undefined;
+
+  /** @param usage returns the caller's usage @param findImage returns the data version of the path or the cursor */
+  constructor(
+    versions: Versions,
+    segment: string,
+    scratch: Buffer,
+    usage: () => Usage,
+    findImage: () => Image,
+    offset = 0,
+  ) {
+    this.versions = versions;
+    this.segment = segment;
+    this.scratch = scratch;
+    this.offset = offset;
+    this.#usage = usage;
+    this.#findImage = findImage;
+  }
+
+  /**
+   * The data version. Endpoints read it after their parameters are checked: a bad parameter is reported before an
+   * unknown version. @throws ApiError `not_found`
+   */
+  get image(): Image {
+    this.#image ??= this.#findImage();
+    return this.#image;
+  }
+
+  usage(): Usage {
+    this.isLive = true;
+    return this.#usage();
+  }
+
   /** Marks the answer as immutable: the request names all data versions that it uses. */
-  pin(): void;
+  pin(): void {
+    this.isPinned = true;
+  }
+
   /** This context with another data version and offset, for a page of a list. */
-  onPage(image: Image, offset: number): Context;
+  onPage(image: Image, offset: number): Context {
+    return new Context(this.versions, this.segment, this.scratch, this.#usage, () => image, offset);
+  }
 }
 
 /** A body that is a file instead of JSON. It is generated while it is sent. */

@@ -37,17 +37,10 @@ export function gapsOf(image: Image): Coverage {
   return coverage;
 }
 
-/**
- * The error for a data version that isn't loaded, or that is synthetic and hidden by real ones.
- *
- * @param asked a version's name, or a year
- */
-export function unknownVersion({ byName, hidden }: Versions, asked: string): ApiError {
-  const isHidden = hidden.some((version) => version === asked || version.startsWith(`${asked}.`));
-  const what = isHidden
-    ? `data version ${echo(asked)} is synthetic, and not served beside real data`
-    : `there is no data version ${echo(asked)}`;
-  return new ApiError("not_found", `${what}; loaded are ${[...byName.keys()].join(", ")}`);
+/** The error for a data version that isn't loaded. @param asked a version's name, or a year */
+export function unknownVersion({ byName }: Versions, asked: string): ApiError {
+  const loaded = [...byName.keys()].join(", ");
+  return new ApiError("not_found", `there is no data version ${echo(asked)}; loaded are ${loaded}`);
 }
 
 export function noPrices(
@@ -58,13 +51,9 @@ export function noPrices(
 ): ApiError {
   const procedure = image.procedureOf.get(code);
   if (procedure === undefined) return noProcedure(versions, image, code);
-  const reason = whyNoPrices(image, procedure, state);
-  return notFound(image, `no prices for procedure ${echo(code)}${inState(state)}`, reason);
-}
-
-function whyNoPrices(image: Image, procedure: number, state: string | undefined): string {
   const counts = rowsOfProcedure(image, procedure, state ?? null);
-  return unpriced(counts) ?? noRowsIn(image, state) ?? "the data has no row of it there";
+  const reason = unpriced(counts) ?? noRowsIn(image, state) ?? "the data has no row of it there";
+  return notFound(image, `no prices for procedure ${echo(code)}${inState(state)}`, reason);
 }
 
 const nameOf = ({ description }: Image) => versionName(description.provenance);
@@ -79,15 +68,9 @@ export function noTrend(
   const years = isPinned ? `in data versions ${images.map(nameOf).join(", ")}` : inAnyYear(images);
   if (!images.some(({ procedureOf }) => procedureOf.has(code)))
     return new ApiError("not_found", `there is no procedure ${echo(code)} ${years}`);
-  const reasons = Map.groupBy(images, (image) => {
-    const procedure = image.procedureOf.get(code);
-    return procedure === undefined ? "there is no such procedure" : whyNoPrices(image, procedure, state);
-  });
-  const told = Array.from(reasons, ([reason, of]) =>
-    reasons.size === 1 ? reason : `${reason} (${of.map(nameOf).join(", ")})`,
-  );
-  const what = `no prices for procedure ${echo(code)}${inState(state)}`;
-  return new ApiError("not_found", `${what} ${years}: ${told.join("; ")}`);
+  const reason = noRowsIn(images[images.length - 1], state);
+  const what = `no prices for procedure ${echo(code)}${inState(state)} ${years}`;
+  return new ApiError("not_found", reason === undefined ? what : `${what}: ${reason}`);
 }
 
 /** The error for a facility without a row of a procedure in any data year. @param images one for each year */

@@ -257,9 +257,7 @@ const standings = {
 };
 /** Makes fields optional. */
 const optionalFields = <Fields extends v.ObjectEntries>(fields: Fields) =>
-  Object.fromEntries(
-    Object.entries(fields).map(([name, schema]) => [name, v.optional(schema)]),
-  ) as unknown as { [Name in keyof Fields]: v.OptionalSchema<Fields[Name], undefined> };
+  v.partial(v.object(fields)).entries;
 /** Makes fields nullable. */
 const nullableFields = <Fields extends v.ObjectEntries>(fields: Fields) =>
   Object.fromEntries(
@@ -583,3 +581,4 @@ export const usageResponse = v.object({
     ),
   ),
 });
+export type Usage = v.InferOutput<typeof usageResponse>;

@@ -105,7 +105,7 @@ export function findVersion(versions: Versions, version: string | null): Image {
   // Newest first, so a year's first image is its newest revision.
   const image = isYear
     ? versions.images.find(({ description }) => String(description.provenance.dataYear) === version)
-    : versions.byName.get(version);
+    : versions.byName.get(version)?.image;
   if (image !== undefined) return image;
   throw unknownVersion(versions, version);
 }

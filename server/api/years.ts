@@ -1,7 +1,6 @@
 import { isSynthetic } from "../../datasets/sample/synthetic-mark.ts";
 import { type Image, type Provenance, statusOf, versionName } from "../../engine/query.ts";
 import type { Versions } from "./endpoint.ts";
-import { ApiError } from "./errors.ts";
 import { unknownVersion } from "./not-found.ts";
 
 /** Chooses the data versions that trends compare, and describes them as a source. */
@@ -13,19 +12,12 @@ export function newestOfYears({ images }: Versions): Image[] {
   return ofOneKind.filter((image) => statusOf(ofOneKind, image) !== "superseded").toReversed();
 }
 
-/** The named versions, oldest first. @throws ApiError if one isn't loaded, or real and synthetic ones are mixed */
+/** The named versions, oldest first. @throws ApiError if one isn't loaded */
 export function versionsNamed(versions: Versions, names: readonly string[]): Image[] {
   for (const name of names) if (!versions.byName.has(name)) throw unknownVersion(versions, name);
-  const chosen = versions.images.filter(({ description }) =>
-    names.includes(versionName(description.provenance)),
-  );
-  if (new Set(chosen.map(isInvented)).size > 1)
-    throw new ApiError(
-      "invalid_parameter",
-      "versions has synthetic and real data versions, expected either: the two are never compared",
-      { param: "versions" },
-    );
-  return chosen.toReversed();
+  return versions.images
+    .filter(({ description }) => names.includes(versionName(description.provenance)))
+    .toReversed();
 }
 
 const isInvented = ({ description }: Image) => isSynthetic(description.provenance);

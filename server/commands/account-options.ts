@@ -1,7 +1,6 @@
 import * as v from "valibot";
-import { DataError, shown } from "../../engine/query.ts";
+import { DataError } from "../../engine/query.ts";
 import { accountName, webhookAt } from "../accounts/changes.ts";
-import { webhookFault } from "../accounts/webhook-url.ts";
 import { maxBurst, maxQuota, planNames, plans } from "../shared/plans.ts";
 import { emailAddress, wholeNumber } from "../shared/schemas.ts";
 import type { Account, NewAccount } from "../store/store.ts";
@@ -58,15 +57,6 @@ function addressAsked(option: string | undefined, known: string | null = null): 
   return option === "none" ? null : option;
 }
 
-/** @throws DataError when a new webhook would be allowed only with WEBHOOK_ALLOW_LOOPBACK */
-function checkLoopback(url: string | null, known: Account | undefined, allowLoopback: boolean): void {
-  if (url === null || url === known?.webhook || allowLoopback) return;
-  const fault = webhookFault(url, false);
-  if (fault === undefined || webhookFault(url, true) !== undefined) return;
-  const hint = `${fault}; WEBHOOK_ALLOW_LOOPBACK=true lets webhooks go to this machine`;
-  throw new DataError("--webhook", shown(url), hint);
-}
-
 /**
  * The account after the options are applied. Other fields stay as in `known`.
  *
@@ -78,7 +68,6 @@ export function accountAsked(
   allowLoopback: boolean,
 ): Omit<Account, "id" | "suspended_at"> {
   const webhook = addressAsked(options.webhook, known?.webhook);
-  checkLoopback(webhook, known, allowLoopback);
   return {
     name: options.account,
     ...ceilings(options, known),

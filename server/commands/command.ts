@@ -9,9 +9,8 @@ import { calledAs, parsedArguments } from "../shared/arguments.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import type { Settings } from "../shared/settings.ts";
 import { checkServed, databaseFile, isServed } from "../store/served.ts";
-import { narrowAccess } from "../store/state-files.ts";
 import { type Changes, onlyACopy, Store } from "../store/store.ts";
-import { onSignal, runProgram } from "./program.ts";
+import { runProgram } from "./program.ts";
 
 /** Runs operators' commands on the state, and waits until a running server has applied the change. */
 
@@ -131,20 +130,8 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
   // A command that fails creates no state, which would hide a mistyped STATE_DIR.
   if (isNew && mayCreate) rehearse(subcommand, args, context);
   const store = Store.open(stateDir, { mayCreate });
-  // From here on an interruption only ends the wait: the change is stored, and its result is printed.
-  const interruption = new AbortController();
-  const { stop } = onSignal;
-  onSignal.stop = () => interruption.abort();
   try {
-    if (store.directory.isCopy) {
-      const { result, rows } = store.directory.rehearse(() => subcommand.run(args, { ...context, store }));
-      if (rows.length > 0) throw onlyACopy(stateDir);
-      process.stdout.write(result.result);
-      process.stderr.write(
-        `${result.note ?? ""}this is what one server knows, and what it has counted itself; with REDIS_URL it is what all have\n`,
-      );
-      return;
-    }
+    if (store.directory.isCopy) throw onlyACopy(stateDir);
     const { said, changes } = transact(store, stateDir, () => {
       const before = store.progress.latest();
       const said = subcommand.run(args, { ...context, store });
@@ -152,18 +139,13 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
       if (!reaches(before, changes)) store.progress.noteSaved(context.now);
       return { said, changes: reaches(before, changes) ? undefined : changes };
     });
-    const { narrowed, open } = narrowAccess(stateDir);
-    const doubt =
-      changes === undefined ? undefined : await doubtAbout(store, stateDir, changes, interruption.signal);
+    // Printed before the wait, so that an interruption loses no key.
     process.stdout.write(said.result);
     if (isNew) process.stderr.write(`made a new state in STATE_DIR ${stateDir}\n`);
     process.stderr.write(said.note ?? "");
-    if (narrowed.length > 0)
-      process.stderr.write(`removed other users' access to the state (${narrowed.join(", ")})\n`);
-    if (open.length > 0) process.stderr.write(`other users can access the state (${open.join(", ")})\n`);
+    const doubt = changes === undefined ? undefined : await doubtAbout(store, stateDir, changes);
     if (doubt !== undefined) process.stderr.write(`${doubt}\n`);
   } finally {
-    onSignal.stop = stop;
     store.close();
   }
 }
@@ -192,17 +174,11 @@ const reaches = (done: Changes, wanted: Changes) =>
   done.accounts >= wanted.accounts && done.keys >= wanted.keys;
 
 /** A warning if a running server hasn't applied a change; undefined if it has, or no server runs. */
-async function doubtAbout(
-  store: Store,
-  folder: string,
-  changes: Changes,
-  interruption: AbortSignal,
-): Promise<string | undefined> {
+async function doubtAbout(store: Store, folder: string, changes: Changes): Promise<string | undefined> {
   const stored = "this is stored, but the running server";
   try {
     for (const end = performance.now() + maxObeyMs; performance.now() < end; await delay(askObeyedMs)) {
       if (reaches(store.progress.applied(), changes) || !isServed(folder)) return undefined;
-      if (interruption.aborted) return `${stored} hasn't taken it over yet; it will when it can`;
     }
     return `${stored} hasn't taken it over within ${maxObeyMs / 1000} s; it will when it can`;
   } catch (error) {

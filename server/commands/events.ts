@@ -33,8 +33,6 @@ function list(args: string[], { store }: Context): CommandOutput {
   };
 }
 
-const nothing = { state: "none", tries: 0, last_answer: null } as const;
-
 /**
  * Retries an event: its failed and pending deliveries, or all if there are none. It keeps its place in the account's
  * order: it waits for earlier pending events, and later ones wait for it.
@@ -45,30 +43,22 @@ function retry([id, ...more]: string[], { store, now }: Context): CommandOutput 
   const event = store.events.byId(id);
   if (event === undefined) throw new DataError(`event ${shown(id)}`, "no such id", "an id from events list");
   const account = store.accounts.byId(event.account);
-  const known = store.events.deliveries(id);
-  const channels = (account === undefined ? [] : channelsOf(account)).map((channel) => ({
-    channel,
-    before: known.find((one) => one.channel === channel) ?? nothing,
-  }));
+  const channels = account === undefined ? [] : channelsOf(account);
   if (channels.length === 0)
     throw new DataError(
       `event ${id}`,
       "an account without a webhook or an e-mail address",
       "an address to send it to",
     );
-  const undelivered = channels.filter(({ before }) => before.state !== "delivered");
-  const lines = (undelivered.length > 0 ? undelivered : channels).map(
-    ({ channel, before: { state, tries, last_answer } }) => {
-      const next_try_at = now.getTime();
-      store.events.updateDelivery({ id, channel, state: "pending", tries: 0, next_try_at, last_answer });
-      const quota = `${event.threshold} % of ${event.quota} in ${event.month}`;
-      const before = `was ${state} after ${tries} ${tries === 1 ? "try" : "tries"}`;
-      const delivery = channel === "webhook" ? "delivery" : "delivery by e-mail";
-      const first = store.events.firstPending(event.account, channel);
-      const after = first === id ? "is due now" : `waits for event ${first}`;
-      return `event ${id}, ${quota}: the ${delivery} ${before}, and ${after}\n`;
-    },
-  );
+  const known = new Map(store.events.deliveries(id).map((delivery) => [delivery.channel, delivery]));
+  const undelivered = channels.filter((channel) => known.get(channel)?.state !== "delivered");
+  const lines = (undelivered.length > 0 ? undelivered : channels).map((channel) => {
+    const { last_answer = null } = known.get(channel) ?? {};
+    const next_try_at = now.getTime();
+    store.events.updateDelivery({ id, channel, state: "pending", tries: 0, next_try_at, last_answer });
+    const first = store.events.firstPending(event.account, channel);
+    return `event ${id}: its delivery by ${channel} ${first === id ? "is due now" : `waits for event ${first}`}\n`;
+  });
   return { result: lines.join("") };
 }
 

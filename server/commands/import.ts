@@ -95,7 +95,7 @@ function checkDataYear(what: string, named: string, year: string): void {
 
 /** Imports a release. Prints the snapshot's path on stdout, everything else on stderr. */
 export async function importAndSay(options: ImportOptions, environment: NodeJS.ProcessEnv): Promise<void> {
-  const { known, notice } = registryOf(environment);
+  const known = registryOf(environment);
   const imported = await importFile(options, known);
   const { counts, codes, stray, severalNames, absentColumns, warnings } = imported;
   process.stdout.write(`${imported.path}\n`);
@@ -123,7 +123,6 @@ export async function importAndSay(options: ImportOptions, environment: NodeJS.P
   const before = `${options.year}.${Number(version.split(".")[1]) - 1}`;
   if (imported.isNew && isSyntheticFile(path.join(options.out, `${before}.parquet`)))
     say(`numbered ${version}, as ${before} is synthetic, and a number never means other content`);
-  if (notice !== undefined) say(notice);
   const lacks = imported.unwritten.length > 0 ? `, but not this ${imported.unwritten.join(" and ")}` : "";
   const same = codes === null ? "these rows" : "these rows and codes";
   if (!imported.isNew) say(`nothing written: ${version} has ${same} already${lacks}; --force writes them`);

@@ -3,7 +3,6 @@ import { DataError, shown } from "../../engine/query.ts";
 import { checkToCome, keyLabel, keyState, makeKey, rotateKey } from "../accounts/changes.ts";
 import type { CommandOutput } from "../part.ts";
 import { parts } from "../parts.ts";
-import { monthName, monthOf } from "../shared/months.ts";
 import { time } from "../shared/schemas.ts";
 import { isoTime, isoTimeOrNull } from "../shared/time.ts";
 import type { Account, Store, StoredKey } from "../store/store.ts";
@@ -154,30 +153,6 @@ function findKey(store: Store, command: string, [id, ...more]: string[]): Stored
   return { ...key, name };
 }
 
-function show(args: string[], { store, now }: Context): CommandOutput {
-  const key = findKey(store, "show", args);
-  const account = store.accounts.byId(key.account);
-  const month = monthName(monthOf(now.getTime()));
-  const fields = [
-    ["id", key.id],
-    ["key", `…${key.last4}`],
-    ["state", shownState(key, account?.suspended_at ?? null, now)],
-    ["created", isoTime(key.created_at)],
-    ["expires", isoTimeOrNull(key.expires_at) ?? "never"],
-    ["revoked", isoTimeOrNull(key.revoked_at) ?? "never"],
-    ["label", key.label ?? "none"],
-    ["last used", store.keys.lastUsed(key.id) ?? "not known"],
-    ["account", key.name],
-    ["plan", account?.plan],
-    ["burst", `${account?.burst} requests per second`],
-    ["quota", `${account?.quota} requests per month`],
-    ["used", `${store.usage.ofMonth(month).get(key.account) ?? 0} in ${month}`],
-    ["webhook", account?.webhook ?? "none"],
-    ["email", account?.email ?? "none"],
-  ];
-  return { result: fields.map((pair) => `${pair.join("\t")}\n`).join("") };
-}
-
 function revoke(args: string[], { store, now }: Context): CommandOutput {
   const key = findKey(store, "revoke", args);
   if (key.revoked_at !== null)
@@ -233,7 +208,6 @@ await runCommand("keys", parts, {
       "Lists the keys of all accounts, each with the UTC day on which this STATE_DIR's server last admitted it, as far as it was saved; with REDIS_URL no day is known.",
     run: list,
   },
-  show: { usage: "ID", about: "Shows a key, its account's ceilings and their use.", run: show },
   revoke: { usage: "ID", about: "Ends a key at once, for good.", run: revoke },
   expire: {
     usage: "ID --at ISO|never",

@@ -1,25 +1,7 @@
 import { reasonOf } from "../../engine/query.ts";
 import { asksForHelp } from "../shared/settings.ts";
 
-/** Shared by all commands: help, signals, one-line errors, and closed output pipes. */
-
-/** The reaction to a signal. By default the process exits after the current synchronous work. */
-export const onSignal = { stop: (exitCode: number): void => process.exit(exitCode) };
-process.on("SIGINT", () => onSignal.stop(130));
-process.on("SIGTERM", () => onSignal.stop(143));
-
-/** Runs long synchronous work without side effects. Signals end the process immediately meanwhile. */
-export function interruptibly<Result>(work: () => Result): Result {
-  const signals = ["SIGINT", "SIGTERM"] as const;
-  const handlers = signals.map((signal) => process.listeners(signal));
-  for (const signal of signals) process.removeAllListeners(signal);
-  try {
-    return work();
-  } finally {
-    for (const [i, signal] of signals.entries())
-      for (const handler of handlers[i]) process.on(signal, handler);
-  }
-}
+/** Shared by all commands: help, one-line errors, and closed output pipes. */
 
 // A reader such as head may stop reading early.
 for (const stream of [process.stdout, process.stderr])

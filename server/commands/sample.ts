@@ -16,7 +16,7 @@ import {
 } from "../../engine/index.ts";
 import { calledAs, parsedArguments } from "../shared/arguments.ts";
 import { registryOf } from "../store/registry.ts";
-import { interruptibly, runProgram, say } from "./program.ts";
+import { runProgram, say } from "./program.ts";
 
 /** The `sample` command: writes a synthetic snapshot. */
 
@@ -62,7 +62,7 @@ function wholeNumber(option: string, text: string, least: number, most: number):
 
 export function run(args: string[]): void {
   const { out, dataYear, rows, seed } = parseOptions(args);
-  const { known, notice } = registryOf(process.env);
+  const known = registryOf(process.env);
   let summary = "";
   const encode = (revision: number) => {
     const snapshot = syntheticSnapshot({ dataYear, revision, rows, seed });
@@ -73,10 +73,9 @@ export function run(args: string[]): void {
       `seed ${seed}`;
     return encodeSnapshot(snapshot);
   };
-  const path = publishSnapshot(out, dataYear, known, (revision) => interruptibly(() => encode(revision)));
+  const path = publishSnapshot(out, dataYear, known, encode);
   process.stdout.write(`${path}\n`);
   say(summary);
-  if (notice !== undefined) say(notice);
 }
 
 if (import.meta.main) await runProgram(() => help, run);

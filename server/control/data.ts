@@ -1,15 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { DataError, reasonOf } from "../../engine/query.ts";
-import type { Published } from "../shared/messages.ts";
-import { safely } from "../shared/safely.ts";
+import { DataError } from "../../engine/query.ts";
+import type { PublishedVersion } from "../shared/messages.ts";
 import type { Settings } from "../shared/settings.ts";
 import { listSnapshots } from "../snapshots/folder.ts";
 import { Loads } from "../snapshots/loads.ts";
 import type { Mirror, MirrorOptions } from "../snapshots/mirror.ts";
 import { SnapshotFolder } from "../snapshots/snapshots.ts";
-import { knownVersions } from "../store/registry.ts";
+import { registryOf } from "../store/registry.ts";
 import { closers, log, metrics, repeat, stdout, unlessStopping } from "./running.ts";
-import { onSignal } from "./signals.ts";
 import type { State } from "./state.ts";
 
 /** Loads the snapshots in the folder. An empty folder is filled first, by fetching or with a sample. */
@@ -37,14 +35,9 @@ export function checkSnapshots({
 
 /** Loads the folder's snapshots. An empty folder is filled first: from DATASETS_URL, or with a sample. */
 export async function loadData(
-  {
-    DATASETS_DIR: datasetsDir,
-    DATASETS_URL: datasetsUrl,
-    INCLUDE_SAMPLE: includeSample,
-    STATE_DIR: stateDir,
-  }: Settings,
+  { DATASETS_DIR: datasetsDir, DATASETS_URL: datasetsUrl, STATE_DIR: stateDir }: Settings,
   { store: registry, guard }: State,
-  publish: (published: Published) => Promise<void>,
+  publish: (published: readonly PublishedVersion[]) => Promise<void>,
 ): Promise<SnapshotFolder> {
   const mirror =
     datasetsUrl === undefined ? undefined : await openMirror({ url: datasetsUrl, folder: datasetsDir, log });
@@ -57,7 +50,6 @@ export async function loadData(
     registry,
     guard: { fault: () => guard.fault(), checkpoint: () => guard.checkpoint(registry) },
     loads: new Loads(),
-    includeSample,
     publish,
   });
   closers.push(() => snapshots.close());
@@ -92,7 +84,7 @@ async function writeSample(folder: string, stateDir: string): Promise<void> {
       import("../../datasets/sample/synthetic.ts"),
       import("../../engine/index.ts"),
     ]);
-  const known = knownVersions(stateDir) ?? [];
+  const known = registryOf({ STATE_DIR: stateDir });
   stdout.write(`no snapshots in ${folder}: writing a synthetic sample (invented facilities and amounts)\n`);
   for (const dataYear of sampleYears) {
     const options = { dataYear, rows: defaultSampleRows, seed: defaultSampleSeed };
@@ -103,11 +95,7 @@ async function writeSample(folder: string, stateDir: string): Promise<void> {
   }
 }
 
-/** Scans the folder for changes regularly, and immediately on SIGHUP. */
+/** Scans the folder for changes regularly. */
 export function watchFolder(snapshots: SnapshotFolder): void {
-  const scan = () => snapshots.scan();
-  repeat("looking for snapshots", scanMs, scan);
-  onSignal.hangUp = safely(scan, (error) =>
-    log.error({ reason: reasonOf(error) }, "looking for snapshots failed"),
-  );
+  repeat("looking for snapshots", scanMs, () => snapshots.scan());
 }

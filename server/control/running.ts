@@ -24,15 +24,10 @@ export function isStopping(): boolean {
   return stopping.signal.aborted;
 }
 
-/** @throws when the server is stopping, so nothing more may begin */
-export function throwIfStopping(): void {
-  stopping.signal.throwIfAborted();
-}
-
 /** Waits for a step of starting the server. @throws when the server is stopping */
 export async function unlessStopping<Result>(work: Promise<Result>): Promise<Result> {
   const result = await work;
-  throwIfStopping();
+  stopping.signal.throwIfAborted();
   return result;
 }
 

@@ -8,7 +8,7 @@ import {
   gate,
   type PortalReply,
   type PortalRequest,
-  type Published,
+  type PublishedVersion,
   type ServeData,
   type ThreadCode,
   type ToServe,
@@ -19,8 +19,8 @@ import { safely, stackOf } from "../shared/safely.ts";
 import type { Settings } from "../shared/settings.ts";
 import type { Traffic } from "../shared/traffic.ts";
 import type { SnapshotFolder } from "../snapshots/snapshots.ts";
-import { listenAlone } from "./port.ts";
-import { closers, end, log, throwIfStopping, unlessStopping } from "./running.ts";
+import { claimPort } from "./port.ts";
+import { closers, end, log, unlessStopping } from "./running.ts";
 
 /** Starts and stops the serving threads, and exchanges messages with them. */
 
@@ -123,7 +123,7 @@ export class ServingThreads {
   async listen(
     data: Omit<ServeData, "traffic">,
     traffic: readonly SharedArrayBuffer[],
-    published: Published,
+    published: readonly PublishedVersion[],
     pages: Pages | undefined,
   ): Promise<void> {
     this.#pages = pages;
@@ -149,7 +149,7 @@ export class ServingThreads {
   }
 
   /** Publishes images to every thread that serves. Resolves when no thread answers from older images any more. */
-  async publish(published: Published): Promise<void> {
+  async publish(published: readonly PublishedVersion[]): Promise<void> {
     if (this.#isListening) await this.#ask({ type: "publish", published }, "published");
   }
 
@@ -216,24 +216,22 @@ export async function startServing(
   connections: Connections,
   traffic: Traffic,
 ): Promise<number> {
-  const listen = async (port: number) => {
-    throwIfStopping();
-    const data = {
-      ...tables,
-      host: settings.HOST,
-      port,
-      connections: connections.buffer,
-      maxConnections: connections.max,
-      corsOrigins: settings.CORS_ORIGINS ?? [],
-      accessLog: settings.ACCESS_LOG,
-      accessLogAccounts: settings.ACCESS_LOG_ACCOUNTS,
-    };
-    closers.push(() => threads.stop());
-    await unlessStopping(threads.listen(data, traffic.buffers, snapshots.published(), pages));
-    // After everything that can fail, and before the first answer.
-    snapshots.beginServing();
-    threads.answer();
-    return port;
+  // A given port is claimed before a state is made.
+  const port = settings.PORT === 0 ? await unlessStopping(claimPort(settings.HOST, 0)) : settings.PORT;
+  const data = {
+    ...tables,
+    host: settings.HOST,
+    port,
+    connections: connections.buffer,
+    maxConnections: connections.max,
+    corsOrigins: settings.CORS_ORIGINS ?? [],
+    accessLog: settings.ACCESS_LOG,
+    accessLogAccounts: settings.ACCESS_LOG_ACCOUNTS,
   };
-  return unlessStopping(listenAlone(settings.HOST, settings.PORT, listen));
+  closers.push(() => threads.stop());
+  await unlessStopping(threads.listen(data, traffic.buffers, snapshots.published(), pages));
+  // After everything that can fail, and before the first answer.
+  snapshots.beginServing();
+  threads.answer();
+  return port;
 }

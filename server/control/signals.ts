@@ -3,10 +3,7 @@
  * end the process. SIGHUP never ends it.
  */
 
-export const onSignal: { stop: (signal: NodeJS.Signals) => void; hangUp: () => void } = {
-  stop: () => process.exit(0),
-  hangUp: () => {},
-};
+export const onSignal: { stop: (signal: NodeJS.Signals) => void } = { stop: () => process.exit(0) };
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => onSignal.stop(signal));
-process.on("SIGHUP", () => onSignal.hangUp());
+process.on("SIGHUP", () => {});

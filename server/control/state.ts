@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { reasonOf } from "../../engine/query.ts";
+import { logEvents } from "../accounts/quota-events.ts";
 import type { Accounts } from "../accounts/sync.ts";
 import type { Settings } from "../shared/settings.ts";
 import { isoTime } from "../shared/time.ts";
@@ -44,16 +45,14 @@ export function openState({ STATE_DIR: stateDir, isTrial }: Settings, isShared: 
   const isNew = !existsSync(databaseFile(stateDir));
   const guard = new StateGuard(stateDir);
   closers.push(() => guard.close());
-  const { narrowed, open } = narrowAccess(stateDir);
+  const narrowed = narrowAccess(stateDir);
   if (narrowed.length > 0) log.warn({ files: narrowed }, "removed other users' access to the state");
-  if (open.length > 0) log.warn({ files: open }, "other users can access the state");
   const store = Store.open(stateDir, { maxWaitMs: maxStateWaitMs });
   closers.push(() => {
     try {
       guard.checkpoint(store);
     } finally {
-      // SQLite would write its log into whatever file is there now.
-      if (!guard.isOverwritten) store.close();
+      store.close();
     }
   });
   guard.watch();
@@ -105,8 +104,8 @@ export function keepState(
     health.fault = found;
   });
   repeat("reading accounts and keys", refreshMs, () => {
-    accounts.enterMonths(Date.now());
     if (health.fault !== undefined) return;
+    logEvents(log, accounts.enterMonths(Date.now()));
     accounts.refresh();
     accounts.giveWord(() => guard.checkpoint(store) === undefined);
   });

@@ -9,16 +9,15 @@ import { type Configuration, type Core, configure, type Ground, type Part } from
 import { calledAs } from "../shared/arguments.ts";
 import { Connections, maxConnections } from "../shared/connections.ts";
 import type { Mailer } from "../shared/mail.ts";
-import type { Published } from "../shared/messages.ts";
+import type { PublishedVersion } from "../shared/messages.ts";
 import { plans } from "../shared/plans.ts";
-import { OutOfMemory, watchHeap } from "../shared/runtime.ts";
 import { asksForHelp, coreSettings, type Settings, settingsHelp } from "../shared/settings.ts";
 import { Traffic } from "../shared/traffic.ts";
 import type { Store } from "../store/store.ts";
 import { checkSnapshots, loadData, watchFolder } from "./data.ts";
 import { machineFaults } from "./machine.ts";
 import { listenOps } from "./ops.ts";
-import { checkPort } from "./port.ts";
+import { claimPort } from "./port.ts";
 import { closers, end, isStopping, log, metrics, repeat, stderr, stdout, unlessStopping } from "./running.ts";
 import { makeThreads, startServing } from "./serving-threads.ts";
 import { onSignal } from "./signals.ts";
@@ -52,7 +51,6 @@ function url(host: string, port: number): string {
 }
 
 async function start({ settings, parts }: Configuration): Promise<void> {
-  // First, because without file descriptors later steps fail without a reason.
   const connections = new Connections(maxConnections(settings.THREADS));
   const health = new Health();
   const operator = await unlessStopping(listenOps(settings, health));
@@ -61,13 +59,13 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   // Before a state is made, so that a failed start leaves none.
   checkSnapshots(settings);
   for (const part of parts) await part.check?.(isShared);
-  await unlessStopping(checkPort(settings.HOST, settings.PORT));
+  if (settings.PORT !== 0) await unlessStopping(claimPort(settings.HOST, settings.PORT));
   const state = openState(settings, isShared);
   const { store, guard } = state;
   const pagesModule = parts.find(({ serving }) => serving !== undefined)?.serving?.href;
   // Before the data, so that the threads load their modules meanwhile.
   const threads = makeThreads(settings, pagesModule);
-  const publish = (published: Published) => threads.publish(published);
+  const publish = (published: readonly PublishedVersion[]) => threads.publish(published);
   const snapshots = await loadData(settings, state, publish);
 
   const ground: Ground = {
@@ -114,8 +112,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
     connections,
     traffic,
     stateAge: () => (performance.now() - health.savedAtMs) / 1000,
-    snapshotAge: () =>
-      Math.max(0, Date.now() - Date.parse(snapshots.published().versions[0].loadedAt)) / 1000,
+    snapshotAge: () => Math.max(0, Date.now() - Date.parse(snapshots.published()[0].loadedAt)) / 1000,
   });
   const { keys, names, days, events } = accounts.tables;
   const tables = {
@@ -153,16 +150,7 @@ async function mailerOf({ SMTP_URL: smtpUrl, MAIL_FROM: from }: Settings): Promi
 // Our own callbacks are wrapped. Errors that arrive here come from a library's callback, such as a connection to
 // something that isn't Redis. They don't interrupt our own work, so the server continues.
 process.on("unhandledRejection", (error) => log.error({ reason: reasonOf(error) }, "unhandled error"));
-process.on("uncaughtException", (error) => {
-  const { stack } = error;
-  if (!(error instanceof OutOfMemory)) {
-    log.error({ stack }, "unhandled error");
-    return;
-  }
-  log.fatal({ stack }, "the control thread is out of memory");
-  void end(1);
-});
-watchHeap();
+process.on("uncaughtException", ({ stack }) => log.error({ stack }, "unhandled error"));
 onSignal.stop = (signal) => {
   if (!isStopping()) log.info({ signal }, "stopping");
   void end(0);

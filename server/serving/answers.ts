@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
 import { type Image, imageFormatVersion } from "../../engine/query.ts";
-import type { Keyed, Usage, Versions } from "../api/endpoint.ts";
+import { Context, type Keyed, type Versions } from "../api/endpoint.ts";
 import { constantError } from "../api/errors.ts";
-import { decodeTarget, keyedPaths, resolve, type Target } from "../api/routes.ts";
+import type { Usage } from "../api/responses.ts";
+import { decodeTarget, findVersion, keyedPaths, resolve, type Target } from "../api/routes.ts";
 import { hashOf } from "../shared/hash.ts";
 import { AnswerCache, AskCounter } from "./answer-cache.ts";
-import { RequestContext } from "./context.ts";
 import { Answer, fileReply, Head, headerNames, okLines, type Reply, type RequestHead } from "./reply.ts";
 
 /** Makes the answers to admitted requests, and keeps those that are asked for often. */
@@ -72,7 +72,7 @@ export class Answers {
    */
   read(path: string, query: string): unknown {
     const target = decodeTarget(resolve(path));
-    const context = new RequestContext(this.#versions, target, this.#scratch, () => {
+    const context = this.#contextOf(target, () => {
       throw constantError("missing_api_key");
     });
     const body = target.endpoint.answer(context, query);
@@ -95,7 +95,7 @@ export class Answers {
     const kept = this.#kept.get(asked);
     if (kept !== undefined) return kept.replyTo(request, remaining);
     const target = decodeTarget(resolve(path));
-    const context = new RequestContext(this.#versions, target, this.#scratch, () => this.#usage(slot));
+    const context = this.#contextOf(target, () => this.#usage(slot));
     const body = target.endpoint.answer(context, query);
     const isFile = !(body instanceof Uint8Array);
     const isTagged = isFile || target.endpoint.kind === "versioned";
@@ -112,6 +112,11 @@ export class Answers {
     const answer = new Answer(head, body, isKept);
     if (isKept) this.#kept.keep(asked, answer);
     return answer.replyTo(request, remaining);
+  }
+
+  #contextOf({ segment, version }: Target, usage: () => Usage): Context {
+    const versions = this.#versions;
+    return new Context(versions, segment, this.#scratch, usage, () => findVersion(versions, version));
   }
 
   #replyToKey(keyed: Keyed, key: number, request: RequestHead, remaining: number): Reply {

@@ -13,12 +13,12 @@ import {
   gate,
   type PortalReply,
   type PortalRequest,
-  type Published,
+  type PublishedVersion,
   type ServeData,
   type ThreadCode,
   type ToServe,
 } from "../shared/messages.ts";
-import { collectGarbage, steadyClock, watchHeap } from "../shared/runtime.ts";
+import { collectGarbage, steadyClock } from "../shared/runtime.ts";
 import { safely, stackOf } from "../shared/safely.ts";
 import { ThreadTraffic } from "../shared/traffic.ts";
 import { AccessLog } from "./access-log.ts";
@@ -43,17 +43,11 @@ if (parentPort === null) throw new Error("this file runs in a serving thread onl
 const control = parentPort;
 const send = (message: FromServe) => control.postMessage(message);
 
-function versionsOf({ versions, hidden }: Published): Versions {
-  const images = versions.map(({ image }) => attachImage(image));
-  const names = images.map((image) => versionName(image.description.provenance));
-  return {
-    images,
-    byName: new Map(images.map((image, i) => [names[i], image])),
-    loadedAt: new Map(versions.map(({ loadedAt }, i) => [names[i], loadedAt])),
-    previous: new Map(versions.map(({ previous }, i) => [names[i], previous])),
-    files: new Map(versions.map(({ file }, i) => [names[i], file])),
-    hidden,
-  };
+function versionsOf(published: readonly PublishedVersion[]): Versions {
+  const versions = published.map((version) => ({ ...version, image: attachImage(version.image) }));
+  const images = versions.map(({ image }) => image);
+  const names = images.map(({ description }) => versionName(description.provenance));
+  return { images, byName: new Map(versions.map((version, i) => [names[i], version])) };
 }
 
 /** Ends when the connections are gone or have been quiet for a while. */
@@ -111,7 +105,7 @@ interface Started {
   connections: Connections;
 }
 
-function start(data: ServeData, published: Published): Started {
+function start(data: ServeData, published: readonly PublishedVersion[]): Started {
   const traffic = new ThreadTraffic(data.traffic);
   const [keys, names] = [new KeyTable(data.keys), new AccountNames(data.names)];
   const ids = new RequestIds();
@@ -199,4 +193,3 @@ process.on("uncaughtException", (error) => {
   send({ type: "failed", reason: String(error.stack) });
   process.exit();
 });
-watchHeap();

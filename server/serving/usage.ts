@@ -3,7 +3,7 @@ import type { UsageEvents } from "../accounts/events.ts";
 import type { Limits } from "../accounts/limits.ts";
 import type { AccountNames } from "../accounts/names.ts";
 import { eventTypeOf } from "../accounts/quota-events.ts";
-import type { Usage } from "../api/endpoint.ts";
+import type { Usage } from "../api/responses.ts";
 import { dayName } from "../shared/months.ts";
 import { isoTime } from "../shared/time.ts";
 import type { Month } from "./clock.ts";

@@ -9,22 +9,15 @@ export function calledAs(name: string): string {
   return name === "start" ? "npm start" : `npm run --silent ${name} --`;
 }
 
-/** @throws DataError when a command line doesn't match the configuration, or repeats an option */
+/** @throws DataError when a command line doesn't match the configuration */
 export function parsedArguments<Config extends ParseArgsConfig>(
   command: string,
   config: Config,
   expected: string,
 ): ReturnType<typeof parseArgs<Config>> {
-  const args = withNegatives(config.args ?? []);
+  const { args = [] } = config;
   try {
-    const seen = new Set<string>();
-    const withTokens: ParseArgsConfig & { tokens: true } = { ...config, args, tokens: true };
-    for (const token of parseArgs(withTokens).tokens) {
-      if (token.kind !== "option") continue;
-      if (seen.has(token.name)) throw new DataError(`--${token.name}`, "it more than once", "it once");
-      seen.add(token.name);
-    }
-    return parseArgs<Config>({ ...config, args });
+    return parseArgs<Config>(config);
   } catch (error) {
     if (!(error instanceof Error && "code" in error && /^ERR_PARSE_ARGS/.test(String(error.code))))
       throw error;
@@ -39,16 +32,4 @@ export function parsedArguments<Config extends ParseArgsConfig>(
     const [reason] = reasonOf(error).split(/\.\s|\.$|\n/);
     throw new DataError(command, reason, expected);
   }
-}
-
-/** Joins negative numbers to the options before them, because Node takes them for options. */
-function withNegatives(args: readonly string[]): string[] {
-  const joined: string[] = [];
-  for (const arg of args) {
-    const before = joined.at(-1);
-    if (/^-\d/.test(arg) && before !== undefined && /^--[^=]+$/.test(before))
-      joined.splice(-1, 1, `${before}=${arg}`);
-    else joined.push(arg);
-  }
-  return joined;
 }

@@ -1,14 +1,10 @@
 import { readFileSync } from "node:fs";
-import { DataError } from "../../engine/query.ts";
 
 /** Counts open connections across threads, and refuses those beyond the limit. */
 
 /** Descriptors that aren't for clients: state, snapshots, webhooks, operator's listener, log. */
 const reservedDescriptors = 256;
 const descriptorsPerThread = 16;
-/** Descriptors below which a start fails: 34 on one thread, 5 more on each further one. */
-const leastDescriptors = 56;
-const leastPerThread = 8;
 /** The limit where the system doesn't tell how many files a process may open. */
 const defaultMaxDescriptors = 1024;
 const [openWord, refusedWord] = [0, 1];
@@ -47,13 +43,10 @@ export class Connections {
   }
 }
 
-/** How many clients may be connected, by the limit of open files (getrlimit(2)). @throws DataError if too few */
+/** How many clients may be connected, by the limit of open files (getrlimit(2)). */
 export function maxConnections(threads: number): number {
   const [, soft] = /^Max open files +(\d+|unlimited)/m.exec(readLimits()) ?? [];
   const descriptors = soft === "unlimited" ? Number.MAX_SAFE_INTEGER : Number(soft ?? defaultMaxDescriptors);
-  const least = leastDescriptors + threads * leastPerThread;
-  if (descriptors < least)
-    throw new DataError("limit of open files (ulimit -n)", String(descriptors), `at least ${least}`);
   const reserved = Math.min(reservedDescriptors, descriptors >> 2) + threads * descriptorsPerThread;
   return Math.max(1, Math.min(2 ** 30, descriptors - reserved));
 }

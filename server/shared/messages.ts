@@ -17,15 +17,8 @@ export interface PublishedVersion {
   /** ISO time. */
   loadedAt: string;
   file: SnapshotFile;
-  /** Null where the revision before isn't served, or is synthetic and this one isn't. */
+  /** Null where the revision before isn't served. */
   previous: Previous | null;
-}
-
-export interface Published {
-  /** Newest version first. */
-  versions: PublishedVersion[];
-  /** Names of synthetic versions that aren't served because real ones are. */
-  hidden: string[];
 }
 
 /** States of the gate in shared memory, at which listening threads wait until they may answer or must end. */
@@ -107,11 +100,12 @@ export interface WebFile {
   slots?: { head: string; sentence: string; noscript: string };
 }
 
-/** Messages to a serving thread. The first `publish` makes it listen. */
+/** Messages to a serving thread. */
 export type ToServe =
   /** Comes once. The data isn't in the thread's `workerData`, which would keep it in memory. */
-  | { type: "start"; data: ServeData; published: Published }
-  | { type: "publish"; published: Published }
+  | { type: "start"; data: ServeData; published: readonly PublishedVersion[] }
+  /** The versions to serve, newest first. */
+  | { type: "publish"; published: readonly PublishedVersion[] }
   /** The pages' files, which replace those before. */
   | { type: "pages"; files: readonly WebFile[] }
   /** The reply to a `post`; null when it failed. */

@@ -111,10 +111,6 @@ export const coreSettings = {
     v.optional(folder, "datasets/snapshots"),
     v.description("the snapshots that are served"),
   ),
-  INCLUDE_SAMPLE: v.pipe(
-    v.optional(trueOrFalse, "false"),
-    v.description("true serves synthetic data versions beside real ones, which hide them otherwise"),
-  ),
   DATASETS_URL: secretSetting(
     "the index of snapshots that are fetched into DATASETS_DIR, as hcqs publish writes it",
     indexUrl,

@@ -17,15 +17,12 @@ export interface MirrorOptions {
   log: Logger;
   /** Interval in which at least `leastBytes` must arrive. */
   stallMs?: number;
-  /** Time after which the index is read again before the next file is begun. */
-  roundMs?: number;
 }
 
 const maxIndexBytes = 1 << 20;
 /** Slower downloads are aborted, so that others don't wait; their parts are kept. */
 const leastBytes = 64 << 10;
 const defaultStallMs = 15_000;
-const defaultRoundMs = 10_000;
 /** Disk space that a download leaves free. */
 const spareBytes = 64 << 20;
 /** Pause before a failed file is tried again; it doubles with each failure. */
@@ -49,11 +46,9 @@ export class Mirror {
   readonly #compared = new Map<string, string>();
   #index: IndexEntry[] = [];
   #etag: string | undefined;
-  #indexTrouble: string | undefined;
-  #looking: Promise<boolean> | undefined;
+  /** Why the index couldn't be read the last time. */
+  #indexFault: string | undefined;
   #working: Promise<void> | undefined;
-  /** The download that is under way, and what ends it. */
-  #underWay: { entry: IndexEntry; ending: AbortController } | undefined;
   /** When the folder last had all files of the index; initially the start of the process. */
   #syncedMs = 0;
 
@@ -63,18 +58,12 @@ export class Mirror {
   }
 
   /**
-   * Reads the index, and fetches what is missing. A call during a download only reads the index, gives up the download
-   * if the index doesn't name its file any more, and waits for the rest. Never rejects.
+   * Reads the index, fetches what is missing, and removes what the index doesn't name any more. A call during another
+   * one waits for that one. Never rejects.
    * @param steadyMs a monotonic time, by which failed files are tried again after a pause
    */
-  async poll(steadyMs: number): Promise<void> {
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined;
-    });
-    if (!(await this.#looking)) return;
-    if (this.#underWay !== undefined && !this.#names(this.#underWay.entry))
-      this.#underWay.ending.abort(new Error("the index names it no more"));
-    this.#working ??= this.#work(steadyMs).finally(() => {
+  poll(steadyMs: number): Promise<void> {
+    this.#working ??= this.#poll(steadyMs).finally(() => {
       this.#working = undefined;
     });
     return this.#working;
@@ -88,80 +77,50 @@ export class Mirror {
   /** Aborts the current download; the next start resumes it. */
   async close(): Promise<void> {
     this.#stopping.abort(new Error("stopped"));
-    await Promise.all([this.#looking, this.#working]);
+    await this.#working;
   }
 
-  /** @returns whether the index could be read */
-  async #look(): Promise<boolean> {
+  async #poll(steadyMs: number): Promise<void> {
+    const { log } = this.#options;
+    const { signal } = this.#stopping;
     try {
       await mkdir(this.#fetched, { recursive: true });
       await this.#readIndex();
-      this.#indexTrouble = undefined;
-      return true;
+      this.#indexFault = undefined;
     } catch (error) {
       const reason = reasonOf(error);
-      if (this.#stopping.signal.aborted) return false;
-      if (reason !== this.#indexTrouble)
-        this.#options.log.error({ reason }, "the index of snapshots can't be read");
-      this.#indexTrouble = reason;
-      return false;
+      if (!signal.aborted && reason !== this.#indexFault)
+        log.error({ reason }, "the index of snapshots can't be read");
+      this.#indexFault = reason;
+      return;
     }
-  }
-
-  #names(entry: IndexEntry): boolean {
-    const named = this.#index.find(({ version }) => version === entry.version);
-    return JSON.stringify(named) === JSON.stringify(entry);
-  }
-
-  async #work(steadyMs: number): Promise<void> {
-    const isAllTried = await this.#bringAll(steadyMs);
-    if (this.#stopping.signal.aborted) return;
+    for (const entry of this.#index.toSorted(newestFirst))
+      if (!signal.aborted) await this.#tryToBring(entry, steadyMs);
+    if (signal.aborted) return;
     try {
       await this.#takeOut();
-      if (isAllTried && !this.#index.some(({ version }) => this.#failures.has(version)))
-        this.#syncedMs = steadyMs;
+      if (this.#failures.size === 0) this.#syncedMs = steadyMs;
     } catch (error) {
-      this.#options.log.error(
-        { reason: reasonOf(error) },
-        "snapshots that the index names no more can't be taken out",
-      );
+      log.error({ reason: reasonOf(error) }, "snapshots that the index names no more can't be removed");
     }
   }
 
-  /** Fetches missing files for one round, those that failed least often first. @returns whether all were tried */
-  async #bringAll(steadyMs: number): Promise<boolean> {
-    const start = performance.now();
-    const { log, roundMs = defaultRoundMs } = this.#options;
-    const pauseOf = ({ version }: IndexEntry) => this.#failures.get(version)?.pauseMs ?? 0;
-    const entries = this.#index.toSorted((a, b) => pauseOf(a) - pauseOf(b) || newestFirst(a, b));
-    const told: { version: string; reason: string }[] = [];
-    let isAllTried = true;
-    for (const entry of entries) {
-      if (!this.#names(entry)) continue;
-      const { version } = entry;
-      const before = this.#failures.get(version);
-      if (before !== undefined && steadyMs < before.againMs) continue;
-      try {
-        await this.#bring(entry);
-        this.#failures.delete(version);
-      } catch (error) {
-        if (this.#stopping.signal.aborted) return false;
-        if (!this.#names(entry)) continue;
-        const reason = reasonOf(error);
-        if (reason !== before?.reason) told.push({ version, reason });
-        const pauseMs = Math.min(maxPauseMs, before === undefined ? firstPauseMs : 2 * before.pauseMs);
-        this.#failures.set(version, { reason, pauseMs, againMs: steadyMs + pauseMs });
-      }
-      // The time is checked after an attempt, so that each round makes at least one.
-      if (performance.now() - start >= roundMs && entry !== entries.at(-1)) {
-        isAllTried = false;
-        break;
-      }
+  /** Puts a version into the folder, unless that failed recently. A failure is logged once for each reason. */
+  async #tryToBring(entry: IndexEntry, steadyMs: number): Promise<void> {
+    const { version } = entry;
+    const before = this.#failures.get(version);
+    if (before !== undefined && steadyMs < before.againMs) return;
+    try {
+      await this.#bring(entry);
+      this.#failures.delete(version);
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return;
+      const reason = reasonOf(error);
+      if (reason !== before?.reason)
+        this.#options.log.error({ version, reason }, "a snapshot can't be fetched yet; retrying");
+      const pauseMs = Math.min(maxPauseMs, before === undefined ? firstPauseMs : 2 * before.pauseMs);
+      this.#failures.set(version, { reason, pauseMs, againMs: steadyMs + pauseMs });
     }
-    const [first, ...others] = told;
-    const more = others.length > 0 && { others: others.length };
-    if (first !== undefined) log.error({ ...first, ...more }, "a snapshot can't be fetched yet; retrying");
-    return isAllTried;
   }
 
   async #readIndex(): Promise<void> {
@@ -219,9 +178,7 @@ export class Mirror {
     const { version, file, bytes, sha256 } = entry;
     const url = new URL(file, this.#options.url).href;
     const part = this.#part(entry);
-    const ending = new AbortController();
-    this.#underWay = { entry, ending };
-    const { signal, progress, done } = this.#watch(ending.signal);
+    const { signal, progress, done } = this.#watch();
     try {
       await receive(url, part, {
         ...{ agents: directAgents, signal, expectedBytes: bytes, maxBytes: bytes, spareBytes },
@@ -232,7 +189,6 @@ export class Mirror {
       throw about(url, error);
     } finally {
       done();
-      this.#underWay = undefined;
     }
     await part.finish(path, async () => {
       const found = await sha256Of(part.path);
@@ -267,7 +223,7 @@ export class Mirror {
   }
 
   /** Aborts a request that makes too little progress, and all requests when the mirror is closed. */
-  #watch(...endings: AbortSignal[]) {
+  #watch() {
     const { stallMs = defaultStallMs } = this.#options;
     const stalled = new AbortController();
     let came = 0;
@@ -283,7 +239,7 @@ export class Mirror {
       stallMs,
     );
     return {
-      signal: AbortSignal.any([this.#stopping.signal, stalled.signal, ...endings]),
+      signal: AbortSignal.any([this.#stopping.signal, stalled.signal]),
       progress(bytes: number) {
         came += bytes;
       },

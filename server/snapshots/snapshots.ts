@@ -11,7 +11,7 @@ import {
   shown,
   versionName,
 } from "../../engine/query.ts";
-import type { Previous, Published, SnapshotFile } from "../shared/messages.ts";
+import type { Previous, PublishedVersion, SnapshotFile } from "../shared/messages.ts";
 import type { Metrics } from "../shared/metrics.ts";
 import { collectGarbage } from "../shared/runtime.ts";
 import { isoTime } from "../shared/time.ts";
@@ -45,9 +45,8 @@ export interface Surroundings {
   registry: Registry;
   guard: Guard;
   loads: Pick<Loads, "load">;
-  includeSample: boolean;
   /** Serves these versions; resolves when every serving thread has them. */
-  publish: (published: Published) => Promise<void>;
+  publish: (published: readonly PublishedVersion[]) => Promise<void>;
 }
 
 function newestFirst(a: Image, b: Image): number {
@@ -108,8 +107,6 @@ export class SnapshotFolder {
   readonly #with: Surroundings;
   /** Entries by file name. */
   readonly #files = new Map<string, Entry>();
-  /** The hidden versions that the last publication named. */
-  #publishedHidden = "";
   /** The file name of the last version, which stays served although its file was deleted. */
   #kept: string | undefined;
   #unreadable = false;
@@ -119,9 +116,6 @@ export class SnapshotFolder {
   #isSettling = false;
   /** Whether the last scan put off synthetic files until the real ones are loaded or refused. */
   #isDeferring = false;
-  /** Whether the registry may name versions as served that aren't. */
-  #isRegistryDue = true;
-  #registryError: string | undefined;
   /** Whether requests are answered, so that every published version has to be in the registry. */
   #isServing = false;
   #isClosed = false;
@@ -138,11 +132,12 @@ export class SnapshotFolder {
     return this.#served.map(({ decision }) => decision.image);
   }
 
-  published(): Published {
-    const versions = this.#served.map(({ decision: { image, loadedAt, file } }) => {
-      return { image: image.buffer, loadedAt, file, previous: this.#previousOf(image) };
-    });
-    return { versions, hidden: this.#hiddenVersions };
+  /** The served versions, newest first. */
+  published(): PublishedVersion[] {
+    return this.#served.map(({ decision: { image, loadedAt, file } }) => ({
+      ...{ image: image.buffer, loadedAt, file },
+      previous: this.#previousOf(image),
+    }));
   }
 
   /** Compares a version with the revision before it, where that is served too. Each pair is compared once. */
@@ -151,8 +146,7 @@ export class SnapshotFolder {
     const version = versionName({ ...provenance, revision: provenance.revision - 1 });
     const { decision } = this.#files.get(`${version}.parquet`) ?? {};
     if (decision?.is !== "served") return null;
-    const { sha256, provenance: before } = decision.image.description;
-    if (isSynthetic(before) !== isSynthetic(provenance)) return null;
+    const { sha256 } = decision.image.description;
     const known = this.#previous.get(image);
     if (known?.sha256 === sha256) return known.changes;
     const changes = { data_version: version, ...changesBetween(decision.image, image) };
@@ -166,14 +160,6 @@ export class SnapshotFolder {
 
   get #served(): (Entry & { decision: Served })[] {
     return this.#entries.filter(isServed).sort((a, b) => newestFirst(a.decision.image, b.decision.image));
-  }
-
-  get #hidden(): Entry[] {
-    return this.#entries.filter(({ decision }) => decision.is === "hidden");
-  }
-
-  get #hiddenVersions(): string[] {
-    return this.#hidden.map(({ name }) => versionOf(name)).sort();
   }
 
   get #loads(): Extract<Work, { is: "loading" }>[] {
@@ -218,7 +204,6 @@ export class SnapshotFolder {
   beginServing(): void {
     this.#register(this.images());
     this.#isServing = true;
-    this.#publishedHidden = this.#hiddenVersions.join();
   }
 
   close(): void {
@@ -248,8 +233,6 @@ export class SnapshotFolder {
     this.#with.metrics.snapshotsUnreadable.set(
       this.#entries.filter(({ error }) => error !== undefined).length,
     );
-    if (this.#isServing && this.#hiddenVersions.join() !== this.#publishedHidden) await this.#publish([], []);
-    if (this.#isServing && this.#isRegistryDue) this.#writeRetired();
   }
 
   #entry(name: string): Entry {
@@ -301,7 +284,7 @@ export class SnapshotFolder {
       }
       const head = await this.#readHead(name, state);
       if (head === undefined) return this.#lookAgain();
-      const isSample = this.#isSample(head.metadata);
+      const isSample = isSynthetic(head.metadata);
       if (isSample && this.#hasReal) return this.#hide([entry], state.signature);
       if (isSample && this.#loads.some((work) => !work.isSample)) {
         this.#isDeferring = true;
@@ -411,7 +394,7 @@ export class SnapshotFolder {
     const { provenance, sha256 } = image.description;
     const version = versionName(provenance);
     const entry = this.#entry(name);
-    if (this.#isSample(provenance) && this.#hasReal) return this.#hide([entry], signature);
+    if (isSynthetic(provenance) && this.#hasReal) return this.#hide([entry], signature);
     this.#checkPromise(name, version, sha256);
     if (this.#isServing) this.#register([image]);
     const before = isServed(entry) ? entry.decision : undefined;
@@ -434,17 +417,10 @@ export class SnapshotFolder {
     );
   }
 
-  /** Whether a version is synthetic and is hidden when a real one is served. */
-  #isSample(version: { publisher: string }): boolean {
-    return !this.#with.includeSample && isSynthetic(version);
-  }
-
   /** Hides the served synthetic versions if a real one is served. @returns their files */
   #hideServed(): string[] {
     if (!this.#hasReal) return [];
-    const samples = this.#served.filter(({ decision }) =>
-      this.#isSample(decision.image.description.provenance),
-    );
+    const samples = this.#served.filter(({ decision }) => isSynthetic(decision.image.description.provenance));
     this.#hide(samples);
     return samples.map(({ name }) => name);
   }
@@ -456,10 +432,9 @@ export class SnapshotFolder {
       entry.decision = { is: "hidden", signature: signature ?? entry.decision.signature };
       entry.error = undefined;
     }
-    this.#isRegistryDue = true;
     this.#with.log.warn(
       { versions: entries.map(({ name }) => versionOf(name)).sort() },
-      "synthetic data versions are hidden beside real ones; INCLUDE_SAMPLE=true serves them",
+      "synthetic data versions aren't served beside real ones",
     );
   }
 
@@ -470,9 +445,7 @@ export class SnapshotFolder {
       .catch(() => {})
       .then(async () => {
         const images = this.images();
-        const toServe = this.published();
-        this.#publishedHidden = toServe.hidden.join();
-        await publish(toServe);
+        await publish(this.published());
         const current = versionName(images[0].description.provenance);
         for (const [change, versions] of Object.entries({ published, retired: retired.map(versionOf) }))
           for (const version of versions) {
@@ -502,7 +475,6 @@ export class SnapshotFolder {
       entry.decision.is === "served"
         ? { ...entry.decision, signature, refusal }
         : { is: "refused", signature, refusal };
-    this.#isRegistryDue = true;
     this.#with.metrics.snapshotsRefused.inc();
     const serving = this.images().map((image) => versionName(image.description.provenance));
     this.#with.log.error({ file: name, reason: error.message, serving }, "snapshot refused");
@@ -535,34 +507,12 @@ export class SnapshotFolder {
       this.#kept = kept;
     } else this.#kept = undefined;
     for (const name of gone) this.#entry(name).decision = none;
-    if (!this.#hasReal) for (const entry of this.#hidden) entry.decision = none;
+    if (!this.#hasReal)
+      for (const entry of this.#entries) if (entry.decision.is === "hidden") entry.decision = none;
     const retired = [...gone, ...this.#hideServed()];
     if (retired.length === 0) return;
     await this.#publish([], retired);
-    this.#isRegistryDue = true;
     collectGarbage();
-  }
-
-  /**
-   * Marks versions that are no longer served as retired in the registry, including those deleted while no server ran.
-   */
-  #writeRetired(): void {
-    try {
-      this.#consult((registry) => {
-        for (const version of registry.versions.served()) {
-          const { decision, work } = this.#files.get(`${version}.parquet`) ?? {};
-          if (decision?.is !== "served" && work?.is !== "loading")
-            registry.versions.retire(version, new Date());
-        }
-      });
-      this.#isRegistryDue = this.#loads.length > 0;
-      this.#registryError = undefined;
-    } catch (error) {
-      const reason = reasonOf(error);
-      if (this.#registryError !== reason)
-        this.#with.log.error({ reason }, "retired data versions can't be registered yet");
-      this.#registryError = reason;
-    }
   }
 }
 

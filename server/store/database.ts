@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, linkSync, lstatSync, rmSync } from "node:fs";
+import { closeSync, existsSync, linkSync, lstatSync, openSync, readSync, rmSync } from "node:fs";
 import Database from "better-sqlite3";
 import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
 import { schema, schemaVersion } from "./schema.ts";
-import { databaseFile, hasLog, restoring } from "./served.ts";
+import { databaseFile, foreignLog, hasLog, restoring } from "./served.ts";
 import { makePrivateFile, makeStateFolder } from "./state-files.ts";
-import { lastingWalFault } from "./wal.ts";
 
 /** Opens the state database: creates a missing one, and refuses a damaged or foreign one. */
 
@@ -32,7 +31,7 @@ export function openDatabase(
       if (isLogged) throw damaged(file, "none beside a write-ahead log");
       create(file);
     }
-    checkSound(file);
+    checkSound(folder, isLogged);
     database = new Database(file, { timeout: maxWaitMs, fileMustExist: true });
     setUp(database);
     return database;
@@ -97,7 +96,8 @@ function create(file: string): void {
 }
 
 /** Checks a database that is opened read-only, because SQLite would repair or drop things otherwise. */
-function checkSound(file: string): void {
+function checkSound(folder: string, isLogged: boolean): void {
+  const file = databaseFile(folder);
   const stat = lstatSync(file);
   if (!stat.isFile())
     throw new DataError(
@@ -106,8 +106,7 @@ function checkSound(file: string): void {
       "a regular file: STATE_DIR may name another folder",
     );
   if (stat.size === 0) throw damaged(file, "an empty file");
-  const fault = lastingWalFault(`${file}-wal`);
-  if (fault !== undefined) throw damaged(file, fault);
+  if (isLogged && isBackup(file)) throw foreignLog(folder);
   const beside = [`${file}-wal`, `${file}-shm`].filter((path) => !existsSync(path));
   const database = new Database(file, { readonly: true, timeout: 5000 });
   try {
@@ -122,8 +121,6 @@ function checkSound(file: string): void {
           ? `schema version ${schemaVersion}: STATE_DIR may name another folder`
           : `schema version ${schemaVersion}: export the accounts with the release that made it, and import them into an empty STATE_DIR with this one`,
       );
-    const lack = lackOf(database);
-    if (lack !== undefined) throw damaged(file, `schema version ${version}, ${lack}`);
     database.close();
   } catch (error) {
     database.close();
@@ -133,28 +130,17 @@ function checkSound(file: string): void {
   }
 }
 
-/** Names a table or columns of the schema that a database lacks. */
-function lackOf(database: Database.Database): string | undefined {
-  const fresh = new Database(":memory:");
+/** Whether a database was made by `state backup`: it uses no write-ahead log, so a log beside it is another database's. */
+function isBackup(file: string): boolean {
+  const descriptor = openSync(file, "r");
   try {
-    begin(fresh);
-    const found = columnsOf(database);
-    for (const [table, columns] of columnsOf(fresh)) {
-      const there = found.get(table);
-      if (there === undefined) return `without the table ${table}`;
-      const missing = columns.filter((column) => !there.includes(column));
-      if (missing.length > 0) return `without ${missing.join(", ")} in the table ${table}`;
-    }
-    return undefined;
+    // The file format version for reading, 2 with a write-ahead log: https://www.sqlite.org/fileformat2.html
+    const bytes = new Uint8Array(1);
+    readSync(descriptor, bytes, 0, 1, 19);
+    return bytes[0] === 1;
   } finally {
-    fresh.close();
+    closeSync(descriptor);
   }
-}
-
-function columnsOf(database: Database.Database): Map<string, string[]> {
-  const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
-  const columns = database.prepare("SELECT name FROM pragma_table_info(?)").pluck();
-  return new Map(tables.map((table) => [String(table), columns.all(table).map(String)]));
 }
 
 function damaged(file: string, reason: string): DataError {

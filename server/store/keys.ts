@@ -36,11 +36,6 @@ export class StoredKeys extends Table {
     );
   }
 
-  /** The UTC day on which this server last admitted a key, as of the last save. */
-  lastUsed(key: number): string | null {
-    return this.db.first<{ day: string }>("SELECT day FROM key_days WHERE key = ?", key)?.day ?? null;
-  }
-
   /** Writes the day on which a key was last admitted, unless the key is deleted. */
   saveDay(key: number, day: string): void {
     const sql = `INSERT INTO key_days SELECT ?, ? WHERE EXISTS (SELECT 1 FROM keys WHERE id = ?)

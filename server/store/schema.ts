@@ -1,5 +1,3 @@
-import { versionsTable } from "./registry.ts";
-
 /** The schema of the state database. */
 
 /** Databases of another version are refused. A release that changes the schema increments this and migrates older ones. */
@@ -97,7 +95,12 @@ export const schema = `
   CREATE INDEX signups_recent ON signups (created_at) WHERE address IS NOT NULL;
   CREATE INDEX signups_mailbox ON signups (mailbox);
   CREATE UNIQUE INDEX signups_account ON signups (mailbox) WHERE account IS NOT NULL;
-${versionsTable}
+  CREATE TABLE versions ( -- all data versions that were ever served, so that a number never names other content
+    version TEXT PRIMARY KEY, -- <year>.<revision>
+    sha256 TEXT NOT NULL, -- of content and provenance
+    content_sha256 TEXT NOT NULL, -- of the rows alone
+    first_served INTEGER NOT NULL
+  ) STRICT;
   CREATE TABLE obeyed ( -- one row: the last change of each table that the server has applied
     accounts INTEGER NOT NULL,
     keys INTEGER NOT NULL

@@ -1,16 +1,18 @@
-import { existsSync, lstatSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { identityOf } from "../../datasets/folder.ts";
 import { DataError, systemCode } from "../../engine/query.ts";
 
 /** Tells other processes whether a server runs on a state folder, and whether the database there is the server's. */
 
 export const databaseFile = (folder: string) => join(folder, "state.sqlite");
-const besideDatabase = ["-wal", "-shm"];
-/** The path of the file in which a server tells commands which database it has open. */
+/** The file in which a server names the database that it has open. A clean end removes it. */
 export const servedFile = (folder: string) => join(folder, "server.database");
 export const lockFile = (folder: string) => join(folder, "server.lock");
+
+/** How to restore a backup: SQLite would replay a log that was left beside it. */
+export const restoring =
+  "put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's";
 
 /** Whether a server runs on a state folder, or is just starting. */
 export function isServed(folder: string): boolean {
@@ -28,103 +30,84 @@ export function isServed(folder: string): boolean {
   }
 }
 
-/** Changes whenever a file is written to; undefined where there is none. Opening the file to read it would drop SQLite's locks. */
-export function writtenOf(file: string): string | undefined {
-  const stat = lstatSync(file, { bigint: true, throwIfNoEntry: false });
-  return stat === undefined ? undefined : `${stat.mtimeNs}:${stat.size}`;
-}
-
 export function hasLog(folder: string): boolean {
   return (lstatSync(`${databaseFile(folder)}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
+/** The database, and the files that SQLite has beside it. */
 export function filesOf(folder: string): string[] {
-  const file = databaseFile(folder);
-  return [file, ...besideDatabase.map((end) => file + end)];
+  return ["", "-wal", "-shm"].map((end) => databaseFile(folder) + end);
 }
 
-/** How to restore a backup: SQLite would replay a log that was left beside it. */
-export const restoring =
-  "put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's";
-
-/** What `server.database` contains if another program has overwritten the database. */
-export const overwritten = "overwritten\n";
-
 /**
- * The content before that: one identity a line, empty where there is no such file. A further line for a lost database
- * has its time and size, because file systems give the identity of a deleted file to a new one.
+ * Identifies a file; empty where there is none. The time of its creation tells it from a deleted file whose inode it
+ * was given.
  */
-export function linesOf(identities: Iterable<string | undefined>): string {
-  return Array.from(identities, (identity) => `${identity ?? ""}\n`).join("");
+export function identityOf(file: string): string {
+  const stat = lstatSync(file, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? "" : `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`;
+}
+
+/** The content of `server.database`: the identities of the files, one a line. */
+export function identitiesIn(folder: string): string {
+  return filesOf(folder)
+    .map((file) => `${identityOf(file)}\n`)
+    .join("");
 }
 
 /**
  * Refuses a database for a command if the running server has another one open, because the server would never see what
- * the command writes, or if it was overwritten.
- * @throws DataError when another file, or none, is in the place of the server's database, or it was overwritten
+ * the command writes. @throws DataError
  */
 export function checkServed(folder: string): void {
-  // In this order, because a file left by a killed server is no evidence about the next one.
-  const hasServer = isServed(folder);
-  const served = checkWhole(folder);
-  if (!hasServer) checkLog(folder, served);
-  // A server that is just starting hasn't written the file yet.
-  if (!hasServer || served === undefined || served.startsWith(linesOf(filesOf(folder).map(identityOf))))
+  if (!isServed(folder)) {
+    checkLeft(folder);
     return;
-  const found = identityOf(databaseFile(folder));
-  const isThere = found !== undefined && served.startsWith(`${found}\n`);
-  const what = isThere ? "other files beside it" : found === undefined ? "none" : "another file";
+  }
+  const opened = readServed(folder);
+  // A server that is just starting hasn't written the file yet.
+  if (opened === undefined || opened === identitiesIn(folder)) return;
   throw new DataError(
     `state database ${databaseFile(folder)}`,
-    `${what}, while a server runs on the one that was here`,
-    `that one: put it back, or stop the server, ${restoring}, and start again`,
+    "other files than those that the running server has open",
+    `those: put them back, or stop the server, ${restoring}, and start again`,
   );
 }
 
 /**
- * Refuses a database beside the log of another one, because SQLite would replay that log, and refuses to make an empty
- * state in the place of a lost one.
- * @param served what the last server wrote about its files
+ * Refuses a database beside the log of the one that a server lost, because SQLite would replay that log, and refuses to
+ * make an empty state in the place of a lost one. @throws DataError
  */
-export function checkLog(folder: string, served: string | undefined): void {
-  if (served === undefined) return;
+export function checkLeft(folder: string): void {
+  const [lost] = readServed(folder)?.split("\n") ?? [];
+  if (lost === undefined) return;
   const file = databaseFile(folder);
-  const [database, log, , written = ""] = served.split("\n");
   const found = identityOf(file);
-  if ((found ?? "") === database && (written === "" || written === writtenOf(file))) return;
-  const isLogged = hasLog(folder) && identityOf(`${file}-wal`) === log;
+  if (lost === found) return;
   // A new state would have none of the clients' keys, and would give out version numbers again.
-  if (found === undefined && !isLogged)
+  if (found === "")
     throw new DataError(
       `state database ${file}`,
       "none, although a server used one here and then crashed or lost it",
-      `that database: restore it or a backup; to begin a new state, delete ${servedFile(folder)}`,
+      `that database: put it back, or ${restoring}, and then ${servedFile(folder)}; to begin a new state, delete all of these`,
     );
-  if (!isLogged) {
-    // The old log is gone, and the next one may get its identity.
-    rmSync(servedFile(folder), { force: true });
-    return;
-  }
-  throw new DataError(
-    `state database ${file}`,
-    `${found === undefined ? "none" : "another one"} beside the write-ahead log of the one that was here`,
+  if (hasLog(folder)) throw foreignLog(folder);
+}
+
+/** The error for a write-ahead log that doesn't belong to the database beside it. */
+export function foreignLog(folder: string): DataError {
+  return new DataError(
+    `state database ${databaseFile(folder)}`,
+    "another one beside the write-ahead log of the one that was here",
     `that one: put it back, or ${restoring}, and then ${servedFile(folder)}`,
   );
 }
 
-/** Refuses an overwritten database, even one that looks sound. @returns the content of `server.database` */
-export function checkWhole(folder: string): string | undefined {
-  // Read at once, because a server may delete it meanwhile.
-  let served: string | undefined;
+function readServed(folder: string): string | undefined {
   try {
-    served = readFileSync(servedFile(folder), "utf8");
+    return readFileSync(servedFile(folder), "utf8");
   } catch (error) {
     if (!/^(ENOENT|ENOTDIR)$/.test(systemCode(error) ?? "")) throw error;
+    return undefined;
   }
-  if (served !== overwritten) return served;
-  throw new DataError(
-    `state database ${databaseFile(folder)}`,
-    "what is left of one that was overwritten while a server ran on it",
-    `a sound one: stop the server, ${restoring}, and then ${servedFile(folder)}`,
-  );
 }

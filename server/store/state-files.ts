@@ -5,29 +5,25 @@ import {
   fchmodSync,
   mkdirSync,
   openSync,
-  rmdirSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
-import { identityOf, makeFolder } from "../../datasets/folder.ts";
+import { makeFolder } from "../../datasets/folder.ts";
 import { DataError, reasonOf } from "../../engine/query.ts";
 import {
-  checkLog,
-  checkWhole,
+  checkLeft,
   databaseFile,
   filesOf,
-  hasLog,
-  linesOf,
+  identitiesIn,
+  identityOf,
   lockFile,
-  overwritten,
   servedFile,
-  writtenOf,
 } from "./served.ts";
 
-/** Keeps the state's files private, and notices when they are deleted, replaced or overwritten under a running server. */
+/** Keeps the state's files private, and notices when they are deleted or replaced under a running server. */
 
 const folderMode = 0o700;
 const fileMode = 0o600;
@@ -54,31 +50,29 @@ export function makePrivateFile(file: string): void {
   closeSync(descriptor);
 }
 
-/** Removes other users' access to the state. @returns the files that were changed, and those that can't be */
-export function narrowAccess(folder: string): { narrowed: string[]; open: string[] } {
-  const files = [...filesOf(folder), lockFile(folder), servedFile(folder)];
-  const [narrowed, open]: string[][] = [[], []];
-  for (const path of [folder, ...files]) {
-    const mode = statSync(path, { throwIfNoEntry: false })?.mode;
-    if (mode === undefined || (mode & 0o077) === 0) continue;
+/** Removes other users' access to the state. @returns the files that others could access */
+export function narrowAccess(folder: string): string[] {
+  return [folder, ...filesOf(folder), lockFile(folder), servedFile(folder)].filter((path) => {
+    const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+    // A shared folder such as /tmp keeps its mode.
+    if ((mode & 0o077) === 0 || (mode & stickyBit) !== 0) return false;
     try {
-      // A shared folder such as /tmp keeps its mode.
-      if ((mode & stickyBit) !== 0) throw new Error("a folder for all");
       chmodSync(path, path === folder ? folderMode : fileMode);
-      narrowed.push(path);
+      return true;
     } catch {
-      open.push(path);
+      // A mounted folder may belong to somebody else.
+      return false;
     }
-  }
-  return { narrowed, open };
+  });
 }
 
 /** How long a starting server waits for commands that are reading its lock, each of which takes microseconds. */
 const maxReadersMs = 1000;
 
 /** Takes a folder's lock, which ends with the process. @returns what releases it @throws DataError when it is taken */
-export function lockFolder(folder: string, maxWaitMs = maxReadersMs): () => void {
-  const database = new Database(lockFile(folder), { timeout: maxWaitMs });
+export function lockFolder(folder: string): () => void {
+  makePrivateFile(lockFile(folder));
+  const database = new Database(lockFile(folder), { timeout: maxReadersMs });
   try {
     database.exec("BEGIN EXCLUSIVE");
   } catch (error) {
@@ -96,21 +90,9 @@ export function lockFolder(folder: string, maxWaitMs = maxReadersMs): () => void
 /** A server's lock on its state folder, and its watch over the database files that it has open. */
 export class StateGuard {
   readonly #folder: string;
-  #unlock: () => void;
-  #lock: string | undefined;
-  #hasMadeFolder = false;
+  readonly #unlock: () => void;
   /** The identity of each file when the database was opened, by path. */
-  #files = new Map<string, string | undefined>();
-  /** The database's time and size after this process's last checkpoint. Only this process changes the file: commands write to SQLite's log. */
-  #written: string | undefined;
-  /** Whether the database was deleted or replaced. */
-  #isLost = false;
-  /** Whether the database was overwritten. Final, because SQLite may have read from it. */
-  #isOverwritten = false;
-
-  get isOverwritten(): boolean {
-    return this.#isOverwritten;
-  }
+  #files = new Map<string, string>();
 
   /** @throws DataError when another server has the folder, or its files aren't those that the last server left */
   constructor(folder: string) {
@@ -118,26 +100,26 @@ export class StateGuard {
     let unlock: (() => void) | undefined;
     try {
       makeStateFolder(folder);
-      unlock = this.#takeLock();
-      checkLog(folder, checkWhole(folder));
-      rmSync(servedFile(folder), { force: true });
+      unlock = lockFolder(folder);
+      checkLeft(folder);
+      this.#unlock = unlock;
     } catch (error) {
       unlock?.();
       if (error instanceof DataError) throw error;
-      const reason = reasonOf(error);
       throw new DataError(
         `STATE_DIR ${folder}`,
-        reason,
+        reasonOf(error),
         "a folder that can be read and written; STATE_DIR may name another",
       );
     }
-    this.#unlock = unlock;
   }
 
   /** Begins to watch the database, which has to be open, and tells commands which files belong to it. */
   watch(): void {
-    this.#look();
-    this.#publish();
+    this.#files = new Map(filesOf(this.#folder).map((path) => [path, identityOf(path)]));
+    makePrivateFile(servedFile(this.#folder));
+    // Flushed, because after a power loss an older version would name other files.
+    writeFileSync(servedFile(this.#folder), identitiesIn(this.#folder), { flush: true });
   }
 
   /**
@@ -146,101 +128,29 @@ export class StateGuard {
    * @returns the same as `fault`
    */
   checkpoint(store: { loggedFrames(): number; checkpoint(): void }): string | undefined {
-    const before = this.fault();
-    if (before !== undefined || store.loggedFrames() === 0) return before;
-    const file = databaseFile(this.#folder);
-    try {
-      store.checkpoint();
-    } finally {
-      // If the file was deleted meanwhile, its last time distinguishes it from a new file with the same identity.
-      this.#written = writtenOf(file) ?? this.#written;
-    }
+    const fault = this.fault();
+    if (fault !== undefined || store.loggedFrames() === 0) return fault;
+    store.checkpoint();
     return this.fault();
   }
 
-  /**
-   * Says what has happened to the files; undefined when nothing has. If the lock file is gone, a new one is made, in a
-   * new folder if necessary, so that commands still see that a server runs.
-   */
+  /** Says what has happened to the files; undefined when nothing has. */
   fault(): string | undefined {
     try {
-      if (identityOf(lockFile(this.#folder)) !== this.#lock) this.#takeLockAgain();
-      this.#lookForDatabase();
       for (const [path, identity] of this.#files) {
         const found = identityOf(path);
-        if (found !== identity) return `${path} was ${found === undefined ? "deleted" : "replaced"}`;
+        if (found !== identity) return `${path} was ${found === "" ? "deleted" : "replaced"}`;
       }
-      const file = databaseFile(this.#folder);
-      if (!this.#isOverwritten && writtenOf(file) !== this.#written) {
-        this.#isOverwritten = true;
-        this.#publish();
-      }
-      return this.#isOverwritten ? `${file} was overwritten` : undefined;
+      return undefined;
     } catch (error) {
       return reasonOf(error);
     }
   }
 
-  /** Releases the folder. If the database is lost or overwritten, `server.database` stays for the next start to read. */
+  /** Releases the folder. `server.database` stays for the next start to read if the database is lost or couldn't be opened. */
   close(): void {
-    if (this.#files.size > 0) this.#lookForDatabase();
-    else if (hasLog(this.#folder)) {
-      // The database couldn't be opened, and will be replaced: its log must not be replayed onto the next one.
-      this.#look();
-      this.#isLost = true;
-      this.#publish();
-    }
-    const isLeft = this.#isOverwritten || this.#isLost;
-    if (!isLeft || this.#hasMadeFolder) rmSync(servedFile(this.#folder), { force: true });
-    if (this.#hasMadeFolder) this.#removeFolder();
-    this.#unlock();
-  }
-
-  #takeLock(maxWaitMs?: number): () => void {
-    makePrivateFile(lockFile(this.#folder));
-    const unlock = lockFolder(this.#folder, maxWaitMs);
-    this.#lock = identityOf(lockFile(this.#folder));
-    return unlock;
-  }
-
-  #takeLockAgain(): void {
-    if (!existsSync(this.#folder)) {
-      mkdirSync(this.#folder, folderMode);
-      this.#hasMadeFolder = true;
-    }
-    const before = this.#unlock;
-    this.#unlock = this.#takeLock(0);
-    before();
-    this.#publish();
-  }
-
-  #look(): void {
-    this.#files = new Map(filesOf(this.#folder).map((path) => [path, identityOf(path)]));
-    this.#written = writtenOf(databaseFile(this.#folder));
-  }
-
-  #lookForDatabase(): void {
     const file = databaseFile(this.#folder);
-    const isLost = identityOf(file) !== this.#files.get(file);
-    if (isLost === this.#isLost) return;
-    this.#isLost = isLost;
-    this.#publish();
-  }
-
-  #publish(): void {
-    makePrivateFile(servedFile(this.#folder));
-    const lines = linesOf(this.#files.values()) + (this.#isLost ? `${this.#written ?? ""}\n` : "");
-    // Flushed, because after a power loss an older version would name other files.
-    writeFileSync(servedFile(this.#folder), this.#isOverwritten ? overwritten : lines, { flush: true });
-  }
-
-  /** Removes the folder that was made for commands to see, so that the deleted one can be put back. */
-  #removeFolder(): void {
-    rmSync(lockFile(this.#folder), { force: true });
-    try {
-      rmdirSync(this.#folder);
-    } catch {
-      // It has other files by now.
-    }
+    if (this.#files.get(file) === identityOf(file)) rmSync(servedFile(this.#folder), { force: true });
+    this.#unlock();
   }
 }

@@ -7,11 +7,13 @@ interface StoredVersion {
   sha256: string;
   content_sha256: string;
   first_served: number;
-  /** Null while it is served. */
-  retired: number | null;
 }
 
 export class StoredVersions extends Table {
+  all(): StoredVersion[] {
+    return this.db.all("SELECT * FROM versions ORDER BY first_served, version");
+  }
+
   /** The content of a version number; undefined when it was never served. */
   byName(version: string): StoredVersion | undefined {
     return this.db.first<StoredVersion>("SELECT * FROM versions WHERE version = ?", version);
@@ -20,19 +22,8 @@ export class StoredVersions extends Table {
   /** Records that a version is served. A known number keeps its content. */
   serve(version: string, sha256: string, contentSha256: string, now: Date): void {
     // A restart writes nothing for versions that were served before.
-    if (this.byName(version)?.retired === null) return;
-    const sql = `INSERT INTO versions (version, sha256, content_sha256, first_served) VALUES (?, ?, ?, ?)
-      ON CONFLICT (version) DO UPDATE SET retired = NULL`;
+    if (this.byName(version) !== undefined) return;
+    const sql = "INSERT INTO versions (version, sha256, content_sha256, first_served) VALUES (?, ?, ?, ?)";
     this.db.run(sql, version, sha256, contentSha256, now.getTime());
-  }
-
-  /** Versions that were served when the table was last written. */
-  served(): string[] {
-    const rows = this.db.all<StoredVersion>("SELECT * FROM versions WHERE retired IS NULL");
-    return rows.map(({ version }) => version);
-  }
-
-  retire(version: string, now: Date): void {
-    this.db.run("UPDATE versions SET retired = ? WHERE version = ?", now.getTime(), version);
   }
 }

@@ -21,9 +21,10 @@ class World extends OnClocks {
   readonly #keys = ["a", "b"].map((name) => this.account(name, 1e6));
 
   /** What the control thread does once a second. */
-  override tick(): void {
-    super.tick();
+  override tick(): boolean {
+    const came = super.tick();
     this.save();
+    return came;
   }
 
   /** Asks for the usage, which is one request. */

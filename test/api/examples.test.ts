@@ -15,14 +15,13 @@ import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
-import type { Versions } from "../../server/api/endpoint.ts";
 import { apiErrors as errorTypes } from "../../server/api/errors.ts";
 import recordedAnswers from "../../server/api/examples.json" with { type: "json" };
 import { monthOf } from "../../server/shared/months.ts";
 import { plans } from "../../server/shared/plans.ts";
 import { checkValue, type Operation, openapiDocument, operationsOf, pathOf } from "../support/answers.ts";
 import { ask, serviceOf } from "../support/asking.ts";
-import { imageWith, versionsOf } from "../support/endpoint-oracle.ts";
+import { imageWith, versionsOf, versionsWith } from "../support/endpoint-oracle.ts";
 import { documentAt } from "../support/readme.ts";
 import { temporaryFolder } from "../support/server.ts";
 
@@ -34,10 +33,10 @@ import { temporaryFolder } from "../support/server.ts";
 const snapshots = [2024, 2023].map((dataYear) =>
   syntheticSnapshot({ dataYear, revision: 1, rows: defaultSampleRows, seed: defaultSampleSeed }),
 );
-const versions = versionsOf(...snapshots.map((snapshot) => imageWith(snapshot, readPlaces())));
 
 const bytes = encodeSnapshot(snapshots[0]);
-const withFile = { ...versions, files: new Map([["2024.1", { bytes, sha256: hash("sha256", bytes) }]]) };
+const images = snapshots.map((snapshot) => imageWith(snapshot, readPlaces()));
+const versions = versionsWith({ bytes, sha256: hash("sha256", bytes) }, ...images);
 
 const key = generateKey(Buffer.alloc(32, 7));
 const { burst, quota } = plans.developer;
@@ -56,7 +55,7 @@ days.enter(0, monthOf(nowMs), [
 function told(
   target: string,
   headers: Parameters<typeof ask>[4] = {},
-  { method = "GET", query = (text: string): string => text, served = withFile as Versions, times = 1 } = {},
+  { method = "GET", query = (text: string): string => text, served = versions, times = 1 } = {},
 ) {
   const limits = new Limits();
   limits.configure(0, burst, quota);

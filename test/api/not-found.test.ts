@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as v from "valibot";
 import { coverageOf } from "../../engine/index.ts";
-import { pathOfPage } from "../../server/api/cursor.ts";
 import { ask, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import { type ShortRow, snapshotAs, snapshotOf } from "../support/fixtures.ts";
 import { placed } from "../support/relevance.ts";
@@ -132,25 +131,13 @@ test("what isn't there names a loaded data version that has it, wherever it is a
 });
 
 describe("a data version", () => {
-  const told = (asked: string, hidden: string[]) =>
-    refusal({ ...versions, hidden }, `/versions/${asked}/healthcare/prices?procedure=5072`).message;
+  const told = (asked: string) =>
+    refusal(versions, `/versions/${asked}/healthcare/prices?procedure=5072`).message;
 
   test("that isn't there is called unknown, and those that are loaded are listed", () => {
     const loaded = `loaded are ${version}`;
-    assert.equal(told("1999.1", ["1998.1"]), `there is no data version "1999.1"; ${loaded}`);
-    assert.equal(told("1999", ["1998.1"]), `there is no data version "1999"; ${loaded}`);
-    assert.equal(told("1998.11", ["1998.1"]), `there is no data version "1998.11"; ${loaded}`);
-  });
-
-  test("that real ones hide says so, by its name, its year and its pages", () => {
-    const hidden = (asked: string) =>
-      `data version "${asked}" is synthetic, and not served beside real data; loaded are ${version}`;
-    assert.equal(told("1998.1", ["1998.1"]), hidden("1998.1"));
-    assert.equal(told("1998", ["1998.2", "1998.1"]), hidden("1998"));
-    const sample = imageOf(snapshotAs("1998.1", [["000001", "CA", "5072", 10, 1]]));
-    const next = pathOfPage(sample, "prices", 1, "procedure=5072&limit=1").toString();
-    const page = refusal({ ...versions, hidden: ["1998.1"] }, next.replace("/api/v1", ""));
-    assert.deepEqual([page.type, page.message], ["not_found", hidden("1998.1")]);
+    assert.equal(told("1999.1"), `there is no data version "1999.1"; ${loaded}`);
+    assert.equal(told("1999"), `there is no data version "1999"; ${loaded}`);
   });
 });
 

@@ -69,20 +69,6 @@ describe("a trend", () => {
     assertRefused(versions, "/versions/2024/healthcare/trends?procedure=5072", "unknown_endpoint");
   });
 
-  test("that no year has names each year's reason where these differ", () => {
-    const unpriced = versionsOf(
-      charges("2024.1", hospital("000001", null), hospital("000002", null)),
-      charges("2023.1", hospital("000001", null), hospital("000002", null)),
-      charges("2022.1", hospital("000001", null)),
-      charges("2021.1", ["000001", "CA", "5073", 1, 1]),
-    );
-    assert.equal(
-      refusal(unpriced, "/healthcare/trends?procedure=5072").message,
-      'no prices for procedure "5072" in any loaded data year (2021.1, 2022.1, 2023.1, 2024.1): there is no such ' +
-        "procedure (2021.1); the only row is suppressed (2022.1); all 2 rows are suppressed (2023.1, 2024.1)",
-    );
-  });
-
   test("of named data versions compares these, superseded ones too, and can be asked for again", () => {
     const trendOf = (names: string, from = versions) => {
       const answer = ask(from, `/healthcare/trends?procedure=5072&versions=${names}`);
@@ -122,7 +108,7 @@ describe("a trend", () => {
     }
   });
 
-  test("of data versions that aren't loaded, named inexactly, or real and synthetic, is refused", () => {
+  test("of data versions that aren't loaded or named inexactly is refused", () => {
     const told = (names: string, from = versions) => {
       const { type, param, message } = refusal(from, `/healthcare/trends?procedure=5072&versions=${names}`);
       return [type, param, message];
@@ -134,12 +120,6 @@ describe("a trend", () => {
     ]);
     const [type, param] = told("2022");
     assert.deepEqual([type, param], ["invalid_parameter", "versions"]);
-    const sample = imageOf(snapshotAs("2020.1", [hospital("000001", 5)], { publisher: syntheticPublisher }));
-    assert.deepEqual(told("2020.1,2022.1", versionsOf(...versions.images, sample)), [
-      "invalid_parameter",
-      "versions",
-      "versions has synthetic and real data versions, expected either: the two are never compared",
-    ]);
   });
 
   test("has real years alone where there are any, and synthetic ones where there are no others", () => {

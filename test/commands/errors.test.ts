@@ -16,7 +16,7 @@ await succeed(
   "keys create --account A~&~B~hospitals --expires 2037-01-01",
   "keys create --account large --plan enterprise --burst 1000 --quota 2000000000 --webhook https://example.com/",
 );
-const look = () => succeed(stateDir, "keys list", "keys show 1", "keys show 3", "accounts list --json");
+const look = () => succeed(stateDir, "keys list", "accounts list --json");
 const before = await look();
 
 const expectedName = "1 to 64 ASCII characters, none at the ends a space";
@@ -29,9 +29,8 @@ const expectedBoth = "both for the plan enterprise";
 const expectedInRange = "a time that exists, from 1970-01-01 to 9999-12-31 in UTC";
 const expectedLabel = "1 to 64 printable ASCII characters, none at the ends a space";
 const expectedTime = "a time such as 2027-01-31T00:00:00Z";
-const words = "one of create, update, list, show, revoke, expire, rotate; --help explains them";
+const words = "one of create, update, list, revoke, expire, rotate; --help explains them";
 const custom = "create --account new --plan enterprise";
-const loopbackHint = "; WEBHOOK_ALLOW_LOOPBACK=true lets webhooks go to this machine";
 const another = "create --account large --expires";
 const hook = "update --account large --webhook";
 const hospitals = "update --account A~&~B~hospitals";
@@ -72,9 +71,8 @@ const refused: [command: string, message: string | RegExp][] = [
   ]),
   ["create --account large --colour red", /^keys create: found Unknown option '--colour'/],
   ["list all", 'keys list: found "all", expected --json or nothing more'],
-  ["show", `keys show: found nothing, expected ${expectedId}`],
-  ["show x", `keys show: found "x", expected ${expectedId}`],
-  ["show 999", "key 999: found no such id, expected an id from keys list"],
+  ["revoke x", `keys revoke: found "x", expected ${expectedId}`],
+  ["revoke 999", "key 999: found no such id, expected an id from keys list"],
   ["revoke", `keys revoke: found nothing, expected ${expectedId}`],
   ["revoke 01", `keys revoke: found "01", expected ${expectedId}`],
   ["revoke 1 2", 'keys revoke: found "2" after the id, expected nothing more'],
@@ -89,7 +87,6 @@ const refused: [command: string, message: string | RegExp][] = [
     "update --account large",
     "keys update of account large: found nothing to change, expected one or more of --plan, --burst, --quota, --webhook, --email",
   ],
-  ["update --account large --plan free --plan startup", "--plan: found it more than once, expected it once"],
   ...["ann", "ann@exa mple.com", "<ann@example.com>"].map((text): [string, string] => [
     `update --account large --email ${text.replace(" ", "~")}`,
     `--email: found "${text}", expected an e-mail address such as ann@example.com, or none`,
@@ -97,17 +94,14 @@ const refused: [command: string, message: string | RegExp][] = [
   [`${hook} example.com`, '--webhook: found "example.com", expected a URL'],
   [`${hook} https://a.example/${"x".repeat(2000)}`, /^--webhook: found "https:.*x…", expected a URL$/],
   [`${hook} http://example.com/`, '--webhook: found "http://example.com/", expected an https URL'],
-  [
-    `${hook} http://localhost:80/`,
-    `--webhook: found "http://localhost:80/", expected an https URL${loopbackHint}`,
-  ],
+  [`${hook} http://localhost:80/`, '--webhook: found "http://localhost:80/", expected an https URL'],
   [
     `${hook} https://a:b@c.example/`,
     '--webhook: found "https://a:b@c.example/", expected a URL without a user name or password',
   ],
   ...["10.0.0.1", "0x7f.1", "169.254.169.254", "[::1]"].map((host): [string, string] => [
     `${hook} https://${host}/`,
-    `--webhook: found "https://${host}/", expected a public address${host.startsWith("169") || host.includes("10.0") ? "" : loopbackHint}`,
+    `--webhook: found "https://${host}/", expected a public address`,
   ]),
 ];
 for (const [given, message] of refused)
@@ -156,7 +150,6 @@ test("what was refused has changed nothing", async () => {
 const onMissingState = [
   "keys list",
   "keys list --json",
-  "keys show 1",
   "keys revoke 1",
   "keys expire 1 --at never",
   "keys rotate 1 --overlap 1",
@@ -184,14 +177,7 @@ test("with a STATE_DIR that isn't there, or has no state, every command but crea
 test("a create that is refused makes no state, so that the next command sees a mistyped STATE_DIR", async () => {
   const home = temporaryFolder();
   const folder = path.join(home, "var");
-  const commands = [
-    "keys create --account a",
-    "keys create --account a --plan gold",
-    "keys create --account a --plan enterprise --burst 1",
-    "keys create --account a --plan free --webhook http://10.0.0.1/",
-    "keys create --account a --plan free --expires 2020-01-01",
-    "keys create",
-  ];
+  const commands = ["keys create --account a", "keys create --account a --plan gold", "keys create"];
   for (const { code, stdout, stderr } of await run(folder, commands)) {
     assert.deepEqual([code, stdout], [1, ""]);
     assert.match(stderr, /^--\w+( and --\w+)?: found .*\n$/);

@@ -34,13 +34,11 @@ test("events are listed in lines and as JSON, each with its quota, and made due 
     [last, created, "acme", name, "100 %", "pending", "0", created, "-", "1", "webhook"],
   ];
   assert.equal(list.stdout, lines.map((fields) => `${fields.join("\t")}\n`).join(""));
-  const event = (which: string, percent: number) =>
-    `event ${which}, ${percent} % of 1 in ${name}: the delivery`;
   assert.deepEqual(
     retried.map(({ code, stdout, stderr }) => [code, stdout, stderr]),
     [
-      [0, `${event(id, 90)} was failed after 10 tries, and waits for event ${first}\n`, ""],
-      [0, `${event(first, 80)} was pending after 0 tries, and is due now\n`, ""],
+      [0, `event ${id}: its delivery by webhook waits for event ${first}\n`, ""],
+      [0, `event ${first}: its delivery by webhook is due now\n`, ""],
     ],
   );
   const { state, tries } = world.delivery(id);

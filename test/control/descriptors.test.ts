@@ -2,16 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Connections, maxConnections } from "../../server/shared/connections.ts";
 import { metricsText } from "../support/metrics-text.ts";
-import {
-  Connection,
-  call,
-  pricesPath,
-  requestText,
-  spawnServer,
-  startServer,
-  temporaryFolder,
-  until,
-} from "../support/server.ts";
+import { Connection, call, pricesPath, requestText, startServer, until } from "../support/server.ts";
 
 /** When clients have taken all descriptors, the server still serves the connections it has, and the operator. */
 
@@ -52,19 +43,6 @@ test("more clients than there are descriptors for are refused at once, and recov
   await until("all to be gone", async () => (await metric("hcqs_open_connections")) === 0);
   assert.equal((await call(server, request)).status, 200);
   assert.equal(await server.stop(), 0);
-});
-
-test("a server that may open too few files for itself says so before anything else", async () => {
-  const stateDir = temporaryFolder();
-  for (const [threads, few, least] of [
-    ["1", 32, 64],
-    ["4", 87, 88],
-  ] as const) {
-    const env = { THREADS: threads };
-    const { code, stdout, stderr } = await spawnServer({ stateDir, env, maxDescriptors: few }).finished();
-    const message = `limit of open files (ulimit -n): found ${few}, expected at least ${least}\n`;
-    assert.deepEqual([code, stdout, stderr], [1, "", message]);
-  }
 });
 
 test("connections are counted by all threads together, and refused beyond the limit", () => {

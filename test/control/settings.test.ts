@@ -287,7 +287,7 @@ test("npm start takes settings from the environment alone", async () => {
 });
 
 const words = {
-  keys: ["create", "update", "list", "show", "revoke", "expire", "rotate"],
+  keys: ["create", "update", "list", "revoke", "expire", "rotate"],
   accounts: [
     "list",
     "export",

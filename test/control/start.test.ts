@@ -6,7 +6,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { publishFolder } from "../../datasets/publish/publish-folder.ts";
 import { isoTime } from "../../server/shared/time.ts";
-import { knownVersions } from "../../server/store/registry.ts";
+import { registryOf } from "../../server/store/registry.ts";
 import { Store } from "../../server/store/store.ts";
 import {
   Connection,
@@ -122,7 +122,7 @@ test("a start of which one thread fails, while the other listens already, regist
   const env = { DATASETS_DIR: datasetsDir, THREADS: "2", ...preloaded(preload) };
   const lines = await refusal(env, stateDir);
   assert.equal(lines.trim().split("\n").at(-1), "a serving thread can't start: no memory");
-  assert.deepEqual(knownVersions(stateDir), []);
+  assert.deepEqual(registryOf({ STATE_DIR: stateDir }), []);
 });
 
 test("a server says when and where it is ready, and nothing else on stdout; and its log, how old the state is", async () => {

@@ -784,7 +784,7 @@ test("the command downloads and imports, and a second time it does neither; the 
   assert.deepEqual([first.code, first.stdout], [0, `${snapshot}\n`], first.stderr);
   const lines = first.stderr.split("\n");
   assert.deepEqual(
-    [lines[0], lines.at(-4)?.split(":")[0]],
+    [lines[0], lines.at(-3)?.split(":")[0]],
     [`downloading ${url}`, "columns that are not in the file, so unknown for every row"],
   );
   assert.ok(lines.includes(`downloaded ${kept}`), first.stderr);
@@ -853,7 +853,8 @@ test("a signal leaves a part that the next run goes on with, and no snapshot", a
   const partPath = `${downloadPath(out, url)}.part`;
   await until("a part", () => existsSync(partPath) && readFileSync(partPath).length === 100);
   running.signal("SIGTERM");
-  assert.deepEqual([(await running.finished()).code, readdirSync(out)], [143, ["downloads"]]);
+  await running.finished("SIGTERM");
+  assert.deepEqual(readdirSync(out), ["downloads"]);
   const beside = ["", ".json", ".lock"].map((ending) => path.basename(partPath) + ending);
   assert.deepEqual(readdirSync(path.dirname(partPath)).sort(), beside);
   const { code, stdout } = await command(args, out);

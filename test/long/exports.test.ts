@@ -10,7 +10,7 @@ import { parseFooter } from "../../engine/snapshot/footer.ts";
 import { callDocumented } from "../support/documented.ts";
 import { readers } from "../support/export-readers.ts";
 import { expectedRows } from "../support/exported-rows.ts";
-import { asVersion, randomSnapshot, rowsOf } from "../support/fixtures.ts";
+import { asReal, asVersion, randomSnapshot, rowsOf } from "../support/fixtures.ts";
 import { memoryBytes } from "../support/memory.ts";
 import {
   type Answer,
@@ -31,7 +31,7 @@ const exportRows = Number(process.env.EXPORT_ROWS || defaultSampleRows);
 assert.ok(Number.isInteger(exportRows) && exportRows > 0, `EXPORT_ROWS is ${process.env.EXPORT_ROWS}`);
 
 const tables = [
-  syntheticSnapshot({ dataYear: 2030, revision: 1, rows: 40_000, seed: 1 }),
+  asReal(syntheticSnapshot({ dataYear: 2030, revision: 1, rows: 40_000, seed: 1 })),
   ...Array.from({ length: 9 }, (_, i) => {
     return asVersion(randomSnapshot(i + 1), 2020 + i, 1);
   }),
@@ -43,12 +43,10 @@ const nameOf = ({ provenance }: Snapshot) => `${provenance.dataYear}.${provenanc
 
 let server: TestServer;
 const datasetsDir = temporaryFolder();
-/** The largest one is synthetic. */
-const env = { INCLUDE_SAMPLE: "true" };
 before(async () => {
   for (const table of tables)
     writeFileSync(path.join(datasetsDir, `${nameOf(table)}.parquet`), encodeSnapshot(table));
-  server = await startServer({ datasetsDir, env });
+  server = await startServer({ datasetsDir });
 });
 after(() => server.stop());
 
@@ -150,7 +148,7 @@ test(`${exportRows} rows as CSV hold at most 1 MB for each slow reader`, async (
   const trial = temporaryFolder();
   const table = syntheticSnapshot({ dataYear: 2031, revision: 1, rows: exportRows, seed: 1 });
   writeFileSync(path.join(trial, `${nameOf(table)}.parquet`), encodeSnapshot(table));
-  const other = await startServer({ datasetsDir: trial, env });
+  const other = await startServer({ datasetsDir: trial });
   const open = async () => {
     const headers = { Authorization: `Bearer ${other.key}` };
     const sent = get(`${other.api}/api/v1/export.csv`, { headers, agent: false });
@@ -199,7 +197,7 @@ for (const format of formats)
   });
 
 test("a stop waits for an export that is read, and cuts one that isn't", async () => {
-  const other = await startServer({ datasetsDir, env });
+  const other = await startServer({ datasetsDir });
   const text = requestText("GET /api/v1/export.csv", { Authorization: `Bearer ${other.key}` });
   const [read, unread] = [await Connection.open(other.api), await Connection.open(other.api)];
   for (const connection of [read, unread]) {

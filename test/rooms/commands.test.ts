@@ -5,6 +5,5 @@ import "../commands/errors.test.ts";
 import "../commands/events.test.ts";
 import "../commands/hcqs.test.ts";
 import "../commands/keys.test.ts";
-import "../commands/program.test.ts";
 import "../commands/state.test.ts";
 import "../commands/transfer.test.ts";

@@ -2,4 +2,3 @@
 // alone: the other tests here would block its start.
 import "../store/registry.test.ts";
 import "../store/state.test.ts";
-import "../store/wal.test.ts";

@@ -8,6 +8,7 @@ import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
 import { monthOf } from "../../server/shared/months.ts";
 import { ask, openService, serviceOf, type Told } from "../support/asking.ts";
+import { versionsOf, versionsWith } from "../support/endpoint-oracle.ts";
 import { snapshotOf } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 
@@ -17,14 +18,7 @@ import { seededRandom } from "../support/random.ts";
  */
 
 const image = attachImage(buildImage(snapshotOf([["010001", "AL", "5072", 5000, 1000]])));
-const versions = {
-  images: [image],
-  byName: new Map([["2024.3", image]]),
-  loadedAt: new Map([["2024.3", "2026-01-01T00:00:00.000Z"]]),
-  previous: new Map(),
-  files: new Map(),
-  hidden: [],
-};
+const versions = versionsOf(image);
 const buffers = {
   keys: new KeyTable().buffer,
   limits: new Limits().buffer,
@@ -261,7 +255,7 @@ test("use that is shown as the month ends has all of its days, and none of the n
 /** A service with a snapshot file of this content, which is read by GET, or another method. */
 function fileService(content: string) {
   const file = { bytes: Buffer.from(content), sha256: hash("sha256", content) };
-  const { service, key } = openService({ ...versions, files: new Map([["2024.3", file]]) });
+  const { service, key } = openService(versionsWith(file, image));
   return (headers: Parameters<typeof ask>[4] = {}, method = "GET", target = "export.parquet") =>
     ask(service, key, `/api/v1/${target}`, () => undefined, headers, method);
 }

@@ -27,7 +27,7 @@ import { listStates, openFile } from "../../server/snapshots/folder.ts";
 import { Loads, type Wanted } from "../../server/snapshots/loads.ts";
 import { SnapshotFolder, type Surroundings } from "../../server/snapshots/snapshots.ts";
 import { Store } from "../../server/store/store.ts";
-import { snapshotAs } from "../support/fixtures.ts";
+import { asReal, snapshotAs } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 import { temporaryFolder, until } from "../support/server.ts";
 
@@ -67,14 +67,12 @@ class Trial {
   readonly metrics = new Metrics();
   readonly lines: v.InferOutput<typeof logLine>[] = [];
   readonly published: string[][] = [];
-  /** The hidden versions in the last publication. */
-  hidden: readonly string[] = [];
   readonly snapshots: SnapshotFolder;
   /** Called before each publication. */
   onPublish = (_versions: string[]) => {};
 
   constructor(
-    options: Partial<Pick<Surroundings, "guard" | "loads" | "includeSample">> & {
+    options: Partial<Pick<Surroundings, "guard" | "loads">> & {
       store?: Store;
       isServing?: boolean;
     } = {},
@@ -90,12 +88,8 @@ class Trial {
       registry: this.store,
       guard: options.guard ?? { fault: () => undefined, checkpoint: () => undefined },
       loads: options.loads ?? loadsHere,
-      includeSample: options.includeSample ?? false,
       publish: async (published) => {
-        this.hidden = published.hidden;
-        const versions = published.versions.map(({ image }) =>
-          versionName(attachImage(image).description.provenance),
-        );
+        const versions = published.map(({ image }) => versionName(attachImage(image).description.provenance));
         this.onPublish(versions);
         this.published.push(versions);
       },
@@ -129,6 +123,13 @@ class Trial {
   }
 }
 
+/** The versions that the registry has, in order. */
+const servedEver = (store: Store) =>
+  store.versions
+    .all()
+    .map(({ version }) => version)
+    .sort();
+
 const refused = "snapshot refused";
 const tried = "snapshot can't be read or served yet; retrying";
 
@@ -148,7 +149,6 @@ test("a number that was served is refused for other content, whether its file is
   unlinkSync(trial.path("2024.1.parquet"));
   await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2024.2"]);
-  assert.notEqual(trial.store.versions.byName("2024.1")?.retired, null);
   trial.put("2024.1.parquet", fileOf("2024.1", 300));
   await trial.snapshots.settle();
   assert.match(
@@ -170,7 +170,7 @@ test("a number that was served is refused for other content, whether its file is
   next.put("2024.1.parquet", fileOf("2024.1"));
   await next.snapshots.settle();
   assert.deepEqual(next.served, ["2024.3", "2024.1"]);
-  assert.deepEqual(trial.store.versions.byName("2024.1"), { ...known, retired: null });
+  assert.deepEqual(trial.store.versions.byName("2024.1"), known);
 });
 
 test("the registry is written from when the server answers: a start that fails leaves it as it was", async () => {
@@ -180,11 +180,9 @@ test("the registry is written from when the server answers: a start that fails l
   for (const version of ["2024.1", "2024.2"]) trial.put(`${version}.parquet`, fileOf(version));
   for (let i = 0; i < 2; i++) await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2024.2", "2024.1"]);
-  assert.deepEqual(store.versions.served(), ["2023.1"]);
+  assert.deepEqual(servedEver(store), ["2023.1"]);
   trial.snapshots.beginServing();
-  assert.deepEqual(store.versions.served().sort(), ["2023.1", "2024.1", "2024.2"]);
-  await trial.snapshots.settle();
-  assert.deepEqual(store.versions.served().sort(), ["2024.1", "2024.2"]);
+  assert.deepEqual(servedEver(store), ["2023.1", "2024.1", "2024.2"]);
 });
 
 test("a version that can't be registered isn't published; it is tried again without another load, and logged once", async (t) => {
@@ -234,7 +232,7 @@ test("nothing is published, refused or retired while the registry isn't what was
   for (let i = 0; i < 2; i++) await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2024.1", "2023.1"]);
   assert.deepEqual(trial.published, before);
-  assert.deepEqual(store.versions.served().sort(), ["2023.1", "2024.1"]);
+  assert.deepEqual(servedEver(store), ["2023.1", "2024.1"]);
   assert.ok(trial.lines.every(({ reason }) => reason === undefined));
 
   fault = undefined;
@@ -251,7 +249,7 @@ test("nothing is published, refused or retired while the registry isn't what was
   await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2024.2", "2024.1"]);
   assert.equal(trial.logged(refused).length, 1);
-  assert.deepEqual(store.versions.served().sort(), ["2024.1", "2024.2"]);
+  assert.deepEqual(servedEver(store), ["2023.1", "2024.1", "2024.2"]);
 });
 
 test("no version is answered from, at the start or later, before the registry has it for good", async () => {
@@ -259,7 +257,7 @@ test("no version is answered from, at the start or later, before the registry ha
   let fault: string | undefined = "state.sqlite-wal was deleted";
   const entered: string[][] = [];
   const checkpoint = () => {
-    entered.push(store.versions.served().sort());
+    entered.push(servedEver(store));
     return fault;
   };
   const trial = new Trial({ store, guard: { fault: () => undefined, checkpoint }, isServing: false });
@@ -279,24 +277,6 @@ test("no version is answered from, at the start or later, before the registry ha
   fault = undefined;
   await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2024.2", "2024.1"]);
-});
-
-test("the registry is asked for what is served when that changed, not with every look", async (t) => {
-  const store = Store.inMemory();
-  const asked = t.mock.method(store.versions, "served");
-  const trial = new Trial({ store });
-  for (const version of ["2024.1", "2024.2"]) {
-    trial.put(`${version}.parquet`, fileOf(version));
-    await trial.snapshots.settle();
-    await trial.snapshots.scan();
-    asked.mock.resetCalls();
-    for (let i = 0; i < 3; i++) await trial.snapshots.scan();
-    assert.equal(asked.mock.callCount(), 0);
-  }
-  unlinkSync(trial.path("2024.1.parquet"));
-  for (let i = 0; i < 3; i++) await trial.snapshots.scan();
-  assert.equal(asked.mock.callCount(), 1);
-  assert.deepEqual(store.versions.served(), ["2024.2"]);
 });
 
 test("whatever isn't a regular file is refused unopened, and the good files beside it are served", async (t) => {
@@ -434,7 +414,6 @@ test("a load that never ends holds up no other file and no retirement", async ()
   await trial.snapshots.scan();
   await until("the good file to be published", () => trial.served.includes("2024.2"));
   assert.deepEqual(trial.served, ["2024.2", "2024.1"]);
-  assert.deepEqual(trial.store.versions.served().sort(), ["2024.1", "2024.2"]);
 });
 
 test("200 junk files start no load, and leave the control thread its turns", async () => {
@@ -538,8 +517,10 @@ for (const [which, time] of [
 test("a small snapshot is published before the large one that it came with", async () => {
   // The threshold between small and large loads is lowered to a quarter of this.
   const loads = new Loads(232 * 2 ** 20);
-  const trial = new Trial({ includeSample: true, loads });
-  const large = syntheticSnapshot({ dataYear: 2023, revision: 1, rows: 60_000, seed: defaultSampleSeed });
+  const trial = new Trial({ loads });
+  const large = asReal(
+    syntheticSnapshot({ dataYear: 2023, revision: 1, rows: 60_000, seed: defaultSampleSeed }),
+  );
   const bytes = encodeSnapshot(large);
   trial.put("2023.1.parquet", bytes);
   trial.put("2024.1.parquet", fileOf("2024.1"));
@@ -558,7 +539,7 @@ test("a folder that is closed publishes nothing more, nor what was being loaded,
   unlinkSync(trial.path("2024.1.parquet"));
   await trial.snapshots.settle();
   assert.deepEqual([trial.served, trial.published], [["2024.1"], [["2024.1"]]]);
-  assert.deepEqual(trial.store.versions.served(), ["2024.1"]);
+  assert.deepEqual(servedEver(trial.store), ["2024.1"]);
 });
 
 test("a load that takes too long is given up, and its file refused", async () => {
@@ -582,30 +563,29 @@ function sampleOf(version: string, seed = defaultSampleSeed): Buffer {
 
 const hiddenIn = (trial: Trial) =>
   trial.lines.flatMap(({ msg, versions }) =>
-    msg.startsWith("synthetic data versions are hidden") ? [versions] : [],
+    msg.startsWith("synthetic data versions aren't served") ? [versions] : [],
   );
 
-test("a version is compared with the revision before it, as long as both are served and of one kind", async () => {
-  const trial = new Trial({ includeSample: true });
-  const previous = () => trial.snapshots.published().versions.map(({ previous }) => previous);
+test("a version is compared with the revision before it, as long as both are served", async () => {
+  const trial = new Trial();
+  const previous = () => trial.snapshots.published().map(({ previous }) => previous);
   const changes = { rows_added: 0, rows_removed: 0, rows_changed: 1 };
-  trial.put("2023.1.parquet", sampleOf("2023.1"));
   trial.put("2023.2.parquet", fileOf("2023.2"));
   trial.put("2024.2.parquet", fileOf("2024.2", 200));
   await trial.snapshots.settle();
-  assert.deepEqual(previous(), [null, null, null]);
+  assert.deepEqual(previous(), [null, null]);
   trial.put("2024.1.parquet", fileOf("2024.1"));
   trial.put("2024.3.parquet", fileOf("2024.3", 200));
   await trial.snapshots.settle();
-  assert.deepEqual(trial.served, ["2024.3", "2024.2", "2024.1", "2023.2", "2023.1"]);
+  assert.deepEqual(trial.served, ["2024.3", "2024.2", "2024.1", "2023.2"]);
   const [last, second, ...others] = previous();
   assert.deepEqual(last, { data_version: "2024.2", ...changes, rows_changed: 0 });
   assert.deepEqual(second, { data_version: "2024.1", ...changes });
-  assert.deepEqual(others, [null, null, null]);
+  assert.deepEqual(others, [null, null]);
   assert.equal(previous()[1], second, "compared once");
   unlinkSync(trial.path("2024.1.parquet"));
   await trial.snapshots.settle();
-  assert.deepEqual(previous(), [last, null, null, null]);
+  assert.deepEqual(previous(), [last, null, null]);
 });
 
 test("real versions hide synthetic ones, newer years too, at once, and say so once", async () => {
@@ -620,22 +600,17 @@ test("real versions hide synthetic ones, newer years too, at once, and say so on
   await trial.snapshots.settle();
   assert.deepEqual(trial.published.at(-1), ["2023.2"]);
   assert.ok(!trial.published.some((versions) => versions.includes("2023.2") && versions.length > 1));
-  assert.deepEqual([hiddenIn(trial), trial.hidden], [[["2023.1", "2024.1"]], ["2023.1", "2024.1"]]);
-  assert.deepEqual(trial.store.versions.served(), ["2023.2"]);
-  assert.notEqual(trial.store.versions.byName("2024.1")?.retired, null);
+  assert.deepEqual(hiddenIn(trial), [["2023.1", "2024.1"]]);
 
-  // A file that comes later isn't loaded. Threads hear of it, though nothing else is served.
+  // A file that comes later isn't loaded.
   trial.put("2024.2.parquet", sampleOf("2024.2"));
   await trial.snapshots.settle();
   const publications = trial.published.length;
   await trial.snapshots.settle();
   assert.equal(trial.published.length, publications, "nothing is published where nothing changes");
-  assert.deepEqual([trial.served, trial.hidden], [["2023.2"], ["2023.1", "2024.1", "2024.2"]]);
+  assert.deepEqual(trial.served, ["2023.2"]);
   assert.deepEqual(hiddenIn(trial).slice(1), [["2024.2"]]);
   assert.equal(trial.store.versions.byName("2024.2"), undefined);
-  unlinkSync(trial.path("2024.1.parquet"));
-  await trial.snapshots.settle();
-  assert.deepEqual(trial.hidden, ["2023.1", "2024.2"]);
 });
 
 test("a hidden version whose file is replaced by a real one of its number is served, and hidden no more", async () => {
@@ -646,7 +621,7 @@ test("a hidden version whose file is replaced by a real one of its number is ser
   await trial.snapshots.settle();
   trial.put("2023.1.parquet", fileOf("2023.1"));
   await trial.snapshots.settle();
-  assert.deepEqual([trial.served, trial.hidden], [["2023.2", "2023.1"], []]);
+  assert.deepEqual(trial.served, ["2023.2", "2023.1"]);
 });
 
 test("a start beside real versions serves no synthetic one, and retires those that were served before", async () => {
@@ -659,8 +634,6 @@ test("a start beside real versions serves no synthetic one, and retires those th
   await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2022.1"]);
   trial.snapshots.beginServing();
-  await trial.snapshots.settle();
-  assert.deepEqual(trial.store.versions.served(), ["2022.1"]);
   assert.deepEqual(hiddenIn(trial), [["2024.1"]]);
   // The real one came last, so the sample waited for it and wasn't loaded at all.
   assert.deepEqual(trial.logged("snapshot loaded"), [["2022.1.parquet", undefined]]);
@@ -689,7 +662,6 @@ test("a hidden version comes back when the last real one goes, and its number ne
   await trial.snapshots.settle();
   await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2024.1"]);
-  assert.deepEqual(trial.store.versions.served(), ["2024.1"]);
   assert.equal(trial.logged(refused).length, 1);
 
   // The sample is hidden again.
@@ -698,20 +670,12 @@ test("a hidden version comes back when the last real one goes, and its number ne
   assert.deepEqual(trial.served, ["2022.1"]);
 });
 
-test("a real version that is refused hides nothing, and neither does one where samples are wanted", async () => {
+test("a real version that is refused hides nothing", async () => {
   const trial = new Trial();
   trial.put("2024.1.parquet", sampleOf("2024.1"));
   trial.put("2023.1.parquet", fileOf("2023.1").subarray(0, 2000));
   await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2024.1"]);
-
-  const both = new Trial({ includeSample: true });
-  both.put("2024.1.parquet", sampleOf("2024.1"));
-  both.put("2023.1.parquet", fileOf("2023.1"));
-  await both.snapshots.settle();
-  await both.snapshots.settle();
-  assert.deepEqual(both.served, ["2024.1", "2023.1"]);
-  assert.deepEqual(hiddenIn(both), []);
 });
 
 test("a file whose name can't be looked up is left out", async () => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import type { Worker } from "node:worker_threads";
+import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { attachImage, encodeSnapshot } from "../../engine/index.ts";
 import { Loads, type Wanted } from "../../server/snapshots/loads.ts";
 import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
@@ -11,7 +11,7 @@ import { seededRandom } from "../support/random.ts";
 import { temporaryFolder } from "../support/server.ts";
 import { wantedLoad } from "../support/wanted-load.ts";
 
-/** The memory that loads may take, and how they share it. */
+/** The memory that loads may take, and their threads. */
 
 const mebibyte = 2 ** 20;
 
@@ -48,26 +48,22 @@ async function threadsOf(work: () => Promise<unknown>): Promise<{ most: number; 
   return { most, all };
 }
 
-test("loads wait until there is memory for them", async () => {
-  const wanted = await Promise.all([small, small, small, small].map((bytes) => wantedOf(bytes)));
-  const loads = new Loads(90 * mebibyte);
-  const { most, all } = await threadsOf(() => Promise.all(wanted.map((each) => loads.load(each))));
-  assert.deepEqual([most, all], [1, 1]);
-});
-
-test("loads that aren't small leave a quarter of the memory to those that are", async () => {
-  const wanted = await Promise.all(Array.from({ length: 6 }, () => wantedOf(small)));
-  // Three of 57 MiB would fit, but small loads together get a quarter of the memory.
-  const loads = new Loads(200 * mebibyte);
-  const { most } = await threadsOf(() => Promise.all(wanted.map((each) => loads.load(each))));
-  assert.equal(most, Math.min(2, availableParallelism()));
-});
-
-test("small snapshots are loaded by few threads, one after the other: only the first waits for its code", async () => {
+test("small snapshots are loaded by one thread, one after the other: only the first waits for its code", async () => {
   const wanted = await Promise.all(Array.from({ length: 8 }, () => wantedOf(small)));
   const loads = new Loads(1024 * mebibyte);
-  const { all } = await threadsOf(() => Promise.all(wanted.map((each) => loads.load(each))));
-  assert.equal(all, Math.min(8, Math.ceil(availableParallelism() / 2)));
+  const threads = await threadsOf(() => Promise.all(wanted.map((each) => loads.load(each))));
+  assert.deepEqual(threads, { most: 1, all: 1 });
+});
+
+test("a large snapshot is loaded beside small ones", async () => {
+  const large = await wantedOf(
+    encodeSnapshot(syntheticSnapshot({ dataYear: 2024, revision: 3, rows: 60_000, seed: 1 })),
+  );
+  const wanted = [large, await wantedOf(small)];
+  // A quarter of this is too little for the large one.
+  const loads = new Loads(232 * mebibyte);
+  const { most } = await threadsOf(() => Promise.all(wanted.map((each) => loads.load(each))));
+  assert.equal(most, 2);
 });
 
 test("damaged snapshots of a few rows take no thread each", async () => {
@@ -84,7 +80,7 @@ test("damaged snapshots of a few rows take no thread each", async () => {
 test("a snapshot whose texts need more than usual is loaded with all that there is, or refused by number", async () => {
   const wanted = await wantedOf(wordy(600));
   const { all } = await threadsOf(async () => {
-    const loaded = await new Loads(1024 * mebibyte).load(wanted);
+    const loaded = await new Loads(240 * mebibyte).load(wanted);
     assert.equal(loaded && attachImage(loaded.image).description.counts.rows, 600);
   });
   assert.equal(all, 2);

@@ -16,7 +16,6 @@ import { listening, temporaryFolder, until } from "../support/server.ts";
 const logLine = v.looseObject({
   msg: v.string(),
   reason: v.optional(v.string()),
-  others: v.optional(v.number()),
 });
 
 function bytesOf(length: number, seed: number): Buffer {
@@ -88,13 +87,13 @@ class Origin {
   }
 }
 
-async function trial({ stallMs = 60_000, roundMs = 60_000 } = {}) {
+async function trial({ stallMs = 60_000 } = {}) {
   const origin = new Origin();
   await origin.listen();
   const folder = temporaryFolder();
   const lines: v.InferOutput<typeof logLine>[] = [];
   const log = pino({}, { write: (line: string) => void lines.push(v.parse(logLine, JSON.parse(line))) });
-  const start = () => new Mirror({ url: origin.url, folder, log, stallMs, roundMs });
+  const start = () => new Mirror({ url: origin.url, folder, log, stallMs });
   let hour = 0;
   return {
     origin,
@@ -177,24 +176,6 @@ test("what stalls is given up, and the others are fetched meanwhile", async () =
   assert.deepEqual(read("2024.1"), current);
 });
 
-test("while a file is slow the index is looked at, and what it names no more is given up", async () => {
-  const { origin, folder, mirror, served, later, lines, reasons } = await trial();
-  const [slow, good] = [bytesOf(100_000, 15), bytesOf(10, 16)];
-  origin.publish({ "2024.1": slow });
-  origin.faulty = (_, response) => void response.writeHead(200).write(slow.subarray(0, 50_000));
-  const first = mirror.poll(later());
-  const part = join(folder, ".fetched", `${sha256(slow)}.part`);
-  await until("a part", () => existsSync(part) && statSync(part).size === 50_000);
-  origin.publish({ "2024.2": good });
-  origin.faulty = undefined;
-  // The first round ends with it and removes its part.
-  await Promise.all([first, mirror.poll(later())]);
-  assert.deepEqual(readdirSync(join(folder, ".fetched")), []);
-  await mirror.poll(later());
-  assert.deepEqual([served(), reasons()], [["2024.2.parquet"], []]);
-  assert.equal(lines.length, 1);
-});
-
 test("bytes that aren't what the index says are thrown away, and asked for again after a pause that grows", async () => {
   const { origin, folder, mirror, served, read, reasons } = await trial();
   const bytes = bytesOf(100_000, 6);
@@ -243,34 +224,6 @@ test("bytes that aren't what the index says are thrown away, and asked for again
   await mirror.poll(now + pause);
   assert.deepEqual(read("2024.1"), bytes);
   assert.equal(mirror.syncAgeMs(now + pause), 0);
-});
-
-test("many files that aren't there are one line a round, and hold up neither the index nor what is there", async () => {
-  const { origin, mirror, served, lines, reasons } = await trial({ roundMs: 1 });
-  const bytes = bytesOf(10, 12);
-  const missing = Array.from({ length: 60 }, (_, i) => ({
-    ...{ version: `${2030 + i}.1`, file: `missing/${i}`, bytes: 10, sha256: "a".repeat(64) },
-  }));
-  origin.publish({ "2024.1": bytes });
-  origin.index = [...missing, ...(origin.index as object[])];
-  let asked = 0;
-  origin.faulty = (request, response) => {
-    asked++;
-    origin.answer(request, response);
-  };
-  await mirror.poll(0);
-  assert.ok(asked > 0 && asked < missing.length, `${asked} files`);
-  assert.equal(reasons().length, 1);
-  // Failed files come after those that were never tried, so all are tried in the end, even with short pauses.
-  let rounds = 1;
-  for (; served().length === 0 && rounds < 1000; rounds++) await mirror.poll(rounds * 3_600_000);
-  assert.deepEqual(served(), ["2024.1.parquet"]);
-  const told = lines.filter(({ reason }) => reason !== undefined);
-  assert.ok(told.length <= rounds);
-  assert.equal(
-    told.reduce((sum, { others = 0 }) => sum + 1 + others, 0),
-    missing.length,
-  );
 });
 
 test("a file for which there is no room leaves nothing, and an address with a password isn't asked", async (t) => {

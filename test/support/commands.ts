@@ -82,10 +82,19 @@ export function fieldsOf(text: string): string[][] {
     .map((line) => line.split("\t"));
 }
 
-/** What `keys show` says, by its first column. */
+/** What `keys list` says of a key, by column. */
 export async function shownKey(stateDir: string, id: number): Promise<Map<string, string>> {
-  const [text] = await succeed(stateDir, `keys show ${id}`);
-  return new Map(fieldsOf(text).map(([name, value]) => [name, value]));
+  const [text] = await succeed(stateDir, "keys list");
+  const [header, ...lines] = fieldsOf(text);
+  const line = lines.find(([first]) => first === String(id)) ?? [];
+  return new Map(header.map((name, i) => [name, line[i]]));
+}
+
+/** What `accounts list` says of the first account, by column. */
+export async function shownAccount(stateDir: string): Promise<Map<string, string>> {
+  const [text] = await succeed(stateDir, "accounts list");
+  const [header, line] = fieldsOf(text);
+  return new Map(header.map((name, i) => [name, line[i]]));
 }
 
 /** The state of every key, by `keys list`. */

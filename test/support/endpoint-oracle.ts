@@ -12,11 +12,11 @@ import {
   stateCodes,
   versionName,
 } from "../../engine/index.ts";
-import type { Versions } from "../../server/api/endpoint.ts";
+import { Context, type Versions } from "../../server/api/endpoint.ts";
 import { ApiError, type ErrorType } from "../../server/api/errors.ts";
 import { datasetsResponse, facilityResponse } from "../../server/api/responses.ts";
-import { decodeTarget, resolve } from "../../server/api/routes.ts";
-import { RequestContext } from "../../server/serving/context.ts";
+import { decodeTarget, findVersion, resolve } from "../../server/api/routes.ts";
+import type { SnapshotFile } from "../../server/shared/messages.ts";
 import { halfUp, hundredths, isPriced, median, naivePrices, type PricesBody, pricedRows } from "./oracle.ts";
 
 /** Compares the answers of all endpoints but the price list with their definitions. */
@@ -27,25 +27,29 @@ export const imageOf = (snapshot: Snapshot) => imageWith(snapshot, noPlaces);
 export const imageWith = (snapshot: Snapshot, places: Places) =>
   attachImage(buildImage(snapshot, undefined, places));
 
-/** @param images newest version first */
-export function versionsOf(...images: Image[]): Versions {
+/**
+ * @param images newest version first
+ * @param file the snapshot file of each
+ */
+export function versionsWith(file: SnapshotFile, ...images: Image[]): Versions {
   const names = images.map(({ description }) => versionName(description.provenance));
   return {
     images,
-    byName: new Map(names.map((name, i) => [name, images[i]])),
-    loadedAt: new Map(names.map((name) => [name, loadedAt])),
-    previous: new Map(),
-    files: new Map(),
-    hidden: [],
+    byName: new Map(names.map((name, i) => [name, { image: images[i], loadedAt, file, previous: null }])),
   };
 }
+
+export const versionsOf = (...images: Image[]) =>
+  versionsWith({ bytes: new Uint8Array(0), sha256: "" }, ...images);
 
 /** The body of `GET /api/v1…`. */
 export function ask(versions: Versions, url: string): unknown {
   const [urlPath, query = ""] = url.split("?");
   const target = decodeTarget(resolve(`/api/v1${urlPath}`));
   const usage = () => assert.fail("nobody asked for the usage");
-  const context = new RequestContext(versions, target, Buffer.alloc(0), usage);
+  const context = new Context(versions, target.segment, Buffer.alloc(0), usage, () =>
+    findVersion(versions, target.version),
+  );
   const body = target.endpoint.answer(context, query);
   assert.ok(body instanceof Uint8Array);
   return JSON.parse(Buffer.from(body).toString("utf8"));

@@ -208,6 +208,10 @@ export function asVersion(
   return sealSnapshot(table, { ...provenance, dataYear, revision }, codes);
 }
 
+/** The snapshot as if it weren't synthetic, so that it is served beside real ones. */
+export const asReal = ({ table, provenance, codes }: Snapshot): Snapshot =>
+  sealSnapshot(table, { ...provenance, publisher: "CMS" }, codes);
+
 /**
  * A row by CCN, state, APC code, charge and allowed amount in dollars (null where blank), perhaps with a name, and
  * further numbers as they stand in memory.

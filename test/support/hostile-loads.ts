@@ -28,7 +28,6 @@ const snapshots = new SnapshotFolder(folder, {
   registry: Store.open(stateDir),
   guard: { fault: () => undefined, checkpoint: () => undefined },
   loads: new Loads(Number(ceilingBytes)),
-  includeSample: false,
   publish: async () => {},
 });
 const before = memoryBytes("VmRSS");

@@ -45,10 +45,13 @@ export class OnClocks {
     return key;
   }
 
-  /** What the control thread does a few times a second. */
-  tick(): void {
-    this.#parts.accounts.enterMonths(this.wallMs);
-    this.#parts.accounts.refresh();
+  /** What the control thread does a few times a second. @returns whether other months came */
+  tick(): boolean {
+    const { accounts } = this.#parts;
+    const { firstMonth } = accounts;
+    accounts.enterMonths(this.wallMs);
+    accounts.refresh();
+    return accounts.firstMonth !== firstMonth;
   }
 
   save(): void {

@@ -153,14 +153,14 @@ export class Running {
     this.#child.kill(signal);
   }
 
-  /** Waits for the end; a process that doesn't end is killed and fails the test. */
-  async finished(): Promise<Finished> {
+  /** Waits for the end; a process that doesn't end is killed and fails the test. @param by the signal that ends it */
+  async finished(by: NodeJS.Signals | null = null): Promise<Finished> {
     this.mayEnd();
     const timer = setTimeout(() => this.#child.kill("SIGKILL"), maxWaitMs);
     await this.#closed;
     clearTimeout(timer);
     const { exitCode: code, signalCode } = this.#child;
-    assert.equal(signalCode, null, `the process was ended by ${signalCode}: ${this.stderr}`);
+    assert.equal(signalCode, by, `the process was ended by ${signalCode}: ${this.stderr}`);
     return { code, stdout: this.stdout, stderr: this.stderr };
   }
 }

@@ -15,13 +15,21 @@ export const account = { plan: "free", burst: 1, quota: 1, webhook: null, webhoo
 
 export const namesIn = (store: Store) => store.accounts.list("2026-01", new Date()).map(({ name }) => name);
 
-export const whatToDo = (folder: string) => ({
-  message: `state database ${folder}/state.sqlite: found what is left of one that was overwritten while a server ran on it, expected a sound one: stop the server, put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, and then ${folder}/server.database`,
+const restoring =
+  "put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's";
+
+/** The message of a command that sees other files than the running server. */
+export const otherFiles = (folder: string) => ({
+  message: `state database ${folder}/state.sqlite: found other files than those that the running server has open, expected those: put them back, or stop the server, ${restoring}, and start again`,
 });
 
 /** The message about a log whose database is gone. */
-export const foreignLog = (folder: string, found: string) => ({
-  message: `state database ${folder}/state.sqlite: found ${found} beside the write-ahead log of the one that was here, expected that one: put it back, or put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, and then ${folder}/server.database`,
+export const foreignLog = (folder: string) => ({
+  message: `state database ${folder}/state.sqlite: found another one beside the write-ahead log of the one that was here, expected that one: put it back, or ${restoring}, and then ${folder}/server.database`,
+});
+
+export const lostDatabase = (folder: string) => ({
+  message: `state database ${folder}/state.sqlite: found none, although a server used one here and then crashed or lost it, expected that database: put it back, or ${restoring}, and then ${folder}/server.database; to begin a new state, delete all of these`,
 });
 
 /** The SHA-256 of every version in `stateThatServed`. */

@@ -154,14 +154,14 @@ test("accounts that are imported bring what they have used of this month, and al
   });
 });
 
-test("a server's copy is read without REDIS_URL and not changed, and no server runs on it alone", async () => {
+test("without REDIS_URL no command works on a server's copy, and no server runs on it alone", async () => {
   const [key] = await succeed("keys create --account copied --plan business");
   const id = JSON.parse((await succeed("keys list --json"))[0]).at(-1).id;
   const { stateDir } = replicas[1];
-  const changes = [`revoke ${id}`, "create --account copied", "update --account copied --plan free"];
+  const commands = ["list", `revoke ${id}`, "create --account copied", "update --account copied --plan free"];
   const refused = await run(
     stateDir,
-    changes.map((change) => `keys ${change}`),
+    commands.map((command) => `keys ${command}`),
   );
   for (const { code, stdout, stderr } of refused) {
     assert.deepEqual([code, stdout], [1, ""]);
@@ -170,14 +170,6 @@ test("a server's copy is read without REDIS_URL and not changed, and no server r
       /^STATE_DIR \S+: found a copy of accounts that servers share through Redis, and no /,
     );
   }
-  const [list] = await run(stateDir, ["keys list --json"]);
-  assert.equal(list.code, 0);
-  // When keys were last used each server knows for itself.
-  const rows = (text: string) => JSON.parse(text).map((row: object) => ({ ...row, last_used: null }));
-  const [shared] = await succeed("keys list --json");
-  assert.deepEqual(JSON.parse(shared), rows(list.stdout));
-  assert.match(list.stdout, /"last_used": "\d{4}-\d\d-\d\d"/);
-  assert.match(list.stderr, /^this is what one server knows/);
   assert.deepEqual(await statuses(key), [200, 200]);
   const folder = temporaryFolder();
   cpSync(stateDir, folder, { recursive: true });

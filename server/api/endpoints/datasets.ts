@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { statusOf, versionName } from "../../../engine/query.ts";
+import { statusOf } from "../../../engine/query.ts";
 import { endpoint } from "../endpoint.ts";
 import { gapsOf } from "../not-found.ts";
 import { datasetsResponse } from "../responses.ts";
@@ -20,9 +20,8 @@ export const datasets = endpoint({
   response: datasetsResponse,
   errors: [],
   answer: ({ versions }) => ({
-    data: versions.images.map((image) => {
+    data: [...versions.byName].map(([version, { image, loadedAt, previous }]) => {
       const { provenance, counts, sha256, contentSha256 } = image.description;
-      const version = versionName(provenance);
       return {
         id: `opps-${version}`,
         title: provenance.title,
@@ -37,13 +36,13 @@ export const datasets = endpoint({
         facilities: counts.facilities,
         procedures: counts.procedures,
         released: provenance.released,
-        loaded_at: versions.loadedAt.get(version),
+        loaded_at: loadedAt,
         sha256,
         content_sha256: contentSha256,
         source_sha256: provenance.sourceSha256,
         source_url: provenance.sourceUrl,
         caveat: provenance.caveat,
-        previous: versions.previous.get(version) ?? null,
+        previous,
         coverage: gapsOf(image),
       };
     }),

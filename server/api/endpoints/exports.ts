@@ -94,7 +94,7 @@ export const parquet: Endpoint = endpoint({
   errors: ["range_not_satisfiable"],
   answer({ image, versions }) {
     const version = versionName(image.description.provenance);
-    const file = versions.files.get(version);
+    const file = versions.byName.get(version)?.file;
     if (file === undefined) throw new Error(`no snapshot file of data version ${version}, expected one`);
     const chunks = (start: number, end: number) => chunksOf(file.bytes, start, end);
     return new FileBody(fileName(image, "parquet"), file.bytes.length, chunks, file.sha256);

@@ -2,7 +2,6 @@ import * as v from "valibot";
 import { contentOf, decodeCursor } from "../cursor.ts";
 import { endpoint } from "../endpoint.ts";
 import { ApiError } from "../errors.ts";
-import { unknownVersion } from "../not-found.ts";
 import { badCursor } from "../paging.ts";
 import { facilitiesResponse, pricesResponse, proceduresResponse, searchResponse } from "../responses.ts";
 import { facilities } from "./facilities.ts";
@@ -33,9 +32,7 @@ export const pages = endpoint({
     const cursor = decodeCursor(context.segment);
     const list = cursor && [prices, procedures, search, facilities].find(({ name }) => name === cursor.list);
     if (cursor === undefined || list === undefined) throw badCursor(context.segment);
-    const image = context.versions.byName.get(cursor.version);
-    if (context.versions.hidden.includes(cursor.version))
-      throw unknownVersion(context.versions, cursor.version);
+    const image = context.versions.byName.get(cursor.version)?.image;
     if (image === undefined || contentOf(image) !== cursor.content)
       throw new ApiError("not_found", `data version ${cursor.version} of this page isn't loaded any more`);
     return list.answer(context.onPage(image, cursor.offset), cursor.query);

@@ -29,7 +29,7 @@ export function stateOf(
   now: Date,
 ) {
   const images = snapshots.images();
-  const { versions: published } = snapshots.published();
+  const published = snapshots.published();
   const { fault, ...stored } = storedState(store, now);
   return {
     server: { ...server, fault: server.fault ?? fault },
