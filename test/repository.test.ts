@@ -272,7 +272,7 @@ test("no thread loads a library at its start that it may never need", () => {
 
 /** Callbacks of timers, events, messages and promises that aren't wrapped, by file, and why none of them can throw. */
 const unwrapped: Record<string, [callbacks: number, reason: string]> = {
-  "datasets/cms/http.ts": [2, "ends a pause"],
+  "datasets/http.ts": [2, "ends a pause"],
   "server/parts/console/console.ts": [1, "forgets a viewer"],
   "server/control/log.ts": [2, "ignores an error of a stream that is told elsewhere; resolves a promise"],
   "server/control/ops.ts": [2, "a function that is wrapped itself; only logs"],
@@ -307,7 +307,7 @@ const callback = [
 test("nothing that a callback throws ends the process: each is wrapped, or has a reason why it can't throw", () => {
   const found: Record<string, number> = {};
   for (const path of product) {
-    if (!/^server\/|^datasets\/cms\/http\.ts/.test(path) || /\/(browser|commands)\//.test(path)) continue;
+    if (!/^server\/|^datasets\/http\.ts/.test(path) || /\/(browser|commands)\//.test(path)) continue;
     const source = withoutComments(read(path));
     const count = callback.reduce((sum, each) => sum + (source.match(new RegExp(each, "g"))?.length ?? 0), 0);
     if (count > 0) found[path] = count;

@@ -6,7 +6,8 @@ import {
   minDataYear,
   releasedPattern,
 } from "../../engine/index.ts";
-import { bodyOf, type Network, openAddress, readText, retried } from "./http.ts";
+import { openAddress, readText, retried } from "../http.ts";
+import { type Caller, cmsPatience } from "./download.ts";
 
 /** Finds the releases that CMS offers, and their URLs. */
 
@@ -45,16 +46,15 @@ export const knownOffers: readonly Offer[] = knownFiles.map((file) =>
 );
 
 /** The newest release of each data year, newest first, from the catalogue or, if that fails, from known URLs. */
-export async function offers(url: string, network: Network): Promise<readonly Offer[]> {
+export async function offers(url: string, caller: Caller): Promise<readonly Offer[]> {
   try {
-    const text = await retried(url, network, catalogueTries, async (signal, alive) => {
-      const response = await openAddress(url, {}, signal, network.agents);
-      return readText(url, bodyOf(url, response, signal), maxCatalogueBytes, alive);
-    });
+    const text = await retried(url, cmsPatience(caller, catalogueTries), async (attempt) =>
+      readText(url, await openAddress(url, {}, attempt), maxCatalogueBytes, attempt),
+    );
     return offersIn(text, url).sort((a, b) => b.year - a.year);
   } catch (error) {
     if (!(error instanceof DataError)) throw error;
-    network.say(`${error.message}; the known addresses serve instead of the catalogue`);
+    caller.say(`${error.message}; the known addresses serve instead of the catalogue`);
     return knownOffers;
   }
 }

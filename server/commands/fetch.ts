@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { catalogueUrl, type Offer, offerOf, offers } from "../../datasets/cms/catalogue.ts";
-import { type ByteProgress, download } from "../../datasets/cms/download.ts";
-import { agentsBy, type Clock, type Network, systemClock } from "../../datasets/cms/http.ts";
+import { type Caller, downloadRelease } from "../../datasets/cms/download.ts";
 import { downloadPath, type Listed, listOf } from "../../datasets/cms/listing.ts";
 import { checkEnds } from "../../datasets/cms/release.ts";
+import { type Clock, systemClock } from "../../datasets/http.ts";
 import { DataError, isWebAddress, minDataYear, shown, shownAddress } from "../../engine/query.ts";
 import { calledAs, parsedArguments } from "../shared/arguments.ts";
 import { defaultOut, importAndSay, parseOptions as parseImportOptions } from "./import.ts";
@@ -17,8 +17,8 @@ const usage =
 export const help = `usage: ${usage}
 
 Downloads the official CMS file of a year, "Medicare Outpatient Hospitals - by Provider and Service", imports it as the
-next data version of that year, and prints the path of the snapshot. A download that was broken off goes on where it
-was; one that is there already isn't made again. To download it again, delete it first.
+next data version of that year, and prints the path of the snapshot. A file that is there already isn't downloaded
+again. To download it again, delete it first.
 
   --year YYYY            calendar year of the services, the data year
   --all                  every year offered, from ${minDataYear} on
@@ -29,9 +29,9 @@ was; one that is there already isn't made again. To download it again, delete it
   --allow-unterminated   accept a file whose last line has no line end; it may be truncated
   --force                write a new revision even if DIR has the same rows
 
-If the catalogue doesn't answer, addresses known from before are used. HTTPS_PROXY, HTTP_PROXY and NO_PROXY are
-obeyed. The registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given
-out again.
+If the catalogue doesn't answer, addresses known from before are used. HTTPS_PROXY and HTTP_PROXY, which are http:// or
+https:// addresses, and NO_PROXY are obeyed. The registry of data versions in STATE_DIR (default: var) says which
+numbers were ever served; none is given out again.
 `;
 
 const megabyte = 1e6;
@@ -89,7 +89,7 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv) {
   };
 }
 
-async function fetchOffer(offer: Offer, options: FetchOptions, network: Network, now: Date): Promise<void> {
+async function fetchOffer(offer: Offer, options: FetchOptions, caller: Caller, now: Date): Promise<void> {
   const { url, year, released } = offer;
   const { out, allowUnterminated } = options;
   const path = downloadPath(out, url);
@@ -107,15 +107,15 @@ async function fetchOffer(offer: Offer, options: FetchOptions, network: Network,
     {},
     now,
   );
-  if (existsSync(path)) network.say(`downloaded before: ${path}`);
+  if (existsSync(path)) caller.say(`downloaded before: ${path}`);
   else {
-    network.say(`downloading ${url}`);
-    await download(url, path, {
-      ...network,
-      onProgress: byteProgress(network.clock, network.say),
+    caller.say(`downloading ${url}`);
+    await downloadRelease(url, path, {
+      ...caller,
+      onProgress: byteProgress(caller.clock, caller.say),
       check: (part) => checkEnds(part, url, allowUnterminated),
     });
-    network.say(`downloaded ${path}`);
+    caller.say(`downloaded ${path}`);
   }
   try {
     await importAndSay(importOptions, process.env);
@@ -127,7 +127,10 @@ async function fetchOffer(offer: Offer, options: FetchOptions, network: Network,
 }
 
 /** Reports the progress of a download, one line per tenth. */
-export function byteProgress(clock: Pick<Clock, "now">, tell: (line: string) => void): ByteProgress {
+export function byteProgress(
+  clock: Pick<Clock, "now">,
+  tell: (line: string) => void,
+): (bytes: number, totalBytes: number | undefined) => void {
   let start: { ms: number; bytes: number } | undefined;
   let last = { bytes: 0, tenth: 0 };
   return (bytes, totalBytes) => {
@@ -163,15 +166,15 @@ export async function run(args: string[]): Promise<void> {
   const options = parseOptions(args, process.env);
   const { year, url, out } = options;
   const now = new Date();
-  const network: Network = { clock: systemClock, agents: agentsBy(process.env), say };
-  if (year !== undefined && url !== undefined) return fetchOffer(offerOf(year, url), options, network, now);
-  const offered = await offers(options.catalogue, network);
+  const caller: Caller = { clock: systemClock, say };
+  if (year !== undefined && url !== undefined) return fetchOffer(offerOf(year, url), options, caller, now);
+  const offered = await offers(options.catalogue, caller);
   if (options.isList) {
     const rows = listOf(offered, out, say);
     process.stdout.write(options.isJson ? `${JSON.stringify(rows, undefined, 2)}\n` : tableOf(rows));
     return;
   }
-  if (year === undefined) return fetchAll(offered, options, network, now);
+  if (year === undefined) return fetchAll(offered, options, caller, now);
   const offer = offered.find((one) => one.year === year);
   if (offer === undefined)
     throw new DataError(
@@ -179,14 +182,14 @@ export async function run(args: string[]): Promise<void> {
       String(year),
       `one that is offered (${offered.map((one) => one.year).join(", ")}), or --url with an address`,
     );
-  await fetchOffer(offer, options, network, now);
+  await fetchOffer(offer, options, caller, now);
 }
 
 /** Fetches all releases, oldest first. A failure doesn't stop the others. */
 async function fetchAll(
   offered: readonly Offer[],
   options: FetchOptions,
-  network: Network,
+  caller: Caller,
   now: Date,
 ): Promise<void> {
   const thisYear = now.getUTCFullYear();
@@ -196,7 +199,7 @@ async function fetchAll(
   if (missing.length > 0) say(`not offered: ${missing.join(", ")}`);
   for (const offer of offered.toReversed())
     try {
-      await fetchOffer(offer, options, network, now);
+      await fetchOffer(offer, options, caller, now);
     } catch (error) {
       if (!(error instanceof DataError)) throw error;
       say(error.message);

@@ -1,12 +1,11 @@
 import { link, mkdir, readdir, rm, stat } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import type { Logger } from "pino";
-import { bodyOf, directAgents, openAddress, readText } from "../../datasets/cms/http.ts";
-import { Part, receive } from "../../datasets/download.ts";
+import { deleteStaleParts, download } from "../../datasets/download.ts";
 import { identityOf } from "../../datasets/folder.ts";
+import { openAddress, type Patience, readText, retried, systemClock } from "../../datasets/http.ts";
 import { type IndexEntry, indexIn, newestFirst, sha256Of } from "../../datasets/publish/snapshot-index.ts";
 import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
-import { safely } from "../shared/safely.ts";
 
 /** Mirrors the snapshots of a remote index into the snapshots' folder. */
 
@@ -20,7 +19,7 @@ export interface MirrorOptions {
 }
 
 const maxIndexBytes = 1 << 20;
-/** Slower downloads are aborted, so that others don't wait; their parts are kept. */
+/** Slower downloads are aborted, so that others don't wait. */
 const leastBytes = 64 << 10;
 const defaultStallMs = 15_000;
 /** Disk space that a download leaves free. */
@@ -74,7 +73,7 @@ export class Mirror {
     return steadyMs - this.#syncedMs;
   }
 
-  /** Aborts the current download; the next start resumes it. */
+  /** Aborts the current download. */
   async close(): Promise<void> {
     this.#stopping.abort(new Error("stopped"));
     await this.#working;
@@ -125,19 +124,13 @@ export class Mirror {
 
   async #readIndex(): Promise<void> {
     const { url } = this.#options;
-    const { signal, progress, done } = this.#watch();
-    try {
-      const known = this.#etag === undefined ? {} : { "if-none-match": this.#etag };
-      const response = await openAddress(url, known, signal, directAgents);
+    const known = this.#etag === undefined ? {} : { "if-none-match": this.#etag };
+    await retried(url, this.#patience(), async (attempt) => {
+      const response = await openAddress(url, known, attempt);
       if (response.statusCode === 304) return;
-      const text = await readText(url, bodyOf(url, response, signal), maxIndexBytes, progress);
-      this.#index = indexIn(text, url);
+      this.#index = indexIn(await readText(url, response, maxIndexBytes, attempt), url);
       this.#etag = response.headers.etag;
-    } catch (error) {
-      throw about(url, error);
-    } finally {
-      done();
-    }
+    });
   }
 
   /** Puts a version into the folder. @throws Error when that fails, or another file has its name */
@@ -173,42 +166,26 @@ export class Mirror {
     this.#compared.set(version, state);
   }
 
-  /** Fetches a file, or the rest of one whose download was interrupted. */
-  async #fetch(entry: IndexEntry, path: string): Promise<void> {
-    const { version, file, bytes, sha256 } = entry;
-    const url = new URL(file, this.#options.url).href;
-    const part = this.#part(entry);
-    const { signal, progress, done } = this.#watch();
-    try {
-      await receive(url, part, {
-        ...{ agents: directAgents, signal, expectedBytes: bytes, maxBytes: bytes, spareBytes },
-        whereElse: "DATASETS_DIR may name another folder",
-        onProgress: (_, __, added) => progress(added),
-      });
-    } catch (error) {
-      throw about(url, error);
-    } finally {
-      done();
-    }
-    await part.finish(path, async () => {
-      const found = await sha256Of(part.path);
-      if (found !== sha256)
-        throw new DataError(`${version}: SHA-256 of ${bytes} bytes that were fetched`, found, sha256);
+  async #fetch({ version, file, bytes, sha256 }: IndexEntry, path: string): Promise<void> {
+    await download(new URL(file, this.#options.url).href, path, {
+      ...this.#patience(),
+      ...{ expectedBytes: bytes, maxBytes: bytes, spareBytes },
+      whereElse: "DATASETS_DIR may name another folder",
+      async check(part) {
+        const found = await sha256Of(part);
+        if (found !== sha256)
+          throw new DataError(`${version}: SHA-256 of ${bytes} bytes that were fetched`, found, sha256);
+      },
     });
-  }
-
-  /** The downloaded part of a file. Named by SHA-256, so that parts of different files of one version never mix. */
-  #part({ sha256 }: IndexEntry): Part {
-    return new Part(join(this.#fetched, sha256));
   }
 
   /** Deletes fetched files that the index doesn't name any more, in the snapshots' folder too. */
   async #takeOut(): Promise<void> {
-    const names = this.#index.flatMap((entry) => {
-      const { path, statePath } = this.#part(entry);
-      return [nameOf(entry.version), ...[path, statePath].map((part) => basename(part))];
-    });
-    for (const name of (await readdir(this.#fetched)).filter((name) => !names.includes(name))) {
+    deleteStaleParts(this.#fetched);
+    const names = this.#index.map(({ version }) => nameOf(version));
+    for (const name of await readdir(this.#fetched)) {
+      // Parts are those of another process that mirrors into the same folder.
+      if (names.includes(name) || name.endsWith(".part")) continue;
       const [fetched, path] = [join(this.#fetched, name), join(this.#options.folder, name)];
       const [ours, served] = [identityOf(fetched), identityOf(path)];
       if (served !== undefined && served === ours) {
@@ -222,39 +199,12 @@ export class Mirror {
       for (const version of known.keys()) if (!versions.has(version)) known.delete(version);
   }
 
-  /** Aborts a request that makes too little progress, and all requests when the mirror is closed. */
-  #watch() {
+  /** One attempt at a time: what fails is tried again by a later poll. */
+  #patience(): Patience {
     const { stallMs = defaultStallMs } = this.#options;
-    const stalled = new AbortController();
-    let came = 0;
-    const look = () => {
-      if (came < leastBytes)
-        stalled.abort(
-          new Error(`received ${came} bytes in ${stallMs / 1000} s, expected at least ${leastBytes}`),
-        );
-      came = 0;
-    };
-    const timer = setInterval(
-      safely(look, (error) => stalled.abort(error)),
-      stallMs,
-    );
-    return {
-      signal: AbortSignal.any([this.#stopping.signal, stalled.signal]),
-      progress(bytes: number) {
-        came += bytes;
-      },
-      /** Closes connections, those of half-read answers too. */
-      done() {
-        clearInterval(timer);
-        stalled.abort();
-      },
-    };
+    const stopping = this.#stopping.signal;
+    return { clock: systemClock, say() {}, maxTries: 1, stallMs, leastBytes, stopping };
   }
 }
 
 const nameOf = (version: string) => `${version}.parquet`;
-
-/** Adds the address to an error that has no subject. */
-function about(url: string, error: unknown): Error {
-  return error instanceof DataError ? error : new Error(`${url}: ${reasonOf(error)}`);
-}

@@ -7,24 +7,17 @@ import { listening } from "./connection.ts";
 /** Answers one request. */
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-export interface Asked {
-  path: string;
-  range: string | undefined;
-  ifRange: string | undefined;
-}
-
 export class Publisher {
   readonly #server = createServer((request, response) => {
-    const [range, ifRange] = [request.headers.range, request.headers["if-range"]];
-    this.asked.push({ path: request.url ?? "", range, ifRange: ifRange?.toString() });
+    this.asked.push(request.url ?? "");
     const answers = this.#answers.get(request.url ?? "") ?? [status(404)];
     // The last answer is repeated.
     const answer = answers.length > 1 ? answers.shift() : answers[0];
     answer?.(request, response);
   });
   readonly #answers = new Map<string, Answer[]>();
-  /** Every request, in order. */
-  readonly asked: Asked[] = [];
+  /** The path of every request, in order. */
+  readonly asked: string[] = [];
   origin = "";
 
   static async start(host = "127.0.0.1"): Promise<Publisher> {
@@ -45,8 +38,12 @@ export class Publisher {
 }
 
 /** Answers with a file, as a static file server does. */
-export function file(content: Buffer | string, etag = '"1"', headers: Record<string, string> = {}): Answer {
-  return part(content, etag, undefined, headers);
+export function file(content: Buffer | string, headers: Record<string, string> = {}): Answer {
+  return (_, response) => void response.writeHead(200, headOf(content, headers)).end(content);
+}
+
+function headOf(content: Buffer | string, headers: Record<string, string> = {}) {
+  return { "content-type": "text/csv", "content-length": String(Buffer.byteLength(content)), ...headers };
 }
 
 const waiting: ServerResponse[] = [];
@@ -55,38 +52,17 @@ export function cutConnections(): void {
   for (const response of waiting.splice(0)) response.destroy();
 }
 
-/** Answers with a content's first bytes, then stalls until connections are cut. */
-export function part(
-  content: Buffer | string,
-  etag: string,
-  bytes?: number,
-  headers: Record<string, string> = {},
-): Answer {
-  const whole = Buffer.from(content);
-  return (request, response) => {
-    const [, from] = /^bytes=([0-9]+)-$/.exec(request.headers.range ?? "") ?? [];
-    const isPart = from !== undefined && request.headers["if-range"] === etag;
-    const start = isPart ? Number(from) : 0;
-    const range = isPart ? { "content-range": `bytes ${start}-${whole.length - 1}/${whole.length}` } : {};
-    const length = String(whole.length - start);
-    response.writeHead(isPart ? 206 : 200, {
-      "content-type": "text/csv",
-      "content-length": length,
-      etag,
-      ...range,
-      ...headers,
-    });
-    if (bytes === undefined) response.end(whole.subarray(start));
-    else {
-      waiting.push(response);
-      response.write(whole.subarray(start, start + bytes));
-    }
+/** Answers with a file's first bytes, then stalls until connections are cut. */
+export function part(content: string, bytes: number): Answer {
+  return (_, response) => {
+    waiting.push(response);
+    response.writeHead(200, headOf(content)).write(content.slice(0, bytes));
   };
 }
 
-/** Answers with a content's first bytes and ends the connection, as a server that is stopped does. */
-export function ended(content: string, etag: string, bytes: number): Answer {
-  const whole = part(content, etag, bytes);
+/** Answers with a file's first bytes and ends the connection, as a server that is stopped does. */
+export function ended(content: string, bytes: number): Answer {
+  const whole = part(content, bytes);
   return (request, response) => {
     whole(request, response);
     response.socket?.end();

@@ -6,7 +6,6 @@ import { listening } from "./connection.ts";
 
 /** A small SMTP server, which takes mail or shows faults. */
 
-/** The key of a self-signed certificate. */
 const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgufyoFBcRSa9vDBQu
 vTTJkostCQhmYENIVOXzDZJ15/qhRANCAAQdZlBGUpZ6YxXt/ehxPRrmJ7DghQCW
@@ -25,6 +24,8 @@ zj0EAwIDSAAwRQIgUZx16CS4VarroGc6umQVdem9EJrMRxDr0nrPm+wiB8sCIQCK
 RCqnZ9UboGPqdwW7LgIVi2HGOA2tMaDuIVyzlNfu7w==
 -----END CERTIFICATE-----
 `;
+/** A certificate for 127.0.0.1 that nobody else has signed. */
+export const selfSigned = { key, cert };
 
 interface Mail {
   from: string;
@@ -56,7 +57,7 @@ export class SmtpServer {
 
   private constructor(isSecure: boolean) {
     const serve = (socket: Socket) => this.#serve(socket);
-    this.#server = isSecure ? createTlsServer({ key, cert }, serve) : createServer(serve);
+    this.#server = isSecure ? createTlsServer(selfSigned, serve) : createServer(serve);
     this.#server.on("connection", (socket: Socket) => {
       this.sockets.add(socket);
       socket.on("error", () => {});

@@ -1,14 +1,12 @@
 import http, { type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import https from "node:https";
-import { DataError, isWebAddress, shown, shownAddress } from "../../engine/query.ts";
+import { DataError, isWebAddress, shown, shownAddress } from "../engine/query.ts";
 
 /**
- * Requests to a publisher's server, which may be slow, overloaded or down for a while. Node's `fetch` isn't used,
- * because the process crashes if a server closes the connection before the response is read (undici, issue 5360).
+ * Requests to a web server that may be slow, overloaded or down for a while. Node's `fetch` isn't used, because the
+ * process crashes if a server closes the connection before the response is read (undici, issue 5360).
  */
 
-/** An attempt is aborted after this long without receiving a byte. */
-export const stallMs = 30_000;
 const maxRedirects = 5;
 const firstPauseMs = 1000;
 const maxPauseMs = 30_000;
@@ -22,15 +20,25 @@ export interface Clock {
   wait(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-export interface Agents {
-  http: http.Agent;
-  https: https.Agent;
+/** How often a request is tried, and when an attempt is too slow. */
+export interface Patience {
+  clock: Clock;
+  /** Receives a line for each retry. */
+  say: (line: string) => void;
+  /** Maximum number of attempts. */
+  maxTries: number;
+  /** An attempt is aborted if fewer than `leastBytes` arrive in this interval. */
+  stallMs: number;
+  leastBytes: number;
+  /** Aborts the current attempt for good. */
+  stopping?: AbortSignal;
 }
 
-export interface Network {
-  clock: Clock;
-  agents: Agents;
-  say: (line: string) => void;
+/** One attempt of a request. */
+export interface Attempt {
+  signal: AbortSignal;
+  /** Counts bytes that have arrived, so that the attempt isn't aborted as stalled. */
+  arrived(bytes: number): void;
 }
 
 /** A temporary failure, worth a retry. */
@@ -47,52 +55,51 @@ export class Break extends Error {
 /**
  * Retries an attempt with backoff until it succeeds.
  *
- * @param tries maximum number of consecutive failures without progress
- * @param attempt calls `alive` for each byte that arrives; the signal aborts it after `stallMs` without a call
- * @throws DataError when a retry wouldn't help, or the last one failed
+ * @throws DataError when a retry wouldn't help, or the last attempt failed; the signal's reason when it is stopped
  */
 export async function retried<Result>(
   url: string,
-  { clock, say }: Network,
-  tries: number,
-  attempt: (signal: AbortSignal, alive: () => void) => Promise<Result>,
-  gained = () => false,
+  patience: Patience,
+  work: (attempt: Attempt) => Promise<Result>,
 ): Promise<Result> {
-  for (let failed = 1; ; failed++) {
+  const { clock, say, maxTries } = patience;
+  for (let tries = 1; ; tries++) {
     try {
-      return await unlessStalled(clock, attempt);
+      return await unlessStalled(patience, work);
     } catch (error) {
       if (!(error instanceof Break)) throw error;
-      if (gained()) failed = 1;
-      if (failed >= tries) {
+      if (tries === maxTries) {
         const often = tries === 1 ? "" : `, ${tries} times in a row`;
         throw new DataError(url, `${error.message}${often}`, "a complete answer");
       }
-      const pauseMs = Math.max(Math.min(firstPauseMs * 2 ** (failed - 1), maxPauseMs), error.retryAfterMs);
+      const pauseMs = Math.max(Math.min(firstPauseMs * 2 ** (tries - 1), maxPauseMs), error.retryAfterMs);
       say(`${url}: ${error.message}; retrying in ${Math.ceil(pauseMs / 1000)} s`);
       await clock.wait(pauseMs);
     }
   }
 }
 
-/** Aborts an attempt that receives no byte for too long. */
+/** Aborts an attempt to which too few bytes arrive in an interval. */
 async function unlessStalled<Result>(
-  clock: Clock,
-  attempt: (signal: AbortSignal, alive: () => void) => Promise<Result>,
+  { clock, stallMs, leastBytes, stopping }: Patience,
+  work: (attempt: Attempt) => Promise<Result>,
 ): Promise<Result> {
   const [stalled, over] = [new AbortController(), new AbortController()];
-  let isAlive = true;
+  let bytes = 0;
   const watch = async () => {
-    while (isAlive && !over.signal.aborted) {
-      isAlive = false;
+    do {
+      bytes = 0;
       await clock.wait(stallMs, over.signal);
-    }
-    if (!over.signal.aborted) stalled.abort(new Break(`nothing for ${stallMs / 1000} s`));
+    } while (bytes >= leastBytes && !over.signal.aborted);
+    stalled.abort(new Break(`only ${bytes} bytes in ${stallMs / 1000} s`));
   };
   const watching = watch();
   try {
-    return await attempt(stalled.signal, () => {
-      isAlive = true;
+    return await work({
+      signal: stopping === undefined ? stalled.signal : AbortSignal.any([stopping, stalled.signal]),
+      arrived(more) {
+        bytes += more;
+      },
     });
   } finally {
     over.abort();
@@ -111,71 +118,24 @@ function broken(url: string, what: string, error: unknown, signal: AbortSignal):
   const reason = error.message.trim().replace(/\s+/g, " ") || code;
   if (/CERT|SIGNATURE|ISSUER|ERR_TLS/.test(code))
     return new DataError(url, `a certificate that can't be trusted (${reason})`, "a valid one");
-  if (code !== "ERR_PROXY_TUNNEL" || !("statusCode" in error)) return new Break(`${what} (${reason})`);
-  // Node's message: "Failed to establish tunnel to <host> via <proxy>: " and "HTTP/1.1 <status>" or another reply.
-  const [, proxy = "", status = error.statusCode] = / via (\S+):(?: HTTP\S* (.*))?/.exec(reason) ?? [];
-  if (Number.isNaN(error.statusCode))
-    return new DataError(url, `an answer that isn't HTTP of the proxy ${proxy}`, "an HTTP proxy");
-  const refused = `status ${status} of the proxy ${proxy}`;
-  return Number(error.statusCode) < 500 ? new DataError(url, refused, "a way through") : new Break(refused);
-}
-
-const connectionSettings = { keepAlive: false };
-export const directAgents: Agents = {
-  http: new http.Agent(connectionSettings),
-  https: new https.Agent(connectionSettings),
-};
-
-/** Agents for the proxies in HTTPS_PROXY, HTTP_PROXY and NO_PROXY. @throws DataError when one of them is malformed */
-export function agentsBy(environment: NodeJS.ProcessEnv): Agents {
-  const [http_proxy, https_proxy] = ["HTTP_PROXY", "HTTPS_PROXY"].map((name) => proxyIn(environment, name));
-  // Lower-case variables take precedence, as in other programs.
-  const proxyEnv = { http_proxy, https_proxy, no_proxy: environment.no_proxy || environment.NO_PROXY };
-  // An AbortSignal doesn't cover connecting to a proxy, so a timeout is set too.
-  const settings = { ...connectionSettings, proxyEnv, timeout: stallMs };
-  return { http: new http.Agent(settings), https: new https.Agent(settings) };
-}
-
-function proxyIn(environment: NodeJS.ProcessEnv, name: string): string | undefined {
-  const variable = environment[name.toLowerCase()] ? name.toLowerCase() : name;
-  const text = environment[variable];
-  if (!text) return undefined;
-  // The default scheme is http, as in curl.
-  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
-  if (url !== null && /^https?:$/.test(url.protocol) && areEscaped(url.username + url.password))
-    return url.href;
-  throw new DataError(variable, shownAddress(text), "an http or https proxy, such as http://127.0.0.1:3128");
-}
-
-function areEscaped(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return new Break(`${what} (${reason})`);
 }
 
 /**
- * Requests a URL and follows redirects. The caller must read the response (200, 206, 304 or 416) to its end or destroy
- * it.
+ * Requests a URL and follows redirects. The caller must read the response (200, or 304 to an If-None-Match) to its end
+ * or destroy it.
  *
  * @throws Break when a retry may succeed, DataError when it won't
  */
 export async function openAddress(
   url: string,
   headers: Record<string, string>,
-  signal: AbortSignal,
-  agents: Agents,
+  { signal }: Attempt,
 ): Promise<IncomingMessage> {
   const visited = [url];
-  const accepted = [
-    200,
-    ...("range" in headers ? [206, 416] : []),
-    ...("if-none-match" in headers ? [304] : []),
-  ];
+  const accepted = "if-none-match" in headers ? [200, 304] : [200];
   for (let address = url; ; ) {
-    const response = await ask(address, headers, signal, agents).catch((error: unknown) => {
+    const response = await ask(address, headers, signal).catch((error: unknown) => {
       throw broken(url, "no connection", error, signal);
     });
     const { statusCode: status = 0 } = response;
@@ -199,13 +159,12 @@ function ask(
   address: string,
   headers: Record<string, string>,
   signal: AbortSignal,
-  agents: Agents,
 ): Promise<IncomingMessage> {
   const { request } = address.startsWith("https:") ? https : http;
-  const agent = address.startsWith("https:") ? agents.https : agents.http;
-  const all = { accept: "*/*", "accept-encoding": "identity", ...headers };
+  // Each request has its own connection, as a kept one could be closed by the server just when it is used.
+  const all = { accept: "*/*", "accept-encoding": "identity", connection: "close", ...headers };
   return new Promise((resolve, reject) => {
-    request(address, { headers: all, signal, agent })
+    request(address, { headers: all, signal })
       .on("response", resolve)
       .on("upgrade", (response, socket) => {
         socket.destroy();
@@ -253,10 +212,13 @@ function serverTime(headers: IncomingHttpHeaders): number {
 export async function* bodyOf(
   url: string,
   response: IncomingMessage,
-  signal: AbortSignal,
+  { signal, arrived }: Attempt,
 ): AsyncGenerator<Buffer> {
   try {
-    yield* response;
+    for await (const chunk of response) {
+      arrived(chunk.length);
+      yield chunk;
+    }
   } catch (error) {
     throw broken(url, "a broken connection", error, signal);
   }
@@ -265,14 +227,13 @@ export async function* bodyOf(
 /** Reads a response's body as text. @throws DataError when it has more than `maxBytes` */
 export async function readText(
   url: string,
-  body: AsyncIterable<Buffer>,
+  response: IncomingMessage,
   maxBytes: number,
-  alive: (bytes: number) => void,
+  attempt: Attempt,
 ): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of body) {
-    alive(chunk.length);
+  for await (const chunk of bodyOf(url, response, attempt)) {
     bytes += chunk.length;
     if (bytes > maxBytes) throw new DataError(url, "more", `at most ${maxBytes} bytes`);
     chunks.push(chunk);
