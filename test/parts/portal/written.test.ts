@@ -178,7 +178,7 @@ test("a hospital is compared by the procedure groups that others have, too", asy
   const [row] = answer.data;
   const alone = { ...row, national: { ...row.national, facilities: 1 } };
   const text = hospitalText({ ...answer, data: [alone, row] }, null);
-  assert.match(text, / of the 1 of its 2 procedure groups that other hospitals have a price for/);
+  assert.match(text, / for no procedure that other hospitals have a price for/);
 });
 
 test("an address that nothing is found for says why, and nothing of it becomes HTML", async () => {

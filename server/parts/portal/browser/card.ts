@@ -74,7 +74,14 @@ export function Card(props: CardProps) {
     const sentence = document.querySelector("h1")?.textContent ?? "";
     const note = section.current.querySelector("p.small")?.textContent ?? "";
     const heading = typeof about === "string" ? `${title}. ${about}` : title;
-    save(`${name}.${format}`, await pictureOf(section.current, format, { title: heading, sentence, source: `${note} ${source}`.trim() }));
+    save(
+      `${name}.${format}`,
+      await pictureOf(section.current, format, {
+        title: heading,
+        sentence,
+        source: `${note} ${source}`.trim(),
+      }),
+    );
     return undefined;
   };
   // The button itself says that it worked, so that nothing below moves.
