@@ -172,7 +172,7 @@ export function ownClause(
   { summary }: Prices,
   own: Pick<Priced, "state" | "submitted_charge" | "medicare_allowed" | "medicare_payment">,
   standings: { national?: StandingOrNone; within_state?: StandingOrNone },
-  around: Pick<Standing, "rank" | "facilities"> | null,
+  around: Rank | null,
 ): Word[] {
   const isInState = state === own.state;
   const standing = around ?? (isInState ? standings.within_state : standings.national);
@@ -188,6 +188,7 @@ export function ownClause(
   return words` charges ${charge(own.submitted_charge)}${place}. Medicare allows it ${allowed(own.medicare_allowed)}${paidByPatients(own.medicare_allowed, own.medicare_payment)}.`;
 }
 type StandingOrNone = Standing | null | undefined;
+type Rank = Pick<Standing, "rank" | "facilities">;
 
 export const withoutPrice =
   " has no price for this procedure: it doesn't do it, or for too few Medicare patients.";
@@ -200,10 +201,7 @@ export const noHospital = (ccn: string, year: string | null = null) =>
   (year === null ? "" : ` That is for ${printable(year)}.`);
 
 /** The standing of a charge in words. A hospital with an equal charge doesn't charge less. */
-export function standingText(
-  { rank, facilities }: Pick<Standing, "rank" | "facilities">,
-  where = "",
-): string {
+export function standingText({ rank, facilities }: Rank, where = ""): string {
   if (facilities === 1) return `the only price${where}`;
   const all = `${whole(facilities)}${where}`;
   if (rank === 1) return `the lowest of ${all}`;
@@ -227,14 +225,12 @@ export function hospitalText({ data, facility, source }: FacilityAnswer, code: s
       ? `It has a price for one procedure: ${nameOf(data[0])}.`
       : `It charges more than the nation's median for ${share(above, compared.length)}${others}` +
         `${inState.length > 0 ? `, and more than the median in ${stateInSentence(facility.state)} for ${share(aboveState, inState.length)}` : ""}.`;
-  const middle = medianOf(data.map((row) => row.submitted_charge / row.medicare_allowed));
   const own = chosen
     ? `For ${nameOf(chosen)} it charges ${money(chosen.submitted_charge)}: ${standingText(chosen.national, " in the nation")}. Medicare allows it ${money(chosen.medicare_allowed)}${paidByPatients(chosen.medicare_allowed, chosen.medicare_payment)}. `
     : plain
       ? `It has no price for ${plain.name}: it doesn't do it, or for too few Medicare patients. `
       : "";
-  const paid = whatIsPaid(source.data_year, chosen?.medicare_allowed);
-  return `${own}${nation} ${data.length === 1 ? "It" : "Typically it"} charges ${times(middle).replace("×", " times")} what Medicare allows. ${paid}`;
+  return `${own}${nation} ${data.length === 1 ? "It" : "Typically it"} charges ${times(medianOf(data.map((row) => row.submitted_charge / row.medicare_allowed))).replace("×", " times")} what Medicare allows. ${whatIsPaid(source.data_year, chosen?.medicare_allowed)}`;
 }
 
 function medianOf(numbers: number[]): number {
