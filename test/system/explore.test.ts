@@ -247,6 +247,13 @@ test("each picture has a table, a CSV and a curl command that give the API's num
   const years = card(page, "Over the years, New York");
   await years.getByRole("button", { name: "table" }).click();
   assert.deepEqual(await years.locator("tbody td:first-child").allInnerTexts(), ["2023", "2024"]);
+
+  const compared = (await open("/?procedure=5072&with=000041")).page;
+  for (const title of ["Over the years", "How charges are spread"]) {
+    await card(compared, title).getByRole("button", { name: "table" }).click();
+    const numbers = card(compared, title).locator(".figures");
+    assert.match(await numbers.innerText(), /A: .* \(000041\)/, title);
+  }
 });
 
 test("choosing a state, a procedure, a year and a hospital changes picture and address, and back comes back", async () => {

@@ -11,20 +11,23 @@ const cents = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD
 
 /** Dollars: $10,035, and with cents below ten: $7.50. */
 export const money = (amount: number) => (amount < 10 ? cents : dollars).format(amount);
-/** Dollars in two significant digits: $4,900. */
-export const roundMoney = (amount: number) => money(Number(amount.toPrecision(2)));
+/** Dollars in so many significant digits, in short: $4.9K. */
+export const shortMoney = (amount: number, digits: number) =>
+  new Intl.NumberFormat("en-US", {
+    ...{ style: "currency", currency: "USD", notation: "compact" },
+    maximumSignificantDigits: digits,
+  }).format(amount);
 /** A count: 2,344. */
 export const whole = (number: number) => count.format(number);
 /** A ratio: 6.8×. */
 export const times = (ratio: number) => `${ratio.toFixed(1)}×`;
-/** A percentage: 62 %, with a decimal near 0 and 100: 99.9 %. It stays on one line. */
+/** A percentage: 62%, with a decimal near 0 and 100: 99.9%. */
 export const percent = (share: number) =>
-  `${share > 1 && share < 99 ? Math.round(share) : Math.round(share * 10) / 10}\u00a0%`;
+  `${share > 1 && share < 99 ? Math.round(share) : Math.round(share * 10) / 10}%`;
 /** Text from the address, without control characters. */
 export const printable = (text: string) => text.replaceAll(/\p{C}/gu, "\ufffd");
-/** A change: +4.9 %. */
-export const change = (share: number) =>
-  `${share > 0 ? "+" : share < 0 ? "−" : "±"}${Math.abs(share)}\u00a0%`;
+/** A change: +4.9%. */
+export const change = (share: number) => `${share > 0 ? "+" : share < 0 ? "−" : ""}${Math.abs(share)}%`;
 /** A count with its noun: 1 facility, 2 facilities. */
 export const counted = (number: number, one: string, more: string) =>
   `${whole(number)} ${number === 1 ? one : more}`;

@@ -72,7 +72,16 @@ export function Card(props: CardProps) {
     if (section.current === null || source === undefined) return undefined;
     const { pictureOf } = await import("./save-picture.ts");
     const sentence = document.querySelector("h1")?.textContent ?? "";
-    save(`${name}.${format}`, await pictureOf(section.current, format, { title, sentence, source }));
+    const note = section.current.querySelector("p.small")?.textContent ?? "";
+    const heading = typeof about === "string" ? `${title}. ${about}` : title;
+    save(
+      `${name}.${format}`,
+      await pictureOf(section.current, format, {
+        title: heading,
+        sentence,
+        source: `${note} ${source}`.trim(),
+      }),
+    );
     return undefined;
   };
   // The button itself says that it worked, so that nothing below moves.
@@ -118,11 +127,18 @@ export interface Figures {
   rows: readonly (readonly Cell[])[];
 }
 
+export type FigureColumn<Item> = [
+  title: string,
+  cellOf: (item: Item) => Cell,
+  write?: (value: number) => string,
+];
+
+/** A compared hospital's letter, name and number. */
+export const pinnedName = ({ letter, ccn, entry }: Pinned) =>
+  entry ? `${letter}: ${entry.facility} (${ccn})` : `${letter}: ${ccn}`;
+
 /** The numbers of some items: a column for each title, with the item's value and how to format it. */
-export const figuresOf = <Item>(
-  items: readonly Item[],
-  ...columns: [title: string, cellOf: (item: Item) => Cell, write?: (value: number) => string][]
-): Figures => ({
+export const figuresOf = <Item>(items: readonly Item[], ...columns: FigureColumn<Item>[]): Figures => ({
   columns: columns.map(([title, , write]) => ({ title, ...(write && { write }) })),
   rows: items.map((item) => columns.map(([, cellOf]) => cellOf(item))),
 });
@@ -137,7 +153,7 @@ export const priceFigures = (entries: readonly Entry[]): Figures =>
     ["state", ({ state }) => state],
     ["zip", ({ zip }) => zip ?? null],
     ...(entries.some(({ distance }) => distance !== undefined)
-      ? ([["miles", ({ distance }) => distance ?? null]] as [string, (entry: Entry) => Cell][])
+      ? ([["miles", ({ distance }) => distance ?? null]] as FigureColumn<Entry>[])
       : []),
     ["charge", ({ submitted_charge }) => submitted_charge ?? null, money],
     ["allowed", ({ medicare_allowed }) => medicare_allowed ?? null, money],

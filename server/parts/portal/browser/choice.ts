@@ -34,15 +34,18 @@ export interface Choice {
   order: "asc" | "desc";
 }
 
+/** An amount in dollars that is written in the address; null for any other text. */
+export const amountOf = (text: string | null | undefined): string | null =>
+  text && /^\d{1,7}(\.\d\d?)?$/.test(text) ? text : null;
+
 /** Reads the choices in an address. Invalid sort orders and amounts are ignored. */
 export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): Choice {
   const chosen = (name: string) => searchParams.get(name)?.trim() || null;
   const near = chosen("near");
   const city = chosen("city");
-  const amount = (name: string) => (/^\d{1,7}(\.\d\d?)?$/.test(chosen(name) ?? "") ? chosen(name) : null);
-  const [from, to] = [amount("from"), amount("to")];
+  const [from, to] = ["from", "to"].map((name) => amountOf(chosen(name)));
   const isTurned = from !== null && to !== null && Number(from) > Number(to);
-  const pinned = (chosen("with") ?? "").split(",").filter(Boolean);
+  const pinned = searchParams.getAll("with").join(",").split(",").filter(Boolean);
   const sort = sorts.find((one) => one === chosen("sort")) ?? "charge";
   return {
     procedure: chosen("procedure"),

@@ -1,4 +1,4 @@
-import { counted, money, printable } from "../../../shared/browser/format.ts";
+import { money, printable } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, FacilitiesAnswer, ProceduresAnswer, SearchAnswer } from "./answers.ts";
 import { ask, askIfThere, Failure, pathOf, there } from "./api.ts";
@@ -34,13 +34,15 @@ export function Controls({ choice, view, datasets }: ControlsProps) {
   const known = view && knownOf(view);
   const shownYear = year ?? String(known?.source.data_year ?? yearsOf(datasets)[0] ?? "");
   const priced = nation && new Set(nation.data.map((row) => row.state));
+  const isFull = pinned.length === maxPinned;
+  const ofThem = `${pinned.length} of ${maxPinned}`;
   return html`<search class="controls">
     <${Chooser}
       class="procedure"
       label="Procedure"
       value=${titleOf({ code, name: official ?? code })}
-      detail=${official === undefined ? code : `${code} · ${official}`}
-      find=${(text: string) => findProcedure(choice, text)}
+      detail=${official !== undefined ? `${code} · ${official}` : plainOf(code) ? code : undefined}
+      find=${(text: string) => findProcedure(choice, text, nation?.procedure.includes !== null)}
       choose=${(procedure: string) => choose({ procedure })}
     />
     <${Chooser}
@@ -53,9 +55,9 @@ export function Controls({ choice, view, datasets }: ControlsProps) {
     <${Chooser}
       class="hospital"
       label="Compare a hospital"
-      placeholder=${pinned.length === 0 ? "name or city" : "add another"}
+      placeholder=${pinned.length === 0 ? "name or city" : isFull ? `${ofThem}: take one off to add another` : "add another"}
       value=${null}
-      detail=${pinned.length === 0 ? undefined : `${counted(pinned.length, "hospital", "hospitals")} of up to ${maxPinned}`}
+      detail=${pinned.length === 0 || isFull ? undefined : ofThem}
       find=${(text: string) => findHospital(choice, code, text)}
       choose=${(ccn: string) => pin(choice, ccn)}
     />
@@ -63,7 +65,7 @@ export function Controls({ choice, view, datasets }: ControlsProps) {
   </search>`;
 }
 
-async function findProcedure({ state, year }: Choice, text: string): Promise<Option[]> {
+async function findProcedure({ state, year }: Choice, text: string, hasCodes: boolean): Promise<Option[]> {
   const path = pathOf("/healthcare/procedures", { sort: "code", limit: 100, state }, year);
   const { data } = await ask<ProceduresAnswer>(path);
   const rows = new Map(data.map((row) => [row.code, row]));
@@ -74,7 +76,7 @@ async function findProcedure({ state, year }: Choice, text: string): Promise<Opt
       title: titleOf(procedure),
       group: plainOf(procedure.code)?.part ?? "Other care",
       detail: [...matched, `${procedure.code} ${procedure.name}`].join(" · "),
-      figure: row && money(row.median_charge),
+      figure: row && `median ${money(row.median_charge)}`,
       mark: text,
     };
   };
@@ -87,7 +89,7 @@ async function findProcedure({ state, year }: Choice, text: string): Promise<Opt
   const found = await ask<SearchAnswer>(searched).catch((error) => {
     if (plain.length > 0) return null;
     const isUnknown = error instanceof Failure && error.status === 404;
-    throw isUnknown ? new Error(notFound(text)) : error;
+    throw isUnknown ? new Error(notFound(text, hasCodes)) : error;
   });
   const others = found?.data ?? [];
   const options = [
@@ -100,17 +102,16 @@ async function findProcedure({ state, year }: Choice, text: string): Promise<Opt
   ].reverse();
 }
 
-const notFound = (text: string) =>
+const notFound = (text: string, hasCodes: boolean) =>
   /^[A-Z]?\d{4,5}$/i.test(text)
-    ? `The data has no procedure group ${text}. The codes of single procedures may not be loaded: type what is done.`
+    ? `The data has no procedure group ${text}. ${hasCodes ? "None of its groups includes that code, either" : "Codes of single procedures aren't loaded here"}: type what is done.`
     : `Nothing here matches “${printable(text)}”. The data has operations and larger procedures of outpatients. Scans, tests, visits, drugs and hospital stays aren't in it.`;
 
 async function findPlace(choice: Choice, text: string, priced: Set<string> | null): Promise<Option[]> {
-  const zip = text.replace(/-\d{0,4}$/, "");
-  if (/^\d+$/.test(zip)) {
-    if (zip.length !== 5) throw new Error("A ZIP code has five digits.");
-    return radiusesInMiles.map((miles) => around(zip, miles));
-  }
+  // Perhaps after a city and a state, with the four digits of ZIP+4, or before a distance.
+  const [, zip] = /(?<!\d)(\d{5})(?!\d)/.exec(text) ?? [];
+  if (zip) return radiusesInMiles.map((miles) => around(zip, miles));
+  if (/^\d/.test(text)) throw new Error("A ZIP code has five digits.");
   const words = text.toLowerCase();
   const isMeant = ([code, { name }]: [string, { name: string }]) =>
     [code, name].some((one) => one.toLowerCase() === words);
@@ -126,9 +127,23 @@ async function findPlace(choice: Choice, text: string, priced: Set<string> | nul
   if (text === "") return [{ id: "", title: "Whole nation" }, ...found];
   const mayBeCity = found.length === 0 || citiesLikeStates.includes(words);
   const cities = mayBeCity ? await findCities(choice, text) : [];
-  if (found.length + cities.length === 0)
-    throw new Error("Type a state, a city with a hospital, or a ZIP code of five digits.");
-  return [...found, ...cities];
+  if (found.length + cities.length > 0) return [...found, ...cities];
+  const alike = Object.entries(states).filter(([, { name }]) => isAlike(name, text));
+  if (alike.length > 0) return alike.map(([id, { name }]) => ({ id, title: name }));
+  throw new Error(
+    `The data has no hospital in a city “${printable(text)}”. A ZIP code of five digits finds the hospitals around any place.`,
+  );
+}
+
+/** Whether two names have the same letters but for two, as mistyped ones do. */
+function isAlike(name: string, typed: string): boolean {
+  const [rest, letters] = [name, typed].map((text) => [...text.toLowerCase().replace(/,? [a-z]{2}$/, "")]);
+  const extra = letters.filter((letter) => {
+    const at = rest.indexOf(letter);
+    if (at >= 0) rest.splice(at, 1);
+    return at < 0;
+  });
+  return Math.max(extra.length, rest.length) <= 2 && rest.length + extra.length < letters.length / 2;
 }
 
 /** Large cities that are named like a state. */
@@ -140,10 +155,18 @@ const around = (zip: string, miles: number, city?: string): Option => ({
   detail: city && `ZIP code ${zip}`,
 });
 
-/** Offers the surroundings of cities of a name, by the ZIP code that most of the city's hospitals have. */
+/** Offers the surroundings of cities of a name, or of a similar one, by the ZIP code that most of the city's hospitals have. */
 async function findCities({ year }: Choice, name: string): Promise<Option[]> {
-  const path = pathOf("/healthcare/facilities", { city: name, limit: 100 }, year);
-  const rows = there(await askIfThere<FacilitiesAnswer>(path))?.data ?? [];
+  const hospitalsIn = async (city: string) => {
+    const path = pathOf("/healthcare/facilities", { city, limit: 100 }, year);
+    return there(await askIfThere<FacilitiesAnswer>(path))?.data ?? [];
+  };
+  let rows = await hospitalsIn(name);
+  if (rows.length === 0) {
+    const similar = await facilitiesBy(name, year);
+    const meant = similar.find(({ city }) => isAlike(city, name));
+    if (meant) rows = await hospitalsIn(meant.city);
+  }
   const cities = [...Map.groupBy(rows, ({ city, state }) => `${city}, ${state}`)];
   const radiuses = cities.length === 1 ? radiusesInMiles : [defaultMiles];
   return cities.flatMap(([city, rows]) => {
@@ -168,16 +191,30 @@ async function findHospital(choice: Choice, code: string, text: string): Promise
   const { year, pinned } = choice;
   if (pinned.length === maxPinned)
     throw new Error(`${maxPinned} hospitals can be compared: take one off first.`);
-  const { data } = await ask<SearchAnswer>(pathOf("/search", { q: text, limit: 20 }, year));
-  const found = data.flatMap((one) => (one.type === "facility" ? [one] : []));
+  const found = await facilitiesBy(text, year);
+  if (found.length === 0)
+    throw new Error(
+      `No hospital in the data matches “${printable(text)}”. Maryland's hospitals, critical access hospitals, and those for veterans or the military aren't in it: Medicare pays them in other ways.`,
+    );
   const parameters = { procedure: code, ccn: found.map(({ ccn }) => ccn).join(","), limit: 50 };
   const priced = await askIfThere<FacilitiesAnswer>(pathOf("/healthcare/facilities", parameters, year));
   const hasPrice = (of: string) =>
     priced instanceof Failure ? priced.status !== 404 : priced.data.some(({ ccn }) => ccn === of);
-  return found.map(({ ccn, facility, city, state }) => ({
-    id: ccn,
-    title: facility,
-    detail: `${city}, ${state}${hasPrice(ccn) ? "" : " · no price for this procedure"}`,
-    mark: text,
-  }));
+  const isThere = ({ state }: { state: string }) => choice.state === null || choice.state === state;
+  return d3
+    .sort(found, (one) => 2 * Number(!hasPrice(one.ccn)) + Number(!isThere(one)))
+    .map(({ ccn, facility, city, state }) => ({
+      id: ccn,
+      title: facility,
+      detail: `${city}, ${state}${hasPrice(ccn) ? "" : " · no price for this procedure"}`,
+      mark: text,
+    }));
+}
+
+/** The hospitals whose name or city matches a text, best first. */
+async function facilitiesBy(text: string, year: string | null) {
+  const path = pathOf("/search", { q: text, type: "facility", limit: 50 }, year);
+  return (there(await askIfThere<SearchAnswer>(path))?.data ?? []).flatMap((one) =>
+    one.type === "facility" ? [one] : [],
+  );
 }

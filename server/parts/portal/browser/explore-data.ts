@@ -131,7 +131,10 @@ export async function load(choice: Choice): Promise<View> {
   return {
     ...{ choice, code, paths, scope, nation, list, trends, pinned: amongAround(pinned, few) },
     few: few && few.length <= mostDots ? few : await fewOf(scope, choice, code),
-    unpriced: scope instanceof Failure && scope.status === 404 ? await unpricedOf(choice, code) : null,
+    unpriced:
+      scope instanceof Failure && scope.status === 404
+        ? await unpricedOf(nation instanceof Failure ? { ...choice, state: null, near: null } : choice, code)
+        : null,
   };
 }
 

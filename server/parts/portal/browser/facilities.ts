@@ -6,7 +6,7 @@ import { asFailure, Failure, get, getFile, rowsAt } from "./api.ts";
 import { Card, csvFile, priceFigures, save } from "./card.ts";
 import { rangeOf } from "./choice.ts";
 import type { HospitalList, Scope, View } from "./explore-data.ts";
-import { type Column, DotsLegend, List, type Row } from "./list.ts";
+import { type Column, DotsLegend, List, type Row, ratioColumn } from "./list.ts";
 import { choose, inYear, pin } from "./location.ts";
 import { dollarScale, Letter } from "./picture.ts";
 import { hospitals, isPriced, leastForQuartiles, milesText, placeText, rangeText } from "./words.ts";
@@ -92,7 +92,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     ...(isNear ? [{ title: "Miles", kind: "number miles", sort: "distance" }] : []),
     { title: "Charge", kind: "number charged", sort: "charge" },
     { title: "Allowed", kind: "number allow", sort: "allowed" },
-    { title: "Times allowed", kind: "number ratio", sort: "markup" },
+    ratioColumn,
     { title: "Services", kind: "number services", sort: "services" },
   ];
   const listed = rows.filter(({ ccn }) => !top.some(({ entry }) => entry.ccn === ccn));

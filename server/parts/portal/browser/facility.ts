@@ -102,7 +102,7 @@ function Years({ view, datasets }: { view: View; datasets: Dataset[] }) {
     title=${`Over the years: ${titleOf(procedure)}`}
     about=${html`A: ${answer.facility.facility}; the nation's median${!trends.data.every(isFew) && " with its middle half"}, and Medicare's median`}
     name=${`years-${ccn}-${procedure.code}`}
-    figures=${trendFigures(trends.data)}
+    figures=${trendFigures(trends.data, pinned)}
     path=${pathOf(`/healthcare/facilities/${ccn}/trends`, { procedure: procedure.code })}
     source=${sourceText(own.source.data_versions, datasets)}
   >

@@ -1,9 +1,9 @@
 import { money, percent, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Priced } from "./answers.ts";
-import { type Figures, figuresOf, priceFigures } from "./card.ts";
+import { type Figures, figuresOf, pinnedName, priceFigures } from "./card.ts";
 import { rangeOf } from "./choice.ts";
-import type { Scope, View } from "./explore-data.ts";
+import type { Pinned, Scope, View } from "./explore-data.ts";
 import { choose, pin } from "./location.ts";
 import {
   AmountsText,
@@ -219,13 +219,29 @@ function Marks({ marks, x, width, floor, chargeY, allowedY }: MarksProps) {
     });
 }
 
-export function histogramFigures({ histogram }: Scope, few: Priced[] | null): Figures {
-  if (few !== null) return priceFigures(few);
+/** The picture's dots or bars, then the hospitals that are compared. */
+export function histogramFigures(
+  { histogram }: Pick<Scope, "histogram">,
+  few: Priced[] | null,
+  pinned: readonly Pinned[],
+): Figures {
+  const compared = pinned.flatMap((one) => (one.entry && isPriced(one.entry) ? [{ ...one.entry, one }] : []));
+  if (few !== null)
+    return priceFigures([...few, ...compared.filter(({ ccn }) => few.every((dot) => dot.ccn !== ccn))]);
   const { edges, counts } = histogram;
+  const bars: { from: number; to: number; count: number | null; price?: (typeof compared)[number] }[] = [
+    ...counts.map((count, i) => ({ from: edges[i], to: edges[i + 1], count })),
+    ...compared.map((price) => ({
+      ...{ from: price.submitted_charge, to: price.submitted_charge },
+      ...{ count: null, price },
+    })),
+  ];
   return figuresOf(
-    counts.map((count, i) => ({ from: edges[i], to: edges[i + 1], count })),
+    bars,
     ["charge from", ({ from }) => from, money],
     ["to", ({ to }) => to, money],
     ["hospitals", ({ count }) => count, whole],
+    ["compared hospital", ({ price }) => (price ? pinnedName(price.one) : null)],
+    ["allowed", ({ price }) => price?.medicare_allowed ?? null, money],
   );
 }

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
-import { money } from "../../../shared/browser/format.ts";
+import { shortMoney } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { choose } from "./location.ts";
-import { Key, placedTicks, type Scale, Shape, useWidth } from "./picture.ts";
+import { Key, type Scale, Shape, useWidth } from "./picture.ts";
 
 /** A list that sorts, with a row's amounts as dots on one scale. */
 
@@ -15,6 +15,11 @@ export interface Column {
   /** What its numbers mean, on hover. */
   hint?: string;
 }
+
+export const ratioColumn: Column = {
+  ...{ title: "Times allowed", kind: "number ratio", sort: "markup" },
+  hint: "The charge, divided by what Medicare allows",
+};
 
 export interface Row {
   key: string;
@@ -105,7 +110,10 @@ function DotsAxis({ x }: { x: Scale }) {
   const [measured, width] = useWidth();
   const inPixels = x.copy().range([0, width]);
   return html`<div ref=${measured}><svg width="100%" height="16" aria-hidden="true">
-    ${placedTicks(inPixels, 4, width).map(({ tick, at }) => html`<text x=${at} y="12" text-anchor="middle">${money(tick)}</text>`)}
+    ${[0.12, 0.5, 0.88].map((share) => {
+      const tick = Number(inPixels.invert(share * width).toPrecision(2));
+      return html`<text x=${inPixels(tick)} y="12" text-anchor="middle">${shortMoney(tick, 2)}</text>`;
+    })}
   </svg></div>`;
 }
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { type Choice, maxPinned } from "./choice.ts";
+import { amountOf, type Choice, maxPinned } from "./choice.ts";
 
 /** Reads and changes the address, which holds every choice. */
 
@@ -44,6 +44,8 @@ export function withParameters(changes: Record<string, string | null>): string {
   for (const [name, value] of Object.entries(changes))
     if (value === null) url.searchParams.delete(name);
     else url.searchParams.set(name, value);
+  for (const name of rangeParameters)
+    if (amountOf(url.searchParams.get(name)) === null) url.searchParams.delete(name);
   return url.pathname + url.search;
 }
 
@@ -57,10 +59,10 @@ export function choose(changes: Record<string, string | null>): void {
   go(withParameters(isOfList ? changes : { from: null, to: null, ...versions, ...changes }));
 }
 
-/** Pins a hospital, or takes it off. */
+/** Pins a hospital, or takes it off. Where there are enough, another one isn't added. */
 export function pin({ pinned }: Choice, ccn: string): void {
   const others = pinned.filter((each) => each !== ccn);
-  const all = others.length < pinned.length ? others : [...pinned, ccn].slice(-maxPinned);
+  const all = others.length < pinned.length ? others : [...pinned, ccn].slice(0, maxPinned);
   choose({ with: all.length === 0 ? null : all.join(",") });
 }
 

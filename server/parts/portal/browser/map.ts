@@ -1,6 +1,6 @@
 import type { Feature } from "geojson";
 import { useEffect, useState } from "preact/hooks";
-import { counted, money, roundMoney, whole } from "../../../shared/browser/format.ts";
+import { counted, money, shortMoney, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, ProcedureAnswer, StateRow } from "./answers.ts";
 import { settings } from "./api.ts";
@@ -88,10 +88,10 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
     return { x: centre[0] * factor, y: Math.max(centre[1] * factor - 6, 70), lines };
   };
   const label = `Map of the median charge by state, ${counted(rows.size, "state", "states")} with prices.`;
-  const isHatched = outlines.some(({ code }) => !rows.has(code));
+  const hasGaps = outlines.some(({ code }) => !rows.has(code));
   const isSparse = [...rows.values()].some(({ facilities }) => facilities < leastForQuartiles);
   return html`<div class="map">
-    <${Legend} thresholds=${thresholds} colours=${colours} medians=${medians} isHatched=${isHatched} isSparse=${isSparse} width=${width} />
+    <${Legend} thresholds=${thresholds} colours=${colours} medians=${medians} hasGaps=${hasGaps} isSparse=${isSparse} width=${width} />
     <${Steps}
       label=${label}
       height="auto"
@@ -102,10 +102,6 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
     >
       <svg class="drawing" viewBox=${`0 0 ${mapWidth} ${mapHeight}`} role="img" aria-label=${label}>
         <defs>
-          <pattern id="hatched" width="9" height="9" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-            <rect width="9" height="9" class="hatched-ground" />
-            <line x1="0" x2="0" y1="0" y2="9" class="hatched-line" />
-          </pattern>
           <pattern id="sparse" width="9" height="9" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
             <line x1="0" x2="0" y1="0" y2="9" class="sparse-line" />
           </pattern>
@@ -116,8 +112,8 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
             key=${code}
             d=${path}
             data-state=${code}
-            class="state"
-            fill=${row ? colourOf(row) : "url(#hatched)"}
+            class=${row ? "state" : "state no-price"}
+            fill=${row && colourOf(row)}
             onPointerEnter=${() => setActive(i)}
             onClick=${() => toggle(code)}
           />${row && row.facilities < leastForQuartiles && html`<path d=${path} class="sparse" fill="url(#sparse)" />`}`;
@@ -135,24 +131,26 @@ interface LegendProps {
   thresholds: number[];
   colours: number;
   medians: number[];
-  isHatched: boolean;
+  hasGaps: boolean;
   isSparse: boolean;
   width: number;
 }
 
-function Legend({ thresholds, colours, medians, isHatched, isSparse, width }: LegendProps) {
+function Legend({ thresholds, colours, medians, hasGaps, isSparse, width }: LegendProps) {
   const [low, high] = [d3.min(medians), d3.max(medians)];
   if (low === undefined || high === undefined || width === 0)
     return html`<svg class="legend" height="30"></svg>`;
   const ends = [low, ...thresholds, high];
-  const rounded = ends.map(roundMoney);
-  // Where two digits don't tell the levels apart, all are given.
-  const texts = new Set(rounded).size === ends.length ? rounded : ends.map(money);
+  // As many digits as tell the levels apart.
+  const texts =
+    [2, 3]
+      .map((digits) => ends.map((end) => shortMoney(end, digits)))
+      .find((short) => new Set(short).size === ends.length) ?? ends.map(money);
   const room = letterWidth * Math.max(...texts.map(({ length }) => length)) + 4;
   const step = Math.min(Math.max(54, room), (width - 30) / (colours + 1));
   const swatches = [
     ...(isSparse ? [{ id: "sparse", text: `fewer than ${leastForQuartiles} hospitals` }] : []),
-    ...(isHatched ? [{ id: "hatched", text: "no price" }] : []),
+    ...(hasGaps ? [{ id: "no-price", text: "no price" }] : []),
   ];
   const isBelow = colours * step + 360 > width;
   const right = isBelow ? 0 : width - swatches.length * 175;
@@ -167,7 +165,7 @@ function Legend({ thresholds, colours, medians, isHatched, isSparse, width }: Le
         { id, text },
         i,
       ) => html`<rect x=${right + i * 175} y=${isBelow ? 36 : 0} width="20" height="10" class=${`ground ${id}`} />
-        <rect x=${right + i * 175} y=${isBelow ? 36 : 0} width="20" height="10" fill=${`url(#${id})`} />
+        ${id === "sparse" && html`<rect x=${right + i * 175} y=${isBelow ? 36 : 0} width="20" height="10" fill="url(#sparse)" />`}
         <text x=${right + i * 175 + 25} y=${isBelow ? 45 : 9}>${text}</text>`,
     )}
   </svg>`;

@@ -2,7 +2,7 @@ import { printable, whole } from "../../../shared/browser/format.ts";
 import type { Dataset, FacilitiesAnswer } from "./answers.ts";
 import { type Choice, nowhere, radiusesInMiles } from "./choice.ts";
 import { plainOf } from "./procedures.ts";
-import { states, whyMissing } from "./states.ts";
+import { isMarylandZip, states, whyMaryland, whyMissing } from "./states.ts";
 import { placeText } from "./words.ts";
 
 /** Says why there are no prices, and where to look instead. The server runs this module too. */
@@ -12,10 +12,13 @@ interface Absence {
   code: string;
   /** The procedure's official name; undefined where the data doesn't have it. */
   official: string | undefined;
-  /** The procedure's hospitals there, none with a price; null where there are none. */
+  /**
+   * The procedure's hospitals, none with a price: those of the place, or of the nation where that has no price either.
+   * Null where there are none.
+   */
   unpriced: Pick<FacilitiesAnswer, "summary" | "data"> | null;
   isZipKnown: boolean;
-  /** The nation's data version. */
+  /** The nation's data version; undefined where the nation has no price. */
   version: string | undefined;
   datasets: readonly Dataset[];
 }
@@ -32,28 +35,36 @@ export function nothingText(absence: Absence): Nothing {
   const { state, near, within, year } = choice;
   const name = plainOf(code)?.name ?? official;
   const isState = state === null || state in states;
-  const where = isState ? placeText(choice) : "";
+  const hasNation = version !== undefined;
+  const where = isState && hasNation ? placeText(choice) : "";
   const isYear = datasets.some((one) => [String(one.data_year), one.data_version].includes(year ?? ""));
   const dataset = datasets.find(({ data_version }) => data_version === version);
-  const missing = dataset?.coverage.missing_states.find((each) => each.state === state);
-  const wider = near !== null && isZipKnown ? radiusesInMiles.filter((miles) => miles > within) : [];
+  const missing =
+    state === "MD"
+      ? { state, reason: "" }
+      : dataset?.coverage.missing_states.find((each) => each.state === state);
+  const isUnknown = near !== null && !isZipKnown;
+  const wider =
+    near !== null && isZipKnown && hasNation ? radiusesInMiles.filter((miles) => miles > within) : [];
   const why = () => {
     if (!isState) return `There is no state “${printable(state)}”.`;
-    if (near !== null && !isZipKnown) return `The ZIP code “${printable(near)}” isn't known here.`;
+    if (isUnknown) return `The ZIP code “${printable(near)}” isn't known here.`;
     if (unpriced) return unpricedText(unpriced, where);
     if (year !== null && datasets.length > 0 && !isYear) return `There is no data of “${printable(year)}”.`;
     if (name === undefined) return `The data has no procedure group “${printable(code)}”.`;
-    return missing ? `${whyMissing(missing)}.` : `No hospital ${where || "in the data"} has a price for it.`;
+    const none = `No hospital ${where || "in the data"} has a price for it.`;
+    if (near !== null && isMarylandZip(near)) return `${none} ${whyMaryland}.`;
+    return missing ? `${whyMissing(missing)}.` : none;
   };
   return {
-    title: name && isState ? `No prices for ${name} ${where}`.trim() : "Nothing was found",
+    title: name && isState && !isUnknown ? `No prices for ${name} ${where}`.trim() : "Nothing was found",
     why: why(),
     ways: [
       ...wider.map((miles) => ({
         text: `Look within ${miles} miles`,
         changes: { within: String(miles) },
       })),
-      state === null && near === null
+      (state === null && near === null) || !hasNation
         ? { text: "See what there is", changes: null }
         : { text: "See the whole nation", changes: nowhere },
     ],

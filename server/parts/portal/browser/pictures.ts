@@ -45,7 +45,7 @@ export function Charges({ view, datasets }: PartProps) {
     title="How charges are spread"
     about=${`${few ? "A dot for each hospital" : "Hospitals"} by charge, in dollars on a logarithmic scale; below it what Medicare allows.${hasFew ? "" : " Shaded: the middle half."}`}
     name=${nameOf(view, "charges", data_version)}
-    figures=${histogramFigures(scope, few)}
+    figures=${histogramFigures(scope, few, pinned)}
     path=${paths.scope}
     source=${sourceText([data_version], datasets, pinned)}
     links=${linksOf(view, "charges")}
@@ -62,7 +62,7 @@ export function States({ view, datasets }: PartProps) {
   return html`<${Card}
     title="Where it costs more"
     about="Median charge by state"
-    name=${nameOf(view, "states", data_version)}
+    name=${`states-${data_version}-${view.code}`}
     figures=${mapFigures(nation, dataset)}
     path=${view.paths.nation}
     source=${sourceText([data_version], datasets)}
@@ -81,7 +81,7 @@ export function Years({ view, datasets }: PartProps) {
     title=${`Over the years${choice.state ? `, ${stateName(choice.state)}` : placeText(choice) && ", the nation"}`}
     about=${`Median charge${trends.data.every(isFew) ? "" : " with the middle half"}, and Medicare's median`}
     name=${nameOf(view, "years", trends.source.data_years.join("-"))}
-    figures=${trendFigures(trends.data)}
+    figures=${trendFigures(trends.data, pinned)}
     path=${view.paths.trends}
     source=${sourceText(trends.source.data_versions, datasets, pinned)}
     links=${linksOf(view, "years")}

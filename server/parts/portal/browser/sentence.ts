@@ -1,7 +1,7 @@
 import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { Failure, there } from "./api.ts";
-import { nowhere, rangeOf } from "./choice.ts";
+import { nowhere, radiusesInMiles, rangeOf } from "./choice.ts";
 import { Command, curlOf } from "./curl.ts";
 import { knownOf, type PartProps, type Pinned, type Scope, type View } from "./explore-data.ts";
 import { choose, inYear, pin, withParameters } from "./location.ts";
@@ -37,8 +37,9 @@ export function Said({ view, datasets }: PartProps) {
   const scope = there(view.scope);
   if (scope === null) return html`<${Nothing} view=${view} datasets=${datasets} />`;
   return html`<h1>${mainClause(view.choice, scope).map(shown)}</h1>
+    ${view.pinned.map((one) => html`<p class="under">${pinnedClause(view, scope, one)}</p>`)}
     <p class="under">
-      ${view.pinned.map((one) => html`${pinnedClause(view, scope, one)} `)}${whatIsPaid(scope.source.data_year, scope.summary.median_allowed)}${" "}<span class="quiet">${comparison(scope)}</span>
+      ${whatIsPaid(scope.source.data_year, scope.summary.median_allowed)}${" "}<span class="quiet">${comparison(scope)}</span>
     </p>`;
 }
 
@@ -55,12 +56,14 @@ function pinnedClause({ choice, code }: View, scope: Scope, { letter, ccn, entry
 export function Chips({ view: { choice, pinned } }: { view: View }) {
   const range = rangeOf(choice);
   const place = placeTitle(choice);
+  const wider = choice.near === null ? undefined : radiusesInMiles.find((miles) => miles > choice.within);
   const chip = (text: string, remove: () => void, letter?: string) =>
     html`<button type="button" class="chip" onClick=${remove}>
       <span class="unseen">Remove: </span>${letter && html`<${Letter} letter=${letter} /> `}<span>${text}</span><span aria-hidden="true">×</span>
     </button>`;
   return html`<p class="chips">
     ${place !== "" && chip(choice.city === null ? place : `${place} (ZIP code ${choice.near})`, () => choose(nowhere))}
+    ${wider && html`<a href=${withParameters({ within: String(wider) })}>within ${wider} miles</a>`}
     ${range && chip(rangeText(range), () => choose({ from: null, to: null }))}
     ${pinned.map(({ letter, ccn, entry }) => chip(entry?.facility ?? ccn, () => pin(choice, ccn), letter))}
   </p>`;

@@ -2,7 +2,7 @@ import { change, money, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { FacilityAnswer, FacilityRow, Standing } from "./answers.ts";
 import { Card, type Figures, figuresOf } from "./card.ts";
-import { type Column, DotsLegend, List, type Row, type Sorted } from "./list.ts";
+import { type Column, DotsLegend, List, type Row, ratioColumn, type Sorted } from "./list.ts";
 import { inYear } from "./location.ts";
 import { dollarScale } from "./picture.ts";
 import { plainOf, titleOf } from "./procedures.ts";
@@ -59,7 +59,7 @@ export function Standings({ answer, path, sorted, chosen }: StandingsProps) {
       hint: `The charge, compared with ${stateName(facility.state)}'s median charge`,
     },
     { title: "Allowed", kind: "number allow", sort: "allowed" },
-    { title: "Times allowed", kind: "number ratio", sort: "markup" },
+    ratioColumn,
     { title: "Services", kind: "number services", sort: "services" },
   ];
   const rowOf = (row: FacilityRow): Row => {
@@ -99,9 +99,8 @@ export function Standings({ answer, path, sorted, chosen }: StandingsProps) {
 /** How far a charge is above or below the median of a place. */
 function Beside({ charged, standing, where }: { charged: number; standing: Standing; where: string }) {
   const { facilities, median_charge } = standing;
-  if (facilities === 1)
-    return html`<small class="quiet">the only one<span class="narrow-only"> in ${where}</span></small>`;
-  return html`<span title=${`${standingText(standing)}: ${whole(facilities)} hospitals`}>${change(Math.round((charged / median_charge - 1) * 100))}</span>
+  if (facilities === 1) return html`<small class="quiet">no other in ${where}</small>`;
+  return html`<span title=${standingText(standing, ` in ${where}`)}>${change(Math.round((charged / median_charge - 1) * 100))}</span>
     <small class="quiet"><span class="narrow-only">${where}: </span>median ${money(median_charge)}${facilities < leastForQuartiles && ` of ${facilities}`}</small>`;
 }
 

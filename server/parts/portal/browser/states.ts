@@ -19,10 +19,15 @@ const withArticle = new Set(["DC", "MP", "VI"]);
 /** A state's name within a sentence. */
 export const stateInSentence = (code: string) => `${withArticle.has(code) ? "the " : ""}${stateName(code)}`;
 
+export const whyMaryland =
+  "Maryland sets its own hospital prices, so Medicare's file leaves its hospitals out";
+/** Whether a ZIP code is in Maryland. */
+export const isMarylandZip = (zip: string) => /^(20[6-9]|21)\d{2,3}$/.test(zip);
+
 /** Why a state has no prices, in everyday words instead of the API's. */
 export const whyMissing = ({ state, reason }: { state: string; reason: string }): string =>
   state === "MD"
-    ? "Maryland sets its own hospital prices, so Medicare's file leaves it out"
+    ? whyMaryland
     : reason.includes("OPPS")
       ? "Medicare pays hospitals there in another way, so its file leaves them out"
       : `${reason[0].toUpperCase()}${reason.slice(1)}`;

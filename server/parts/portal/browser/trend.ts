@@ -1,7 +1,7 @@
 import { change, counted, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { TrendYear } from "./answers.ts";
-import { type Figures, figuresOf } from "./card.ts";
+import { type FigureColumn, type Figures, figuresOf, pinnedName } from "./card.ts";
 import type { Pinned } from "./explore-data.ts";
 import { PinShape, Shape, Steps, useSteps } from "./picture.ts";
 import { leastForQuartiles } from "./words.ts";
@@ -178,7 +178,7 @@ function spread<End extends { at: number }>(ends: End[]): End[] {
 }
 
 const moved = (share: number) =>
-  share === 0 ? "stayed the same" : `${share > 0 ? "rose" : "fell"} by ${Math.abs(share)}\u00a0%`;
+  share === 0 ? "stayed the same" : `${share > 0 ? "rose" : "fell"} by ${Math.abs(share)}%`;
 
 /** Describes a year's change, by the hospitals that have a price in both years, and why the line breaks. */
 function trendText(years: TrendYear[], year: TrendYear): string {
@@ -205,8 +205,9 @@ function trendText(years: TrendYear[], year: TrendYear): string {
   return texts.join(" ");
 }
 
-export const trendFigures = (years: TrendYear[]): Figures =>
-  figuresOf(
+/** The years' numbers, with the charge and the allowed amount of each hospital that is compared. */
+export const trendFigures = (years: TrendYear[], pinned: readonly Pinned[]): Figures =>
+  figuresOf<TrendYear>(
     years,
     ["year", ({ data_year }) => String(data_year)],
     ["hospitals", ({ facilities }) => facilities, whole],
@@ -214,6 +215,13 @@ export const trendFigures = (years: TrendYear[]): Figures =>
     ["median charge", ({ median_charge }) => median_charge, money],
     ["upper quartile", ({ p75_charge }) => p75_charge, money],
     ["median allowed", ({ median_allowed }) => median_allowed, money],
-    ["charge, same hospitals", ({ matched }) => matched?.median_charge ?? null, change],
+    ["change of charge in %, same hospitals", ({ matched }) => matched?.median_charge ?? null, change],
     ["procedure", ({ name }) => name],
+    ...pinned.flatMap((one): FigureColumn<TrendYear>[] => {
+      const inYear = ({ data_year }: TrendYear) => one.trend?.data.find((row) => row.data_year === data_year);
+      return [
+        [`${pinnedName(one)}, charge`, (year) => inYear(year)?.submitted_charge ?? null, money],
+        [`${pinnedName(one)}, allowed`, (year) => inYear(year)?.medicare_allowed ?? null, money],
+      ];
+    }),
   );

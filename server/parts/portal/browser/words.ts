@@ -2,7 +2,7 @@ import { counted, money, percent, printable, times, whole } from "../../../share
 import type { Entry, FacilityAnswer, Priced, ProcedureAnswer, Standing } from "./answers.ts";
 import type { Choice, Range } from "./choice.ts";
 import { nameOf, plainOf, titleOf } from "./procedures.ts";
-import { stateInSentence, stateName } from "./states.ts";
+import { stateInSentence, stateName, whyMaryland } from "./states.ts";
 
 /** Puts prices into words, for any number of hospitals, and for equal charges. The server runs this module too. */
 
@@ -27,8 +27,12 @@ export function entryOf({ facility, data }: FacilityAnswer, procedure: string): 
   const own = { ccn, facility: name, city, state, zip, procedures: data.length };
   const row = data.find(({ code }) => code === procedure);
   if (row === undefined) return own;
-  const { submitted_charge, medicare_allowed, services, national, state: within_state } = row;
-  return { ...own, submitted_charge, medicare_allowed, services, national, within_state };
+  const { submitted_charge, medicare_allowed, medicare_payment, services } = row;
+  const { national, state: within_state } = row;
+  return {
+    ...{ ...own, submitted_charge, medicare_allowed, medicare_payment, services },
+    ...{ national, within_state },
+  };
 }
 
 /** A part of a sentence: text, or an amount with its kind. */
@@ -127,12 +131,16 @@ export function whatIsPaid(year: number, allowed?: number): string {
   const limit = Number.isFinite(most) ? `, and at most ${money(most)} in ${year}` : "";
   const share =
     allowed === undefined
-      ? `usually a fifth${limit}`
-      : allowed / 5 < most
-        ? `about ${money(allowed / 5)}: usually a fifth${limit}`
-        : `usually a fifth. Here it is ${money(most)}, the most that it could be in ${year}`;
-  return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. The patient's share of that is ${share}.`;
+      ? "The patient usually pays a fifth of that amount"
+      : `The patient pays about ${money(Math.min(allowed / 5, most))}: usually a fifth of that amount`;
+  return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. ${share}${limit}.`;
 }
+
+/** What a hospital's patients pay of the allowed amount on average; empty where that isn't known. */
+const paidByPatients = (allowed: number, payment: number | null | undefined): string =>
+  typeof payment === "number" && payment <= allowed
+    ? `, of which its patients or their other insurance paid ${money(allowed - payment)} on average`
+    : "";
 
 export function comparison({ summary, procedure }: Pick<Prices, "summary" | "procedure">): string {
   const { min_charge: min, max_charge: max, median_charge, median_allowed, facilities } = summary;
@@ -162,9 +170,9 @@ const timesInWords = (ratio: number) => `${ratio.toFixed(ratio < 100 ? 1 : 0)} t
 export function ownClause(
   { state, near }: Place,
   { summary }: Prices,
-  own: { state: string; submitted_charge: number; medicare_allowed: number },
+  own: Pick<Priced, "state" | "submitted_charge" | "medicare_allowed" | "medicare_payment">,
   standings: { national?: StandingOrNone; within_state?: StandingOrNone },
-  around: Pick<Standing, "rank" | "facilities"> | null,
+  around: Rank | null,
 ): Word[] {
   const isInState = state === own.state;
   const standing = around ?? (isInState ? standings.within_state : standings.national);
@@ -176,37 +184,29 @@ export function ownClause(
         ? ""
         : " in the nation";
   const isAlone = near === null && summary.facilities === 1;
-  const place = isAlone || !standing ? "" : `, ${standingText(standing, where)}`;
-  return words` charges ${charge(own.submitted_charge)}${place}; Medicare allows it ${allowed(own.medicare_allowed)}.`;
+  const place = isAlone || !standing ? "" : `: ${standingText(standing, where)}`;
+  return words` charges ${charge(own.submitted_charge)}${place}. Medicare allows it ${allowed(own.medicare_allowed)}${paidByPatients(own.medicare_allowed, own.medicare_payment)}.`;
 }
 type StandingOrNone = Standing | null | undefined;
+type Rank = Pick<Standing, "rank" | "facilities">;
 
 export const withoutPrice =
   " has no price for this procedure: it doesn't do it, or for too few Medicare patients.";
 
+/** Why there is no hospital of a number. CMS gives Maryland's hospitals numbers that begin with 21. */
 export const noHospital = (ccn: string, year: string | null = null) =>
   (/^[0-9A-Z]{6}$/i.test(ccn)
-    ? `No hospital in the data has the number (CCN) ${ccn}: it may have closed or merged, or be one that Medicare pays otherwise.`
+    ? `No hospital in the data has the number (CCN) ${ccn}: ${ccn.startsWith("21") ? `it would be in Maryland. ${whyMaryland}.` : "it may have closed or merged, or Medicare may pay it in another way."}`
     : `“${printable(ccn)}” isn't a hospital's number (CCN): that has six characters.`) +
   (year === null ? "" : ` That is for ${printable(year)}.`);
 
-const ordinals: Readonly<Record<number, string>> = { 2: "second", 3: "third" };
-/** Minimum number of hospitals to give a standing in percent. */
-const leastForPercent = 20;
-
-/** The standing of a charge in words. Nothing is said about equal charges. */
-export function standingText(
-  { rank, facilities }: Pick<Standing, "rank" | "facilities">,
-  where = "",
-): string {
+/** The standing of a charge in words. A hospital with an equal charge doesn't charge less. */
+export function standingText({ rank, facilities }: Rank, where = ""): string {
   if (facilities === 1) return `the only price${where}`;
   const all = `${whole(facilities)}${where}`;
   if (rank === 1) return `the lowest of ${all}`;
   if (rank === facilities) return `the highest of ${all}`;
-  if (facilities < leastForPercent || rank in ordinals)
-    return `the ${ordinals[rank] ?? `${rank}th`} lowest of ${all}`;
-  // Rounding must not make it all of them.
-  return `more than ${percent(Math.min(99.9, (100 * (rank - 1)) / (facilities - 1)))} of ${all}`;
+  return `${whole(rank - 1)} of ${all} charge less`;
 }
 
 /** A hospital's charges beside those of nation and state. @param code the chosen procedure, whose charge comes first */
@@ -218,24 +218,19 @@ export function hospitalText({ data, facility, source }: FacilityAnswer, code: s
   const inState = data.filter(({ state }) => state.facilities > 1);
   const aboveState = inState.filter((row) => row.submitted_charge > row.state.median_charge).length;
   const share = (count: number, all: number) =>
-    count === 0 ? "none" : count === all ? "all" : String(count);
-  const only = data.length === 1 ? plainOf(data[0].code)?.name : undefined;
-  const groups =
-    compared.length === data.length
-      ? `its ${data.length} procedure groups`
-      : `the ${compared.length} of its ${data.length} procedure groups that other hospitals have a price for`;
-  const nation = only
-    ? `It has a price for one procedure group: ${only}.`
-    : `It charges more than the nation's median for ${share(above, compared.length)} of ${groups}` +
-      `${inState.length > 0 ? `, and more than ${stateName(facility.state)}'s for ${share(aboveState, inState.length)} of ${inState.length}` : ""}.`;
-  const middle = medianOf(data.map((row) => row.submitted_charge / row.medicare_allowed));
+    count === 0 ? "no procedure" : count === all ? "every procedure" : `${count} of ${all} procedures`;
+  const others = compared.length < data.length ? " that other hospitals have a price for" : "";
+  const nation =
+    data.length === 1
+      ? `It has a price for one procedure: ${nameOf(data[0])}.`
+      : `It charges more than the nation's median for ${share(above, compared.length)}${others}` +
+        `${inState.length > 0 ? `, and more than the median in ${stateInSentence(facility.state)} for ${share(aboveState, inState.length)}` : ""}.`;
   const own = chosen
-    ? `For ${nameOf(chosen)} it charges ${money(chosen.submitted_charge)}, ${standingText(chosen.national, " in the nation")}; Medicare allows it ${money(chosen.medicare_allowed)}. `
+    ? `For ${nameOf(chosen)} it charges ${money(chosen.submitted_charge)}: ${standingText(chosen.national, " in the nation")}. Medicare allows it ${money(chosen.medicare_allowed)}${paidByPatients(chosen.medicare_allowed, chosen.medicare_payment)}. `
     : plain
       ? `It has no price for ${plain.name}: it doesn't do it, or for too few Medicare patients. `
       : "";
-  const paid = whatIsPaid(source.data_year, chosen?.medicare_allowed);
-  return `${own}${nation} Typically it charges ${times(middle).replace("×", " times")} what Medicare allows. ${paid}`;
+  return `${own}${nation} ${data.length === 1 ? "It" : "Typically it"} charges ${times(medianOf(data.map((row) => row.submitted_charge / row.medicare_allowed))).replace("×", " times")} what Medicare allows. ${whatIsPaid(source.data_year, chosen?.medicare_allowed)}`;
 }
 
 function medianOf(numbers: number[]): number {
