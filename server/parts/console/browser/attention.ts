@@ -4,17 +4,19 @@ import type { State } from "../state.ts";
 
 /** Lists what needs the operator's attention, most severe first. */
 
-const leastRefusedShare = 0.01;
+export const leastRefusedShare = 0.01;
 const leastQuotaShare = 0.9;
 
 interface AttentionProps {
   state: State;
-  /** Share of recent requests, from 0 to 1. */
+  /** Shares of recent requests, from 0 to 1. */
   refusedShare: number;
   failedShare: number;
+  /** The time that 99 % of recent requests keep below, as text; undefined where it isn't long. */
+  slow: string | undefined;
 }
 
-export function Attention({ state, refusedShare, failedShare }: AttentionProps) {
+export function Attention({ state, refusedShare, failedShare, slow }: AttentionProps) {
   const { accounts, events, refused, server } = state;
   const of = (all: typeof accounts) => all.map(({ name }) => name).join(", ");
   const exhausted = accounts.filter(({ used, quota }) => used >= quota);
@@ -43,6 +45,7 @@ export function Attention({ state, refusedShare, failedShare }: AttentionProps) 
       refusedShare >= leastRefusedShare &&
         `${percent(100 * refusedShare)} of requests are refused, being over a rate or quota (429).`,
     ],
+    ["warn", slow !== undefined && `Answers are slow: 1 % of requests take ${slow} or longer.`],
     [
       "warn",
       exhausted.length > 0 &&

@@ -4,7 +4,7 @@ import { counted, percent, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Sample } from "../history.ts";
 import type { State } from "../state.ts";
-import { Attention } from "./attention.ts";
+import { Attention, leastRefusedShare } from "./attention.ts";
 import { Lines } from "./lines.ts";
 import { Sparkline } from "./sparkline.ts";
 import { Accounts, Events, Refused, Versions } from "./tables.ts";
@@ -14,8 +14,10 @@ import { Traffic } from "./traffic.ts";
 
 const keptSeconds = 600;
 const keptMinutes = 1440;
-/** Number of samples over which the large figures are averaged. */
+/** Number of samples that the large figures and the legends are over. */
 const figureSeconds = 10;
+/** Microseconds. Answers take a few milliseconds. */
+const leastSlow = 250_000;
 const stream: string = JSON.parse(document.querySelector("#settings")?.textContent ?? "{}").stream;
 
 interface Seen {
@@ -97,20 +99,30 @@ function Health({ state, isGone }: Pick<Seen, "state" | "isGone">) {
   return html`<p class="health good" role="status">Up <span class="quiet">${facts}</span></p>`;
 }
 
-/** Figures over the last seconds. */
-function lately(samples: readonly Sample[]) {
+/** A sample of the last seconds: the mean of rates, and the highest of times. */
+function latest(samples: readonly Sample[]): Sample | undefined {
   const last = samples.slice(-figureSeconds);
-  const sum = (of: (sample: Sample) => number) => last.reduce((total, sample) => total + of(sample), 0);
-  const requests = sum((sample) => rateOf(sample, /./));
-  const times = last.flatMap(({ p99 }) => p99 ?? []);
+  const newest = last.at(-1);
+  if (newest === undefined) return undefined;
+  const requests: Record<string, number> = {};
+  for (const sample of last)
+    for (const [name, rate] of Object.entries(sample.requests))
+      requests[name] = (requests[name] ?? 0) + rate / last.length;
+  const highest = (of: (sample: Sample) => number | null) => d3.max(last, of) ?? null;
   return {
-    rate: last.length === 0 ? null : requests / last.length,
-    refusedShare: requests === 0 ? null : sum(({ refused }) => refused) / requests,
-    failedShare: requests === 0 ? 0 : sum((sample) => rateOf(sample, /^5/)) / requests,
-    p99: times.length === 0 ? null : Math.max(...times),
-    memory: last.at(-1)?.memory ?? null,
-    connections: last.at(-1)?.connections ?? 0,
+    ...newest,
+    requests,
+    refused: d3.mean(last, ({ refused }) => refused) ?? 0,
+    p50: highest(({ p50 }) => p50),
+    p90: highest(({ p90 }) => p90),
+    p99: highest(({ p99 }) => p99),
   };
+}
+
+/** The share of requests, from 0 to 1; null without requests. */
+function shareOf(sample: Sample | undefined, of: (sample: Sample) => number): number | null {
+  const all = sample === undefined ? 0 : rateOf(sample, /./);
+  return sample === undefined || all === 0 ? null : of(sample) / all;
 }
 
 const spans = { "10 minutes": 0, "an hour": 60, "a day": keptMinutes };
@@ -119,36 +131,38 @@ type Span = keyof typeof spans;
 function Page() {
   const { samples, minutes, state, isGone } = useStream();
   const [span, setSpan] = useState<Span>("10 minutes");
-  const now = lately(samples);
-  const refused = (sample: Sample) => (100 * sample.refused) / Math.max(rateOf(sample, /./), 1e-9);
+  const now = latest(samples);
+  const refusedOf = ({ refused }: Sample) => refused;
+  const refusedShare = shareOf(now, refusedOf);
+  const isSlow = (now?.p99 ?? 0) >= leastSlow;
+  const { connections = 0 } = now ?? {};
   const drawn = spans[span] === 0 ? samples : minutes.slice(-spans[span]);
-  const isRefusing = (now.refusedShare ?? 0) >= 0.01;
   return html`<header class="top">
       <span class="name">Console</span><span class="about">Healthcare Charge Query Service</span>
-      <nav aria-label="More"><a href="/metrics">Metrics</a><a href="/readyz">Ready?</a></nav>
+      <nav aria-label="More"><a href="/metrics">Metrics</a><a href="/readyz">Readiness</a></nav>
     </header>
     <main id="main">
       <h1 class="unseen">Console</h1>
       <${Health} state=${state} isGone=${isGone} />
       <div class="four">
-        <${Figure} name="requests per second" value=${now.rate === null ? "–" : perSecond(now.rate)} samples=${samples} of=${(sample: Sample) => rateOf(sample, /./)} />
-        <${Figure} name="99 % of requests take less" value=${micros(now.p99)} samples=${samples} of=${({ p99 }: Sample) => p99} />
-        <${Figure} name="of requests are over a rate or quota (429)" level=${isRefusing ? "warn" : ""} value=${now.refusedShare === null ? "–" : percent(100 * now.refusedShare)} samples=${samples} of=${refused} />
-        <${Figure} name=${`memory, ${counted(now.connections, "connection", "connections")}`} value=${now.memory === null ? "–" : mebibytes(now.memory)} samples=${samples} of=${({ memory }: Sample) => memory} />
+        <${Figure} name="requests per second" value=${now ? perSecond(rateOf(now, /./)) : "–"} samples=${samples} of=${(sample: Sample) => rateOf(sample, /./)} />
+        <${Figure} name="99 % of requests take less" level=${isSlow ? "warn" : ""} value=${micros(now?.p99 ?? null)} samples=${samples} of=${({ p99 }: Sample) => p99} />
+        <${Figure} name="of requests are over a rate or quota (429)" level=${(refusedShare ?? 0) >= leastRefusedShare ? "warn" : ""} value=${refusedShare === null ? "–" : percent(100 * refusedShare)} samples=${samples} of=${(sample: Sample) => shareOf(sample, refusedOf)} />
+        <${Figure} name=${`memory, ${counted(connections, "connection", "connections")}`} value=${now ? mebibytes(now.memory) : "–"} samples=${samples} of=${({ memory }: Sample) => memory} />
       </div>
-      ${state && html`<${Attention} state=${state} refusedShare=${now.refusedShare ?? 0} failedShare=${now.failedShare} />`}
+      ${state && html`<${Attention} state=${state} refusedShare=${refusedShare ?? 0} failedShare=${shareOf(now, (sample) => rateOf(sample, /^5/)) ?? 0} slow=${isSlow ? micros(now?.p99 ?? null) : undefined} />`}
       <p class="spans" role="group" aria-label="Time to show">${Object.keys(spans).map(
         (each) =>
           html`<button type="button" class="plain" aria-pressed=${each === span} onClick=${() => setSpan(each as Span)}>${each}</button>`,
       )}</p>
       <div class="pair">
-        <${Lines} title="Requests per second" samples=${drawn} isLogarithmic=${false} series=${[
+        <${Lines} title="Requests per second" samples=${drawn} now=${now} isLogarithmic=${false} series=${[
           { name: "2xx and 3xx", colour: "--charge", value: (sample: Sample) => rateOf(sample, /^[23]/) },
           { name: "4xx", colour: "--grey", value: (sample: Sample) => rateOf(sample, /^4(?!29)/) },
           { name: "429", colour: "--allowed", value: (sample: Sample) => rateOf(sample, /^429/) },
           { name: "5xx", colour: "--bad", value: (sample: Sample) => rateOf(sample, /^5/) },
         ]} text=${perSecond} />
-        <${Lines} title="Time for a request" samples=${drawn} isLogarithmic=${true} series=${[
+        <${Lines} title="Time for a request" samples=${drawn} now=${now} isLogarithmic=${true} series=${[
           { name: "median", colour: "--charge", value: (sample: Sample) => sample.p50 },
           { name: "90 %", colour: "--grey", value: (sample: Sample) => sample.p90 },
           { name: "99 %", colour: "--allowed", value: (sample: Sample) => sample.p99 },

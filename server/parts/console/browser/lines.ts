@@ -14,6 +14,8 @@ interface Series {
 interface LinesProps {
   title: string;
   samples: Sample[];
+  /** The last seconds, which the legend shows unless the pointer is at another time. */
+  now: Sample | undefined;
   series: Series[];
   isLogarithmic: boolean;
   text(value: number): string;
@@ -28,22 +30,19 @@ const rowSeconds = 60;
 const dashes = ["", "6 3", "1 4", "8 3 2 3"];
 const widths = [2, 1.5, 3, 2.5];
 
-export function Lines({ title, samples, series, isLogarithmic, text }: LinesProps) {
+export function Lines(props: LinesProps) {
+  const { title } = props;
   const [isTable, setTable] = useState(false);
   return html`<section class="card lines">
     <header><h2>${title}</h2>
       <button type="button" class="plain" aria-expanded=${isTable} onClick=${() => setTable(!isTable)}>table</button>
     </header>
-    ${
-      isTable
-        ? html`<${Minutes} title=${title} samples=${samples} series=${series} text=${text} />`
-        : html`<${Drawing} title=${title} samples=${samples} series=${series} isLogarithmic=${isLogarithmic} text=${text} />`
-    }
+    ${isTable ? html`<${Minutes} ...${props} />` : html`<${Drawing} ...${props} />`}
   </section>`;
 }
 
-function Drawing({ title, samples, series, isLogarithmic, text }: LinesProps) {
-  /** Milliseconds below the pointer; null for the last sample. */
+function Drawing({ title, samples, now, series, isLogarithmic, text }: LinesProps) {
+  /** Milliseconds below the pointer; null where it is elsewhere. */
   const [pointed, setPointed] = useState<number | null>(null);
   const timeOf = ({ at }: Sample) => at * 1000;
   const [first, last] = [samples[0], samples.at(-1)];
@@ -60,7 +59,7 @@ function Drawing({ title, samples, series, isLogarithmic, text }: LinesProps) {
     ? d3.scaleLog([Math.min(most / 10, ...values), most], [floor, top]).nice()
     : d3.scaleLinear([0, most * 1.1], [floor, top]);
   const rows = isLogarithmic ? y.ticks().filter((tick) => Number.isInteger(Math.log10(tick))) : y.ticks(4);
-  const shown = pointed === null ? last : samples[d3.bisectCenter(samples.map(timeOf), pointed)];
+  const shown = pointed === null ? undefined : samples[d3.bisectCenter(samples.map(timeOf), pointed)];
   const onPointerMove = (event: PointerEvent & { currentTarget: Element }) => {
     const { left, width } = event.currentTarget.getBoundingClientRect();
     setPointed(x.invert((100 * (event.clientX - left)) / width).getTime());
@@ -71,11 +70,11 @@ function Drawing({ title, samples, series, isLogarithmic, text }: LinesProps) {
       .defined((sample) => drawn(one, sample) !== null)
       .x((sample) => x(timeOf(sample)))
       .y((sample) => y(one.value(sample) ?? 0))(samples);
-  return html`<${Legend} series=${series} sample=${shown} text=${text} />
+  return html`<${Legend} series=${series} sample=${shown ?? now} time=${shown ? clock(timeOf(shown), "2-digit") : "last 10 s"} text=${text} />
     <svg width="100%" height=${height} role="img" aria-label=${`${title}: lines over time; the table has the numbers`} onPointerMove=${onPointerMove} onPointerLeave=${() => setPointed(null)}>
       ${rows.map((row) => html`<line class="grid" x2="100%" y1=${y(row)} y2=${y(row)} />`)}
-      ${x.ticks(4).map((tick) => html`<text x=${`${x(tick)}%`} y=${floor + 18} text-anchor=${x(tick) < 5 ? "start" : x(tick) > 95 ? "end" : "middle"}>${x.tickFormat()(tick)}</text>`)}
-      ${pointed !== null && shown && html`<line class="grid" x1=${`${x(timeOf(shown))}%`} x2=${`${x(timeOf(shown))}%`} y1=${top} y2=${floor} />`}
+      ${x.ticks(4).map((tick) => html`<text x=${`${x(tick)}%`} y=${floor + 18} text-anchor=${x(tick) < 5 ? "start" : x(tick) > 95 ? "end" : "middle"}>${clock(tick, tick.getSeconds() > 0 ? "2-digit" : undefined)}</text>`)}
+      ${shown && html`<line class="grid" x1=${`${x(timeOf(shown))}%`} x2=${`${x(timeOf(shown))}%`} y1=${top} y2=${floor} />`}
       <svg viewBox=${`0 0 100 ${height}`} preserveAspectRatio="none">
         ${series.map((one, i) => html`<path d=${lineOf(one)} stroke=${`var(${one.colour})`} stroke-width=${widths[i]} stroke-dasharray=${dashes[i]} />`)}
       </svg>
@@ -83,14 +82,19 @@ function Drawing({ title, samples, series, isLogarithmic, text }: LinesProps) {
     </svg>`;
 }
 
+/** A time of day, the same way everywhere. */
+const clock = (time: Date | number, second?: "2-digit") =>
+  new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", ...(second && { second }) });
+
 interface LegendProps extends Pick<LinesProps, "series" | "text"> {
   sample: Sample | undefined;
+  time: string;
 }
 
 /** The lines' names and values. Values have a fixed width, so that the layout doesn't shift. */
-function Legend({ series, sample, text }: LegendProps) {
+function Legend({ series, sample, time, text }: LegendProps) {
   return html`<ul class="legend" aria-hidden="true">
-    <li class="time">${sample ? new Date(sample.at * 1000).toLocaleTimeString() : ""}</li>
+    <li class="time">${time}</li>
     ${series.map(({ name, colour, value }, i) => {
       const shown = sample ? value(sample) : null;
       return html`<li><svg width="28" height="8"><path d="M0 4H28" stroke=${`var(${colour})`} stroke-width=${widths[i]} stroke-dasharray=${dashes[i]} /></svg>
@@ -99,13 +103,13 @@ function Legend({ series, sample, text }: LegendProps) {
   </ul>`;
 }
 
-function Minutes({ title, samples, series, text }: Omit<LinesProps, "isLogarithmic">) {
+function Minutes({ title, samples, series, text }: LinesProps) {
   const minutes = [...Map.groupBy(samples, ({ at }) => Math.floor(at / rowSeconds))].reverse();
   return html`<table><caption class="quiet">${title}: the highest of each minute</caption>
     <thead><tr><th scope="col">Minute</th>${series.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead>
     <tbody>${minutes.map(
       ([minute, rows]) =>
-        html`<tr key=${minute}><td>${new Date(minute * rowSeconds * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}</td>
+        html`<tr key=${minute}><td>${clock(minute * rowSeconds * 1000)}</td>
           ${series.map(({ value }) => {
             const highest = d3.max(rows, value);
             return html`<td class="number">${highest === undefined ? "–" : text(highest)}</td>`;

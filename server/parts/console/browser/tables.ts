@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { whole } from "../../../shared/browser/format.ts";
+import { percent, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { State } from "../state.ts";
 
@@ -9,24 +9,29 @@ type Props = { state: State };
 
 const time = (iso: string | null) => (iso === null ? "now" : new Date(iso).toLocaleString());
 
-function Table(props: {
+interface RowsProps {
   title: string;
-  about?: string;
+  /** Names of the columns; `#` before a name means numbers. */
   heads: string[];
+  /** Cells of each row. On narrow pages the first cell has a line of its own, and the others are below it. */
   rows: ComponentChildren[][];
-  none: string;
-}) {
-  const { title, about, heads, rows, none } = props;
-  // Numbers are right-aligned below their heads.
-  const side = (head: string) => (head.startsWith("#") ? "number" : "");
-  return html`<section class="card"><header><h2>${title}</h2>${about && html`<p class="about quiet">${about}</p>`}</header>
-    ${
-      rows.length === 0
-        ? html`<p class="quiet">${none}</p>`
-        : html`<div class="scroll" tabindex="0" role="region" aria-label=${title}><table>
-          <thead><tr>${heads.map((head) => html`<th scope="col" class=${side(head)}>${head.replace("#", "")}</th>`)}</tr></thead>
-          <tbody>${rows.map((row) => html`<tr>${row.map((cell, i) => html`<td class=${side(heads[i])}>${cell}</td>`)}</tr>`)}</tbody></table></div>`
-    }</section>`;
+}
+
+export function Rows({ title, heads, rows }: RowsProps) {
+  const columns = heads.map((head) => ({
+    name: head.replace("#", ""),
+    // Numbers are right-aligned below their heads.
+    side: head.startsWith("#") ? "number" : "",
+  }));
+  return html`<div class="scroll" tabindex="0" role="region" aria-label=${title}><table>
+    <thead><tr>${columns.map(({ name, side }) => html`<th scope="col" class=${side}>${name}</th>`)}</tr></thead>
+    <tbody>${rows.map((row) => html`<tr>${row.map((cell, i) => html`<td class=${columns[i].side} data-name=${columns[i].name}>${cell}</td>`)}</tr>`)}</tbody></table></div>`;
+}
+
+function Table({ about, none, ...rows }: RowsProps & { about?: string; none: string }) {
+  return html`<section class="card"><header><h2>${rows.title}</h2>${about && html`<p class="about quiet">${about}</p>`}</header>
+    ${rows.rows.length === 0 ? html`<p class="quiet">${none}</p>` : html`<${Rows} ...${rows} />`}
+  </section>`;
 }
 
 export function Refused({ state: { refused } }: Props) {
@@ -40,7 +45,7 @@ export function Versions({ state: { versions } }: Props) {
     html`<strong>${version.version}</strong> ${version.status}`,
     version.title,
     whole(version.rows),
-    `${whole(version.priced_rows)} (${Math.round((100 * version.priced_rows) / version.rows)} %)`,
+    `${whole(version.priced_rows)} (${percent((100 * version.priced_rows) / version.rows)})`,
     whole(version.facilities),
     whole(version.procedures),
     html`<details><summary>${version.states} states</summary><ul>${version.missing_states.map(({ state, reason }) => html`<li>${state}: ${reason}</li>`)}</ul></details>`,
@@ -58,7 +63,7 @@ export function Accounts({ state: { accounts, all_accounts } }: Props) {
     return [
       name,
       plan,
-      html`<meter min="0" max="1" low="0.8" high="0.999" optimum="0" value=${Math.min(1, share)} aria-label=${`used by ${name}`}></meter> <span class=${level}>${(100 * share).toFixed(1)} %</span>`,
+      html`<meter min="0" max="1" low="0.8" high="0.999" optimum="0" value=${Math.min(1, share)} aria-label=${`used by ${name}`}></meter> <span class=${level}>${percent(100 * share)}</span>`,
       whole(used),
       whole(quota),
       whole(burst),

@@ -1,6 +1,7 @@
 import { percent } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Sample } from "../history.ts";
+import { Rows } from "./tables.ts";
 
 /** Shows the busiest routes with their worst status; the others are folded. */
 
@@ -27,7 +28,6 @@ interface Route {
 
 function routesOf(samples: Sample[]): Route[] {
   const routes = new Map<string, Route>();
-  const latest = samples.slice(-10);
   const add = (from: Sample[], change: (route: Route, status: string, share: number) => void) => {
     for (const { requests } of from)
       for (const [key, count] of Object.entries(requests)) {
@@ -43,7 +43,7 @@ function routesOf(samples: Sample[]): Route[] {
     route.statuses.set(status, (route.statuses.get(status) ?? 0) + share);
     if (badness(status) > badness(route.worst)) route.worst = status;
   });
-  add(latest, (route, _, share) => {
+  add(samples.slice(-10), (route, _, share) => {
     route.now += share;
   });
   return [...routes.values()].sort((a, b) => b.all - a.all);
@@ -52,22 +52,24 @@ function routesOf(samples: Sample[]): Route[] {
 export function Traffic({ samples }: { samples: Sample[] }) {
   const routes = routesOf(samples);
   const more = routes.slice(shownRoutes);
+  const rowsOf = (title: string, some: Route[]) =>
+    html`<${Rows} title=${title} heads=${["Route", "Worst", "#Now", "#Ten minutes", "Statuses"]} rows=${some.map(cellsOf)} />`;
   return html`<section class="card"><header><h2>Busiest routes</h2><p class="about quiet">Requests per second</p></header>
-    ${routes.length === 0 ? html`<p class="quiet">No request in the last ten minutes.</p>` : html`<${Table} routes=${routes.slice(0, shownRoutes)} label="Busiest routes" />`}
-    ${more.length > 0 && html`<details><summary>${more.length} more</summary><${Table} routes=${more} label="Other routes" /></details>`}
+    ${routes.length === 0 ? html`<p class="quiet">No request in the last ten minutes.</p>` : rowsOf("Busiest routes", routes.slice(0, shownRoutes))}
+    ${more.length > 0 && html`<details><summary>${more.length} more</summary>${rowsOf("Other routes", more)}</details>`}
   </section>`;
 }
 
-function Table({ routes, label }: { routes: Route[]; label: string }) {
-  return html`<div class="scroll" tabindex="0" role="region" aria-label=${label}>
-    <table><thead><tr><th scope="col">Worst</th><th scope="col">Route</th>
-      <th scope="col" class="number">now</th><th scope="col" class="number">ten minutes</th><th scope="col">Statuses</th></tr></thead>
-    <tbody>${routes.map(({ name, worst, statuses, now, all }) => {
-      const level = ["", "", "warn", "bad"][badness(worst)];
-      const texts = [...statuses]
-        .sort(([, a], [, b]) => b - a)
-        .map(([status, share]) => `${status} ${percent((100 * share) / all)}`);
-      return html`<tr key=${name}><td class=${level}>${worst}</td><td><code>${name}</code></td>
-        <td class="number">${rate(now)}</td><td class="number">${rate(all)}</td><td class="quiet">${texts.join(", ")}</td></tr>`;
-    })}</tbody></table></div>`;
+function cellsOf({ name, worst, statuses, now, all }: Route) {
+  const texts = [...statuses]
+    .sort(([, a], [, b]) => b - a)
+    .map(([status, share]) => `${status} ${percent((100 * share) / all)}`);
+  return [
+    // A long route breaks after a slash.
+    html`<code>${name.split(/(?<=\/)/).map((part) => html`${part}<wbr />`)}</code>`,
+    html`<span class=${["", "", "warn", "bad"][badness(worst)]}>${worst}</span>`,
+    rate(now),
+    rate(all),
+    html`<span class="quiet">${texts.join(", ")}</span>`,
+  ];
 }
