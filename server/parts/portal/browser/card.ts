@@ -94,7 +94,7 @@ export function Card(props: CardProps) {
         ${figures && button(csv?.title ?? "CSV", saveCsv)}
         ${path && toggle("curl", isCurl, setCurl)} ${figures && !isTable && toggle("table", isFigures, setFigures)}
         ${links && copyButton("copy link", links.page)}
-        ${links?.embed && copyButton("embed", `<iframe src="${links.embed}" title="${title}" width="640" height="720"></iframe>`)}
+        ${links?.embed && copyButton("embed", `<iframe src="${links.embed}" title="${title}" width="640" height="860"></iframe>`)}
       </div>
       <p class="about quiet">${about}</p>
     </header>
