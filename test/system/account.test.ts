@@ -252,6 +252,17 @@ test("the reference has every operation, and its tries have the API's own answer
   await page.waitForFunction("scrollY > 0");
   await page.locator(".contents [aria-current=true]", { hasText: "/healthcare/trends" }).waitFor();
 
+  const sends = page.getByRole("button", { name: /^Send GET/ });
+  for (const send of await sends.all()) await send.click();
+  await page
+    .locator(".shown b")
+    .nth((await sends.count()) - 1)
+    .waitFor();
+  // Each example is of the loaded data.
+  for (const status of await page.locator(".shown b").allTextContents()) assert.equal(status, "200 OK");
+
+  const most = await call(server, "GET /api/v1/healthcare/procedures?sort=facilities&limit=1");
+  const [{ code }] = JSON.parse(String(most.body)).data;
   const prices = page.locator("#prices");
   const send = prices.getByRole("button", { name: `Send GET ${pricesPath}` });
   const body = prices.getByRole("region", { name: "The answer's body" });
@@ -264,10 +275,10 @@ test("the reference has every operation, and its tries have the API's own answer
     assert.ok(command.includes(`"${server.api}${path}"`), command);
   };
   await prices.getByLabel("limit").fill("2");
-  await asks("200 OK", `${pricesPath}?procedure=5072&limit=2`);
+  await asks("200 OK", `${pricesPath}?procedure=${code}&limit=2`);
   await prices.getByLabel("state").selectOption("NY");
   await prices.getByLabel("version").fill("2024.3");
-  await asks("200 OK", "/api/v1/versions/2024.3/healthcare/prices?procedure=5072&state=NY&limit=2");
+  await asks("200 OK", `/api/v1/versions/2024.3/healthcare/prices?procedure=${code}&state=NY&limit=2`);
   await prices.getByLabel("version").fill("");
   await prices.getByLabel("procedure").fill("");
   await asks("400 Bad Request", `${pricesPath}?state=NY&limit=2`);

@@ -467,7 +467,8 @@ test("a picture alone has its sentence, or says why there is none", async () => 
   const { page } = await open("/embed/charges?procedure=5072", { mayFail: (_, status) => status === 404 });
   await heading(page, "60 hospitals charge");
   await page.locator("svg.drawing").waitFor();
-  assert.equal(await page.locator("nav").count(), 0);
+  await page.locator(".source", { hasText: /Source: .+ \(version 2024\.3\)/ }).waitFor();
+  assert.equal(await page.locator("nav, .under:visible, .actions:visible").count(), 0);
   await page.goto("/embed/charges?procedure=5072&state=MD");
   await heading(page, /^No prices for .+ in Maryland\.$/);
 });

@@ -72,7 +72,10 @@ const sentences: Readonly<Record<string, string>> = {
   [facilityPage]: '<div class="sentence hospital-head"></div>',
   [embedPage]: '<div class="sentence"></div>',
 };
-const noscript = `<noscript><p>This page needs JavaScript. Without it, the API at ${basePath} has all the numbers, with a key: all rows as <a href="${basePath}/export.csv">CSV</a>, <a href="${basePath}/export.arrow">Arrow</a> or <a href="${basePath}/export.parquet">Parquet</a>, the <a href="${basePath}/datasets">data versions</a>, and <a href="/openapi.json">its reference as JSON</a>.</p></noscript>`;
+const exports = ["csv", "arrow", "parquet"]
+  .map((ending) => `<code>${basePath}/export.${ending}</code>`)
+  .join(", ");
+const noscript = `<noscript><p>This page needs JavaScript. Without it, these have all the numbers:</p><ul><li><a href="/">Explore</a>: prices of a procedure, as a table</li><li>the API at ${basePath}, with a key; <a href="/openapi.json">its description</a> needs none</li><li>all rows, with a key: ${exports}</li></ul><p>A key comes from the form at <a href="/signup">Get a key</a>, which needs JavaScript, or from whoever runs this server.</p></noscript>`;
 
 /** The body before the modules run. `main.ts`, `explore.ts` and `controls.ts` reuse the same elements, so that nothing moves. */
 function bodyOf(path: string): string {

@@ -122,11 +122,11 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask): Writt
   return written(
     title,
     [textOf(clause), ...clauses.map(({ text }) => text), caveatOf(source)].filter(Boolean).join(" "),
-    `<h1>${htmlOf(clause)}</h1><p class="under">${under}</p>`,
+    `<h1>${htmlOf(clause)}</h1>${path.startsWith("/embed/") ? "" : `<p class="under">${under}</p>`}`,
     [
       noteOf(source),
       tableOf(
-        "The first hospitals of the list",
+        `The first hospitals of the list, data version ${source.data_version}`,
         ["Hospital", "Charge", "Medicare allows"],
         rows
           .filter(isPriced)

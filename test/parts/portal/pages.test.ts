@@ -65,6 +65,8 @@ test("every page's path answers with the page, and any other path with it as a 4
     const { status, body } = await ask(`GET ${path}`);
     assert.deepEqual([path, status], [path, 200]);
     assert.match(String(body), /<div id="app">/);
+    // Without JavaScript each page leads to numbers that need no key.
+    assert.match(String(body), /<noscript>.*<a href="\/openapi\.json">/s);
   }
   for (const path of ["/nothing", "/facilities/", "/facilities/1/2", "/data/", "/portal/x", "/apix", "/*"])
     assert.deepEqual([path, (await ask(`GET ${path}`)).status], [path, 404]);

@@ -23,7 +23,7 @@ interface CardProps {
   isTable?: boolean;
   /** Another way to save the CSV, where the picture shows only a part. */
   csv?: { title: string; save: () => Promise<void> } | undefined;
-  /** The caption of a saved picture; undefined where there is no picture. */
+  /** Below the picture in a file, in a frame and on paper; undefined where there is no picture. */
   source?: string | undefined;
   /** Permanent addresses of these numbers, on the page and as a picture alone. */
   links?: { page: string; embed?: string | undefined } | undefined;
@@ -31,7 +31,7 @@ interface CardProps {
   children?: ComponentChildren;
 }
 
-/** The caption of a saved picture: the hospitals behind the letters, the source and its data versions. */
+/** What a picture needs away from the page: the hospitals behind the letters, the source and its data versions. */
 export function sourceText(
   versions: readonly string[],
   datasets: readonly Dataset[],
@@ -103,7 +103,7 @@ export function Card(props: CardProps) {
         ${figures && button(csv?.title ?? "CSV", saveCsv)}
         ${path && toggle("curl", isCurl, setCurl)} ${figures && !isTable && toggle("table", isFigures, setFigures)}
         ${links && copyButton("copy link", links.page)}
-        ${links?.embed && copyButton("embed", `<iframe src="${links.embed}" title="${title}" width="640" height="980"></iframe>`)}
+        ${links?.embed && copyButton("embed", `<iframe src="${links.embed}" title="${title}" width="640" height="860"></iframe>`)}
       </div>
       <p class="about quiet">${about}</p>
     </header>
@@ -111,6 +111,7 @@ export function Card(props: CardProps) {
     <p class="unseen" role="status">${copiedBy && "Copied."}</p>
     ${isCurl && path && html`<${Command} text=${curlOf(path)} />`}
     ${isFigures && figures ? html`<${FiguresTable} figures=${figures} caption=${title} />` : children}
+    ${source && html`<p class="source quiet small">${source}</p>`}
   </section>`;
 }
 

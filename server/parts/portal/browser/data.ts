@@ -15,8 +15,8 @@ import { whyMissing } from "./states.ts";
 
 const path = `${base}/datasets`;
 const statusWords = {
-  current: "current: what is answered unless a version is asked for",
-  available: "the newest of an older year",
+  current: "current: the API answers from it unless a request names a version",
+  available: "newest version of an earlier year",
   superseded: "superseded by a newer revision",
 };
 
@@ -46,7 +46,7 @@ function Versions({ versions, year }: { versions: Dataset[]; year: string | null
     ["Released", (one) => one.released],
   );
   return html`<p class="lead">
-      ${counted(versions.length, "version", "versions")} of ${counted(years.size, "year", "years")}. A version's number names the same numbers for ever: cite it, and others find what you found.
+      ${counted(versions.length, "version", "versions")} of ${counted(years.size, "year", "years")}. The numbers of a version never change, so cite its number.
     </p>
     <${SampleBand} caveat=${newest.caveat} />
     <${Card}
@@ -95,8 +95,8 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
         <section class="wide">
           <h3>Checksums (SHA-256)</h3>
           <dl class="facts">
-            <dt>the rows, in whatever file</dt><dd><code>${version.content_sha256}</code></dd>
-            <dt>all that the version stands for</dt><dd><code>${version.sha256}</code></dd>
+            <dt>the rows, the same for every file format</dt><dd><code>${version.content_sha256}</code></dd>
+            <dt>the whole version</dt><dd><code>${version.sha256}</code></dd>
             ${version.source_sha256 && html`<dt>the source's CSV</dt><dd><code>${version.source_sha256}</code></dd>`}
           </dl>
         </section>

@@ -88,5 +88,5 @@ function Alone({ picture, view, datasets, search }: AloneProps) {
   return html`<div class="sentence"><${Said} view=${view} datasets=${datasets} /></div>
     <${SampleBand} caveat=${caveatOf(view, datasets)} />
     <${picture} view=${view} datasets=${datasets} />
-    <p class="quiet small"><a href=${`/${search}`} target="_blank">${titleText(view)}</a></p>`;
+    <p class="quiet small"><a href=${`/${search}`} target="_blank">${tabTitle(titleText(view))}</a></p>`;
 }

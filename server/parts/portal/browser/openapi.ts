@@ -58,8 +58,12 @@ export type Operation = ReturnType<typeof operationsOf>[number];
 
 const versionEnd = "OfVersion";
 
-/** The operations in their order. A path and its version path are one operation, with the parameters of both. */
-export function operationsOf(document: OpenApi) {
+/**
+ * The operations in their order. A path and its version path are one operation, with the parameters of both.
+ *
+ * @param examples examples of parameters by name, which replace those of the document
+ */
+export function operationsOf(document: OpenApi, examples: Readonly<Record<string, string>>) {
   const found = <T extends object>(part: T | Reference): T => {
     if (!("$ref" in part)) return part;
     let at: unknown = document;
@@ -85,7 +89,9 @@ export function operationsOf(document: OpenApi) {
         summary,
         description,
         tag: tags[0],
-        parameters: all.filter((one) => one.in !== "header"),
+        parameters: all
+          .filter((one) => one.in !== "header")
+          .map((one) => (one.name in examples ? { ...one, example: examples[one.name] } : one)),
         returns: ok.description,
         example: example === undefined ? null : { type, value: found<{ value: unknown }>(example).value },
         fields: content.schema === undefined ? [] : fieldsOf(content.schema, "", found),

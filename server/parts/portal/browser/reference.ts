@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
-import { base, get } from "./api.ts";
+import type { FacilitiesAnswer, ProceduresAnswer } from "./answers.ts";
+import { ask, base, get, pathOf } from "./api.ts";
 import { ErrorBand, useLoaded } from "./load.ts";
 import { useScrollToHash } from "./location.ts";
 import { choicesOf, type OpenApi, type Operation, operationsOf, type Parameter, typeOf } from "./openapi.ts";
@@ -17,16 +18,21 @@ import { TryIt, textOf } from "./try-it.ts";
 const manyChoices = 12;
 
 export function Page() {
-  const loaded = useLoaded("openapi", () => get<OpenApi>(`${base}/openapi.json`));
+  const loaded = useLoaded("openapi", async () => {
+    // Without prices the examples of the document have to do.
+    const examples = loadedExamples().catch(() => ({}));
+    return { document: await get<OpenApi>(`${base}/openapi.json`), examples: await examples };
+  });
   const { view, isLate } = loaded;
   useScrollToHash(view !== null);
   const current = useCurrentSection(view !== null);
   if (!view)
     return html`<h1>API reference</h1>
       <${ErrorBand} of=${loaded} /> ${isLate && html`<p class="quiet" role="status">Loading…</p>`}`;
-  const all = operationsOf(view);
-  const operations = view.tags.flatMap(({ name }) => all.filter(({ tag }) => tag === name));
-  const [about, ...chapters] = view.info.description.split(/\n\n(?=## )/);
+  const { tags, info } = view.document;
+  const all = operationsOf(view.document, view.examples);
+  const operations = tags.flatMap(({ name }) => all.filter(({ tag }) => tag === name));
+  const [about, ...chapters] = info.description.split(/\n\n(?=## )/);
   const headings = chapters.map((chapter) => chapter.slice(3, chapter.indexOf("\n")));
   return html`<div class="reference">
     <header>
@@ -35,7 +41,7 @@ export function Page() {
       <p>Made from <a href="#openapi"><code>openapi.json</code></a>, from which tools can generate clients. Try each request here: it is sent with your key, if this browser has one, else with the key of these pages.</p>
     </header>
     <nav class="contents" aria-label="On this page">
-      ${view.tags.map(
+      ${tags.map(
         ({ name, description }) => html`<p>${description}</p>
           <ul>
             ${operations.filter(({ tag }) => tag === name).map(({ id, path }) => html`<li><a href=${`#${id}`} aria-current=${id === current ? "true" : undefined}><code>${shortOf(path)}</code></a></li>`)}
@@ -49,6 +55,20 @@ export function Page() {
       <section class="card general">${chapters.map((chapter) => html`<${Markdown} text=${chapter} />`)}</section>
     </div>
   </div>`;
+}
+
+/** Examples of parameters that the loaded data answers; the document's are from the synthetic sample. */
+async function loadedExamples(): Promise<Record<string, string>> {
+  const most = pathOf("/healthcare/procedures", { sort: "facilities", limit: 1 });
+  const [{ code: procedure }] = (await ask<ProceduresAnswer>(most)).data;
+  const prices = pathOf("/healthcare/facilities", { procedure, limit: 1 });
+  const { data, next, source } = await ask<FacilitiesAnswer>(prices);
+  const [{ ccn, facility, city, state, zip }] = data;
+  return {
+    ...{ procedure, code: procedure, ccn, q: facility, city, state, version: source.data_version },
+    ...(zip && { near: zip }),
+    ...(next !== null && { cursor: next.slice(next.lastIndexOf("/") + 1) }),
+  };
 }
 
 /** The id of the section that is at the top of the window. */
