@@ -79,7 +79,7 @@ export function checkServed(folder: string): void {
  * make an empty state in the place of a lost one. @throws DataError
  */
 export function checkLeft(folder: string): void {
-  const [lost] = readServed(folder)?.split("\n") ?? [];
+  const [lost, log] = readServed(folder)?.split("\n") ?? [];
   if (lost === undefined) return;
   const file = databaseFile(folder);
   const found = identityOf(file);
@@ -91,7 +91,8 @@ export function checkLeft(folder: string): void {
       "none, although a server used one here and then crashed or lost it",
       `that database: put it back, or ${restoring}, and then ${servedFile(folder)}; to begin a new state, delete all of these`,
     );
-  if (hasLog(folder)) throw foreignLog(folder);
+  // In a copy of the folder the log is another file as well, and belongs to the database.
+  if (hasLog(folder) && identityOf(`${file}-wal`) === log) throw foreignLog(folder);
 }
 
 /** The error for a write-ahead log that doesn't belong to the database beside it. */

@@ -10,13 +10,12 @@ import type {
   ProceduresAnswer,
 } from "./browser/answers.ts";
 import { choiceOf, defaultProcedure } from "./browser/choice.ts";
+import { addressText, hospitalText } from "./browser/hospital-words.ts";
 import { nothingText } from "./browser/nothing.ts";
 import { titleOf } from "./browser/procedures.ts";
 import {
-  addressText,
   comparison,
   entryOf,
-  hospitalText,
   isPriced,
   isSynthetic,
   leastForQuartiles,

@@ -5,8 +5,8 @@ import { after, test } from "node:test";
 import { brotliDecompressSync } from "node:zlib";
 import { ApiError } from "../../../server/api/errors.ts";
 import type { FacilityAnswer, ProcedureAnswer } from "../../../server/parts/portal/browser/answers.ts";
+import { hospitalText } from "../../../server/parts/portal/browser/hospital-words.ts";
 import {
-  hospitalText,
   mainClause,
   milesText,
   standingText,
@@ -112,7 +112,7 @@ test("the standing of a charge is said in usual words", () => {
   for (const [rank, facilities, words] of [
     [1, 1, "the only price"],
     [1, 20, "the lowest of 20"],
-    [2, 19, "1 of 19 charge less"],
+    [2, 19, "1 of 19 charges less"],
     [11, 19, "10 of 19 charge less"],
     [19, 19, "the highest of 19"],
     [2405, 2406, "2,404 of 2,406 charge less"],
@@ -131,12 +131,12 @@ test("what isn't an order or an amount in the address leaves the list as it is",
 
 test("a patient's share is a fifth of what Medicare allows, and at most a hospital stay's deductible", () => {
   for (const [year, allowed, words] of [
-    [2023, 1396, "about $279: usually a fifth of that amount, and at most $1,600 in 2023."],
-    [2023, 12_290, "about $1,600: usually a fifth of that amount, and at most $1,600 in 2023."],
-    [2015, 12_290, "about $2,458: usually a fifth of that amount."],
+    [2023, 1396, ": about $279, and at most $1,600 in 2023."],
+    [2023, 12_290, ", and at most $1,600 in 2023."],
+    [2015, 12_290, ": about $2,458."],
   ] as const) {
     const text = whatIsPaid(year, allowed);
-    assert.ok(text.endsWith(`The patient pays ${words}`), text);
+    assert.ok(text.endsWith(`The patient usually pays a fifth of that${words}`), text);
   }
 });
 

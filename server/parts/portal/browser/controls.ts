@@ -42,7 +42,7 @@ export function Controls({ choice, view, datasets }: ControlsProps) {
       label="Procedure"
       value=${titleOf({ code, name: official ?? code })}
       detail=${official !== undefined ? `${code} · ${official}` : plainOf(code) ? code : undefined}
-      find=${(text: string) => findProcedure(choice, text, nation?.procedure.includes !== null)}
+      find=${(text: string) => findProcedure(choice, text, Array.isArray(nation?.procedure.includes))}
       choose=${(procedure: string) => choose({ procedure })}
     />
     <${Chooser}
@@ -135,7 +135,7 @@ async function findPlace(choice: Choice, text: string, priced: Set<string> | nul
   );
 }
 
-/** Whether two names have the same letters but for two, as mistyped ones do. */
+/** Whether two names begin alike and have the same letters but for two, as mistyped ones do. */
 function isAlike(name: string, typed: string): boolean {
   const [rest, letters] = [name, typed].map((text) => [...text.toLowerCase().replace(/,? [a-z]{2}$/, "")]);
   const extra = letters.filter((letter) => {
@@ -143,7 +143,8 @@ function isAlike(name: string, typed: string): boolean {
     if (at >= 0) rest.splice(at, 1);
     return at < 0;
   });
-  return Math.max(extra.length, rest.length) <= 2 && rest.length + extra.length < letters.length / 2;
+  const isNear = Math.max(extra.length, rest.length) <= 2 && rest.length + extra.length < letters.length / 2;
+  return isNear && name[0].toLowerCase() === letters[0];
 }
 
 /** Large cities that are named like a state. */

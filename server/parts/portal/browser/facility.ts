@@ -11,13 +11,14 @@ import type {
 import { askIfThere, Failure, pathOf, there, writtenAt } from "./api.ts";
 import { Card, sourceText } from "./card.ts";
 import { YearField } from "./form.ts";
+import { addressText, hospitalText } from "./hospital-words.ts";
 import type { Sorted } from "./list.ts";
 import { ErrorBand, SampleBand, useDatasets, useLoaded } from "./load.ts";
 import { go, inYear, withParameters } from "./location.ts";
 import { nameOf, titleOf } from "./procedures.ts";
 import { Standings, sortedBy } from "./standings.ts";
 import { isFew, Trend, trendFigures } from "./trend.ts";
-import { addressText, hospitalText, isSynthetic, milesText, noHospital, tabTitle } from "./words.ts";
+import { isSynthetic, milesText, noHospital, tabTitle } from "./words.ts";
 
 /** Shows a hospital: its procedures compared with nation and state, its years, and the hospitals around it. */
 

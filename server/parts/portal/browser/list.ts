@@ -109,11 +109,17 @@ function Dots({ x, charged, allowed, median }: Amounts & { x: Scale }) {
 function DotsAxis({ x }: { x: Scale }) {
   const [measured, width] = useWidth();
   const inPixels = x.copy().range([0, width]);
+  // As round as they can be and still be apart, in a short range too.
+  const rounded = [1, 2, 3].map((digits) =>
+    [0.12, 0.5, 0.88].map((share) => Number(inPixels.invert(share * width).toPrecision(digits))),
+  );
+  const isApart = (places: number[]) =>
+    places.every(
+      (at, i) => at >= 0.05 * width && at <= 0.95 * width && (i === 0 || at - places[i - 1] > 0.2 * width),
+    );
+  const ticks = rounded.find((each) => isApart(each.map(inPixels))) ?? [];
   return html`<div ref=${measured}><svg width="100%" height="16" aria-hidden="true">
-    ${[0.12, 0.5, 0.88].map((share) => {
-      const tick = Number(inPixels.invert(share * width).toPrecision(2));
-      return html`<text x=${inPixels(tick)} y="12" text-anchor="middle">${shortMoney(tick, 2)}</text>`;
-    })}
+    ${ticks.map((tick) => html`<text x=${inPixels(tick)} y="12" text-anchor="middle">${shortMoney(tick, 3)}</text>`)}
   </svg></div>`;
 }
 

@@ -129,15 +129,12 @@ const deductibles: Readonly<Record<number, number>> = {
 export function whatIsPaid(year: number, allowed?: number): string {
   const most = deductibles[year] ?? Number.POSITIVE_INFINITY;
   const limit = Number.isFinite(most) ? `, and at most ${money(most)} in ${year}` : "";
-  const share =
-    allowed === undefined
-      ? "The patient usually pays a fifth of that amount"
-      : `The patient pays about ${money(Math.min(allowed / 5, most))}: usually a fifth of that amount`;
-  return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. ${share}${limit}.`;
+  const about = allowed === undefined || allowed / 5 > most ? "" : `: about ${money(allowed / 5)}`;
+  return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. The patient usually pays a fifth of that${about}${limit}.`;
 }
 
 /** What a hospital's patients pay of the allowed amount on average; empty where that isn't known. */
-const paidByPatients = (allowed: number, payment: number | null | undefined): string =>
+export const paidByPatients = (allowed: number, payment: number | null | undefined): string =>
   typeof payment === "number" && payment <= allowed
     ? `, of which its patients or their other insurance paid ${money(allowed - payment)} on average`
     : "";
@@ -206,37 +203,7 @@ export function standingText({ rank, facilities }: Rank, where = ""): string {
   const all = `${whole(facilities)}${where}`;
   if (rank === 1) return `the lowest of ${all}`;
   if (rank === facilities) return `the highest of ${all}`;
-  return `${whole(rank - 1)} of ${all} charge less`;
-}
-
-/** A hospital's charges beside those of nation and state. @param code the chosen procedure, whose charge comes first */
-export function hospitalText({ data, facility, source }: FacilityAnswer, code: string | null): string {
-  const chosen = data.find((row) => row.code === code);
-  const plain = code === null ? undefined : plainOf(code);
-  const compared = data.filter(({ national }) => national.facilities > 1);
-  const above = compared.filter((row) => row.submitted_charge > row.national.median_charge).length;
-  const inState = data.filter(({ state }) => state.facilities > 1);
-  const aboveState = inState.filter((row) => row.submitted_charge > row.state.median_charge).length;
-  const share = (count: number, all: number) =>
-    count === 0 ? "no procedure" : count === all ? "every procedure" : `${count} of ${all} procedures`;
-  const others = compared.length < data.length ? " that other hospitals have a price for" : "";
-  const nation =
-    data.length === 1
-      ? `It has a price for one procedure: ${nameOf(data[0])}.`
-      : `It charges more than the nation's median for ${share(above, compared.length)}${others}` +
-        `${inState.length > 0 ? `, and more than the median in ${stateInSentence(facility.state)} for ${share(aboveState, inState.length)}` : ""}.`;
-  const own = chosen
-    ? `For ${nameOf(chosen)} it charges ${money(chosen.submitted_charge)}: ${standingText(chosen.national, " in the nation")}. Medicare allows it ${money(chosen.medicare_allowed)}${paidByPatients(chosen.medicare_allowed, chosen.medicare_payment)}. `
-    : plain
-      ? `It has no price for ${plain.name}: it doesn't do it, or for too few Medicare patients. `
-      : "";
-  return `${own}${nation} ${data.length === 1 ? "It" : "Typically it"} charges ${times(medianOf(data.map((row) => row.submitted_charge / row.medicare_allowed))).replace("×", " times")} what Medicare allows. ${whatIsPaid(source.data_year, chosen?.medicare_allowed)}`;
-}
-
-function medianOf(numbers: number[]): number {
-  const sorted = numbers.sort((a, b) => a - b);
-  const half = (sorted.length - 1) / 2;
-  return (sorted[Math.floor(half)] + sorted[Math.ceil(half)]) / 2;
+  return `${whole(rank - 1)} of ${all} ${rank === 2 ? "charges" : "charge"} less`;
 }
 
 /** A distance between the centers of two ZIP codes, which says little where they are near. */
@@ -244,7 +211,3 @@ export function milesText(miles: number | undefined, isSameZip: boolean): string
   if (miles === undefined) return "–";
   return miles >= 1 ? miles.toFixed(1) : isSameZip ? "same ZIP" : "under 1";
 }
-
-/** A hospital's address and number. */
-export const addressText = ({ facility }: FacilityAnswer): string =>
-  `${[facility.street, facility.city, `${facility.state} ${facility.zip ?? ""}`.trim()].filter(Boolean).join(", ")} · CCN ${facility.ccn}`;

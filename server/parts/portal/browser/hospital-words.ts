@@ -1,0 +1,43 @@
+import { money, times } from "../../../shared/browser/format.ts";
+import type { FacilityAnswer } from "./answers.ts";
+import { nameOf, plainOf } from "./procedures.ts";
+import { stateInSentence } from "./states.ts";
+import { paidByPatients, standingText, whatIsPaid } from "./words.ts";
+
+/** Puts a hospital's charges into words. The server runs this module too. */
+
+/** A hospital's charges beside those of nation and state. @param code the chosen procedure, whose charge comes first */
+export function hospitalText({ data, facility, source }: FacilityAnswer, code: string | null): string {
+  const chosen = data.find((row) => row.code === code);
+  const plain = code === null ? undefined : plainOf(code);
+  const compared = data.filter(({ national }) => national.facilities > 1);
+  const above = compared.filter((row) => row.submitted_charge > row.national.median_charge).length;
+  const inState = data.filter(({ state }) => state.facilities > 1);
+  const aboveState = inState.filter((row) => row.submitted_charge > row.state.median_charge).length;
+  const share = (count: number, all: number) =>
+    count === 0 ? "no procedure" : count === all ? "every procedure" : `${count} of ${all} procedures`;
+  const others = compared.length < data.length ? " that other hospitals have a price for" : "";
+  const nation =
+    data.length === 1
+      ? `It has a price for one procedure: ${nameOf(data[0])}.`
+      : `It charges more than the nation's median for ${share(above, compared.length)}${others}` +
+        `${inState.length > 0 ? `, and more than the median in ${stateInSentence(facility.state)} for ${share(aboveState, inState.length)}` : ""}.`;
+  const own = chosen
+    ? `For ${nameOf(chosen)} it charges ${money(chosen.submitted_charge)}: ${standingText(chosen.national, " in the nation")}. Medicare allows it ${money(chosen.medicare_allowed)}${paidByPatients(chosen.medicare_allowed, chosen.medicare_payment)}. `
+    : plain
+      ? `It has no price for ${plain.name}: it doesn't do it, or for too few Medicare patients. `
+      : "";
+  const ratio = medianOf(data.map((row) => row.submitted_charge / row.medicare_allowed));
+  const subject = data.length === 1 ? "It" : "Typically it";
+  return `${own}${nation} ${subject} charges ${times(ratio).replace("×", " times")} what Medicare allows. ${whatIsPaid(source.data_year)}`;
+}
+
+function medianOf(numbers: number[]): number {
+  const sorted = numbers.sort((a, b) => a - b);
+  const half = (sorted.length - 1) / 2;
+  return (sorted[Math.floor(half)] + sorted[Math.ceil(half)]) / 2;
+}
+
+/** A hospital's address and number. */
+export const addressText = ({ facility }: FacilityAnswer): string =>
+  `${[facility.street, facility.city, `${facility.state} ${facility.zip ?? ""}`.trim()].filter(Boolean).join(", ")} · CCN ${facility.ccn}`;
