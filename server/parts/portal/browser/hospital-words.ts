@@ -27,9 +27,10 @@ export function hospitalText({ data, facility, source }: FacilityAnswer, code: s
     : plain
       ? `It has no price for ${plain.name}: it doesn't do it, or for too few Medicare patients. `
       : "";
+  const isPaidKnown = chosen && paidByPatients(chosen.medicare_allowed, chosen.medicare_payment) !== "";
   const ratio = medianOf(data.map((row) => row.submitted_charge / row.medicare_allowed));
   const subject = data.length === 1 ? "It" : "Typically it";
-  return `${own}${nation} ${subject} charges ${times(ratio).replace("×", " times")} what Medicare allows. ${whatIsPaid(source.data_year)}`;
+  return `${own}${nation} ${subject} charges ${times(ratio).replace("×", " times")} what Medicare allows. ${whatIsPaid(source.data_year, isPaidKnown ? undefined : chosen?.medicare_allowed)}`;
 }
 
 function medianOf(numbers: number[]): number {
