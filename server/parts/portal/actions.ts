@@ -1,33 +1,33 @@
 import Database from "better-sqlite3";
 import type { Logger } from "pino";
-import * as v from "valibot";
-import { DataError, reasonOf } from "../../../engine/query.ts";
-import {
-  checkToCome,
-  keyState,
-  makeKey,
-  maxOverlapHours,
-  type NewKey,
-  rotateKey,
-  webhookAt,
-} from "../../accounts/changes.ts";
+import type * as v from "valibot";
+import { reasonOf } from "../../../engine/query.ts";
+import { keyState } from "../../accounts/changes.ts";
 import { maxKeys } from "../../accounts/key-table.ts";
 import { bearerKey, hashKey, isWellFormed } from "../../accounts/keys.ts";
-import { webhookFault } from "../../accounts/webhook-url.ts";
 import { ApiError, constantError, echo } from "../../api/errors.ts";
 import type { Mailer } from "../../shared/mail.ts";
 import type { PortalReply, PortalRequest } from "../../shared/messages.ts";
-import { emailAddress, time } from "../../shared/schemas.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
-import { isoTime, isoTimeOrNull } from "../../shared/time.ts";
-import type { Account, Store, StoredKey } from "../../store/store.ts";
-import { invalid, readFields } from "./fields.ts";
+import type { Store } from "../../store/store.ts";
+import { readFields } from "./fields.ts";
+import {
+  type Caller,
+  emailFields,
+  expiryFields,
+  idFields,
+  invalidKey,
+  noFields,
+  OwnAccount,
+  rotationFields,
+  webhookFields,
+} from "./own-account.ts";
 import { Buckets, clientOf, tooMany } from "./rate-limits.ts";
 import { errorReply, unavailable } from "./reply.ts";
 import type { PortalSettings } from "./settings.ts";
 import { checkOpen, confirmSignup, linkFields, type SignupOptions, signUp, signupFields } from "./signups.ts";
 
-/** Does what people ask for on the portal: they sign up, and change their account and its keys. */
+/** Does what people ask for on the portal: checks who asks and how often, and which action a path means. */
 
 export interface PortalOptions {
   store: Store;
@@ -47,37 +47,11 @@ export interface PortalOptions {
 }
 
 const maxClients = 10_000;
-const maxKeysPerDay = 20;
-const dayMs = 86_400_000;
 /** Keys that people can make. The rest of the key table is for the operator. */
 const maxOwnKeys = Math.floor(maxKeys * 0.9);
 
-interface Caller {
-  account: Account;
-  key: StoredKey;
-}
-
-const noFields = v.strictObject({});
-const emailFields = v.strictObject({ email: v.nullable(emailAddress) });
-const webhookFields = v.strictObject({ url: v.nullable(v.string("a URL or null")) });
-const keyId = v.pipe(v.number("a key's id"), v.safeInteger("a key's id"), v.minValue(1, "a key's id"));
-const idFields = v.strictObject({ id: keyId });
-const expiryFields = v.strictObject({ expires: v.nullish(time()) });
-const hours = `a whole number from 0 to ${maxOverlapHours}`;
-const rotationFields = v.strictObject({
-  id: keyId,
-  overlap_hours: v.pipe(
-    v.number(hours),
-    v.integer(hours),
-    v.minValue(0, hours),
-    v.maxValue(maxOverlapHours, hours),
-  ),
-});
-
 const missingKey = constantError("missing_api_key");
-const invalidKey = constantError("invalid_api_key");
 
-type Fields<Schema extends v.GenericSchema> = v.InferOutput<Schema>;
 type Reply = PortalReply | Promise<PortalReply>;
 
 /** Checks the caller and the fields of the body, and does what the request asks for. */
@@ -93,23 +67,7 @@ export class PortalActions {
   /** Each write waits for the disk. */
   readonly #writes = new Buckets(50, 10, 1);
   /** Each path with who may ask, the fields of the body, and the action. */
-  readonly #routes: ReadonlyMap<string, Route> = new Map([
-    [
-      "/portal/signup",
-      this.#forNewcomers(signupFields, (form, address, now) => signUp(form, address, this.#signup, now)),
-    ],
-    [
-      "/portal/signup/confirm",
-      this.#forNewcomers(linkFields, ({ token }, _, now) => confirmSignup(token, this.#signup, now)),
-    ],
-    ["/portal/account", this.#forOwners(noFields, this.#account)],
-    ["/portal/account/email", this.#forOwners(emailFields, this.#setEmail)],
-    ["/portal/account/webhook", this.#forOwners(webhookFields, this.#setWebhook)],
-    ["/portal/keys", this.#forOwners(noFields, this.#keys)],
-    ["/portal/keys/create", this.#forOwners(expiryFields, this.#createKey)],
-    ["/portal/keys/rotate", this.#forOwners(rotationFields, this.#rotateKey)],
-    ["/portal/keys/revoke", this.#forOwners(idFields, this.#revokeKey)],
-  ]);
+  readonly #routes: ReadonlyMap<string, Route>;
 
   constructor(options: PortalOptions) {
     this.#options = options;
@@ -119,6 +77,32 @@ export class PortalActions {
       return this.#write(now, work);
     };
     this.#signup = { store, log, settings, mailer, emails: { underWay: 0 }, publicUrl, write };
+    const own = new OwnAccount({
+      store,
+      settings,
+      write: (caller, now, work) => {
+        this.#take(this.#writesOfAccount, String(caller.account.id), now, "too many changes of your account");
+        return this.#write(now, work);
+      },
+      checkRoom: () => this.#checkRoom(),
+    });
+    this.#routes = new Map([
+      [
+        "/portal/signup",
+        this.#forNewcomers(signupFields, (form, address, now) => signUp(form, address, this.#signup, now)),
+      ],
+      [
+        "/portal/signup/confirm",
+        this.#forNewcomers(linkFields, ({ token }, _, now) => confirmSignup(token, this.#signup, now)),
+      ],
+      ["/portal/account", this.#forOwners(noFields, (caller) => own.account(caller))],
+      ["/portal/account/email", this.#forOwners(emailFields, (...given) => own.setEmail(...given))],
+      ["/portal/account/webhook", this.#forOwners(webhookFields, (...given) => own.setWebhook(...given))],
+      ["/portal/keys", this.#forOwners(noFields, (...given) => own.keys(...given))],
+      ["/portal/keys/create", this.#forOwners(expiryFields, (...given) => own.createKey(...given))],
+      ["/portal/keys/rotate", this.#forOwners(rotationFields, (...given) => own.rotateKey(...given))],
+      ["/portal/keys/revoke", this.#forOwners(idFields, (...given) => own.revokeKey(...given))],
+    ]);
   }
 
   async act(request: PortalRequest, now: Date): Promise<PortalReply> {
@@ -166,7 +150,7 @@ export class PortalActions {
   ): Route {
     return ({ body, authorization }, now) => {
       const caller = this.#authenticate(authorization, now);
-      return act.call(this, caller, readFields(fields, body), now);
+      return act(caller, readFields(fields, body), now);
     };
   }
 
@@ -205,147 +189,9 @@ export class PortalActions {
     return result;
   }
 
-  async #writeFor<Result>({ account }: Caller, now: Date, work: () => Result): Promise<Result> {
-    this.#take(this.#writesOfAccount, String(account.id), now, "too many changes of your account");
-    return this.#write(now, work);
-  }
-
   /** A full key table would keep all other changes from taking effect. */
   #checkRoom(): void {
     if (this.#options.keyCount() >= maxOwnKeys)
       throw new ApiError("unavailable", "there is no room for more keys: ask the operator");
-  }
-
-  #account({ account }: Caller): PortalReply {
-    const { name, plan, quota, burst, email, webhook, webhook_secret } = account;
-    const webhook_secret_set = webhook_secret !== null;
-    return done({ account: name, plan, quota, burst, email, webhook, webhook_secret_set });
-  }
-
-  async #setEmail(caller: Caller, { email }: Fields<typeof emailFields>, now: Date): Promise<PortalReply> {
-    if (email !== caller.account.email) await this.#change(caller, now, () => ({ email }));
-    return done({ email });
-  }
-
-  async #setWebhook(caller: Caller, { url }: Fields<typeof webhookFields>, now: Date): Promise<PortalReply> {
-    if (url === caller.account.webhook) return done({ webhook: url });
-    const { webhookAllowLoopback } = this.#options.settings;
-    // Checked first, so that an invalid URL doesn't count as a change.
-    const fault = url === null ? undefined : webhookFault(url, webhookAllowLoopback);
-    if (fault !== undefined) throw invalid("url", echo(url ?? ""), fault);
-    const changed = await this.#change(caller, now, (account) =>
-      webhookAt(url, account, webhookAllowLoopback, "url"),
-    );
-    const secret = changed.webhook_secret;
-    return done({ webhook: url, ...(secret === null ? {} : { secret }) });
-  }
-
-  async #change<Part extends Partial<Account>>(
-    caller: Caller,
-    now: Date,
-    partOf: (account: Account) => Part,
-  ): Promise<Part> {
-    const { store } = this.#options;
-    return this.#writeFor(caller, now, () => {
-      // The account is read again, because an operator may have changed it.
-      const account = store.accounts.byId(caller.account.id) ?? caller.account;
-      const part = partOf(account);
-      store.accounts.update({ ...account, ...part });
-      return part;
-    });
-  }
-
-  #keys({ account, key }: Caller, _: object, now: Date): PortalReply {
-    const keys = this.#options.store.keys.ofAccount(account.id).map((one) => ({
-      id: one.id,
-      last4: one.last4,
-      label: one.label,
-      state: keyState(one, now),
-      created: isoTime(one.created_at),
-      expires: isoTimeOrNull(one.expires_at),
-      is_this: one.id === key.id,
-    }));
-    return done({ keys });
-  }
-
-  async #createKey(
-    caller: Caller,
-    { expires: asked }: Fields<typeof expiryFields>,
-    now: Date,
-  ): Promise<PortalReply> {
-    const expires = asked ?? null;
-    withError(
-      () => expires !== null && checkToCome("expires", expires, now),
-      ({ found, expected }) => invalid("expires", found, expected),
-    );
-    this.#checkMayMakeKey(caller, now);
-    const { store } = this.#options;
-    const made = await this.#writeFor(caller, now, () => {
-      // Other keys may have been made meanwhile.
-      this.#checkMayMakeKey(caller, now);
-      return makeKey(store, caller.account.id, expires, now);
-    });
-    return newKey(made);
-  }
-
-  async #rotateKey(
-    caller: Caller,
-    { id, overlap_hours }: Fields<typeof rotationFields>,
-    now: Date,
-  ): Promise<PortalReply> {
-    this.#ownKey(caller, id);
-    this.#checkMayMakeKey(caller, now);
-    const { store } = this.#options;
-    const made = await this.#writeFor(caller, now, () => {
-      this.#checkMayMakeKey(caller, now);
-      return withError(
-        () => rotateKey(store, this.#ownKey(caller, id), overlap_hours, now),
-        ({ message }) => new ApiError("conflict", message, { param: "id" }),
-      );
-    });
-    return newKey(made, { old: { id, expires: isoTime(made.oldEnds) } });
-  }
-
-  async #revokeKey(caller: Caller, { id }: Fields<typeof idFields>, now: Date): Promise<PortalReply> {
-    const key = this.#ownKey(caller, id);
-    if (key.revoked_at === null)
-      await this.#writeFor(caller, now, () => this.#options.store.keys.revoke(id, now));
-    return done({ id, state: "revoked" });
-  }
-
-  #ownKey({ account }: Caller, id: number): StoredKey {
-    const key = this.#options.store.keys.byId(id);
-    if (key === undefined || key.account !== account.id)
-      throw new ApiError("not_found", `the account has no key ${id}`, { param: "id" });
-    return key;
-  }
-
-  #checkMayMakeKey({ account }: Caller, now: Date): void {
-    // The account may have been deleted meanwhile.
-    if (this.#options.store.accounts.byId(account.id) === undefined) throw invalidKey;
-    const since = now.getTime() - dayMs;
-    const made = this.#options.store.keys.ofAccount(account.id).filter((key) => key.created_at > since);
-    if (made.length >= maxKeysPerDay)
-      throw tooMany(`the account got ${maxKeysPerDay} keys within a day`, dayMs / 1000);
-    this.#checkRoom();
-  }
-}
-
-function done(body: object): PortalReply {
-  return { status: 200, body };
-}
-
-/** The reply with a new key, which is shown only once. */
-function newKey({ id, key, expires }: NewKey, more: object = {}): PortalReply {
-  const shown = { id, key, last4: key.slice(-4), expires: isoTimeOrNull(expires) };
-  return { status: 201, body: { ...shown, ...more } };
-}
-
-/** Runs code that commands share. Its errors name arguments of commands, and are turned into errors of fields. */
-function withError<Result>(work: () => Result, errorOf: (error: DataError) => ApiError): Result {
-  try {
-    return work();
-  } catch (error) {
-    throw error instanceof DataError ? errorOf(error) : error;
   }
 }

@@ -52,7 +52,7 @@ export class Portal {
     const found =
       (path === missingPage ? undefined : this.#files.get(path)) ??
       (/^\/facilities\/[^/]+$/.test(path) ? this.#page(facilityPage) : undefined) ??
-      (/^\/embed\/(charges|states|years)$/.test(path) ? this.#page(embedPage) : undefined);
+      (/^\/embed(\/(charges|states|years))?$/.test(path) ? this.#page(embedPage) : undefined);
     const accepted = request.getHeader(headerNames.acceptEncoding);
     if (found === undefined) {
       const { head, body } = formOf(this.#page(missingPage), accepted, "");

@@ -1,8 +1,7 @@
 import { basePath } from "../../api/endpoint.ts";
 import { ApiError } from "../../api/errors.ts";
 import { money } from "../../shared/browser/format.ts";
-import type { WebFile } from "../../shared/messages.ts";
-import { escapeHtml, headOf } from "../../shared/web-assets.ts";
+import { escapeHtml } from "../../shared/web-assets.ts";
 import type {
   DatasetsAnswer,
   FacilitiesAnswer,
@@ -17,26 +16,22 @@ import {
   comparison,
   entryOf,
   isPriced,
-  isSynthetic,
   leastForQuartiles,
   mainClause,
   noHospital,
   ownClause,
   type Prices,
   pricesTitle,
-  sampleText,
-  tabTitle,
-  type Word,
   whatIsPaid,
   withoutPrice,
 } from "./browser/words.ts";
+import { caveatOf, htmlOf, noteOf, tableOf, textOf, type Written, written } from "./written-html.ts";
 
 /**
  * Writes the numbers for an address into its page, for link previews and browsers without JavaScript. Other browsers
  * write them again.
  */
 
-type Written = NonNullable<WebFile["slots"]>;
 type Query = Record<string, string | number | null>;
 /** An answer of the API, from the chosen data version unless another base is given. @throws ApiError */
 type Ask = <T>(path: string, query?: Query, base?: string) => T;
@@ -220,31 +215,6 @@ function writeHospital(path: string, year: string | null, procedure: string | nu
   );
 }
 
-function written(
-  title: string,
-  description: string,
-  sentence: string,
-  tables: string[],
-  isHospital = false,
-): Written {
-  const more = `Pictures and choices need JavaScript. All the numbers are in the API at ${basePath}: <a href="/openapi.json">its description</a>.`;
-  return {
-    head: headOf(tabTitle(title), description),
-    sentence: `<div class="sentence${isHospital ? " hospital-head" : ""}">${sentence}</div>`,
-    noscript: `<noscript>${tables.join("")}<p>${more}</p></noscript>`,
-  };
-}
-
-/** The caveat of a synthetic sample; empty for real data. */
-const caveatOf = ({ caveat }: { caveat: string }) => (isSynthetic(caveat) ? caveat : "");
-
-const noteOf = (source: { caveat: string }) => {
-  const caveat = caveatOf(source);
-  return caveat === ""
-    ? ""
-    : `<div class="band sample"><b>Synthetic sample.</b> ${escapeHtml(sampleText(caveat))}</div>`;
-};
-
 const hospitalPath = (ccn: string, year: string | null) =>
   `/facilities/${ccn}${year === null ? "" : `?${new URLSearchParams({ year })}`}`;
 
@@ -256,32 +226,4 @@ function orNone<T>(ask: () => T): T | undefined {
     if (error instanceof ApiError) return undefined;
     throw error;
   }
-}
-
-const textOf = (words: readonly Word[]) =>
-  words.map((word) => (typeof word === "string" ? word : word.text)).join("");
-const htmlOf = (words: readonly Word[]) =>
-  words
-    .map((word) =>
-      typeof word === "string"
-        ? escapeHtml(word)
-        : `<span class="${word.kind}">${escapeHtml(word.text)}</span>`,
-    )
-    .join("");
-
-type Cell = string | { href: string; text: string; more?: string };
-
-function tableOf(caption: string, titles: readonly string[], rows: readonly Cell[][]): string {
-  if (rows.length === 0) return "";
-  const kind = (content: Cell) =>
-    typeof content === "string" && content.startsWith("$") ? ' class="number"' : "";
-  const cell = (content: Cell) =>
-    typeof content === "string"
-      ? `<td${kind(content)}>${escapeHtml(content)}</td>`
-      : `<td><a href="${escapeHtml(content.href)}">${escapeHtml(content.text)}</a> <small class="quiet">${escapeHtml(content.more ?? "")}</small></td>`;
-  const head = titles
-    .map((title, i) => `<th scope="col"${kind(rows[0][i])}>${escapeHtml(title)}</th>`)
-    .join("");
-  const body = rows.map((row) => `<tr>${row.map(cell).join("")}</tr>`).join("");
-  return `<table><caption>${escapeHtml(caption)}</caption><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`;
 }

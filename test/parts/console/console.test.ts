@@ -4,7 +4,7 @@ import { cpSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
 import path from "node:path";
 import { after, test } from "node:test";
-import type { Sample } from "../../../server/parts/console/history.ts";
+import type { Sample } from "../../../server/parts/console/browser/sample.ts";
 import type { State } from "../../../server/parts/console/state.ts";
 import {
   Connection,

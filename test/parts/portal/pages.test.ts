@@ -60,6 +60,7 @@ test("every page's path answers with the page, and any other path with it as a 4
     "/reference",
     "/signup",
     "/account",
+    "/embed",
     "/?procedure=5072",
   ]) {
     const { status, body } = await ask(`GET ${path}`);

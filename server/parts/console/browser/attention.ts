@@ -32,9 +32,12 @@ export function Attention({ state, refusedShare, failedShare, slow }: AttentionP
     [
       "bad",
       refused.length > 0 &&
-        `${counted(refused.length, "file is", "files are")} refused; what was served before goes on.`,
+        `${counted(refused.length, "file is", "files are")} refused; the previous data is still served.`,
     ],
-    ["bad", failed > 0 && `${counted(failed, "delivery has", "deliveries have")} failed for good.`],
+    [
+      "bad",
+      failed > 0 && `${counted(failed, "delivery has", "deliveries have")} failed, and will not be retried.`,
+    ],
     [
       "warn",
       server.gone.length > 0 &&

@@ -2,10 +2,10 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { counted, percent, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { Sample } from "../history.ts";
 import type { State } from "../state.ts";
 import { Attention, leastRefusedShare } from "./attention.ts";
 import { Lines } from "./lines.ts";
+import { merged, type Sample } from "./sample.ts";
 import { Sparkline } from "./sparkline.ts";
 import { Accounts, Events, Refused, Versions } from "./tables.ts";
 import { Traffic } from "./traffic.ts";
@@ -99,26 +99,6 @@ function Health({ state, isGone }: Pick<Seen, "state" | "isGone">) {
   return html`<p class="health good" role="status">Up <span class="quiet">${facts}</span></p>`;
 }
 
-/** A sample of the last seconds: the mean of rates, and the highest of times. */
-function latest(samples: readonly Sample[]): Sample | undefined {
-  const last = samples.slice(-figureSeconds);
-  const newest = last.at(-1);
-  if (newest === undefined) return undefined;
-  const requests: Record<string, number> = {};
-  for (const sample of last)
-    for (const [name, rate] of Object.entries(sample.requests))
-      requests[name] = (requests[name] ?? 0) + rate / last.length;
-  const highest = (of: (sample: Sample) => number | null) => d3.max(last, of) ?? null;
-  return {
-    ...newest,
-    requests,
-    refused: d3.mean(last, ({ refused }) => refused) ?? 0,
-    p50: highest(({ p50 }) => p50),
-    p90: highest(({ p90 }) => p90),
-    p99: highest(({ p99 }) => p99),
-  };
-}
-
 /** The share of requests, from 0 to 1; null without requests. */
 function shareOf(sample: Sample | undefined, of: (sample: Sample) => number): number | null {
   const all = sample === undefined ? 0 : rateOf(sample, /./);
@@ -131,7 +111,7 @@ type Span = keyof typeof spans;
 function Page() {
   const { samples, minutes, state, isGone } = useStream();
   const [span, setSpan] = useState<Span>("10 minutes");
-  const now = latest(samples);
+  const now = samples.length === 0 ? undefined : merged(samples.slice(-figureSeconds));
   const refusedOf = ({ refused }: Sample) => refused;
   const refusedShare = shareOf(now, refusedOf);
   const isSlow = (now?.p99 ?? 0) >= leastSlow;

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
-import type { Sample } from "../history.ts";
+import type { Sample } from "./sample.ts";
 
 /** Draws lines over time, live, with a legend in place and a table of their numbers. */
 

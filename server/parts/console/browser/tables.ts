@@ -36,7 +36,7 @@ function Table({ about, none, ...rows }: RowsProps & { about?: string; none: str
 
 export function Refused({ state: { refused } }: Props) {
   if (refused.length === 0) return null;
-  return html`<${Table} title="Refused files" about="What was served before goes on." heads=${["File", "Since", "Why"]}
+  return html`<${Table} title="Refused files" about="The previous data is still served." heads=${["File", "Since", "Why"]}
     rows=${refused.map(({ file, at, reason }) => [html`<code>${file}</code>`, time(at), html`<span class="bad">${reason}</span>`])} none="" />`;
 }
 

@@ -1,6 +1,6 @@
 import { percent } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { Sample } from "../history.ts";
+import type { Sample } from "./sample.ts";
 import { Rows } from "./tables.ts";
 
 /** Shows the busiest routes with their worst status; the others are folded. */

@@ -17,7 +17,7 @@ const path = `${base}/datasets`;
 const statusWords = {
   current: "current: the API answers from it unless a request names a version",
   available: "newest version of an earlier year",
-  superseded: "superseded by a newer revision",
+  superseded: "replaced by a newer version of the same year",
 };
 
 export function Page({ url }: { url: URL }) {
@@ -83,12 +83,12 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
         </section>
         <section>
           <h3>What is in it</h3>
-          <p>${version.title}, by ${version.publisher}. There are prices of ${statesText(coverage.states)}: <span class="quiet">${coverage.states.join(" ")}</span></p>
+          <p>${version.title}, by ${version.publisher}. It has prices from ${statesText(coverage.states)}: <span class="quiet">${coverage.states.join(" ")}</span></p>
           <p>${released === null ? "The release date is unknown." : `Released ${released}.`} ${source_url && html`<a href=${source_url} rel="noreferrer">The source</a>`}</p>
           <p class="quiet">${version.caveat}</p>
         </section>
         <section>
-          <h3>What isn't</h3>
+          <h3>What is missing</h3>
           <${Gaps} coverage=${coverage} />
         </section>
         <${Loading} version=${version} />
@@ -117,7 +117,7 @@ function Gaps({ coverage }: { coverage: Dataset["coverage"] }) {
   const without = coverage.procedures_without_prices;
   return html`<ul>
     ${[...byReason].map(([reason, states]) => html`<li><b>${states.map(({ state }) => state).join(", ")}</b>: ${reason}</li>`)}
-    ${without.length > 0 && html`<li><b>${without.join(", ")}</b>: ${without.length === 1 ? "a procedure" : "procedures"} without a price, since all their rows are suppressed or incomplete</li>`}
+    ${without.length > 0 && html`<li><b>${without.join(", ")}</b>: ${without.length === 1 ? "a procedure" : "procedures"} without a price, because every row is suppressed or incomplete</li>`}
   </ul>
   ${byReason.size === 0 && without.length === 0 && html`<p>Nothing is missing: every state and every procedure has prices.</p>`}`;
 }

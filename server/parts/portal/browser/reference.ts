@@ -38,7 +38,7 @@ export function Page() {
     <header>
       <h1>API reference</h1>
       <div class="lead"><${Markdown} text=${about} /></div>
-      <p>Made from <a href="#openapi"><code>openapi.json</code></a>, from which tools can generate clients. Try each request here: it is sent with your key, if this browser has one, else with the key of these pages.</p>
+      <p>Made from <a href="#openapi"><code>openapi.json</code></a>, from which tools can generate clients. Requests from this page use your key if this browser has one, and the key of these pages otherwise.</p>
     </header>
     <nav class="contents" aria-label="On this page">
       ${tags.map(
@@ -47,7 +47,7 @@ export function Page() {
             ${operations.filter(({ tag }) => tag === name).map(({ id, path }) => html`<li><a href=${`#${id}`} aria-current=${id === current ? "true" : undefined}><code>${shortOf(path)}</code></a></li>`)}
           </ul>`,
       )}
-      <p>For all of them</p>
+      <p>For all requests</p>
       <ul>${headings.map((heading) => html`<li><a href=${`#${anchorOf(heading)}`}>${heading}</a></li>`)}</ul>
     </nav>
     <div class="operations">

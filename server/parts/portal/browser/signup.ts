@@ -73,7 +73,7 @@ function Form({ done }: { done: (made: Made) => void }) {
     isChecked && value.trim() === "" ? "This is needed." : errorOf(failure, param);
   return html`<div class="column">
     <h1>Get a key</h1>
-    <p class="lead">It is free: 10 requests a second, 10,000 a month.${settings.key !== null && " Looking at these pages needs no key."}</p>
+    <p class="lead">It is free: 10 requests a second, 10,000 a month.${settings.key !== null && " These pages need no key."}</p>
     ${own !== null && html`<p class="band note-band">This browser has a key already: <a href="/account">your account</a>.</p>`}
     <section class="card">
       <form class="fields" onSubmit=${submit} novalidate>
@@ -87,9 +87,9 @@ function Form({ done }: { done: (made: Made) => void }) {
           required
           hint=${
             settings.signup === "email"
-              ? "A link is sent there. Later it gets a warning when your requests run out, and nothing else."
+              ? "We send a link to it, later a warning when your requests run out, and nothing else."
               : settings.mail
-                ? "It gets a warning when your requests run out, and nothing else."
+                ? "We send it a warning when your requests run out, and nothing else."
                 : "So that the operator can reach you. This server sends no mail."
           }
           error=${faultOf("email", email)}
@@ -140,8 +140,8 @@ function Confirmation({ token, done }: { token: string; done: (made: Made) => vo
 function Closed() {
   const own = useOwnKey();
   return html`<div class="column">
-    <h1>Keys come from whoever runs this server</h1>
-    <p class="lead">Signup is closed here. Ask the operator for a key, then paste it.</p>
+    <h1>Signup is closed</h1>
+    <p class="lead">The operator of this server gives out keys. Paste yours here.</p>
     ${
       own === null
         ? html`<section class="card"><${PasteKey} /></section>`

@@ -1,0 +1,61 @@
+import { basePath } from "../../api/endpoint.ts";
+import type { WebFile } from "../../shared/messages.ts";
+import { escapeHtml, headOf } from "../../shared/web-assets.ts";
+import { isSynthetic, sampleText, tabTitle, type Word } from "./browser/words.ts";
+
+/** Makes the HTML that the server writes into pages. */
+
+export type Written = NonNullable<WebFile["slots"]>;
+
+export function written(
+  title: string,
+  description: string,
+  sentence: string,
+  tables: string[],
+  isHospital = false,
+): Written {
+  const more = `Pictures and choices need JavaScript. All the numbers are in the API at ${basePath}: <a href="/openapi.json">its description</a>.`;
+  return {
+    head: headOf(tabTitle(title), description),
+    sentence: `<div class="sentence${isHospital ? " hospital-head" : ""}">${sentence}</div>`,
+    noscript: `<noscript>${tables.join("")}<p>${more}</p></noscript>`,
+  };
+}
+
+/** The caveat of a synthetic sample; empty for real data. */
+export const caveatOf = ({ caveat }: { caveat: string }) => (isSynthetic(caveat) ? caveat : "");
+
+export const noteOf = (source: { caveat: string }) => {
+  const caveat = caveatOf(source);
+  return caveat === ""
+    ? ""
+    : `<div class="band sample"><b>Synthetic sample.</b> ${escapeHtml(sampleText(caveat))}</div>`;
+};
+
+export const textOf = (words: readonly Word[]) =>
+  words.map((word) => (typeof word === "string" ? word : word.text)).join("");
+export const htmlOf = (words: readonly Word[]) =>
+  words
+    .map((word) =>
+      typeof word === "string"
+        ? escapeHtml(word)
+        : `<span class="${word.kind}">${escapeHtml(word.text)}</span>`,
+    )
+    .join("");
+
+type Cell = string | { href: string; text: string; more?: string };
+
+export function tableOf(caption: string, titles: readonly string[], rows: readonly Cell[][]): string {
+  if (rows.length === 0) return "";
+  const kind = (content: Cell) =>
+    typeof content === "string" && content.startsWith("$") ? ' class="number"' : "";
+  const cell = (content: Cell) =>
+    typeof content === "string"
+      ? `<td${kind(content)}>${escapeHtml(content)}</td>`
+      : `<td><a href="${escapeHtml(content.href)}">${escapeHtml(content.text)}</a> <small class="quiet">${escapeHtml(content.more ?? "")}</small></td>`;
+  const head = titles
+    .map((title, i) => `<th scope="col"${kind(rows[0][i])}>${escapeHtml(title)}</th>`)
+    .join("");
+  const body = rows.map((row) => `<tr>${row.map(cell).join("")}</tr>`).join("");
+  return `<table><caption>${escapeHtml(caption)}</caption><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`;
+}
