@@ -274,7 +274,7 @@ test("choosing a state, a procedure, a year and a hospital changes picture and a
   await heading(page, "In Alabama, 40 hospitals");
 
   await page.getByRole("combobox", { name: "State, city or ZIP code" }).fill("nowhere");
-  await page.getByText("Type a state, a city with a hospital, or a ZIP code of five digits.").waitFor();
+  await page.getByText("The data has no hospital in a city “nowhere”.").waitFor();
 
   await page.getByRole("combobox", { name: "Procedure" }).click();
   await page.locator('.procedure [role="option"]').first().waitFor();
@@ -287,7 +287,7 @@ test("choosing a state, a procedure, a year and a hospital changes picture and a
     2,
     "each charge is drawn once",
   );
-  assert.equal(await page.getByText("half of them").count(), 0);
+  assert.equal(await page.getByText("the middle half $").count(), 0);
   await page.getByText("is drawn for fewer than 8 hospitals").waitFor();
   assert.equal(await page.locator(".run path, .dots line.median").count(), 0);
   assert.equal(new URL(page.url()).search, "?state=AL&procedure=5073");
@@ -454,7 +454,7 @@ test("a facility's page has what the API says of it, and leads back with it chos
   for (const part of [
     `median ${dollars(national.median_charge)}`,
     dollars(submitted_charge),
-    `${Math.abs(above)}\u00a0%`,
+    `${Math.abs(above)}%`,
   ])
     assert.ok(rows[0].includes(part), `${part} is in ${rows[0]}`);
   await page.locator(".standing tbody a").first().click();

@@ -105,18 +105,18 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask): Writt
     const link = `<a href="${escapeHtml(hospitalPath(entry.ccn, year))}">${escapeHtml(entry.facility)}</a>`;
     return {
       text: entry.facility + textOf(clause),
-      html: `<b class="letter">${letter}</b> ${link}${htmlOf(clause)} `,
+      html: `<p class="under"><b class="letter">${letter}</b> ${link}${htmlOf(clause)}</p>`,
     };
   });
   const clause = mainClause(choice, answer);
   const paid = whatIsPaid(source.data_year, answer.summary.median_allowed);
-  const under = `${clauses.map(({ html }) => html).join("")}${escapeHtml(paid)} <span class="quiet">${escapeHtml(comparison(answer))}</span>`;
+  const under = `${clauses.map(({ html }) => html).join("")}<p class="under">${escapeHtml(paid)} <span class="quiet">${escapeHtml(comparison(answer))}</span></p>`;
   const title = pricesTitle(procedure, choice, source.data_year);
   const rows = list({ ...place, min_charge: from, max_charge: to, sort, order, limit: listed });
   return written(
     title,
     [textOf(clause), ...clauses.map(({ text }) => text), caveatOf(source)].filter(Boolean).join(" "),
-    `<h1>${htmlOf(clause)}</h1>${path.startsWith("/embed/") ? "" : `<p class="under">${under}</p>`}`,
+    `<h1>${htmlOf(clause)}</h1>${path.startsWith("/embed/") ? "" : under}`,
     [
       noteOf(source),
       tableOf(

@@ -160,8 +160,8 @@ type StripProps = AmountsProps & ProcedureAnswer["allowed"] & { isNarrow: boolea
 export function Strip({ x, y, kind, title, isNarrow, min, p10, p25, median, p75, p90, max }: StripProps) {
   const line = (from: number, to: number, more: string) =>
     html`<line class=${more} x1=${x(from)} x2=${x(to)} y1=${y} y2=${y} />`;
-  const words = isNarrow ? "half" : "half of them";
-  const half = p25 === p75 ? "" : `, ${words} ${money(p25)} to ${money(p75)}`;
+  const [middle, words] = isNarrow ? ["", "half"] : [" at the median", "the middle half"];
+  const half = p25 === p75 ? "" : `${middle}, ${words} ${money(p25)} to ${money(p75)}`;
   return html`<g class=${`strip ${kind}`}>
     <text x="0" y=${y - 15}>
       <tspan class="strong">${title} ${money(median)}</tspan>${half}
