@@ -141,7 +141,7 @@ function Closed() {
   const own = useOwnKey();
   return html`<div class="column">
     <h1>Signup is closed</h1>
-    <p class="lead">The operator of this server gives out keys. Paste yours here.</p>
+    <p class="lead">Ask the operator for a key, then paste it here.</p>
     ${
       own === null
         ? html`<section class="card"><${PasteKey} /></section>`
