@@ -11,6 +11,7 @@ import { Connections, maxConnections } from "../shared/connections.ts";
 import type { Mailer } from "../shared/mail.ts";
 import type { PublishedVersion } from "../shared/messages.ts";
 import { plans } from "../shared/plans.ts";
+import { OutOfMemory, watchHeap } from "../shared/runtime.ts";
 import { asksForHelp, coreSettings, type Settings, settingsHelp } from "../shared/settings.ts";
 import { Traffic } from "../shared/traffic.ts";
 import type { Store } from "../store/store.ts";
@@ -150,7 +151,16 @@ async function mailerOf({ SMTP_URL: smtpUrl, MAIL_FROM: from }: Settings): Promi
 // Our own callbacks are wrapped. Errors that arrive here come from a library's callback, such as a connection to
 // something that isn't Redis. They don't interrupt our own work, so the server continues.
 process.on("unhandledRejection", (error) => log.error({ reason: reasonOf(error) }, "unhandled error"));
-process.on("uncaughtException", ({ stack }) => log.error({ stack }, "unhandled error"));
+process.on("uncaughtException", (error) => {
+  const { stack } = error;
+  if (!(error instanceof OutOfMemory)) {
+    log.error({ stack }, "unhandled error");
+    return;
+  }
+  log.fatal({ stack }, "the control thread is out of memory");
+  void end(1);
+});
+watchHeap();
 onSignal.stop = (signal) => {
   if (!isStopping()) log.info({ signal }, "stopping");
   void end(0);

@@ -18,7 +18,7 @@ import {
   type ThreadCode,
   type ToServe,
 } from "../shared/messages.ts";
-import { collectGarbage, steadyClock } from "../shared/runtime.ts";
+import { collectGarbage, steadyClock, watchHeap } from "../shared/runtime.ts";
 import { safely, stackOf } from "../shared/safely.ts";
 import { ThreadTraffic } from "../shared/traffic.ts";
 import { AccessLog } from "./access-log.ts";
@@ -193,3 +193,4 @@ process.on("uncaughtException", (error) => {
   send({ type: "failed", reason: String(error.stack) });
   process.exit();
 });
+watchHeap();

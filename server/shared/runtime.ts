@@ -1,11 +1,15 @@
 import { performance } from "node:perf_hooks";
-import { setFlagsFromString } from "node:v8";
+import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** A thread's access to the runtime: steady clock, garbage collection, and `node:http`. */
+/** A thread's access to the runtime: steady clock, garbage collection, heap limit, and `node:http`. */
 
 /** Node's `node:http`. An import would also load everything that `fetch` needs. */
 export const http = process.getBuiltinModule("node:http");
+
+const heapWatchMs = 250;
+/** The share of the heap's limit at which a thread ends with a reason; at the limit V8 ends the process without one. */
+const maxHeapShare = 0.8;
 
 /** Milliseconds of a steady clock that all threads share; `performance.now()` starts at zero in each thread. */
 export function steadyClock(): () => number {
@@ -17,4 +21,23 @@ export function steadyClock(): () => number {
 export function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   runInNewContext("gc")();
+}
+
+/** Thrown when a thread's heap is nearly full, so that the thread ends with a reason. */
+export class OutOfMemory extends Error {}
+
+/** Throws OutOfMemory, uncaught, when this thread's heap is nearly full after a collection. */
+export function watchHeap(): void {
+  const isFull = () => {
+    const { used_heap_size, heap_size_limit } = getHeapStatistics();
+    return used_heap_size > maxHeapShare * heap_size_limit;
+  };
+  const look = () => {
+    if (!isFull()) return;
+    collectGarbage();
+    const limitMb = Math.round(getHeapStatistics().heap_size_limit / 2 ** 20);
+    if (isFull())
+      throw new OutOfMemory(`out of memory: ${maxHeapShare * 100} % of a heap of ${limitMb} MB are used`);
+  };
+  setInterval(look, heapWatchMs).unref();
 }

@@ -1,6 +1,7 @@
 // In one process, because loading the modules takes as long as the tests of a file. Files with a server of their own run
 // alone: the other tests here would block its start.
 import "../control/descriptors.test.ts";
+import "../control/heap.test.ts";
 import "../control/log.test.ts";
 import "../control/log-lines.test.ts";
 import "../control/npm.test.ts";

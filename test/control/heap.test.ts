@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { syncBuiltinESMExports } from "node:module";
+import { type TestContext, test } from "node:test";
+import v8 from "node:v8";
+import { watchHeap } from "../../server/shared/runtime.ts";
+
+/** A thread whose heap comes to its limit ends with a reason, before V8 ends the process without one. */
+
+const limit = 1000 * 2 ** 20;
+
+/** Lets the watch read the heap's use: each of the percentages once, then the last one again. */
+function look(t: TestContext, ...percents: number[]): void {
+  const heap = v8.getHeapStatistics();
+  let at = 0;
+  t.mock.method(v8, "getHeapStatistics", () => ({
+    ...heap,
+    heap_size_limit: limit,
+    used_heap_size: (percents[Math.min(at++, percents.length - 1)] / 100) * limit,
+  }));
+  t.mock.timers.enable();
+  syncBuiltinESMExports();
+  try {
+    watchHeap();
+    t.mock.timers.tick(1000);
+  } finally {
+    t.mock.reset();
+    syncBuiltinESMExports();
+  }
+}
+
+const reason = { message: "out of memory: 80 % of a heap of 1000 MB are used" };
+
+test("a thread whose heap is fuller than four fifths ends with a reason", (t) => {
+  assert.throws(() => look(t, 80.1), reason);
+  assert.throws(() => look(t, 50, 60, 99), reason);
+});
+
+test("one whose heap is less full goes on, and so does one that was full of garbage", (t) => {
+  look(t, 79.9);
+  look(t, 99, 70);
+});
