@@ -253,7 +253,7 @@ test("no thread loads a library at its start that it may never need", () => {
     "server/parts/portal/control.ts": [...seldom, "uWebSockets.js"],
     "server/serving/thread.ts": [...seldom, ...control],
     "server/parts/portal/serving.ts": [...seldom, ...control],
-    "server/snapshots/load-thread.ts": [
+  "server/snapshots/load-thread.ts": [
       ...seldom.filter((name) => name !== "apache-arrow"),
       ...control,
       "uWebSockets.js",
@@ -278,8 +278,9 @@ const unwrapped: Record<string, [callbacks: number, reason: string]> = {
   "server/control/ops.ts": [2, "a function that is wrapped itself; only logs"],
   "server/control/running.ts": [1, "kills the process, which is its purpose"],
   "server/control/serving-threads.ts": [3, "ends the service, which has its own handling of errors"],
-  "server/control/thread.ts": [2, "`end` has its own handling of errors"],
+  "server/control/thread.ts": [3, "`end` has its own handling of errors"],
   "server/shared/mail.ts": [2, "aborts a request"],
+  "server/shared/runtime.ts": [1, "throws to end a thread that is out of memory, which is its purpose"],
   "server/parts/notifications/post.ts": [2, "passes the outcome on"],
   "server/parts/replicas/redis.ts": [3, "sets a variable"],
   "server/parts/replicas/directory.ts": [1, "the caller has the promise"],
