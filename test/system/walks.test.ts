@@ -149,6 +149,7 @@ test("a journalist gets the dearest of a state, a picture with its source, and a
     const texts = [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text).join(" ");
     assert.ok(texts.includes(sentence), texts);
     assert.match(texts, new RegExp(`Source: .*version ${source.data_version}`));
+    assert.equal(texts.split("Source: ").length, 2, "the source is said once");
     assert.doesNotMatch(svg, /var\(/);
     assert.match(String(await saved("SVG", card("Over the years"))), /Source: .*\(synthetic\)/);
     await act(charges.getByRole("button", { name: "copy link" }).click());

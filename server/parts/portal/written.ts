@@ -116,7 +116,7 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask): Writt
   return written(
     title,
     [textOf(clause), ...clauses.map(({ text }) => text), caveatOf(source)].filter(Boolean).join(" "),
-    `<h1>${htmlOf(clause)}</h1>${path.startsWith("/embed/") ? "" : under}`,
+    `<h1>${htmlOf(clause)}</h1>${path.startsWith("/embed") ? "" : under}`,
     [
       noteOf(source),
       tableOf(

@@ -55,7 +55,7 @@ const textIn = (html: string, element: string) =>
 
 test("explore and its pictures have the title, the sentence and the numbers of their address", async () => {
   const { summary } = await answerOf<ProcedureAnswer>("/healthcare/procedures/5072?state=NY");
-  for (const path of ["/", "/embed/charges"]) {
+  for (const path of ["/", "/embed", "/embed/charges"]) {
     const html = await pageAt(`${path}?procedure=5072&state=NY&year=2023&with=000041&sort=charge&order=desc`);
     assert.match(textIn(html, "title"), /^Skin growth removal.* in New York, 2023 – What hospitals charge$/);
     const sentence = textIn(html, "h1");

@@ -72,16 +72,13 @@ export function Card(props: CardProps) {
     if (section.current === null || source === undefined) return undefined;
     const { pictureOf } = await import("./save-picture.ts");
     const sentence = document.querySelector("h1")?.textContent ?? "";
-    const note = section.current.querySelector("p.small")?.textContent ?? "";
-    const heading = typeof about === "string" ? `${title}. ${about}` : title;
-    save(
-      `${name}.${format}`,
-      await pictureOf(section.current, format, {
-        title: heading,
-        sentence,
-        source: `${note} ${source}`.trim(),
-      }),
-    );
+    const note = section.current.querySelector("p.small:not(.source)")?.textContent ?? "";
+    const caption = {
+      title: typeof about === "string" ? `${title}. ${about}` : title,
+      sentence,
+      source: `${note} ${source}`.trim(),
+    };
+    save(`${name}.${format}`, await pictureOf(section.current, format, caption));
     return undefined;
   };
   // The button itself says that it worked, so that nothing below moves.

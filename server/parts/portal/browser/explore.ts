@@ -27,10 +27,10 @@ export function Page({ url }: { url: URL }) {
   useEffect(() => {
     if (title) document.title = tabTitle(title);
   }, [title]);
-  const [, isEmbedded, picture] = /^\/(embed)(?:\/(\w+))?$/.exec(url.pathname) ?? [];
+  const [, isEmbedded, picture = "charges"] = /^\/(embed)(?:\/(\w+))?$/.exec(url.pathname) ?? [];
   if (isEmbedded)
     return html`<div class="embed">
-      ${view ? html`<${Alone} picture=${embedded[picture ?? "charges"]} view=${view} datasets=${datasets} search=${url.search} />` : html`<${Written} url=${url} /><${ErrorBand} of=${loaded} />`}
+      ${view ? html`<${Alone} picture=${embedded[picture]} view=${view} datasets=${datasets} search=${url.search} />` : html`<${Written} url=${url} /><${ErrorBand} of=${loaded} />`}
     </div>`;
   const shown = isOld ? (title ?? undefined) : undefined;
   return html`<div class=${`explore ${isLate || isOld ? "late" : ""}`} aria-busy=${isLate}>
