@@ -136,8 +136,9 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
       const before = store.progress.latest();
       const said = subcommand.run(args, { ...context, store });
       const changes = store.progress.latest();
-      if (!reaches(before, changes)) store.progress.noteSaved(context.now);
-      return { said, changes: reaches(before, changes) ? undefined : changes };
+      if (reaches(before, changes)) return { said, changes: undefined };
+      store.progress.noteSaved(context.now);
+      return { said, changes };
     });
     // Printed before the wait, so that an interruption loses no key.
     process.stdout.write(said.result);

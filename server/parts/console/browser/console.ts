@@ -5,7 +5,7 @@ import { html } from "../../../shared/browser/html.ts";
 import type { State } from "../state.ts";
 import { Attention, leastRefusedShare } from "./attention.ts";
 import { Lines } from "./lines.ts";
-import { merged, type Sample } from "./sample.ts";
+import { figureSeconds, merged, type Sample } from "./sample.ts";
 import { Sparkline } from "./sparkline.ts";
 import { Accounts, Events, Refused, Versions } from "./tables.ts";
 import { Traffic } from "./traffic.ts";
@@ -14,8 +14,6 @@ import { Traffic } from "./traffic.ts";
 
 const keptSeconds = 600;
 const keptMinutes = 1440;
-/** Number of samples that the large figures and the legends are over. */
-const figureSeconds = 10;
 /** Microseconds. Answers take a few milliseconds. */
 const leastSlow = 250_000;
 const stream: string = JSON.parse(document.querySelector("#settings")?.textContent ?? "{}").stream;

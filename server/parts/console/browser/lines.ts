@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
-import type { Sample } from "./sample.ts";
+import { figureSeconds, type Sample } from "./sample.ts";
 
 /** Draws lines over time, live, with a legend in place and a table of their numbers. */
 
@@ -70,7 +70,7 @@ function Drawing({ title, samples, now, series, isLogarithmic, text }: LinesProp
       .defined((sample) => drawn(one, sample) !== null)
       .x((sample) => x(timeOf(sample)))
       .y((sample) => y(one.value(sample) ?? 0))(samples);
-  return html`<${Legend} series=${series} sample=${shown ?? now} time=${shown ? clock(timeOf(shown), "2-digit") : "last 10 s"} text=${text} />
+  return html`<${Legend} series=${series} sample=${shown ?? now} time=${shown ? clock(timeOf(shown), "2-digit") : `last ${figureSeconds} s`} text=${text} />
     <svg width="100%" height=${height} role="img" aria-label=${`${title}: lines over time; the table has the numbers`} onPointerMove=${onPointerMove} onPointerLeave=${() => setPointed(null)}>
       ${rows.map((row) => html`<line class="grid" x2="100%" y1=${y(row)} y2=${y(row)} />`)}
       ${x.ticks(4).map((tick) => html`<text x=${`${x(tick)}%`} y=${floor + 18} text-anchor=${x(tick) < 5 ? "start" : x(tick) > 95 ? "end" : "middle"}>${clock(tick, tick.getSeconds() > 0 ? "2-digit" : undefined)}</text>`)}

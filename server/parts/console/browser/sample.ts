@@ -1,5 +1,8 @@
 /** Describes the traffic of a while, and merges such samples into one of a longer while. */
 
+/** Number of samples, each of a second, that the figures, the legends and a route's rate now are over. */
+export const figureSeconds = 10;
+
 /** The traffic of about one second or minute. Rates are per second. */
 export interface Sample {
   /** End of the sample, in Unix seconds. */

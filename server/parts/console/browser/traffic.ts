@@ -1,6 +1,6 @@
 import { percent } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { Sample } from "./sample.ts";
+import { figureSeconds, type Sample } from "./sample.ts";
 import { Rows } from "./tables.ts";
 
 /** Shows the busiest routes with their worst status; the others are folded. */
@@ -43,7 +43,7 @@ function routesOf(samples: Sample[]): Route[] {
     route.statuses.set(status, (route.statuses.get(status) ?? 0) + share);
     if (badness(status) > badness(route.worst)) route.worst = status;
   });
-  add(samples.slice(-10), (route, _, share) => {
+  add(samples.slice(-figureSeconds), (route, _, share) => {
     route.now += share;
   });
   return [...routes.values()].sort((a, b) => b.all - a.all);

@@ -22,15 +22,15 @@ export function hospitalText({ data, facility, source }: FacilityAnswer, code: s
       ? `It has a price for one procedure: ${nameOf(data[0])}.`
       : `It charges more than the nation's median for ${share(above, compared.length)}${others}` +
         `${inState.length > 0 ? `, and more than the median in ${stateInSentence(facility.state)} for ${share(aboveState, inState.length)}` : ""}.`;
+  const paid = chosen ? paidByPatients(chosen.medicare_allowed, chosen.medicare_payment) : "";
   const own = chosen
-    ? `For ${nameOf(chosen)} it charges ${money(chosen.submitted_charge)}: ${standingText(chosen.national, " in the nation")}. Medicare allows it ${money(chosen.medicare_allowed)}${paidByPatients(chosen.medicare_allowed, chosen.medicare_payment)}. `
+    ? `For ${nameOf(chosen)} it charges ${money(chosen.submitted_charge)}: ${standingText(chosen.national, " in the nation")}. Medicare allows it ${money(chosen.medicare_allowed)}${paid}. `
     : plain
       ? `It has no price for ${plain.name}: it doesn't do it, or for too few Medicare patients. `
       : "";
-  const isPaidKnown = chosen && paidByPatients(chosen.medicare_allowed, chosen.medicare_payment) !== "";
   const ratio = medianOf(data.map((row) => row.submitted_charge / row.medicare_allowed));
   const subject = data.length === 1 ? "It" : "Typically it";
-  return `${own}${nation} ${subject} charges ${times(ratio).replace("×", " times")} what Medicare allows. ${whatIsPaid(source.data_year, isPaidKnown ? undefined : chosen?.medicare_allowed)}`;
+  return `${own}${nation} ${subject} charges ${times(ratio).replace("×", " times")} what Medicare allows. ${whatIsPaid(source.data_year, paid === "" ? chosen?.medicare_allowed : undefined)}`;
 }
 
 function medianOf(numbers: number[]): number {

@@ -143,7 +143,7 @@ function Legend({ thresholds, colours, medians, hasGaps, isSparse, width }: Lege
   const ends = [low, ...thresholds, high];
   // As many digits as tell the levels apart.
   const texts =
-    [2, 3]
+    ([2, 3] as const)
       .map((digits) => ends.map((end) => shortMoney(end, digits)))
       .find((short) => new Set(short).size === ends.length) ?? ends.map(money);
   const room = letterWidth * Math.max(...texts.map(({ length }) => length)) + 4;
