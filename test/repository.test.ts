@@ -253,7 +253,7 @@ test("no thread loads a library at its start that it may never need", () => {
     "server/parts/portal/control.ts": [...seldom, "uWebSockets.js"],
     "server/serving/thread.ts": [...seldom, ...control],
     "server/parts/portal/serving.ts": [...seldom, ...control],
-  "server/snapshots/load-thread.ts": [
+    "server/snapshots/load-thread.ts": [
       ...seldom.filter((name) => name !== "apache-arrow"),
       ...control,
       "uWebSockets.js",
