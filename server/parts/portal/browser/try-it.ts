@@ -9,6 +9,8 @@ import { choicesOf, type Operation, type Parameter, requestPath } from "./openap
 /** Sends an example request from a form, with the current key, and shows the answer. */
 
 const maxLines = 200;
+/** A chunk of the network may be of a line or two, so chunks are read until they are this long. */
+const shownBytes = 16_384;
 
 /** JSON on several lines; other text unchanged. */
 export const textOf = (value: unknown) =>
@@ -106,9 +108,15 @@ async function answerAt(path: string) {
 }
 
 /** The first bytes of a file. The rest isn't downloaded. */
-async function firstOf(response: Response): Promise<Uint8Array | undefined> {
+async function firstOf(response: Response): Promise<Uint8Array> {
   const reader = response.body?.getReader();
-  const { value } = (await reader?.read()) ?? {};
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  for (let bytes = 0; bytes < shownBytes; ) {
+    const { value } = (await reader?.read()) ?? {};
+    if (value === undefined) break;
+    chunks.push(value);
+    bytes += value.length;
+  }
   await reader?.cancel();
-  return value;
+  return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }
