@@ -10,7 +10,7 @@ import { seededRandom } from "../support/random.ts";
 /** Every number of every answer on invented snapshots, against naive oracles. */
 
 const snapshots = Number(process.env.ORACLE_SNAPSHOTS || 3);
-/** The same by default, so that a failure comes from a change of the code. */
+/** The default is fixed, so that a failure comes from a change of the code. */
 const trialSeed = Number(process.env.TRIAL_SEED || 1);
 /** Lists of facilities to ask for, per snapshot. */
 const lists = 100;

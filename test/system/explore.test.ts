@@ -11,6 +11,7 @@ import type {
 } from "../../server/parts/portal/browser/answers.ts";
 import { plainOf } from "../../server/parts/portal/browser/procedures.ts";
 import { states } from "../../server/parts/portal/browser/states.ts";
+import { isPriced } from "../../server/parts/portal/browser/words.ts";
 import {
   accessibilityFaults,
   type GuardedPage,
@@ -419,7 +420,9 @@ test("a bar lists its facilities", async () => {
   await page.getByRole("button", { name: `these ${count} as CSV` }).waitFor();
   // The bar stays in sight.
   assert.equal(await page.evaluate("scrollY"), 0);
-  await page.getByRole("button", { name: `Remove: ${dollars(from)} to ${dollars(end)}` }).click();
+  await page
+    .getByRole("button", { name: `Remove: ${count} listed: ${dollars(from)} to ${dollars(end)}` })
+    .click();
   await page.getByRole("heading", { name: "60 hospitals", exact: true }).waitFor();
   await page.getByRole("textbox", { name: "from $" }).fill("$9,000,000");
   await page.keyboard.press("Enter");
@@ -439,6 +442,27 @@ test("more hospitals come until all are there, and a row pins its hospital", asy
   await rows.nth(59).locator("td.charged").click();
   await page.locator(".facilities tr.pinned").waitFor();
   assert.match(page.url(), /with=\d{6}/);
+});
+
+test("hospitals with nearly the same charge have marks that don't cover each other", async () => {
+  const list = await answerOf<FacilitiesAnswer>("/api/v1/healthcare/facilities?procedure=5072&limit=100");
+  const priced = list.data.filter(isPriced).toSorted((a, b) => a.submitted_charge - b.submitted_charge);
+  const distances = priced.slice(2).map((third, i) => third.submitted_charge / priced[i].submitted_charge);
+  const nearest = distances.indexOf(Math.min(...distances));
+  const three = priced.slice(nearest, nearest + 3).map(({ ccn }) => ccn);
+  const { page } = await open(`/?procedure=5072&with=${three.join(",")}`);
+  await page.locator(".picture .mark").nth(2).waitFor();
+  const shapes = await page
+    .locator(".card:has(.bar) .mark .pin-shape")
+    .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().toJSON() as DOMRect));
+  // One beside the label, one at the charge and one at the allowed amount.
+  assert.equal(shapes.length, 9);
+  const covered = shapes.filter((a, i) =>
+    shapes
+      .slice(i + 1)
+      .some((b) => a.x < b.right - 2 && b.x < a.right - 2 && a.y < b.bottom - 2 && b.y < a.bottom - 2),
+  );
+  assert.deepEqual(covered, []);
 });
 
 test("a facility's page has what the API says of it, and leads back with it chosen", async () => {

@@ -26,7 +26,7 @@ export const maxIdleSeconds = 8;
 /** The service, a proxy in front of it, and keys. */
 export interface Proxied {
   service: TestServer;
-  /** The same service at the proxy's address. */
+  /** The service, at the proxy's address. */
   proxy: Pick<TestServer, "api" | "key">;
   /** Keys whose month and whose second are used up by the first request. */
   spentKey: string;

@@ -124,7 +124,7 @@ function Page() {
       <${Health} state=${state} isGone=${isGone} />
       <div class="four">
         <${Figure} name="requests per second" value=${now ? perSecond(rateOf(now, /./)) : "–"} samples=${samples} of=${(sample: Sample) => rateOf(sample, /./)} />
-        <${Figure} name="99 % of requests take less" level=${isSlow ? "warn" : ""} value=${micros(now?.p99 ?? null)} samples=${samples} of=${({ p99 }: Sample) => p99} />
+        <${Figure} name="99% of requests take less" level=${isSlow ? "warn" : ""} value=${micros(now?.p99 ?? null)} samples=${samples} of=${({ p99 }: Sample) => p99} />
         <${Figure} name="of requests are over a rate or quota (429)" level=${(refusedShare ?? 0) >= leastRefusedShare ? "warn" : ""} value=${refusedShare === null ? "–" : percent(100 * refusedShare)} samples=${samples} of=${(sample: Sample) => shareOf(sample, refusedOf)} />
         <${Figure} name=${`memory, ${counted(connections, "connection", "connections")}`} value=${now ? mebibytes(now.memory) : "–"} samples=${samples} of=${({ memory }: Sample) => memory} />
       </div>
@@ -143,7 +143,7 @@ function Page() {
         <${Lines} title="Time for a request" samples=${drawn} now=${now} isLogarithmic=${true} series=${[
           { name: "median", colour: "--charge", value: (sample: Sample) => sample.p50 },
           { name: "90 %", colour: "--grey", value: (sample: Sample) => sample.p90 },
-          { name: "99 %", colour: "--allowed", value: (sample: Sample) => sample.p99 },
+          { name: "99%", colour: "--allowed", value: (sample: Sample) => sample.p99 },
         ]} text=${micros} />
       </div>
       ${state && html`<${Refused} state=${state} />`}

@@ -5,10 +5,10 @@ import { type Figures, figuresOf, pinnedName, priceFigures } from "./card.ts";
 import { rangeOf } from "./choice.ts";
 import type { Pinned, Scope, View } from "./explore-data.ts";
 import { choose, pin } from "./location.ts";
+import { Marks } from "./marks.ts";
 import {
   AmountsText,
   dollarScale,
-  PinShape,
   placedTicks,
   type Scale,
   Steps,
@@ -57,8 +57,7 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
   });
   const dots = few === null ? [] : swarm(few, x, middle, (floor - top) / 2);
   // Without quartiles the charges are above the axis only.
-  const chargeYOf = (ccn: string) =>
-    hasQuartiles ? chargeY : (dots.find(({ price }) => price.ccn === ccn)?.y ?? middle);
+  const dotYOf = (ccn: string) => dots.find(({ price }) => price.ccn === ccn)?.y ?? middle;
   const noteOfBar = (i: number) => ({
     x: bars[i].x + bars[i].width / 2,
     y: Math.max(y(counts[i]), 76),
@@ -145,7 +144,7 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
           : html`<g class="strip charge"><${AmountsText} width=${width} y=${top - 4} title="Charged" amounts=${(few ?? []).map((one) => one.submitted_charge)} /></g>
             <${Values} width=${width} y=${allowedY} x=${x} kind="allowed" title="Medicare allows" amounts=${(few ?? []).map((one) => one.medicare_allowed)} />`
       }
-      <${Marks} marks=${marks} x=${x} width=${width} floor=${floor} chargeY=${chargeYOf} allowedY=${allowedY} />
+      <${Marks} marks=${marks} x=${x} width=${width} floor=${floor} chargeY=${hasQuartiles ? chargeY : dotYOf} allowedY=${allowedY} />
       ${
         hasQuartiles &&
         html`<line class="median" x1=${median} x2=${median} y1=${top - 4} y2=${floor} />
@@ -180,43 +179,6 @@ function swarmOf(prices: readonly Priced[], x: Scale, middle: number, radius: nu
     placed.push({ price, x: at, y: isFree(middle - away) ? middle - away : middle + away, radius });
   }
   return placed;
-}
-
-interface MarksProps {
-  marks: readonly { letter: string; entry: Priced }[];
-  x: Scale;
-  width: number;
-  floor: number;
-  /** Height of a hospital's charge. */
-  chargeY: (ccn: string) => number;
-  allowedY: number;
-}
-
-const markRows = [14, 30, 46];
-
-/** The hospitals to compare: a line, a shape and a letter each, so that no colour is needed to tell them apart. */
-function Marks({ marks, x, width, floor, chargeY, allowedY }: MarksProps) {
-  const ends = markRows.map(() => Number.NEGATIVE_INFINITY);
-  return marks
-    .toSorted((a, b) => a.entry.submitted_charge - b.entry.submitted_charge)
-    .map(({ letter, entry }) => {
-      const at = x(entry.submitted_charge);
-      const text = `${letter} ${money(entry.submitted_charge)}`;
-      const room = text.length * 8 + 18;
-      const start = Math.min(at - 6, width - room);
-      const row = Math.max(
-        0,
-        ends.findIndex((end) => end < start),
-      );
-      ends[row] = start + room;
-      return html`<g class="mark">
-        <line class="mark-line" x1=${at} x2=${at} y1=${markRows[row] + 4} y2=${floor} />
-        <${PinShape} letter=${letter} x=${start + 6} y=${markRows[row] - 4} />
-        <text x=${start + 15} y=${markRows[row]}>${text}</text>
-        <${PinShape} letter=${letter} x=${at} y=${chargeY(entry.ccn)} />
-        <${PinShape} letter=${letter} x=${x(entry.medicare_allowed)} y=${allowedY} />
-      </g>`;
-    });
 }
 
 /** The picture's dots or bars, then the hospitals that are compared. */

@@ -53,7 +53,7 @@ function pinnedClause({ choice, code }: View, scope: Scope, { letter, ccn, entry
 }
 
 /** Shows each choice as a chip with a button that removes it. */
-export function Chips({ view: { choice, pinned } }: { view: View }) {
+export function Chips({ view: { choice, pinned, list } }: { view: View }) {
   const range = rangeOf(choice);
   const place = placeTitle(choice);
   const wider = choice.near === null ? undefined : radiusesInMiles.find((miles) => miles > choice.within);
@@ -64,7 +64,7 @@ export function Chips({ view: { choice, pinned } }: { view: View }) {
   return html`<p class="chips">
     ${place !== "" && chip(choice.city === null ? place : `${place} (ZIP code ${choice.near})`, () => choose(nowhere))}
     ${wider && html`<a href=${withParameters({ within: String(wider) })}>within ${wider} miles</a>`}
-    ${range && chip(rangeText(range), () => choose({ from: null, to: null }))}
+    ${range && chip(`${whole(list.summary.facilities)} listed: ${rangeText(range)}`, () => choose({ from: null, to: null }))}
     ${pinned.map(({ letter, ccn, entry }) => chip(entry?.facility ?? ccn, () => pin(choice, ccn), letter))}
   </p>`;
 }

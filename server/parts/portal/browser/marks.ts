@@ -1,0 +1,55 @@
+import { money } from "../../../shared/browser/format.ts";
+import { html } from "../../../shared/browser/html.ts";
+import type { Priced } from "./answers.ts";
+import { PinShape, type Scale } from "./picture.ts";
+
+/** Draws the compared hospitals into the picture of how charges are spread. */
+
+interface MarksProps {
+  marks: readonly { letter: string; entry: Priced }[];
+  x: Scale;
+  width: number;
+  floor: number;
+  /** The height of the line of charges; of each hospital's dot where there is none. */
+  chargeY: number | ((ccn: string) => number);
+  allowedY: number;
+}
+
+const markRows = [14, 30, 46];
+const shapeSize = 11;
+
+/** The first row with room from `start` on, which is taken up to `end`. @param ends where each row is taken up to */
+function rowFor(ends: number[], start: number, end: number): number {
+  const row = Math.max(
+    0,
+    ends.findIndex((taken) => taken < start),
+  );
+  ends[row] = end;
+  return row;
+}
+
+/** The hospitals to compare: a line, a shape and a letter each, so that no colour is needed to tell them apart. */
+export function Marks({ marks, x, width, floor, chargeY, allowedY }: MarksProps) {
+  const free = () => markRows.map(() => Number.NEGATIVE_INFINITY);
+  const [labels, charges, allowed] = [free(), free(), free()];
+  // Shapes that would cover each other are one above the other.
+  const lift = (ends: number[], at: number) =>
+    shapeSize * rowFor(ends, at - shapeSize / 2, at + shapeSize / 2);
+  return marks
+    .toSorted((a, b) => a.entry.submitted_charge - b.entry.submitted_charge)
+    .map(({ letter, entry }) => {
+      const at = x(entry.submitted_charge);
+      const allowedAt = x(entry.medicare_allowed);
+      const text = `${letter} ${money(entry.submitted_charge)}`;
+      const room = text.length * 8 + 18;
+      const start = Math.min(at - 6, width - room);
+      const row = rowFor(labels, start, start + room);
+      return html`<g class="mark">
+        <line class="mark-line" x1=${at} x2=${at} y1=${markRows[row] + 4} y2=${floor} />
+        <${PinShape} letter=${letter} x=${start + 6} y=${markRows[row] - 4} />
+        <text x=${start + 15} y=${markRows[row]}>${text}</text>
+        <${PinShape} letter=${letter} x=${at} y=${typeof chargeY === "number" ? chargeY - lift(charges, at) : chargeY(entry.ccn)} />
+        <${PinShape} letter=${letter} x=${allowedAt} y=${allowedY - lift(allowed, allowedAt)} />
+      </g>`;
+    });
+}
