@@ -107,6 +107,7 @@ const withTimers = {
   "test/long/shares.test.ts": "the pace of the load",
   "test/long/signals.test.ts": "stops come at drawn moments, and a thread that is to die looks for its cue",
   "test/long/swap-under-load.test.ts": "the pace of the load",
+  "test/parts/notifications/addresses.test.ts": "a thread stands still, as under load",
   "test/parts/notifications/webhook-slots.test.ts": "says that a process goes on which should have ended",
   "test/support/connection.ts": "looks for conditions again and again, up to a ceiling",
   "test/support/redis-proxy.ts": "what passes comes late",

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { Resolver } from "node:dns/promises";
+import { stat } from "node:fs";
 import { createServer, isIPv4, isIPv6 } from "node:net";
 import { type TestContext, test } from "node:test";
 import { webhookFault } from "../../../server/accounts/webhook-url.ts";
+import { post } from "../../../server/parts/notifications/post.ts";
 import { reachOf } from "../../../server/shared/special-addresses.ts";
 import { listening } from "../../support/connection.ts";
 import { answersOf, Receiver } from "../../support/quota-events.ts";
@@ -171,4 +173,23 @@ test("with the setting events go to this machine by its name as well, and to no 
     "192.168.0.1 isn't a public address",
   ]);
   assert.deepEqual(asked, ["hooks.example.com"]);
+});
+
+test("a connection that takes a while isn't given up for the host's next address", async () => {
+  const receiver = await Receiver.open();
+  const stand = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+  const posted = new Promise((resolve, reject) => {
+    stat(".", () => {
+      const { signal } = new AbortController();
+      post(receiver.url("localhost"), Buffer.from("{}"), {}, { allowLoopback: true }, signal).then(
+        resolve,
+        reject,
+      );
+    });
+    // The thread stands still before it sees that the connection is there.
+    stat(".", () => stand(500));
+    // Both callbacks are ready then, so the second follows at once.
+    stand(50);
+  });
+  assert.equal(await posted, 200);
 });
