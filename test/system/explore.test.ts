@@ -299,8 +299,10 @@ test("choosing a state, a procedure, a year and a hospital changes picture and a
   await page.getByLabel("Year", { exact: true }).selectOption("2023");
   const before = await answerOf<ProcedureAnswer>(`/api/v1/versions/2023${`${procedures}/5073`.slice(7)}`);
   await heading(page, dollars(before.summary.max_charge));
-  // The trend has the place's numbers, and labels those of the chosen year.
-  await page.locator(".end.charge", { hasText: dollars(before.summary.median_charge) }).waitFor();
+  // The trend has the place's numbers, labels the newest year's, and says which year is chosen.
+  const newest = await answerOf<ProcedureAnswer>(`${procedures}/5073?state=AL`);
+  await page.locator(".end.charge", { hasText: dollars(newest.summary.median_charge) }).waitFor();
+  await page.locator(".tick.strong", { hasText: "2023" }).waitFor();
   await page.getByLabel("Year", { exact: true }).selectOption("2024");
   await page.goto("/?procedure=5073");
   await page.getByRole("combobox", { name: "Compare a hospital" }).fill("000045");
@@ -649,6 +651,19 @@ test("everything can be reached and chosen by the keyboard alone", async () => {
   await page.locator(".map .note", { hasText: "Alabama" }).waitFor();
   await page.keyboard.press("Enter");
   await heading(page, /^60 hospitals/);
+  const compare = page.locator(".facilities tbody .name button");
+  const ccns = await compare.evaluateAll((all) => all.slice(0, 4).map((one) => one.getAttribute("data-ccn")));
+  for (const [i, ccn] of ccns.slice(0, 3).entries()) {
+    await compare.nth(i).focus();
+    await page.keyboard.press("Enter");
+    // The focus goes with the hospital's row.
+    await page.locator(`.facilities tr.pinned [data-ccn="${ccn}"]:focus`).waitFor();
+  }
+  // No button promises to compare a fourth one.
+  await page.locator(`.facilities [data-ccn="${ccns[3]}"]`).waitFor({ state: "detached" });
+  assert.equal(await compare.count(), 3);
+  await page.keyboard.press("Enter");
+  await compare.nth(3).waitFor();
   await tabTo(".facilities .name a");
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/facilities\/\d{6}/);

@@ -75,6 +75,18 @@ async function walk(
   guarded.assertWellBehaved();
 }
 
+/** The texts of a saved picture that its right edge cuts. */
+function textsBeyond(svg: string): (string | null)[] {
+  const host = document.createElement("div");
+  host.innerHTML = svg;
+  document.body.append(host);
+  const edgeOf = (one: Element | null) => one?.getBoundingClientRect().right ?? 0;
+  const edge = edgeOf(host.querySelector("svg"));
+  const beyond = [...host.querySelectorAll("text")].filter((text) => edgeOf(text) > edge);
+  host.remove();
+  return beyond.map(({ textContent }) => textContent);
+}
+
 test("a patient finds what a knee replacement costs within 25 miles of a city, and at one hospital", async () => {
   const inState = `/facilities?procedure=${procedure}&state=CA&limit=1`;
   const [{ city, state }] = (await answerOf<FacilitiesAnswer>(inState)).data;
@@ -151,7 +163,9 @@ test("a journalist gets the dearest of a state, a picture with its source, and a
     assert.match(texts, new RegExp(`Source: .*version ${source.data_version}`));
     assert.equal(texts.split("Source: ").length, 2, "the source is said once");
     assert.doesNotMatch(svg, /var\(/);
-    assert.match(String(await saved("SVG", card("Over the years"))), /Source: .*\(synthetic\)/);
+    const ofYears = String(await saved("SVG", card("Over the years")));
+    assert.match(ofYears, /Source: .*\(synthetic\)/);
+    for (const picture of [svg, ofYears]) assert.deepEqual(await page.evaluate(textsBeyond, picture), []);
     await act(charges.getByRole("button", { name: "copy link" }).click());
     await charges.getByRole("button", { name: "copied" }).waitFor();
     const link = await page.evaluate(() => navigator.clipboard.readText());

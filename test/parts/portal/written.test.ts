@@ -133,11 +133,11 @@ test("what isn't an order or an amount in the address leaves the list as it is",
 test("a patient's share is a fifth of what Medicare allows, and at most a hospital stay's deductible", () => {
   for (const [year, allowed, words] of [
     [2023, 1396, ": about $279, and at most $1,600 in 2023."],
-    [2023, 12_290, ", and at most $1,600 in 2023."],
+    [2023, 12_290, ", but at most $1,600 in 2023: here $1,600."],
     [2015, 12_290, ": about $2,458."],
   ] as const) {
     const text = whatIsPaid(year, allowed);
-    assert.ok(text.endsWith(`The patient usually pays a fifth of that${words}`), text);
+    assert.ok(text.endsWith(`the patient usually pays a fifth of that${words}`), text);
   }
 });
 
@@ -179,7 +179,7 @@ test("a hospital is compared by the procedure groups that others have, too", asy
   const [row] = answer.data;
   const alone = { ...row, national: { ...row.national, facilities: 1 } };
   const text = hospitalText({ ...answer, data: [alone, row] }, null);
-  assert.match(text, / for no procedure that other hospitals have a price for/);
+  assert.match(text, / for one procedure that other hospitals have a price for/);
 });
 
 test("an address that nothing is found for says why, and nothing of it becomes HTML", async () => {

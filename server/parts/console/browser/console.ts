@@ -142,7 +142,7 @@ function Page() {
         ]} text=${perSecond} />
         <${Lines} title="Time for a request" samples=${drawn} now=${now} isLogarithmic=${true} series=${[
           { name: "median", colour: "--charge", value: (sample: Sample) => sample.p50 },
-          { name: "90 %", colour: "--grey", value: (sample: Sample) => sample.p90 },
+          { name: "90%", colour: "--grey", value: (sample: Sample) => sample.p90 },
           { name: "99%", colour: "--allowed", value: (sample: Sample) => sample.p99 },
         ]} text=${micros} />
       </div>

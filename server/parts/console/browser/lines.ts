@@ -64,10 +64,16 @@ function Drawing({ title, samples, now, series, isLogarithmic, text }: LinesProp
     const { left, width } = event.currentTarget.getBoundingClientRect();
     setPointed(x.invert((100 * (event.clientX - left)) / width).getTime());
   };
+  // A line that isn't drawn along 0 still begins and ends there, so that a single sample is a spike.
+  const isDrawn = (one: Series, i: number) =>
+    drawn(one, samples[i]) !== null ||
+    (!isLogarithmic &&
+      one.value(samples[i]) === 0 &&
+      [i - 1, i + 1].some((near) => samples[near] && drawn(one, samples[near]) !== null));
   const lineOf = (one: Series) =>
     d3
       .line<Sample>()
-      .defined((sample) => drawn(one, sample) !== null)
+      .defined((_, i) => isDrawn(one, i))
       .x((sample) => x(timeOf(sample)))
       .y((sample) => y(one.value(sample) ?? 0))(samples);
   return html`<${Legend} series=${series} sample=${shown ?? now} time=${shown ? clock(timeOf(shown), "2-digit") : `last ${figureSeconds} s`} text=${text} />

@@ -42,6 +42,7 @@ export const amountOf = (text: string | null | undefined): string | null =>
 export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): Choice {
   const chosen = (name: string) => searchParams.get(name)?.trim() || null;
   const near = chosen("near");
+  const within = Number(chosen("within"));
   const city = chosen("city");
   const [from, to] = ["from", "to"].map((name) => amountOf(chosen(name)));
   const isTurned = from !== null && to !== null && Number(from) > Number(to);
@@ -51,7 +52,7 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
     procedure: chosen("procedure"),
     state: near === null ? (chosen("state")?.toUpperCase() ?? null) : null,
     near,
-    within: Number(chosen("within")) || defaultMiles,
+    within: within > 0 ? within : defaultMiles,
     city: city !== null && near !== null && /^[\p{L} .'-]{1,40}, [A-Z]{2}$/u.test(city) ? city : null,
     year: chosen("year"),
     versions: chosen("versions"),

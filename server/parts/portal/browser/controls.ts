@@ -55,7 +55,7 @@ export function Controls({ choice, view, datasets }: ControlsProps) {
     <${Chooser}
       class="hospital"
       label="Compare a hospital"
-      placeholder=${pinned.length === 0 ? "name or city" : isFull ? `${ofThem}: take one off to add another` : "add another"}
+      placeholder=${pinned.length === 0 ? "name or city" : isFull ? `${ofThem}` : "add another"}
       value=${null}
       detail=${pinned.length === 0 || isFull ? undefined : ofThem}
       find=${(text: string) => findHospital(choice, code, text)}
@@ -188,14 +188,14 @@ function choosePlace(id: string): void {
 }
 
 async function findHospital(choice: Choice, code: string, text: string): Promise<Option[]> {
-  if (text === "") throw new Error("Write a name, a city or a ZIP code.");
   const { year, pinned } = choice;
   if (pinned.length === maxPinned)
     throw new Error(`${maxPinned} hospitals can be compared: take one off first.`);
+  if (text === "") throw new Error("Write a name, a city or a ZIP code.");
   const found = await facilitiesBy(text, year);
   if (found.length === 0)
     throw new Error(
-      `No hospital in the data matches “${printable(text)}”. Maryland's hospitals, critical access hospitals, and those for veterans or the military aren't in it: Medicare pays them in other ways.`,
+      `No hospital in the data matches “${printable(text)}”. Maryland's hospitals, critical access hospitals, and those for veterans or the military are never in it: Medicare pays them in other ways.`,
     );
   const parameters = { procedure: code, ccn: found.map(({ ccn }) => ccn).join(","), limit: 50 };
   const priced = await askIfThere<FacilitiesAnswer>(pathOf("/healthcare/facilities", parameters, year));

@@ -1,10 +1,10 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { money, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Entry, FacilitiesAnswer, Priced } from "./answers.ts";
 import { asFailure, Failure, get, getFile, rowsAt } from "./api.ts";
 import { Card, csvFile, priceFigures, save } from "./card.ts";
-import { rangeOf } from "./choice.ts";
+import { maxPinned, rangeOf } from "./choice.ts";
 import type { HospitalList, Scope, View } from "./explore-data.ts";
 import { type Column, DotsLegend, List, type Row, ratioColumn } from "./list.ts";
 import { choose, inYear, pin } from "./location.ts";
@@ -29,6 +29,13 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const { summary, allowed, source } = scope;
   const [more, setMore] = useState<More | null>(null);
   const [said, setSaid] = useState("");
+  // The hospital's row moves when it is chosen, and the keyboard's focus goes with it.
+  const chosen = useRef("");
+  useEffect(() => {
+    const button = document.querySelector<HTMLElement>(`.facilities [data-ccn="${chosen.current}"]`);
+    button?.focus({ preventScroll: true });
+    chosen.current = "";
+  }, [view]);
   const added = more?.of === list ? more : { of: list, data: [], next: list.next, shown: firstShown };
   const range = rangeOf(choice);
   const median = summary.facilities < leastForQuartiles ? null : summary.median_charge;
@@ -66,6 +73,10 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     const { ccn, facility, city, state, zip, distance, services } = entry;
     const { submitted_charge: charged, medicare_allowed: allowed } = entry;
     const isPinned = pinned.some((one) => one.ccn === ccn);
+    const compare = () => {
+      chosen.current = ccn;
+      pin(choice, ccn);
+    };
     const onClick = (event: MouseEvent) => {
       // A click on a link, a button or selected text doesn't choose the row.
       if (event.target instanceof Element && event.target.closest("a, button")) return;
@@ -73,7 +84,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     };
     const name = html`${letter && html`<${Letter} letter=${letter} /> `}<a href=${inYear(`/facilities/${encodeURIComponent(ccn)}`, { procedure: code })}>${facility}</a>
       <small class="quiet">${city}, ${state}
-        <button type="button" class="plain" aria-label=${`${isPinned ? "Remove" : "Compare"} ${facility}`} onClick=${() => pin(choice, ccn)}>${isPinned ? "remove" : "compare"}</button></small>`;
+        ${(isPinned || pinned.length < maxPinned) && html`<button type="button" class="plain" data-ccn=${ccn} aria-label=${`${isPinned ? "Remove" : "Compare"} ${facility}`} onClick=${compare}>${isPinned ? "remove" : "compare"}</button>`}</small>`;
     const miles = html`${milesText(distance, zip === choice.near)}${zip === choice.near ? "" : html`<span class="narrow-only"> mi</span>`}`;
     const numbers = [money(charged), money(allowed), times(charged / allowed)];
     return {
@@ -107,7 +118,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     figures=${count === 0 ? undefined : priceFigures(rows)}
     isTable=${true}
     path=${paths.list}
-    csv=${{ title: range ? `these ${whole(count)} as CSV` : "all rows as CSV, suppressed ones too", save: saveList }}
+    csv=${{ title: range ? `${count === 1 ? "this one" : `these ${whole(count)}`} as CSV` : "all rows as CSV, suppressed ones too", save: saveList }}
   >
     <div class="tools">
       ${order("cheapest first", "asc")} ${order("most expensive first", "desc")}
@@ -140,7 +151,11 @@ function Charges({ from, to }: { from: string | null; to: string | null }) {
     setLow(from ?? "");
     setHigh(to ?? "");
   }, [from, to]);
-  const amount = (text: string) => text.replaceAll(/[$,\s]/g, "") || null;
+  /** For example 200000 for "$200,000" and "200k". */
+  const amount = (text: string) => {
+    const [, digits, thousands] = /^([\d.]*)(k?)$/i.exec(text.replaceAll(/[$,\s]/g, "")) ?? ["", text, ""];
+    return thousands && digits ? String(1000 * Number(digits)) : digits || null;
+  };
   const submit = (event: Event) => {
     event.preventDefault();
     choose({ from: amount(low), to: amount(high) });

@@ -65,7 +65,7 @@ export function Page({ url }: { url: URL }) {
         ? html`<div class="sentence hospital-head" dangerouslySetInnerHTML=${{ __html: writtenAt(url) }}></div><div class="card blank"></div>`
         : view instanceof Failure
           ? html`<h1>Nothing was found.</h1>
-              <p class="under">${noHospital(ccn, year)} <a href=${inYear("/")}>Explore what there is</a></p>`
+              <p class="under">${noHospital(ccn, year)} ${year !== null && html`<a href=${withParameters({ year: null })}>See the newest year</a> · `}<a href=${inYear("/")}>Explore what there is</a></p>`
           : html`<${Shown} view=${view} sorted=${sortedBy(url.searchParams)} />`
     }
   </div>`;

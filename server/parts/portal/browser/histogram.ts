@@ -40,8 +40,10 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
   const floor = hasQuartiles ? 274 : top + 90;
   const middle = (top + floor) / 2;
   const chargeY = floor + 56;
-  const allowedY = floor + (hasQuartiles ? 110 : 56);
-  const height = allowedY + 28;
+  /** Room for marks below each other. */
+  const below = marks.length > 1 ? 4 : 0;
+  const allowedY = floor + (hasQuartiles ? 110 + below : 56);
+  const height = allowedY + 28 + below;
   const own = marks.flatMap(({ entry }) => [entry.submitted_charge, entry.medicare_allowed]);
   const x = dollarScale(
     [allowed.min, allowed.max, summary.min_charge, summary.max_charge, ...own],

@@ -14,14 +14,18 @@ export function hospitalText({ data, facility, source }: FacilityAnswer, code: s
   const above = compared.filter((row) => row.submitted_charge > row.national.median_charge).length;
   const inState = data.filter(({ state }) => state.facilities > 1);
   const aboveState = inState.filter((row) => row.submitted_charge > row.state.median_charge).length;
-  const share = (count: number, all: number) =>
-    count === 0 ? "no procedure" : count === all ? "every procedure" : `${count} of ${all} procedures`;
-  const others = compared.length < data.length ? " that other hospitals have a price for" : "";
+  const charges = (median: string, above: number, all: number) => {
+    const whole = all === 1 ? "one procedure" : `all ${all} procedures`;
+    if (above === 0) return `${median} or less for ${whole}`;
+    return `more than ${median} for ${above === all ? whole : `${above} of ${all} procedures`}`;
+  };
+  const others = (some: unknown[], there = "") =>
+    some.length < data.length ? ` that other hospitals${there} have a price for` : "";
   const nation =
     data.length === 1
       ? `It has a price for one procedure: ${nameOf(data[0])}.`
-      : `It charges more than the nation's median for ${share(above, compared.length)}${others}` +
-        `${inState.length > 0 ? `, and more than the median in ${stateInSentence(facility.state)} for ${share(aboveState, inState.length)}` : ""}.`;
+      : `It charges ${charges("the nation's median", above, compared.length)}${others(compared)}` +
+        `${inState.length > 0 ? `, and ${charges(`the median in ${stateInSentence(facility.state)}`, aboveState, inState.length)}${others(inState, " there")}` : ""}.`;
   const paid = chosen ? paidByPatients(chosen.medicare_allowed, chosen.medicare_payment) : "";
   const own = chosen
     ? `For ${nameOf(chosen)} it charges ${money(chosen.submitted_charge)}: ${standingText(chosen.national, " in the nation")}. Medicare allows it ${money(chosen.medicare_allowed)}${paid}. `

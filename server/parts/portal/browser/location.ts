@@ -62,7 +62,8 @@ export function choose(changes: Record<string, string | null>): void {
 /** Pins a hospital, or takes it off. Where there are enough, another one isn't added. */
 export function pin({ pinned }: Choice, ccn: string): void {
   const others = pinned.filter((each) => each !== ccn);
-  const all = others.length < pinned.length ? others : [...pinned, ccn].slice(0, maxPinned);
+  if (others.length === maxPinned) return;
+  const all = others.length < pinned.length ? others : [...pinned, ccn];
   choose({ with: all.length === 0 ? null : all.join(",") });
 }
 

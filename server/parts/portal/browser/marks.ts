@@ -32,8 +32,8 @@ function rowFor(ends: number[], start: number, end: number): number {
 export function Marks({ marks, x, width, floor, chargeY, allowedY }: MarksProps) {
   const free = () => markRows.map(() => Number.NEGATIVE_INFINITY);
   const [labels, charges, allowed] = [free(), free(), free()];
-  // Shapes that would cover each other are one above the other.
-  const lift = (ends: number[], at: number) =>
+  // Shapes that would cover each other are one below the other: above them is text.
+  const down = (ends: number[], at: number) =>
     shapeSize * rowFor(ends, at - shapeSize / 2, at + shapeSize / 2);
   return marks
     .toSorted((a, b) => a.entry.submitted_charge - b.entry.submitted_charge)
@@ -48,8 +48,8 @@ export function Marks({ marks, x, width, floor, chargeY, allowedY }: MarksProps)
         <line class="mark-line" x1=${at} x2=${at} y1=${markRows[row] + 4} y2=${floor} />
         <${PinShape} letter=${letter} x=${start + 6} y=${markRows[row] - 4} />
         <text x=${start + 15} y=${markRows[row]}>${text}</text>
-        <${PinShape} letter=${letter} x=${at} y=${typeof chargeY === "number" ? chargeY - lift(charges, at) : chargeY(entry.ccn)} />
-        <${PinShape} letter=${letter} x=${allowedAt} y=${allowedY - lift(allowed, allowedAt)} />
+        <${PinShape} letter=${letter} x=${at} y=${typeof chargeY === "number" ? chargeY + down(charges, at) : chargeY(entry.ccn)} />
+        <${PinShape} letter=${letter} x=${allowedAt} y=${allowedY + down(allowed, allowedAt)} />
       </g>`;
     });
 }

@@ -19,10 +19,13 @@ export function useWidth(): [(element: HTMLElement | null) => void, number] {
   return [ref, width];
 }
 
-/** A logarithmic scale of some amounts, with a margin even if all are equal. */
+/** How many times its lowest amount a scale spans at least: amounts that are nearly equal are near each other. */
+const leastSpan = 4;
+
+/** A logarithmic scale of some amounts, with a margin. */
 export function dollarScale(amounts: readonly number[], from: number, to: number) {
   const [low, high] = [Math.min(...amounts), Math.max(...amounts)];
-  const air = low === high ? 1.5 : (high / low) ** 0.03;
+  const air = Math.max((high / low) ** 0.03, Math.sqrt((leastSpan * low) / high));
   return d3.scaleLog([low / air, high * air], [from, to]);
 }
 

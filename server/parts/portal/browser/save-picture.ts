@@ -8,8 +8,9 @@ interface Caption {
 
 const margin = 24;
 const lineHeight = 20;
-/** Width in pixels of a character of the caption, on average. */
-const letterWidth = 7.4;
+const font = "system-ui, sans-serif";
+/** The share of the width that a line may take. The fonts of other machines are wider. */
+const fullLine = 0.94;
 const pngScale = 2;
 const space = "http://www.w3.org/2000/svg";
 /** The style properties to copy into a saved drawing, because a file has no style sheet. */
@@ -41,14 +42,17 @@ function standalone(card: Element, { title, sentence, source }: Caption): SVGEle
   const width = content + 2 * margin;
   const parts: SVGElement[] = [];
   let y = margin;
-  const write = (text: string, size: number, more: Record<string, string | number> = {}) => {
-    for (const line of linesOf(text, (content / letterWidth) * (14 / size))) {
+  const pen = document.createElement("canvas").getContext("2d");
+  const write = (text: string, size: number, weight = 400, opacity = 1) => {
+    if (pen) pen.font = `${weight} ${size}px ${font}`;
+    for (const line of linesOf(text, (line) => (pen?.measureText(line).width ?? 0) <= fullLine * content)) {
       y += lineHeight;
-      parts.push(element("text", { x: margin, y, fill: color, "font-size": size, ...more }, line));
+      const style = { fill: color, "font-size": size, "font-weight": weight, "fill-opacity": opacity };
+      parts.push(element("text", { x: margin, y, ...style }, line));
     }
     y += 6;
   };
-  write(title, 18, { "font-weight": 650 });
+  write(title, 18, 650);
   write(sentence, 14);
   y += 8;
   for (const drawing of drawings) {
@@ -63,20 +67,21 @@ function standalone(card: Element, { title, sentence, source }: Caption): SVGEle
     parts.push(copy);
     y += drawing.clientHeight + 8;
   }
-  write(source, 12, { "fill-opacity": 0.75 });
+  write(source, 12, 400, 0.75);
   const height = y + margin / 2;
   const picture = element("svg", { xmlns: space, width, height, viewBox: `0 0 ${width} ${height}` });
-  picture.setAttribute("font-family", "system-ui, sans-serif");
+  picture.setAttribute("font-family", font);
   picture.append(element("rect", { width, height, fill: backgroundColor }), ...parts);
   return picture;
 }
 
-function linesOf(text: string, most: number): string[] {
-  const lines = [""];
-  for (const word of text.split(/\s+/)) {
-    const line = lines[lines.length - 1];
-    if (line !== "" && line.length + word.length >= most) lines.push(word);
-    else lines[lines.length - 1] = line === "" ? word : `${line} ${word}`;
+function linesOf(text: string, fits: (line: string) => boolean): string[] {
+  const [first, ...words] = text.split(/\s+/);
+  const lines = [first];
+  for (const word of words) {
+    const longer = `${lines.at(-1)} ${word}`;
+    if (fits(longer)) lines[lines.length - 1] = longer;
+    else lines.push(word);
   }
   return lines;
 }

@@ -53,10 +53,14 @@ function pinnedClause({ choice, code }: View, scope: Scope, { letter, ccn, entry
 }
 
 /** Shows each choice as a chip with a button that removes it. */
-export function Chips({ view: { choice, pinned, list } }: { view: View }) {
+export function Chips({ view: { choice, pinned, list, scope } }: { view: View }) {
   const range = rangeOf(choice);
   const place = placeTitle(choice);
-  const wider = choice.near === null ? undefined : radiusesInMiles.find((miles) => miles > choice.within);
+  // Where nothing is found, the text has links to larger circles.
+  const wider =
+    choice.near === null || scope instanceof Failure
+      ? undefined
+      : radiusesInMiles.find((miles) => miles > choice.within);
   const chip = (text: string, remove: () => void, letter?: string) =>
     html`<button type="button" class="chip" onClick=${remove}>
       <span class="unseen">Remove: </span>${letter && html`<${Letter} letter=${letter} /> `}<span>${text}</span><span aria-hidden="true">×</span>
@@ -97,9 +101,9 @@ export function Reading({ scope, view, datasets }: ReadingProps) {
   const rowsText =
     all === rows.priced
       ? all === 1
-        ? "The only hospital that does it has a price."
-        : `All ${whole(all)} hospitals that do it have a price; none is suppressed.`
-      : html`${whole(rows.priced)} of ${whole(all)} hospitals that do it have a price.
+        ? "The only hospital in the data that does it has a price."
+        : `All ${whole(all)} hospitals in the data that do it have a price; none is suppressed.`
+      : html`${whole(rows.priced)} of ${whole(all)} hospitals in the data that do it have a price.
           ${
             rows.suppressed > 0 &&
             html` <b>${counted(rows.suppressed, "more hospital", "more hospitals")} did it for too few Medicare patients</b> (10 services or fewer in the year): CMS suppresses the amounts.`

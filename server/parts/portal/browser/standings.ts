@@ -11,12 +11,16 @@ import { leastForQuartiles, standingText } from "./words.ts";
 
 /** Lists a hospital's procedures, with its charges beside those of nation and state. */
 
+/** A row that nothing can be compared with is the last of those in descending order. */
+const comparedWith = (row: FacilityRow, { facilities, median_charge }: Standing) =>
+  facilities === 1 ? 0 : row.submitted_charge / median_charge;
+
 /** What the rows can be sorted by. */
 const keys: Readonly<Record<string, (row: FacilityRow) => number | string>> = {
   name: titleOf,
   charge: (row) => row.submitted_charge,
-  nation: (row) => row.submitted_charge / row.national.median_charge,
-  state: (row) => row.submitted_charge / row.state.median_charge,
+  nation: (row) => comparedWith(row, row.national),
+  state: (row) => comparedWith(row, row.state),
   allowed: (row) => row.medicare_allowed,
   markup: (row) => row.submitted_charge / row.medicare_allowed,
   services: (row) => row.services ?? 0,
@@ -101,7 +105,7 @@ function Beside({ charged, standing, where }: { charged: number; standing: Stand
   const { facilities, median_charge } = standing;
   if (facilities === 1) return html`<small class="quiet">no other in ${where}</small>`;
   return html`<span title=${standingText(standing, ` in ${where}`)}>${change(Math.round((charged / median_charge - 1) * 100))}</span>
-    <small class="quiet"><span class="narrow-only">${where}: </span>median ${money(median_charge)}${facilities < leastForQuartiles && ` of ${facilities}`}</small>`;
+    <small class="quiet"><span class="narrow-only">${where}: </span>median ${money(median_charge)}${facilities < leastForQuartiles && ` (${facilities} hospitals)`}</small>`;
 }
 
 const standingColumns = (of: "national" | "state"): Parameters<typeof figuresOf<FacilityRow>>[1][] => [

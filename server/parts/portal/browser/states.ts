@@ -30,4 +30,4 @@ export const whyMissing = ({ state, reason }: { state: string; reason: string })
     ? whyMaryland
     : reason.includes("OPPS")
       ? "Medicare pays hospitals there in another way, so its file leaves them out"
-      : `${reason[0].toUpperCase()}${reason.slice(1)}`;
+      : "The data has no hospital there";

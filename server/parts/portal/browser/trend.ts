@@ -34,7 +34,7 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
   const steps = useSteps();
   const { width, active, setActive } = steps;
   const [first, last] = [years[0], years[years.length - 1]];
-  const labelled = years.find(({ data_year }) => data_year === chosen) ?? last;
+  const described = years.find(({ data_year }) => data_year === chosen) ?? last;
   const lines = pinned.flatMap(({ letter, trend }) => {
     const points = (trend?.data ?? []).flatMap(({ data_year, submitted_charge: charge }) =>
       typeof charge === "number" && years.some((year) => year.data_year === data_year)
@@ -87,16 +87,13 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
     };
   };
   const label = `The median charge over ${years.length} years: ${years.map((year) => `${year.data_year} ${money(year.median_charge)}, Medicare allows ${money(year.median_allowed)}`).join("; ")}.`;
-  // In the middle of the lines the labels are above them, and not beside.
-  const isEnd = labelled === last;
-  const place = isEnd ? { x: at(last) + 12, anchor: "start" } : { x: at(labelled), anchor: "middle" };
-  const above = (amount: number) => y(amount) - (isEnd ? 0 : endHeight);
+  const endX = at(last) + 12;
   const ends = spread([
-    { at: above(labelled.median_charge), kind: "charge", amount: labelled.median_charge, what: "median" },
-    { at: above(labelled.median_allowed), kind: "allowed", amount: labelled.median_allowed, what: "allowed" },
+    { at: y(last.median_charge), kind: "charge", amount: last.median_charge, what: "median" },
+    { at: y(last.median_allowed), kind: "allowed", amount: last.median_allowed, what: "allowed" },
     ...lines.flatMap(({ letter, points }) => {
-      const point = points.find(({ data_year }) => data_year === labelled.data_year);
-      return point ? [{ at: above(point.charge), kind: "mark", amount: point.charge, what: letter }] : [];
+      const point = points.find(({ data_year }) => data_year === last.data_year);
+      return point ? [{ at: y(point.charge), kind: "mark", amount: point.charge, what: letter }] : [];
     }),
   ]);
   return html`<${Steps}
@@ -157,13 +154,13 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
             kind,
             amount,
             what,
-          }) => html`<text class=${`end ${kind}`} x=${place.x} y=${labelY} text-anchor=${place.anchor} dy="0.32em">
-            <tspan class="strong">${what === "median" || what === "allowed" ? "" : `${what} `}${money(amount)}</tspan>${what === "median" || what === "allowed" ? html`<tspan x=${place.x} dy="1.1em">${what}</tspan>` : ""}
+          }) => html`<text class=${`end ${kind}`} x=${endX} y=${labelY} dy="0.32em">
+            <tspan class="strong">${what === "median" || what === "allowed" ? "" : `${what} `}${money(amount)}</tspan>${what === "median" || what === "allowed" ? html`<tspan x=${endX} dy="1.1em">${what}</tspan>` : ""}
           </text>`,
         )}
       </svg>
     <//>
-    <p class="quiet small">${trendText(years, labelled)}</p>`;
+    <p class="quiet small">${trendText(years, described)}</p>`;
 }
 
 const endHeight = 27;

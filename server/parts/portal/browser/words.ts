@@ -128,9 +128,13 @@ const deductibles: Readonly<Record<number, number>> = {
 /** What the hospital gets, and the patient's share of it. @param allowed what Medicare allows for one procedure */
 export function whatIsPaid(year: number, allowed?: number): string {
   const most = deductibles[year] ?? Number.POSITIVE_INFINITY;
-  const limit = Number.isFinite(most) ? `, and at most ${money(most)} in ${year}` : "";
-  const about = allowed === undefined || allowed / 5 > most ? "" : `: about ${money(allowed / 5)}`;
-  return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. The patient usually pays a fifth of that${about}${limit}.`;
+  const limit = Number.isFinite(most) ? `at most ${money(most)} in ${year}` : "";
+  const fifth = allowed === undefined ? "" : `about ${money(allowed / 5)}`;
+  const share =
+    allowed !== undefined && allowed / 5 > most
+      ? `, but ${limit}: here ${money(most)}`
+      : `${fifth && `: ${fifth}`}${limit && `, and ${limit}`}`;
+  return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. Besides the yearly deductible, the patient usually pays a fifth of that${share}.`;
 }
 
 /** What a hospital's patients pay of the allowed amount on average; empty where that isn't known. */
@@ -195,7 +199,7 @@ export const noHospital = (ccn: string, year: string | null = null) =>
   (/^[0-9A-Z]{6}$/i.test(ccn)
     ? `No hospital in the data has the number (CCN) ${ccn}: ${ccn.startsWith("21") ? `it would be in Maryland. ${whyMaryland}.` : "it may have closed or merged, or Medicare may pay it in another way."}`
     : `“${printable(ccn)}” isn't a hospital's number (CCN): that has six characters.`) +
-  (year === null ? "" : ` That is for ${printable(year)}.`);
+  (year === null ? "" : ` Only the data of ${printable(year)} was asked, if there is any.`);
 
 /** The standing of a charge in words. A hospital with an equal charge doesn't charge less. */
 export function standingText({ rank, facilities }: Rank, where = ""): string {
