@@ -10,7 +10,7 @@ import * as v from "valibot";
 /** The longest time that a process or a connection may take before a test fails. */
 export const maxWaitMs = 120_000;
 /** The longest wait for a condition before a test fails, unless it says otherwise. */
-const maxUntilMs = 10_000;
+const maxUntilMs = 60_000;
 const pollMs = 10;
 
 /** Waits until a condition holds, and returns what it gave. */
