@@ -1,8 +1,8 @@
 import type { LookupAddress } from "node:dns";
 import { Resolver } from "node:dns/promises";
 import type { IncomingMessage } from "node:http";
-import { type RequestOptions, request as requestHttps } from "node:https";
-import { isIP, type TcpNetConnectOpts } from "node:net";
+import { request as requestHttps } from "node:https";
+import { isIP } from "node:net";
 import { webhookFault } from "../../accounts/webhook-url.ts";
 import { http } from "../../shared/runtime.ts";
 import { safely } from "../../shared/safely.ts";
@@ -11,11 +11,6 @@ import { reachOf } from "../../shared/special-addresses.ts";
 /** Posts to a URL that a customer chose: public addresses only, within a deadline. */
 
 const maxTryMs = 15_000;
-/**
- * Until a connection to the host's next address is tried. With Node's 250 ms a host that is far away, and has an IPv6
- * address that can't be reached from here, would never be reached.
- */
-const nextAddressMs = 3000;
 /** Maximum informational (1xx) responses before the final one. */
 const maxInformational = 10;
 const resolverOptions = { timeout: 2000, tries: 2 };
@@ -62,8 +57,7 @@ export function post(
   return new Promise((succeed, fail) => {
     const resolver = new Resolver(resolverOptions);
     const send = target.protocol === "https:" ? requestHttps : http.request;
-    // Node's types don't know the last option for HTTP.
-    const options: RequestOptions & Pick<TcpNetConnectOpts, "autoSelectFamilyAttemptTimeout"> = {
+    const request = send(target, {
       method: "POST",
       headers: { ...headers, "Content-Length": body.length },
       lookup: (host, { all }, done) =>
@@ -72,9 +66,7 @@ export function post(
           (error) => done(error, []),
         ),
       agent: false,
-      autoSelectFamilyAttemptTimeout: nextAddressMs,
-    };
-    const request = send(target, options);
+    });
     const end = (outcome: number | Error) => {
       clearTimeout(deadline);
       signal.removeEventListener("abort", giveUp);

@@ -55,7 +55,7 @@ export function Controls({ choice, view, datasets }: ControlsProps) {
     <${Chooser}
       class="hospital"
       label="Compare a hospital"
-      placeholder=${pinned.length === 0 ? "name or city" : isFull ? `${ofThem}` : "add another"}
+      placeholder=${pinned.length === 0 ? "name or city" : isFull ? ofThem : "add another"}
       value=${null}
       detail=${pinned.length === 0 || isFull ? undefined : ofThem}
       find=${(text: string) => findHospital(choice, code, text)}
