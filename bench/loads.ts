@@ -77,9 +77,14 @@ export const loads: readonly Load[] = [
   load("zipf", "Zipf mix over every procedure, state and limit, exponent 1.1", entrants("zipf", computing), {
     targets: { cpuUs: { "service / ceiling": 1.15, ...fractions } },
   }),
-  load("uniform", "every procedure, state and limit, in random order", entrants("uniform", computing), {
-    targets: { cpuUs: { "service / ceiling": 1.3, ...fractions } },
-  }),
+  load(
+    "uniform",
+    "every procedure, state and limit, in random order",
+    entrants("uniform", ["ceiling-spread", ...computing]),
+    {
+      targets: { cpuUs: { "service / ceiling": 1.3, ...fractions } },
+    },
+  ),
   load("search-warm", "searches that were asked before", entrants("search-warm"), {
     targets: { cpuUs: { "service / ceiling": 1.2 } },
   }),

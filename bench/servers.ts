@@ -21,9 +21,17 @@ const maxStartMs = 300_000;
 const maxStopMs = 15_000;
 
 /** The service, a sender of constants, and servers that compute the answer. */
-export type Kind = "service" | "ceiling" | "nginx" | "sqlite" | "sqlite-cached" | "duckdb" | "node-http";
+export type Kind =
+  | "service"
+  | "ceiling"
+  | "ceiling-spread"
+  | "nginx"
+  | "sqlite"
+  | "sqlite-cached"
+  | "duckdb"
+  | "node-http";
 
-export const sendsConstant = (kind: Kind) => kind === "ceiling" || kind === "nginx";
+export const sendsConstant = (kind: Kind) => kind.startsWith("ceiling") || kind === "nginx";
 
 const environment = { PATH: process.env.PATH, PORT: "0", OPS_PORT: "0", LOG_LEVEL: "warn" };
 const nothing: Constant = { status: "", headers: [], body: Buffer.alloc(0) };
@@ -80,7 +88,7 @@ export class Servers {
    * A server that is ready for requests; the same one when it is asked for again.
    *
    * @param core the only core that it may use; undefined for all
-   * @param constant what `ceiling` and `nginx` answer; the other rivals take its headers
+   * @param constant what the ceilings and `nginx` answer; the other rivals take its headers
    */
   get(kind: Kind, threads: number, core?: number, constant?: Constant): Promise<Server> {
     const name = JSON.stringify([kind, threads, core, sendsConstant(kind) && constant]);
@@ -121,10 +129,11 @@ export class Servers {
       bodyFile,
       threads,
       caches: kind === "sqlite-cached",
+      isSpread: kind === "ceiling-spread",
     };
     let command = [
       process.execPath,
-      `bench/rivals/${kind.replace("-cached", "")}.ts`,
+      `bench/rivals/${kind.replace(/-cached|-spread/, "")}.ts`,
       JSON.stringify(settings),
     ];
     if (kind === "service") command = ["server/hcqs", "start"];

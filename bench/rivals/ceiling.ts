@@ -7,8 +7,12 @@ import { readSettings } from "./rival.ts";
 
 /** The ceiling: uWebSockets.js sends the same headers and body for every request. */
 
-const { headers, status, bodyFile, threads } = readSettings();
-const body = readFileSync(bodyFile);
+/** About the bytes of an image, which don't fit into a processor's cache. */
+const spreadBytes = 32 * 2 ** 20;
+
+const { headers, status, bodyFile, threads, isSpread } = readSettings();
+let body: Uint8Array = readFileSync(bodyFile);
+const bodies = isSpread ? copiesOf(body) : [];
 
 const head = Buffer.from([status, ...headers.map((header) => header.join(": "))].join("\r\n"));
 let response: uws.HttpResponse;
@@ -18,12 +22,20 @@ let isStuck = false;
 // avoids a system call per write for all but the first of pipelined requests.
 function send(): void {
   response.writeStatus(head);
+  if (isSpread) body = bodies[Math.floor(Math.random() * bodies.length)];
   if (body.length === 0) response.endWithoutBody();
   else {
     // `end()` would crash the process if a client doesn't read or resets its connection.
     const [, done] = response.tryEnd(body, body.length);
     isStuck = !done;
   }
+}
+
+/** Copies of a body, one behind the other. */
+function copiesOf(body: Uint8Array): Uint8Array[] {
+  const copies = Math.floor(spreadBytes / body.length);
+  const all = Buffer.alloc(copies * body.length, body);
+  return Array.from({ length: copies }, (_, i) => all.subarray(i * body.length, (i + 1) * body.length));
 }
 
 function listen(port: number): void {

@@ -26,6 +26,8 @@ export interface RivalSettings {
   threads: number;
   /** Whether a database server caches answers. */
   caches: boolean;
+  /** Whether the ceiling sends its body from random places in as much memory as an image takes. */
+  isSpread: boolean;
 }
 
 export function readSettings(): RivalSettings {
