@@ -129,7 +129,7 @@ class Copy {
   async #run(testFile: string, deadlineMs: number): Promise<Outcome> {
     const begun = performance.now();
     const options = ["--import", "./server/strip-cache.js", "--test-reporter=tap"];
-    const child = spawn(process.execPath, [...options, testFile], {
+    const child = spawn("server/node", [...options, testFile], {
       cwd: this.#folder,
       env: {
         ...process.env,
