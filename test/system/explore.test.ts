@@ -430,6 +430,9 @@ test("a bar lists its facilities", async () => {
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "0 hospitals that charge $9,000,000 or more" }).waitFor();
   await page.getByText("No hospital charges that.").waitFor();
+  await page.getByRole("textbox", { name: "from $" }).fill("8000k");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "0 hospitals that charge $8,000,000 or more" }).waitFor();
 });
 
 test("more hospitals come until all are there, and a row pins its hospital", async () => {

@@ -153,8 +153,8 @@ function Charges({ from, to }: { from: string | null; to: string | null }) {
   }, [from, to]);
   /** For example 200000 for "$200,000" and "200k". */
   const amount = (text: string) => {
-    const [, digits, thousands] = /^([\d.]*)(k?)$/i.exec(text.replaceAll(/[$,\s]/g, "")) ?? ["", text, ""];
-    return thousands && digits ? String(1000 * Number(digits)) : digits || null;
+    const plain = text.replaceAll(/[$,\s]/g, "");
+    return (/\dk$/i.test(plain) ? String(1000 * Number(plain.slice(0, -1))) : plain) || null;
   };
   const submit = (event: Event) => {
     event.preventDefault();

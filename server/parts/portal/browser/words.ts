@@ -128,13 +128,11 @@ const deductibles: Readonly<Record<number, number>> = {
 /** What the hospital gets, and the patient's share of it. @param allowed what Medicare allows for one procedure */
 export function whatIsPaid(year: number, allowed?: number): string {
   const most = deductibles[year] ?? Number.POSITIVE_INFINITY;
-  const limit = Number.isFinite(most) ? `at most ${money(most)} in ${year}` : "";
-  const fifth = allowed === undefined ? "" : `about ${money(allowed / 5)}`;
-  const share =
-    allowed !== undefined && allowed / 5 > most
-      ? `, but ${limit}: here ${money(most)}`
-      : `${fifth && `: ${fifth}`}${limit && `, and ${limit}`}`;
-  return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. Besides the yearly deductible, the patient usually pays a fifth of that${share}.`;
+  const isOver = allowed !== undefined && allowed / 5 > most;
+  const about = allowed === undefined || isOver ? "" : `: about ${money(allowed / 5)}`;
+  const limit = Number.isFinite(most) ? `, ${isOver ? "but" : "and"} at most ${money(most)} in ${year}` : "";
+  const here = isOver ? `: here ${money(most)}` : "";
+  return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. Besides the yearly deductible, the patient usually pays a fifth of that${about}${limit}${here}.`;
 }
 
 /** What a hospital's patients pay of the allowed amount on average; empty where that isn't known. */
