@@ -11,17 +11,6 @@ const cents = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD
 
 /** Dollars: $10,035, and with cents below ten: $7.50. */
 export const money = (amount: number) => (amount < 10 ? cents : dollars).format(amount);
-/** Formats in two and in three significant digits. They are made once, because that takes far longer than using them. */
-const [inTwoDigits, inThreeDigits] = [2, 3].map(
-  (maximumSignificantDigits) =>
-    new Intl.NumberFormat("en-US", {
-      ...{ style: "currency", currency: "USD", notation: "compact" },
-      maximumSignificantDigits,
-    }),
-);
-/** Dollars in two or three significant digits, in short: $4.9K. */
-export const shortMoney = (amount: number, digits: 2 | 3) =>
-  (digits === 2 ? inTwoDigits : inThreeDigits).format(amount);
 /** A count: 2,344. */
 export const whole = (number: number) => count.format(number);
 /** A ratio: 6.8×. */

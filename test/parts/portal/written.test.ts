@@ -130,6 +130,15 @@ test("what isn't an order or an amount in the address leaves the list as it is",
   assert.equal(await listIn("&from=9000&to=5"), await listIn("&from=5&to=9000"));
 });
 
+test("a state in the address is a code or a name, in any case", async () => {
+  const html = await pageAt("/?procedure=5072&state=NY");
+  for (const state of ["ny", "New%20York", "new+york"])
+    assert.equal(
+      metaOf(await pageAt(`/?procedure=5072&state=${state}`), "description"),
+      metaOf(html, "description"),
+    );
+});
+
 test("a patient's share is a fifth of what Medicare allows, and at most a hospital stay's deductible", () => {
   for (const [year, allowed, words] of [
     [2023, 1396, ": about $279, and at most $1,600 in 2023."],

@@ -12,6 +12,9 @@ function settingsIn(page: Document): PageSettings {
 const first = location.href;
 const sentence = document.querySelector(".sentence")?.innerHTML;
 
+/** Whether the server wrote prices into the page, rather than why there are none. */
+export const hasWrittenPrices = sentence?.includes('class="charge"') ?? false;
+
 /** The HTML of the sentence that the server wrote into the page for this address; empty for another one. */
 export const writtenAt = ({ href }: URL): string => (href === first && sentence) || "";
 

@@ -1,3 +1,5 @@
+import { states } from "./states.ts";
+
 /** Reads the choices on the Explore page from the address. */
 
 /** The default procedure. Where the data lacks it, the one that most hospitals do is shown. */
@@ -50,7 +52,7 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
   const sort = sorts.find((one) => one === chosen("sort")) ?? "charge";
   return {
     procedure: chosen("procedure"),
-    state: near === null ? (chosen("state")?.toUpperCase() ?? null) : null,
+    state: near === null ? stateOf(chosen("state")) : null,
     near,
     within: within > 0 ? within : defaultMiles,
     city: city !== null && near !== null && /^[\p{L} .'-]{1,40}, [A-Z]{2}$/u.test(city) ? city : null,
@@ -61,6 +63,12 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
     sort: near === null && sort === "distance" ? "charge" : sort,
     order: chosen("order") === "desc" ? "desc" : "asc",
   };
+}
+
+/** A state's code from its code or name, in any case. Other text is kept, to be named where nothing is found. */
+function stateOf(text: string | null): string | null {
+  const code = Object.keys(states).find((one) => states[one].name.toLowerCase() === text?.toLowerCase());
+  return code ?? text?.toUpperCase() ?? null;
 }
 
 /** Charges in dollars, both included. */

@@ -41,26 +41,33 @@ export function Chooser(props: ChooserProps) {
   const list = useRef<HTMLUListElement>(null);
   /** The typed text; null while the choice is shown. */
   const [text, setText] = useState<string | null>(null);
-  const [options, setOptions] = useState<Option[] | null>(null);
+  /** The suggestions, and the text that they are for. */
+  const [found, setFound] = useState<{ of: string; options: Option[] } | null>(null);
   const [said, setSaid] = useState("");
   const [active, setActive] = useState(-1);
   /** Whether the choice is too long for its line. */
   const [isCut, setCut] = useState(false);
-  const isOpen = text !== null && (options !== null || said !== "");
+  /** The text that was entered before its suggestions came: the first of them is chosen then. */
+  const entered = useRef<string | null>(null);
+  const options = found?.options;
+  const isOpen = text !== null && (found !== null || said !== "");
+  /** What Enter chooses: for a typed text the first suggestion, until an arrow key goes to one. */
+  const chosen = active === -1 && text?.trim() ? 0 : active;
 
   useEffect(() => {
     if (text === null) return;
     let isOver = false;
     const ask = async () => {
       try {
-        const found = await find(text.trim());
+        const options = await find(text.trim());
         if (isOver) return;
-        setOptions(found);
+        if (entered.current === text && options.length > 0) return pick(options[0]);
+        setFound({ of: text, options });
         setSaid("");
-        setActive(text.trim() !== "" && found.length > 0 ? 0 : -1);
+        setActive(-1);
       } catch (error) {
         if (isOver) return;
-        setOptions(null);
+        setFound(null);
         setSaid(sentenceOf(asFailure(error)));
       }
     };
@@ -80,8 +87,9 @@ export function Chooser(props: ChooserProps) {
   }, [active]);
 
   const close = () => {
+    entered.current = null;
     setText(null);
-    setOptions(null);
+    setFound(null);
     setSaid("");
     setActive(-1);
   };
@@ -98,10 +106,11 @@ export function Chooser(props: ChooserProps) {
         const step = event.key === "ArrowDown" ? 1 : -1;
         setActive((active === -1 && step === -1 ? count : active + step + count) % count);
       }
-    } else if (event.key === "Enter" && isOpen) {
+    } else if (event.key === "Enter" && text !== null) {
       event.preventDefault();
-      const option = options?.[active];
-      if (option) pick(option);
+      const option = options?.[chosen];
+      if (found?.of !== text) entered.current = text.trim() === "" ? null : text;
+      else if (option) pick(option);
     } else if (event.key === "Escape" && text !== null) {
       event.preventDefault();
       close();
@@ -120,7 +129,7 @@ export function Chooser(props: ChooserProps) {
       aria-expanded=${isOpen}
       aria-controls=${`${id}-list`}
       aria-autocomplete="list"
-      aria-activedescendant=${isOpen && active >= 0 ? optionId(active) : undefined}
+      aria-activedescendant=${isOpen && chosen >= 0 && options?.length ? optionId(chosen) : undefined}
       value=${text ?? value ?? ""}
       placeholder=${text === null ? placeholder : (value ?? placeholder)}
       title=${value ?? undefined}
@@ -140,7 +149,7 @@ export function Chooser(props: ChooserProps) {
           key=${option.id}
           id=${optionId(i)}
           role="option"
-          aria-selected=${i === active}
+          aria-selected=${i === chosen}
           onMouseDown=${(event: MouseEvent) => {
             event.preventDefault();
             pick(option);

@@ -1,5 +1,6 @@
 import type {
   Dataset,
+  DatasetsAnswer,
   Entry,
   FacilitiesAnswer,
   FacilityAnswer,
@@ -106,17 +107,17 @@ export function askAhead(choice: Choice): void {
 export async function load(choice: Choice): Promise<View> {
   const code = choice.procedure ?? defaultProcedure;
   const paths = pathsOf(code, choice);
-  const isNation = paths.nation === paths.scope;
   const nationAsked = askIfThere<ProcedureAnswer>(paths.nation);
+  const { hasPrices, isCovered } = await coverageOf(choice, nationAsked);
   const aroundAsked = choice.near === null ? null : rowsAt(paths.scope);
   const stateAsked =
-    choice.near !== null ? null : isNation ? nationAsked : askIfThere<ProcedureAnswer>(paths.scope);
+    choice.near !== null ? null : hasPrices ? askIfThere<ProcedureAnswer>(paths.scope) : noPrice;
   const [nation, around, inState, listed, trends, pinned] = await Promise.all([
     nationAsked,
     aroundAsked,
     stateAsked,
-    askIfThere<FacilitiesAnswer>(paths.list),
-    askIfThere<TrendsAnswer>(paths.trends),
+    hasPrices ? askIfThere<FacilitiesAnswer>(paths.list) : noPrice,
+    isCovered ? askIfThere<TrendsAnswer>(paths.trends) : noPrice,
     pinnedOf(choice, code),
   ]);
   if (choice.procedure === null && nation instanceof Failure) {
@@ -132,10 +133,23 @@ export async function load(choice: Choice): Promise<View> {
     ...{ choice, code, paths, scope, nation, list, trends, pinned: amongAround(pinned, few) },
     few: few && few.length <= mostDots ? few : await fewOf(scope, choice, code),
     unpriced:
-      scope instanceof Failure && scope.status === 404
+      scope instanceof Failure && scope.status === 404 && isCovered
         ? await unpricedOf(nation instanceof Failure ? { ...choice, state: null, near: null } : choice, code)
         : null,
   };
+}
+
+const noPrice = new Failure(404, "not_found", "no hospital there has a price");
+
+/**
+ * Whether the chosen state has prices for the procedure, and whether a data version has the state. What isn't there isn't
+ * asked for, because the browser would write each 404 to its console.
+ */
+async function coverageOf({ state }: Choice, nationAsked: Promise<ProcedureAnswer | Failure>) {
+  const nation = state === null ? null : there(await nationAsked);
+  if (nation?.data.every((row) => row.state !== state) !== true) return { hasPrices: true, isCovered: true };
+  const { data } = await ask<DatasetsAnswer>(pathOf("/datasets"));
+  return { hasPrices: false, isCovered: data.some(({ coverage }) => coverage.states.includes(state ?? "")) };
 }
 
 /** The compared hospitals with their distance and their rank among those around the place, cheapest first. */
@@ -149,8 +163,7 @@ const amongAround = (pinned: Pinned[], around: Priced[] | null): Pinned[] =>
 
 /** The prices around a ZIP code, from its hospitals with and without prices. */
 function aroundScope({ procedure, summary, data, source }: FacilitiesAnswer): Scope | Failure {
-  if (procedure === undefined || !isKnown(summary))
-    return new Failure(404, "not_found", "no hospital there has a price");
+  if (procedure === undefined || !isKnown(summary)) return noPrice;
   const rows = data.filter(isPriced);
   const amounts = rows.map(({ medicare_allowed }) => medicare_allowed);
   const [min, p10, p25, median, p75, p90, max] = [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1].map(

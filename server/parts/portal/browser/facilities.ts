@@ -8,7 +8,7 @@ import { maxPinned, rangeOf } from "./choice.ts";
 import type { HospitalList, Scope, View } from "./explore-data.ts";
 import { type Column, DotsLegend, List, type Row, ratioColumn } from "./list.ts";
 import { choose, inYear, pin } from "./location.ts";
-import { dollarScale, Letter } from "./picture.ts";
+import { Chip, dollarScale, Letter } from "./picture.ts";
 import { hospitals, isPriced, leastForQuartiles, milesText, placeText, rangeText } from "./words.ts";
 
 /** Lists the hospitals, in any order and between any charges, with their amounts as dots on one scale. */
@@ -16,6 +16,8 @@ import { hospitals, isPriced, leastForQuartiles, milesText, placeText, rangeText
 /** Rows to show at first. More would push the other pictures away. */
 const firstShown = 10;
 const step = 25;
+/** How many times below the median an allowed amount is unusual. */
+const unusualFactor = 4;
 
 interface More {
   of: HospitalList;
@@ -39,6 +41,8 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const added = more?.of === list ? more : { of: list, data: [], next: list.next, shown: firstShown };
   const range = rangeOf(choice);
   const median = summary.facilities < leastForQuartiles ? null : summary.median_charge;
+  /** A lower allowed amount is unlike the others': perhaps the group's name doesn't say what was done there. */
+  const leastUsual = median === null ? 0 : summary.median_allowed / unusualFactor;
   const isNear = choice.near !== null;
   const top = pinned.flatMap(({ letter, entry }) => (entry && isPriced(entry) ? [{ letter, entry }] : []));
   const loaded = [...list.data, ...added.data].filter(isPriced);
@@ -84,16 +88,21 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     };
     const name = html`${letter && html`<${Letter} letter=${letter} /> `}<a href=${inYear(`/facilities/${encodeURIComponent(ccn)}`, { procedure: code })}>${facility}</a>
       <small class="quiet">${city}, ${state}
+        ${allowed < leastUsual && " · Medicare allows far less here than elsewhere"}
         ${(isPinned || pinned.length < maxPinned) && html`<button type="button" class="plain" data-ccn=${ccn} aria-label=${`${isPinned ? "Remove" : "Compare"} ${facility}`} onClick=${compare}>${isPinned ? "remove" : "compare"}</button>`}</small>`;
     const miles = html`${milesText(distance, zip === choice.near)}${zip === choice.near ? "" : html`<span class="narrow-only"> mi</span>`}`;
-    const numbers = [money(charged), money(allowed), times(charged / allowed)];
+    const numbers = [
+      money(charged),
+      money(allowed),
+      html`${times(charged / allowed)}<span class="narrow-only"> allowed</span>`,
+    ];
     return {
       ...{ key: letter ?? ccn, kind: letter ? "pinned" : "", onClick },
       cells: [
         name,
         ...(isNear ? [miles] : []),
         ...numbers,
-        typeof services === "number" ? whole(services) : "–",
+        html`${typeof services === "number" ? whole(services) : "–"}<span class="narrow-only"> services</span>`,
       ],
       amounts: { charged, allowed, median },
     };
@@ -122,6 +131,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   >
     <div class="tools">
       ${order("cheapest first", "asc")} ${order("most expensive first", "desc")}
+      ${range && html`<${Chip} text=${rangeText(range)} remove=${() => choose({ from: null, to: null })} />`}
       <${Charges} key=${`${choice.from} ${choice.to}`} from=${choice.from} to=${choice.to} />
     </div>
     <${List}

@@ -131,7 +131,7 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
             )
       }
       <line class="axis" x1=${side + 22} x2=${width - side} y1=${floor} y2=${floor} />
-      ${placedTicks(x, width / 74, width).map(
+      ${placedTicks(x, width).map(
         ({ tick, at }) => html`<g class="tick">
           <line x1=${x(tick)} x2=${x(tick)} y1=${floor} y2=${floor + 5} />
           <line class="guide" x1=${x(tick)} x2=${x(tick)} y1=${floor + 26} y2=${height - 8} />

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
-import { shortMoney } from "../../../shared/browser/format.ts";
+import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { choose } from "./location.ts";
-import { Key, type Scale, Shape, useWidth } from "./picture.ts";
+import { Key, placedTicks, type Scale, Shape, useWidth } from "./picture.ts";
 
 /** A list that sorts, with a row's amounts as dots on one scale. */
 
@@ -109,17 +109,14 @@ function Dots({ x, charged, allowed, median }: Amounts & { x: Scale }) {
 function DotsAxis({ x }: { x: Scale }) {
   const [measured, width] = useWidth();
   const inPixels = x.copy().range([0, width]);
-  // As round as they can be and still be apart, in a short range too.
-  const rounded = [1, 2, 3].map((digits) =>
-    [0.12, 0.5, 0.88].map((share) => Number(inPixels.invert(share * width).toPrecision(digits))),
-  );
-  const isApart = (places: number[]) =>
-    places.every(
-      (at, i) => at >= 0.05 * width && at <= 0.95 * width && (i === 0 || at - places[i - 1] > 0.2 * width),
-    );
-  const ticks = rounded.find((each) => isApart(each.map(inPixels))) ?? [];
-  return html`<div ref=${measured}><svg width="100%" height="16" aria-hidden="true">
-    ${ticks.map((tick) => html`<text x=${inPixels(tick)} y="12" text-anchor="middle">${shortMoney(tick, 3)}</text>`)}
+  const ticks = width === 0 ? [] : placedTicks(inPixels, width);
+  return html`<div ref=${measured}><svg width="100%" height="20" aria-hidden="true">
+    ${ticks.map(
+      ({ tick, at }) => html`<g class="tick">
+        <text x=${at} y="12" text-anchor="middle">${money(tick)}</text>
+        <line x1=${inPixels(tick)} x2=${inPixels(tick)} y1="16" y2="20" />
+      </g>`,
+    )}
   </svg></div>`;
 }
 

@@ -50,13 +50,16 @@ export function withParameters(changes: Record<string, string | null>): string {
 }
 
 const rangeParameters = ["from", "to"];
-const listParameters = [...rangeParameters, "sort", "order"];
 
-/** Changes the choice. A range of charges is dropped with another procedure, place or year: its bars differ. */
+/** Changes the choice. A range of charges is dropped with another procedure, whose charges differ. */
 export function choose(changes: Record<string, string | null>): void {
-  const isOfList = Object.keys(changes).every((name) => name === "with" || listParameters.includes(name));
-  const versions = "year" in changes ? { versions: null } : {};
-  go(withParameters(isOfList ? changes : { from: null, to: null, ...versions, ...changes }));
+  go(
+    withParameters({
+      ...("procedure" in changes && { from: null, to: null }),
+      ...("year" in changes && { versions: null }),
+      ...changes,
+    }),
+  );
 }
 
 /** Pins a hospital, or takes it off. Where there are enough, another one isn't added. */

@@ -1,6 +1,6 @@
 import type { Feature } from "geojson";
 import { useEffect, useState } from "preact/hooks";
-import { counted, money, shortMoney, whole } from "../../../shared/browser/format.ts";
+import { counted, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, ProcedureAnswer, StateRow } from "./answers.ts";
 import { settings } from "./api.ts";
@@ -143,9 +143,9 @@ function Legend({ thresholds, colours, medians, hasGaps, isSparse, width }: Lege
   const ends = [low, ...thresholds, high];
   // As many digits as tell the levels apart.
   const texts =
-    ([2, 3] as const)
-      .map((digits) => ends.map((end) => shortMoney(end, digits)))
-      .find((short) => new Set(short).size === ends.length) ?? ends.map(money);
+    [2, 3]
+      .map((digits) => ends.map((end) => money(Number(end.toPrecision(digits)))))
+      .find((rounded) => new Set(rounded).size === ends.length) ?? ends.map(money);
   const room = letterWidth * Math.max(...texts.map(({ length }) => length)) + 4;
   const step = Math.min(Math.max(54, room), (width - 30) / (colours + 1));
   const swatches = [

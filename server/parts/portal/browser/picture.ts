@@ -30,7 +30,7 @@ export function dollarScale(amounts: readonly number[], from: number, to: number
 }
 
 /** Round amounts on the scale, such as $2,000. @param most maximum number of amounts */
-function dollarTicks(scale: d3.ScaleLogarithmic<number, number>, most: number): number[] {
+function dollarTicks(scale: Scale, most: number): number[] {
   const all = scale.ticks();
   for (const digits of ["125", "13", "1"]) {
     const ticks = all.filter((tick) => digits.includes(String(tick)[0]));
@@ -44,9 +44,9 @@ function dollarTicks(scale: d3.ScaleLogarithmic<number, number>, most: number): 
 export const letterWidth = 7;
 
 /** Round amounts with the places of their texts, so that none is cut or overlaps. */
-export function placedTicks(scale: d3.ScaleLogarithmic<number, number>, most: number, width: number) {
+export function placedTicks(scale: Scale, width: number) {
   const placed: { tick: number; at: number; end: number }[] = [];
-  for (const tick of dollarTicks(scale, most)) {
+  for (const tick of dollarTicks(scale, width / 74)) {
     const half = (money(tick).length * letterWidth) / 2;
     const at = Math.max(half, Math.min(scale(tick), width - half));
     if (at - half > (placed.at(-1)?.end ?? Number.NEGATIVE_INFINITY) + letterWidth)
@@ -148,6 +148,20 @@ export function Key({ kind }: { kind: Kind }) {
 /** The letter and the shape of a hospital that is compared. */
 export function Letter({ letter }: { letter: string }) {
   return html`<span class="letter"><svg class="key" width="13" height="13" aria-hidden="true"><${PinShape} letter=${letter} x=${6.5} y=${7} /></svg>${letter}</span>`;
+}
+
+interface ChipProps {
+  text: string;
+  remove: () => void;
+  /** The letter of a hospital that is compared. */
+  letter?: string;
+}
+
+/** A choice, which a click removes. */
+export function Chip({ text, remove, letter }: ChipProps) {
+  return html`<button type="button" class="chip" onClick=${remove}>
+    <span class="unseen">Remove: </span>${letter && html`<${Letter} letter=${letter} /> `}<span>${text}</span><span aria-hidden="true">×</span>
+  </button>`;
 }
 
 interface AmountsProps {

@@ -1,12 +1,12 @@
 import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { Failure, there } from "./api.ts";
-import { nowhere, radiusesInMiles, rangeOf } from "./choice.ts";
+import { nowhere, radiusesInMiles } from "./choice.ts";
 import { Command, curlOf } from "./curl.ts";
 import { knownOf, type PartProps, type Pinned, type Scope, type View } from "./explore-data.ts";
 import { choose, inYear, pin, withParameters } from "./location.ts";
 import { nothingText } from "./nothing.ts";
-import { Letter } from "./picture.ts";
+import { Chip } from "./picture.ts";
 import {
   comparison,
   isPriced,
@@ -16,7 +16,6 @@ import {
   ownClause,
   placeTitle,
   pricesTitle,
-  rangeText,
   type Word,
   whatIsPaid,
   withoutPrice,
@@ -52,24 +51,18 @@ function pinnedClause({ choice, code }: View, scope: Scope, { letter, ccn, entry
   return html`<b class="letter">${letter}</b> <a href=${inYear(`/facilities/${ccn}`, { procedure: code })}>${entry.facility}</a>${clause.map(shown)}`;
 }
 
-/** Shows each choice as a chip with a button that removes it. */
-export function Chips({ view: { choice, pinned, list, scope } }: { view: View }) {
-  const range = rangeOf(choice);
+/** Shows place and compared hospitals as chips, each with a button that removes it. A range of charges is the list's. */
+export function Chips({ view: { choice, pinned, scope } }: { view: View }) {
   const place = placeTitle(choice);
   // Where nothing is found, the text has links to larger circles.
   const wider =
     choice.near === null || scope instanceof Failure
       ? undefined
       : radiusesInMiles.find((miles) => miles > choice.within);
-  const chip = (text: string, remove: () => void, letter?: string) =>
-    html`<button type="button" class="chip" onClick=${remove}>
-      <span class="unseen">Remove: </span>${letter && html`<${Letter} letter=${letter} /> `}<span>${text}</span><span aria-hidden="true">×</span>
-    </button>`;
   return html`<p class="chips">
-    ${place !== "" && chip(choice.city === null ? place : `${place} (ZIP code ${choice.near})`, () => choose(nowhere))}
+    ${place !== "" && html`<${Chip} text=${choice.city === null ? place : `${place} (ZIP code ${choice.near})`} remove=${() => choose(nowhere)} />`}
     ${wider && html`<a href=${withParameters({ within: String(wider) })}>within ${wider} miles</a>`}
-    ${range && chip(`${whole(list.summary.facilities)} listed: ${rangeText(range)}`, () => choose({ from: null, to: null }))}
-    ${pinned.map(({ letter, ccn, entry }) => chip(entry?.facility ?? ccn, () => pin(choice, ccn), letter))}
+    ${pinned.map(({ letter, ccn, entry }) => html`<${Chip} text=${entry?.facility ?? ccn} remove=${() => pin(choice, ccn)} letter=${letter} />`)}
   </p>`;
 }
 
@@ -102,7 +95,7 @@ export function Reading({ scope, view, datasets }: ReadingProps) {
     all === rows.priced
       ? all === 1
         ? "The only hospital in the data that does it has a price."
-        : `All ${whole(all)} hospitals in the data that do it have a price; none is suppressed.`
+        : `${all === 2 ? "Both" : `All ${whole(all)}`} hospitals in the data that do it have a price; none is suppressed.`
       : html`${whole(rows.priced)} of ${whole(all)} hospitals in the data that do it have a price.
           ${
             rows.suppressed > 0 &&
@@ -115,6 +108,7 @@ export function Reading({ scope, view, datasets }: ReadingProps) {
     <p><b>A charge is what a hospital bills, not what a patient pays.</b> Medicare pays by its own amounts, and insurers by contract. A patient's share comes after the yearly deductible, and other insurance may pay it. Doctors, such as the surgeon and the anesthesiologist, send bills of their own.</p>
     <p><b>Without insurance</b> the bill may be the charge, or a lower cash price. Ask for that price, which hospitals must publish, and for a written estimate before the procedure: you have a right to it.</p>
     <p>${rowsText} Services are how often a hospital did it for Medicare patients in the year.</p>
+    <p><b>Some places aren't in the data</b>, because Medicare pays them in other ways: Maryland's hospitals, critical access hospitals, those for veterans or the military, and surgery centers outside a hospital.</p>
     ${!isSynthetic(source.caveat) && html`<p class="quiet small">${source.caveat}</p>`}
     <p class="quiet small">
       ${dataset ? `${dataset.title}${dataset.released ? `, released ${dataset.released}` : ""}, ${dataset.publisher}. ` : ""}Version for citing:
