@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { after } from "node:test";
 import * as v from "valibot";
-import { keepingStripped } from "./server.ts";
+import { keepingStripped, node } from "./server.ts";
 
 /** The operator's commands, run again and again in one process, because a process for each run takes long. That each is a
  * process of its own, with options of its own, is tried by the tests of `hcqs`. */
@@ -27,7 +27,7 @@ const runner = `
     process.exitCode = 0;
     process.send(result);
   });`;
-const child = spawn(process.execPath, [...keepingStripped, "--input-type=module", "--eval", runner], {
+const child = spawn(node, [...keepingStripped, "--input-type=module", "--eval", runner], {
   stdio: ["ignore", "ignore", "inherit", "ipc"],
 });
 child.on("exit", (code) => {

@@ -29,6 +29,8 @@ export { temporaryFolder } from "./folders.ts";
 const repository = path.resolve(import.meta.dirname, "../..");
 /** The option of `npm start`; it does nothing unless there is a compile cache. */
 export const keepingStripped = ["--import", path.join(repository, "server/strip-cache.js")];
+/** Node with the product's settings. */
+export const node = path.join(repository, "server/node");
 const children: ChildProcessByStdio<null, Readable, Readable>[] = [];
 // Ends the processes before their folders are removed.
 process.prependOnceListener("exit", () => {
@@ -105,7 +107,7 @@ export class Running {
     env: Record<string, string>,
     { cwd = repository, maxDescriptors }: RunOptions = {},
   ) {
-    const command = [process.execPath, ...keepingStripped, path.join(repository, script), ...args];
+    const command = [node, ...keepingStripped, path.join(repository, script), ...args];
     // The shell sets the limit, then becomes the process.
     const limited = ["sh", "-c", 'ulimit -n "$0" && exec "$@"', String(maxDescriptors), ...command];
     const [program, ...words] = maxDescriptors === undefined ? command : limited;
