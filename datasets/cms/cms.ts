@@ -54,11 +54,18 @@ const addressColumns = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescriptio
 /** Column names of earlier layouts. A file with one of them but no allowed amount has the layout of 2011–2015. */
 const oldLayoutNames = ["providerid", "averageestimatedsubmittedcharges", "averagetotalpayments"];
 
+/** A file with fewer facilities isn't a whole release, which has some 3,000. */
+const leastFacilities = 2000;
+/** The portal's pages show this sentence above the numbers. */
+const partText = (facilities: number) =>
+  `This file has only ${facilities} hospitals, where a whole release has some 3,000: hospitals and states may be missing.`;
+
 export function cmsProvenance(
   dataYear: number,
   released: string | null,
   sourceUrl: string | null,
   sourceSha256: string,
+  facilities: number,
 ): Omit<Provenance, "revision"> {
   return {
     dataYear,
@@ -70,7 +77,8 @@ export function cmsProvenance(
     caveat:
       `Averages per hospital and comprehensive APC for Original Medicare in calendar year ${dataYear}; ` +
       "submitted charges are list prices, not what patients pay. " +
-      "CMS suppresses the amounts of rows with 10 or fewer services, which take no part in any figure.",
+      "CMS suppresses the amounts of rows with 10 or fewer services, which take no part in any figure." +
+      (facilities < leastFacilities ? ` ${partText(facilities)}` : ""),
   };
 }
 

@@ -3,7 +3,7 @@ import { type FileHandle, open, stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { CsvError, type Parser, parse } from "csv-parse";
 import { parse as parseNow } from "csv-parse/sync";
-import { DataError, type Provenance, type SnapshotTable, systemCode } from "../../engine/index.ts";
+import { DataError, type Provenance, partsOf, type SnapshotTable, systemCode } from "../../engine/index.ts";
 import { CmsTable, cmsProvenance } from "./cms.ts";
 import { type StrayByte, TextScan } from "./encoding.ts";
 import { foreignKind } from "./kind.ts";
@@ -57,8 +57,10 @@ export async function readRelease(options: ReleaseOptions): Promise<Release> {
     const { table, sha256, bytes } = await readTable(handle, file, scan.stray !== undefined);
     if (bytes !== scan.bytes)
       throw new DataError(file, `${scan.bytes} bytes and then ${bytes}`, "a file that nobody writes to");
-    const provenance = cmsProvenance(year, released, sourceUrl, sha256);
-    return { ...table.finish(), provenance, stray: scan.stray, absentColumns: table.absentColumns };
+    const finished = table.finish();
+    const { ccn } = partsOf(finished.table).facilities;
+    const provenance = cmsProvenance(year, released, sourceUrl, sha256, ccn.length);
+    return { ...finished, provenance, stray: scan.stray, absentColumns: table.absentColumns };
   } catch (error) {
     const code = systemCode(error);
     if (code === undefined) throw error;

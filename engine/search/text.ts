@@ -11,9 +11,24 @@ import {
   weakWords,
 } from "./vocabulary.ts";
 
+/** What people type for letters that Unicode doesn't take apart into a plain letter and an accent. */
+const plainLetters: Readonly<Record<string, string>> = {
+  ø: "o",
+  ł: "l",
+  đ: "d",
+  ð: "d",
+  ħ: "h",
+  ı: "i",
+  ß: "ss",
+  æ: "ae",
+  œ: "oe",
+  þ: "th",
+};
+
 /** A text in small letters without accents. */
 export function foldedCase(text: string): string {
-  return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+  const folded = text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+  return folded.replace(/[øłđðħıßæœþ]/g, (letter) => plainLetters[letter]);
 }
 
 /** The words of a text, without case, accents and punctuation. Initials (`M. D.`) and a possessive s make one word. */

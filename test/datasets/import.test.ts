@@ -60,7 +60,8 @@ test("a file becomes the first revision of its year, in snapshot order, with wha
     caveat:
       "Averages per hospital and comprehensive APC for Original Medicare in calendar year 2023; submitted charges " +
       "are list prices, not what patients pay. CMS suppresses the amounts of rows with 10 or fewer services, which " +
-      "take no part in any figure.",
+      "take no part in any figure. This file has only 2 hospitals, where a whole release has some 3,000: hospitals " +
+      "and states may be missing.",
   });
 });
 

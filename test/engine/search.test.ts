@@ -530,6 +530,14 @@ describe("words", () => {
     assert.ok(isFound("Hopital Etienne", "Hôpital Étienne"));
     assert.ok(isFound("İstanbul Clinic", "istanbul"));
     assert.ok(isFound("日本語病院", "日本語病院"));
+    // Letters that Unicode doesn't take apart.
+    for (const [name, query] of [
+      ["Nørgaard Clinic", "norgaard"],
+      ["Norgaard Clinic", "NØRGAARD"],
+      ["Łódź Straße Clinic", "lodz strasse"],
+      ["Sørensen Clinic", "sorenson"],
+    ])
+      assert.ok(isFound(name, query), query);
   });
 
   test("St and Saint, Mt and Mount, Hosp and Hospital, Ctr and Center, & and and are the same word", () => {

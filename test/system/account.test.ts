@@ -104,7 +104,8 @@ test("a visitor gets a key, uses it, sees that counted, replaces it and ends it"
   // By keyboard; the field that traps programs isn't reached.
   await page.getByLabel("Your name").focus();
   await page.keyboard.press("Enter");
-  assert.equal(await page.getByText("This is needed.").count(), 2);
+  for (const text of ["Enter your name.", "Enter your e-mail address."]) await page.getByText(text).waitFor();
+  assert.equal(await page.evaluate("document.activeElement.autocomplete"), "name");
   assert.equal(await page.getByLabel("Your name").getAttribute("aria-invalid"), "true");
   await page.keyboard.type("Ann Smith");
   await page.keyboard.press("Tab");

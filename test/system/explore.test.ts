@@ -373,6 +373,57 @@ test("a state's code or whole name chooses that state, whatever else begins like
   }
 });
 
+test("what is typed and entered at once is chosen, whatever comes next", async () => {
+  const { page } = await open("/?procedure=5072");
+  await drawn(page);
+  const [procedure, place] = ["Procedure", "State, city or ZIP code"].map((name) =>
+    page.getByRole("combobox", { name }),
+  );
+  await procedure.fill("5073");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("alabama");
+  await page.keyboard.press("Tab");
+  await heading(page, "In Alabama, two hospitals charge");
+  assert.deepEqual([...new URL(page.url()).searchParams].sort(), [
+    ["procedure", "5073"],
+    ["state", "AL"],
+  ]);
+  // A text that nothing is found for isn't carried out later.
+  await place.fill("");
+  await place.press("Enter");
+  await page.locator(".place [role=option]").first().waitFor();
+  assert.equal(new URL(page.url()).searchParams.get("state"), "AL");
+});
+
+test("the keyboard's focus stays near what was chosen, entered or taken off", async () => {
+  const { page } = await open("/?procedure=5072&state=AL&with=000001&from=5000");
+  await drawn(page);
+  const focused = () =>
+    page.evaluate<string>("document.activeElement.closest('.field, form, .more, .card')?.className ?? ''");
+  for (const [name, where] of [
+    ["Remove: $5,000 or more", "charges"],
+    ["Remove: Alabama", "place"],
+    ["Remove: A Hospital 000001", "hospital"],
+  ]) {
+    await page.locator(".tools, .sentence").getByRole("button", { name }).click();
+    assert.match(await focused(), new RegExp(where), name);
+    await page.getByRole("button", { name }).first().waitFor({ state: "detached" });
+  }
+  const from = page.getByRole("textbox", { name: "from $" });
+  await from.fill("1");
+  await from.press("Enter");
+  await page.getByRole("heading", { name: "60 hospitals that charge $1" }).waitFor();
+  assert.match(await focused(), /charges/);
+  // Text that isn't an amount changes nothing.
+  await from.fill("abc");
+  await from.press("Enter");
+  assert.equal(new URL(page.url()).searchParams.get("from"), "1");
+  for (const _ of [1, 2]) await page.getByRole("button", { name: "Show 25 more" }).click();
+  await page.getByText("These are all 60.").waitFor();
+  await page.waitForFunction("document.activeElement.closest('.more') !== null");
+});
+
 test("a choice by touch leaves its field, so that the phone's keyboard goes", async () => {
   const { page } = await open("/?procedure=5072", { viewport: narrow, hasTouch: true });
   const place = page.getByRole("combobox", { name: "State, city or ZIP code" });

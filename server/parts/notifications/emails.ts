@@ -9,11 +9,12 @@ import type { Sender } from "./outbox.ts";
 
 function letterOf({ id, threshold, payload: text }: StoredEvent, to: string): Email {
   const { account, plan, month, quota } = payloadOf(text).data;
+  // A small quota may be used up before the first warning.
+  const isUsedUp = quota.used >= quota.limit;
   const [used, limit] = [quota.used, quota.limit].map((count) => count.toLocaleString("en-US"));
-  const meaning =
-    threshold < 100
-      ? "Requests are answered as before. When the quota is used up, they are refused until the next month begins."
-      : "Requests are refused (429) until the next month begins.";
+  const meaning = isUsedUp
+    ? "Requests are refused (429) until the next month begins."
+    : "Requests are answered as before. When the quota is used up, they are refused until the next month begins.";
   return {
     id,
     to,

@@ -1,7 +1,7 @@
 import { basePath } from "../../api/endpoint.ts";
 import type { WebFile } from "../../shared/messages.ts";
 import { escapeHtml, headOf } from "../../shared/web-assets.ts";
-import { isSynthetic, sampleText, tabTitle, type Word } from "./browser/words.ts";
+import { isSynthetic, tabTitle, type Word, warningOf } from "./browser/words.ts";
 
 /** Makes the HTML that the server writes into pages. */
 
@@ -26,14 +26,12 @@ export function written(
 export const caveatOf = ({ caveat }: { caveat: string }) => (isSynthetic(caveat) ? caveat : "");
 
 export const noteOf = (source: { caveat: string }) => {
-  const caveat = caveatOf(source);
-  return caveat === ""
+  const warning = warningOf(source.caveat);
+  return warning === null
     ? ""
-    : `<div class="band sample"><b>Synthetic sample.</b> ${escapeHtml(sampleText(caveat))}</div>`;
+    : `<div class="band sample"><b>${warning.title}</b> ${escapeHtml(warning.text)}</div>`;
 };
 
-export const textOf = (words: readonly Word[]) =>
-  words.map((word) => (typeof word === "string" ? word : word.text)).join("");
 export const htmlOf = (words: readonly Word[]) =>
   words
     .map((word) =>

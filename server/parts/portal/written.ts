@@ -22,10 +22,11 @@ import {
   ownClause,
   type Prices,
   pricesTitle,
+  textOf,
   whatIsPaid,
   withoutPrice,
 } from "./browser/words.ts";
-import { caveatOf, htmlOf, noteOf, tableOf, textOf, type Written, written } from "./written-html.ts";
+import { caveatOf, htmlOf, noteOf, tableOf, type Written, written } from "./written-html.ts";
 
 /**
  * Writes the numbers for an address into its page, for link previews and browsers without JavaScript. Other browsers
@@ -109,8 +110,8 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask): Writt
     };
   });
   const clause = mainClause(choice, answer);
-  const paid = whatIsPaid(source.data_year, answer.summary.median_allowed);
-  const under = `${clauses.map(({ html }) => html).join("")}<p class="under">${escapeHtml(paid)} <span class="quiet">${escapeHtml(comparison(answer))}</span></p>`;
+  const paid = whatIsPaid(source.data_year, answer.summary.median_allowed, answer.summary.facilities > 1);
+  const under = `${clauses.map(({ html }) => html).join("")}<p class="under">${escapeHtml(paid)}</p><p class="under quiet">${escapeHtml(comparison(answer))}</p>`;
   const title = pricesTitle(procedure, choice, source.data_year);
   const rows = list({ ...place, min_charge: from, max_charge: to, sort, order, limit: listed });
   return written(

@@ -45,7 +45,9 @@ test("80, 90 and 100 % are mailed to the account's address, once, each with an i
       data,
       new RegExp(`^Subject: ${threshold} % of the month's requests are used: account acme$`, "m"),
     );
-    assert.match(data.replaceAll("=\n", ""), /used 1,000 of its 1,000 requests in \d{4}-\d\d/);
+    const text = data.replaceAll("=\n", "");
+    assert.match(text, /used 1,000 of its 1,000 requests in \d{4}-\d\d/);
+    assert.match(text, /Requests are refused \(429\)/, "also in a warning that comes after the last request");
   }
   const { values } = await world.metrics.emailDeliveries.get();
   assert.deepEqual(values, [{ labels: { outcome: "delivered" }, value: 3 }]);
@@ -63,6 +65,7 @@ test("webhook and e-mail of one event are delivered each by itself", async (t) =
     ["webhook", "pending", 1, "503"],
     ["email", "delivered", 1, "250"],
   ]);
+  assert.match(smtp.mails[0].data.replaceAll("=\n", ""), /Requests are answered as before/);
   receiver.answer = undefined;
   const hanging = world.deliver(later(10_000));
   await until("the post", () => receiver.held.length === 1);

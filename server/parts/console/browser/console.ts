@@ -128,6 +128,7 @@ function Page() {
         <${Figure} name="of requests are over a rate or quota (429)" level=${(refusedShare ?? 0) >= leastRefusedShare ? "warn" : ""} value=${refusedShare === null ? "–" : percent(100 * refusedShare)} samples=${samples} of=${(sample: Sample) => shareOf(sample, refusedOf)} />
         <${Figure} name=${`memory, ${counted(connections, "connection", "connections")}`} value=${now ? mebibytes(now.memory) : "–"} samples=${samples} of=${({ memory }: Sample) => memory} />
       </div>
+      ${!state && html`<p class="attention quiet" aria-hidden="true"> </p>`}
       ${state && html`<${Attention} state=${state} refusedShare=${refusedShare ?? 0} failedShare=${shareOf(now, (sample) => rateOf(sample, /^5/)) ?? 0} slow=${isSlow ? micros(now?.p99 ?? null) : undefined} />`}
       <p class="spans" role="group" aria-label="Time to show">${Object.keys(spans).map(
         (each) =>
@@ -136,14 +137,14 @@ function Page() {
       <div class="pair">
         <${Lines} title="Requests per second" samples=${drawn} now=${now} isLogarithmic=${false} series=${[
           { name: "2xx and 3xx", colour: "--charge", value: (sample: Sample) => rateOf(sample, /^[23]/) },
-          { name: "4xx", colour: "--grey", value: (sample: Sample) => rateOf(sample, /^4(?!29)/) },
+          { name: "other 4xx", colour: "--grey", value: (sample: Sample) => rateOf(sample, /^4(?!29)/) },
           { name: "429", colour: "--allowed", value: (sample: Sample) => rateOf(sample, /^429/) },
           { name: "5xx", colour: "--bad", value: (sample: Sample) => rateOf(sample, /^5/) },
         ]} text=${perSecond} />
         <${Lines} title="Time for a request" samples=${drawn} now=${now} isLogarithmic=${true} series=${[
-          { name: "median", colour: "--charge", value: (sample: Sample) => sample.p50 },
-          { name: "90%", colour: "--grey", value: (sample: Sample) => sample.p90 },
-          { name: "99%", colour: "--allowed", value: (sample: Sample) => sample.p99 },
+          { name: "median", colour: "--ink", value: (sample: Sample) => sample.p50 },
+          { name: "90%", colour: "--ink", value: (sample: Sample) => sample.p90 },
+          { name: "99%", colour: "--ink", value: (sample: Sample) => sample.p99 },
         ]} text=${micros} />
       </div>
       ${state && html`<${Refused} state=${state} />`}

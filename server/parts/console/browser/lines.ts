@@ -77,6 +77,8 @@ function Drawing({ title, samples, now, series, isLogarithmic, text }: LinesProp
       .x((sample) => x(timeOf(sample)))
       .y((sample) => y(one.value(sample) ?? 0))(samples);
   return html`<${Legend} series=${series} sample=${shown ?? now} time=${shown ? clock(timeOf(shown), "2-digit") : `last ${figureSeconds} s`} text=${text} />
+    <div class="plot">
+    <svg width="100%" height=${height} aria-hidden="true">${rows.map((row) => html`<text x="100%" y=${y(row)} dy="0.32em" text-anchor="end">${text(row)}</text>`)}</svg>
     <svg width="100%" height=${height} role="img" aria-label=${`${title}: lines over time; the table has the numbers`} onPointerMove=${onPointerMove} onPointerLeave=${() => setPointed(null)}>
       ${rows.map((row) => html`<line class="grid" x2="100%" y1=${y(row)} y2=${y(row)} />`)}
       ${x.ticks(4).map((tick) => html`<text x=${`${x(tick)}%`} y=${floor + 18} text-anchor=${x(tick) < 5 ? "start" : x(tick) > 95 ? "end" : "middle"}>${clock(tick, tick.getSeconds() > 0 ? "2-digit" : undefined)}</text>`)}
@@ -84,8 +86,7 @@ function Drawing({ title, samples, now, series, isLogarithmic, text }: LinesProp
       <svg viewBox=${`0 0 100 ${height}`} preserveAspectRatio="none">
         ${series.map((one, i) => html`<path d=${lineOf(one)} stroke=${`var(${one.colour})`} stroke-width=${widths[i]} stroke-dasharray=${dashes[i]} />`)}
       </svg>
-      ${rows.map((row) => html`<text y=${y(row) - 4}>${text(row)}</text>`)}
-    </svg>`;
+    </svg></div>`;
 }
 
 /** A time of day, the same way everywhere. */

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import type { UsageAnswer } from "./answers.ts";
 import { base, Failure, get, keepKey, post, settings } from "./api.ts";
@@ -36,6 +36,12 @@ export function Page() {
     setSaid(why);
     keepKey(null);
   };
+  // What had the keyboard's focus is gone when a visitor signs in or out.
+  const before = useRef(key);
+  useEffect(() => {
+    if (before.current !== key) document.querySelector<HTMLElement>("#main")?.focus();
+    before.current = key;
+  }, [key]);
   return key === null ? html`<${SignIn} said=${said} />` : html`<${Signed} ownKey=${key} leave=${leave} />`;
 }
 
@@ -122,7 +128,7 @@ function Place({ field, param, value, button, save, children }: PlaceProps) {
   return html`<form class="fields" onSubmit=${submit} novalidate>
     <${Field} ...${field} value=${text} set=${setText} error=${errorOf(failure, param)} />
     <p class="error" role="alert">${otherError(failure, param)}</p>
-    <p><button type="submit" disabled=${isBusy}>${button}</button> <span class="good" role="status">${said}</span></p>
+    <p><button type="submit" aria-disabled=${isBusy}>${button}</button> <span class="good" role="status">${said}</span></p>
     ${children}
   </form>`;
 }

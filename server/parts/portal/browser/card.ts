@@ -14,6 +14,8 @@ interface CardProps {
   title: string;
   /** What the picture shows, in one line. */
   about: ComponentChildren;
+  /** What is shown beside the title. */
+  beside?: ComponentChildren;
   /** Name of the files to save, without an ending. */
   name: string;
   /** The picture's numbers; undefined until they are loaded. */
@@ -23,6 +25,10 @@ interface CardProps {
   isTable?: boolean;
   /** Another way to save the CSV, where the picture shows only a part. */
   csv?: { title: string; save: () => Promise<void> } | undefined;
+  /** What the picture is about, after the title in a file. */
+  subject?: string;
+  /** Above the picture in a file. */
+  sentence?: string;
   /** Below the picture in a file, in a frame and on paper; undefined where there is no picture. */
   source?: string | undefined;
   /** Permanent addresses of these numbers, on the page and as a picture alone. */
@@ -37,7 +43,7 @@ export function sourceText(
   datasets: readonly Dataset[],
   pinned: readonly Pinned[] = [],
 ): string {
-  const shown = datasets.filter(({ data_version }) => versions.includes(data_version));
+  const shown = versions.flatMap((version) => datasets.filter((one) => one.data_version === version));
   const titles = [...new Set(shown.map(({ publisher, title }) => `${publisher}, ${title}`))].join("; ");
   const names = pinned.map(({ letter, ccn, entry }) => `${letter}: ${entry?.facility ?? ccn}. `).join("");
   return `${names}Source: ${titles || location.host} (version ${versions.join(", ")}). ${location.host}`;
@@ -45,6 +51,7 @@ export function sourceText(
 
 export function Card(props: CardProps) {
   const { title, about, name, figures, path, isTable = false, csv, source, links, children } = props;
+  const { subject = "", sentence = "", beside } = props;
   const id = useId();
   const section = useRef<HTMLElement>(null);
   const [isCurl, setCurl] = useState(false);
@@ -71,12 +78,11 @@ export function Card(props: CardProps) {
   const saveAs = (format: PictureFormat) => async () => {
     if (section.current === null || source === undefined) return undefined;
     const { pictureOf } = await import("./save-picture.ts");
-    const sentence = document.querySelector("h1")?.textContent ?? "";
     const note = section.current.querySelector("p.small:not(.source)")?.textContent ?? "";
+    const below = [typeof about === "string" ? about.replace(/\.?$/, ".") : "", note, source];
     const caption = {
-      title: typeof about === "string" ? `${title}. ${about}` : title,
-      sentence,
-      source: `${note} ${source}`.trim(),
+      title: [title, subject].filter(Boolean).join(": "),
+      ...{ sentence, source: below.filter(Boolean).join(" ") },
     };
     save(`${name}.${format}`, await pictureOf(section.current, format, caption));
     return undefined;
@@ -95,10 +101,11 @@ export function Card(props: CardProps) {
   return html`<section class=${`card ${props.class ?? ""}`} aria-labelledby=${id} ref=${section}>
     <header>
       <h2 id=${id}>${title}</h2>
+      ${beside}
       <div class="actions">
-        ${source && !isFigures && html`${button("PNG", saveAs("png"))} ${button("SVG", saveAs("svg"))}`}
+        ${source && html`<span class=${isFigures ? "away" : undefined}>${button("PNG", saveAs("png"))} ${button("SVG", saveAs("svg"))}</span>`}
         ${figures && button(csv?.title ?? "CSV", saveCsv)}
-        ${path && toggle("curl", isCurl, setCurl)} ${figures && !isTable && toggle("table", isFigures, setFigures)}
+        ${path && toggle("curl", isCurl, setCurl)} ${figures && !isTable && toggle(isFigures ? "picture" : "table", isFigures, setFigures)}
         ${links && copyButton("copy link", links.page)}
         ${links?.embed && copyButton("embed", `<iframe src="${links.embed}" title="${title}" width="640" height="860"></iframe>`)}
       </div>

@@ -6,8 +6,8 @@ import { states } from "./states.ts";
 export const defaultProcedure = "5072";
 export const maxPinned = 3;
 export const defaultMiles = 25;
-/** The radiuses that are offered around a ZIP code. */
-export const radiusesInMiles = [10, 25, 50, 100];
+/** The radiuses that are offered around a ZIP code, the default first. */
+export const radiusesInMiles = [defaultMiles, 10, 50, 100];
 /** What the list can be sorted by. */
 const sorts = ["charge", "name", "distance", "allowed", "markup", "services"];
 

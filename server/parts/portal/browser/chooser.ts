@@ -67,6 +67,7 @@ export function Chooser(props: ChooserProps) {
         setActive(-1);
       } catch (error) {
         if (isOver) return;
+        entered.current = null;
         setFound(null);
         setSaid(sentenceOf(asFailure(error)));
       }
@@ -78,7 +79,8 @@ export function Chooser(props: ChooserProps) {
     };
   }, [text]);
   useLayoutEffect(() => {
-    if (input.current) setCut(text === null && input.current.scrollWidth > input.current.clientWidth);
+    // While somebody types, the height stays.
+    if (input.current && text === null) setCut(input.current.scrollWidth > input.current.clientWidth);
     // Selects the text as Tab does, so that typing replaces it.
     if (text === null && document.activeElement === input.current) input.current?.select();
   }, [text, value]);
@@ -106,8 +108,8 @@ export function Chooser(props: ChooserProps) {
         const step = event.key === "ArrowDown" ? 1 : -1;
         setActive((active === -1 && step === -1 ? count : active + step + count) % count);
       }
-    } else if (event.key === "Enter" && text !== null) {
-      event.preventDefault();
+    } else if (["Enter", "Tab"].includes(event.key) && text !== null) {
+      if (event.key === "Enter") event.preventDefault();
       const option = options?.[chosen];
       if (found?.of !== text) entered.current = text.trim() === "" ? null : text;
       else if (option) pick(option);
@@ -136,9 +138,9 @@ export function Chooser(props: ChooserProps) {
       onInput=${(event: InputEvent & { currentTarget: HTMLInputElement }) => setText(event.currentTarget.value)}
       onClick=${() => text === null && setText("")}
       onKeyDown=${onKeyDown}
-      onBlur=${close}
+      onBlur=${() => entered.current === null && close()}
     />
-    ${(detail || isCut) && html`<small class="detail quiet">${[isCut && value, detail].filter(Boolean).join(" · ")}</small>`}
+    ${(detail || isCut) && html`<small class=${`detail quiet ${text === null ? "" : "away"}`}>${[isCut && value, detail].filter(Boolean).join(" · ")}</small>`}
     <ul id=${`${id}-list`} ref=${list} role="listbox" aria-label=${label} hidden=${!isOpen || !options?.length} tabindex="-1">
       ${options?.map(
         (option, i) => html`${

@@ -58,7 +58,7 @@ export function Controls({ choice, view, datasets }: ControlsProps) {
       placeholder=${pinned.length === 0 ? "name or city" : isFull ? ofThem : "add another"}
       value=${null}
       detail=${pinned.length === 0 || isFull ? undefined : ofThem}
-      find=${(text: string) => findHospital(choice, code, text)}
+      find=${(text: string) => findHospital(choice, code, text, choice.state ?? view?.list.data[0]?.state)}
       choose=${(ccn: string) => pin(choice, ccn)}
     />
     <${YearField} datasets=${datasets} shown=${shownYear} choose=${(year: string) => choose({ year: year || null })} />
@@ -131,7 +131,7 @@ async function findPlace(choice: Choice, text: string, priced: Set<string> | nul
   const alike = Object.entries(states).filter(([, { name }]) => isAlike(name, text));
   if (alike.length > 0) return alike.map(([id, { name }]) => ({ id, title: name }));
   throw new Error(
-    `The data has no hospital in a city “${printable(text)}”. A ZIP code of five digits finds the hospitals around any place.`,
+    `The data has no hospital in a city “${printable(text)}”. A ZIP code of five digits finds the hospitals around any place. Maryland's hospitals are never in the data.`,
   );
 }
 
@@ -168,7 +168,9 @@ async function findCities({ year }: Choice, name: string): Promise<Option[]> {
     const meant = similar.find(({ city }) => isAlike(city, name));
     if (meant) rows = await hospitalsIn(meant.city);
   }
-  const cities = [...Map.groupBy(rows, ({ city, state }) => `${city}, ${state}`)];
+  const byCity = [...Map.groupBy(rows, ({ city, state }) => `${city}, ${state}`)];
+  // Columbus is rather that of Ohio.
+  const cities = d3.sort(byCity, ([, { length }]) => -length);
   const radiuses = cities.length === 1 ? radiusesInMiles : [defaultMiles];
   return cities.flatMap(([city, rows]) => {
     const byZip = d3.rollup(
@@ -187,7 +189,8 @@ function choosePlace(id: string): void {
   else choose({ ...nowhere, near, within, city: city.join(" ") || null });
 }
 
-async function findHospital(choice: Choice, code: string, text: string): Promise<Option[]> {
+/** @param home the state whose hospitals come first */
+async function findHospital(choice: Choice, code: string, text: string, home?: string): Promise<Option[]> {
   const { year, pinned } = choice;
   if (pinned.length === maxPinned)
     throw new Error(`${maxPinned} hospitals can be compared: take one off first.`);
@@ -201,7 +204,7 @@ async function findHospital(choice: Choice, code: string, text: string): Promise
   const priced = await askIfThere<FacilitiesAnswer>(pathOf("/healthcare/facilities", parameters, year));
   const hasPrice = (of: string) =>
     priced instanceof Failure ? priced.status !== 404 : priced.data.some(({ ccn }) => ccn === of);
-  const isThere = ({ state }: { state: string }) => choice.state === null || choice.state === state;
+  const isThere = ({ state }: { state: string }) => state === home;
   return d3
     .sort(found, (one) => 2 * Number(!hasPrice(one.ccn)) + Number(!isThere(one)))
     .map(({ ccn, facility, city, state }) => ({

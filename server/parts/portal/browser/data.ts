@@ -7,7 +7,7 @@ import { Card, FiguresTable, figuresOf } from "./card.ts";
 import { columns, loadingLines } from "./columns.ts";
 import { Command } from "./curl.ts";
 import { Downloads } from "./download.ts";
-import { ErrorBand, SampleBand, useLoaded } from "./load.ts";
+import { ErrorBand, useLoaded, WarningBand } from "./load.ts";
 import { useScrollToHash } from "./location.ts";
 import { whyMissing } from "./states.ts";
 
@@ -48,7 +48,7 @@ function Versions({ versions, year }: { versions: Dataset[]; year: string | null
   return html`<p class="lead">
       ${counted(versions.length, "version", "versions")} of ${counted(years.size, "year", "years")}. The numbers of a version never change, so cite its number.
     </p>
-    <${SampleBand} caveat=${newest.caveat} />
+    <${WarningBand} caveat=${newest.caveat} />
     <${Card}
       title="Versions"
       about="rows: one hospital and procedure each; suppressed: CMS leaves amounts out where a hospital had 10 services or fewer"

@@ -40,7 +40,7 @@ function Download({ version, name, ending, about }: Record<"version" | "name" | 
       setSaid(`${file} is saved.`);
     });
   return html`<li>
-    <button type="button" class="primary" disabled=${isBusy} onClick=${download} aria-label=${`Download ${version} as ${name}`}>${name}</button>
+    <button type="button" class="primary" aria-disabled=${isBusy} onClick=${download} aria-label=${`Download ${version} as ${name}`}>${name}</button>
     <span class="size">${bytes > 0 && megabytes(bytes)}</span>
     <span class="quiet">${about}</span>
     ${isBusy && html`<progress aria-label=${`${name} of ${version}`}></progress>`}

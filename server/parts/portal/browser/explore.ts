@@ -6,7 +6,7 @@ import { choiceOf } from "./choice.ts";
 import { Controls } from "./controls.ts";
 import { knownOf, load, type PartProps, type View } from "./explore-data.ts";
 import { Facilities } from "./facilities.ts";
-import { ErrorBand, SampleBand, useDatasets, useLoaded } from "./load.ts";
+import { ErrorBand, useDatasets, useLoaded, WarningBand } from "./load.ts";
 import { Charges, States, Years } from "./pictures.ts";
 import { Chips, Reading, Said, titleText } from "./sentence.ts";
 import { tabTitle } from "./words.ts";
@@ -63,7 +63,7 @@ function Shown({ view, datasets }: PartProps) {
       <${Said} view=${view} datasets=${datasets} />
       <${Chips} view=${view} />
     </div>
-    <${SampleBand} caveat=${caveatOf(view, datasets)} />
+    <${WarningBand} caveat=${caveatOf(view, datasets)} />
     <div class="pictures">
       <${Charges} view=${view} datasets=${datasets} />
       <${States} view=${view} datasets=${datasets} />
@@ -86,7 +86,7 @@ interface AloneProps {
 
 function Alone({ picture, view, datasets, search }: AloneProps) {
   return html`<div class="sentence"><${Said} view=${view} datasets=${datasets} /></div>
-    <${SampleBand} caveat=${caveatOf(view, datasets)} />
+    <${WarningBand} caveat=${caveatOf(view, datasets)} />
     <${picture} view=${view} datasets=${datasets} />
     <p class="quiet small"><a href=${`/${search}`} target="_blank">${tabTitle(titleText(view))}</a></p>`;
 }

@@ -31,6 +31,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const { summary, allowed, source } = scope;
   const [more, setMore] = useState<More | null>(null);
   const [said, setSaid] = useState("");
+  const end = useRef<HTMLElement>(null);
   // The hospital's row moves when it is chosen, and the keyboard's focus goes with it.
   const chosen = useRef("");
   useEffect(() => {
@@ -60,12 +61,14 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
         next = page.next;
       }
       setMore({ of: list, data, next, shown });
+      // The button is gone then.
+      if (next === null) setTimeout(() => end.current?.focus({ preventScroll: true }));
     } catch (error) {
       setSaid(`${asFailure(error).message}: try again`);
     }
   };
   const count = list.summary.facilities;
-  const place = isNear ? `-${choice.near}` : choice.state ? `-${choice.state}` : "";
+  const place = isNear ? `-${choice.near}-${choice.within}mi` : choice.state ? `-${choice.state}` : "";
   const name = `opps-${source.data_version}-${code}${place}`;
   const saveList = async () => {
     if (range === null && !isNear) return save(`${name}.csv`, await getFile(paths.export));
@@ -86,11 +89,12 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
       if (event.target instanceof Element && event.target.closest("a, button")) return;
       if (getSelection()?.isCollapsed !== false) pin(choice, ccn);
     };
+    const isElsewhere = isNear ? distance === undefined : choice.state !== null && choice.state !== state;
     const name = html`${letter && html`<${Letter} letter=${letter} /> `}<a href=${inYear(`/facilities/${encodeURIComponent(ccn)}`, { procedure: code })}>${facility}</a>
-      <small class="quiet">${city}, ${state}
+      <small class="quiet">${city}, ${state}${letter && isElsewhere && " · elsewhere, not counted"}
         ${allowed < leastUsual && " · Medicare allows far less here than elsewhere"}
         ${(isPinned || pinned.length < maxPinned) && html`<button type="button" class="plain" data-ccn=${ccn} aria-label=${`${isPinned ? "Remove" : "Compare"} ${facility}`} onClick=${compare}>${isPinned ? "remove" : "compare"}</button>`}</small>`;
-    const miles = html`${milesText(distance, zip === choice.near)}${zip === choice.near ? "" : html`<span class="narrow-only"> mi</span>`}`;
+    const miles = html`${milesText(distance, zip === choice.near)}${distance === undefined || zip === choice.near ? "" : html`<span class="narrow-only"> mi</span>`}`;
     const numbers = [
       money(charged),
       money(allowed),
@@ -117,6 +121,13 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   ];
   const listed = rows.filter(({ ccn }) => !top.some(({ entry }) => entry.ccn === ccn));
   const remaining = count - rows.length;
+  // The export has the rows without prices, too.
+  const savedRows =
+    range || isNear || scope.rows.suppressed === 0
+      ? count === 1
+        ? "this one"
+        : `these ${whole(count)}`
+      : "these and suppressed ones";
   const order = (text: string, to: "asc" | "desc") =>
     html`<button type="button" class="plain" aria-pressed=${choice.sort === "charge" && choice.order === to} onClick=${() => choose({ sort: null, order: to === "asc" ? null : to })}>${text}</button>`;
   return html`<${Card}
@@ -127,12 +138,12 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     figures=${count === 0 ? undefined : priceFigures(rows)}
     isTable=${true}
     path=${paths.list}
-    csv=${{ title: range ? `${count === 1 ? "this one" : `these ${whole(count)}`} as CSV` : "all rows as CSV, suppressed ones too", save: saveList }}
+    csv=${{ title: `${savedRows} as CSV`, save: saveList }}
   >
     <div class="tools">
       ${order("cheapest first", "asc")} ${order("most expensive first", "desc")}
-      ${range && html`<${Chip} text=${rangeText(range)} remove=${() => choose({ from: null, to: null })} />`}
-      <${Charges} key=${`${choice.from} ${choice.to}`} from=${choice.from} to=${choice.to} />
+      ${range && html`<${Chip} text=${rangeText(range)} remove=${() => choose({ from: null, to: null })} next=".charges input" />`}
+      <${Charges} from=${choice.from} to=${choice.to} />
     </div>
     <${List}
       label="Hospitals"
@@ -144,7 +155,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     <p class="more">
       ${
         remaining === 0
-          ? html`<span class="quiet">${count === 0 ? "No hospital charges that." : count === 1 ? "That is the only one." : `These are all ${whole(count)}.`}</span>`
+          ? html`<span class="quiet" ref=${end} tabindex="-1">${count === 0 ? "No hospital charges that." : count === 1 ? "That is the only one." : `These are all ${whole(count)}.`}</span>`
           : html`<button type="button" onClick=${showMore}>Show ${Math.min(step, remaining)} more</button>
               <span class="quiet"> ${whole(rows.length)} of ${whole(count)}</span>`
       }
@@ -155,11 +166,13 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
 
 /** A form for the lowest and the highest charge to list. */
 function Charges({ from, to }: { from: string | null; to: string | null }) {
-  const [low, setLow] = useState(from ?? "");
-  const [high, setHigh] = useState(to ?? "");
+  // A bar's ends have cents.
+  const [shownLow, shownHigh] = [from, to].map((amount) => amount && String(Math.round(Number(amount))));
+  const [low, setLow] = useState(shownLow ?? "");
+  const [high, setHigh] = useState(shownHigh ?? "");
   useEffect(() => {
-    setLow(from ?? "");
-    setHigh(to ?? "");
+    setLow(shownLow ?? "");
+    setHigh(shownHigh ?? "");
   }, [from, to]);
   /** For example 200000 for "$200,000" and "200k". */
   const amount = (text: string) => {
@@ -168,13 +181,16 @@ function Charges({ from, to }: { from: string | null; to: string | null }) {
   };
   const submit = (event: Event) => {
     event.preventDefault();
-    choose({ from: amount(low), to: amount(high) });
+    choose({
+      from: amount(low) === shownLow ? from : amount(low),
+      to: amount(high) === shownHigh ? to : amount(high),
+    });
   };
   const input = (label: string, value: string, set: (value: string) => void) =>
-    html`<label>${label} $<input inputmode="decimal" size="8" autocomplete="off" value=${value} onInput=${(event: Event & { currentTarget: HTMLInputElement }) => set(event.currentTarget.value)} /></label>`;
+    html`<label>${label} $<input inputmode="decimal" pattern="\\$?[\\d,]+(\\.\\d*)?[kK]?" title="dollars, such as 2,000 or 2k" size="8" autocomplete="off" value=${value} onInput=${(event: Event & { currentTarget: HTMLInputElement }) => set(event.currentTarget.value)} /></label>`;
   return html`<form class="charges" onSubmit=${submit} aria-label="Charges to list">
     ${input("charge from", low, setLow)} ${input("to", high, setHigh)}
-    ${(amount(low) !== from || amount(high) !== to) && html`<button type="submit" class="plain">show</button>`}
+    ${(amount(low) !== shownLow || amount(high) !== shownHigh) && html`<button type="submit" class="plain">show</button>`}
     <input type="submit" hidden />
   </form>`;
 }

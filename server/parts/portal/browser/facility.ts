@@ -13,7 +13,7 @@ import { Card, sourceText } from "./card.ts";
 import { YearField } from "./form.ts";
 import { addressText, hospitalText } from "./hospital-words.ts";
 import type { Sorted } from "./list.ts";
-import { ErrorBand, SampleBand, useDatasets, useLoaded } from "./load.ts";
+import { ErrorBand, useDatasets, useLoaded, WarningBand } from "./load.ts";
 import { go, inYear, withParameters } from "./location.ts";
 import { nameOf, titleOf } from "./procedures.ts";
 import { Standings, sortedBy } from "./standings.ts";
@@ -83,7 +83,7 @@ function Shown({ view, sorted }: { view: View; sorted: Sorted }) {
       </div>
       <${YearField} datasets=${datasets} shown=${String(source.data_year)} choose=${(year: string) => go(withParameters({ year }))} />
     </div>
-    <${SampleBand} caveat=${source.caveat} />
+    <${WarningBand} caveat=${source.caveat} />
     <${Standings} answer=${answer} path=${path} sorted=${sorted} chosen=${code} />
     <div class="pictures">
       <${Years} view=${view} datasets=${datasets} />
@@ -102,6 +102,7 @@ function Years({ view, datasets }: { view: View; datasets: Dataset[] }) {
   return html`<${Card}
     title=${`Over the years: ${titleOf(procedure)}`}
     about=${html`A: ${answer.facility.facility}; the nation's median${!trends.data.every(isFew) && " with its middle half"}, and Medicare's median`}
+    subject=${answer.facility.facility}
     name=${`years-${ccn}-${procedure.code}`}
     figures=${trendFigures(trends.data, pinned)}
     path=${pathOf(`/healthcare/facilities/${ccn}/trends`, { procedure: procedure.code })}
@@ -115,7 +116,7 @@ function Near({ near, view }: { near: FacilitiesAnswer; view: View }) {
   const { facility } = view.answer;
   const others = near.data.filter(({ ccn }) => ccn !== facility.ccn).slice(0, nearShown);
   return html`<section class="card near" aria-labelledby="near">
-    <header><h2 id="near">Hospitals near it</h2><p class="about quiet">${whole(near.summary.facilities - 1)} within ${nearMiles} miles</p></header>
+    <header><h2 id="near">Hospitals near it</h2><p class="about quiet">${others.length < near.summary.facilities - 1 ? `The nearest ${others.length} of ` : ""}${whole(near.summary.facilities - 1)} within ${nearMiles} miles</p></header>
     <table><thead><tr><th scope="col">Hospital</th><th scope="col" class="number">Miles</th><th scope="col"><span class="unseen">Compare</span></th></tr></thead>
       <tbody>${others.map(
         ({ ccn, facility: name, city, state, zip, distance }) => html`<tr>

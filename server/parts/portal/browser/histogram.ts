@@ -1,7 +1,7 @@
 import { money, percent, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Priced } from "./answers.ts";
-import { type Figures, figuresOf, pinnedName, priceFigures } from "./card.ts";
+import { type FigureColumn, type Figures, figuresOf, pinnedName, priceFigures } from "./card.ts";
 import { rangeOf } from "./choice.ts";
 import type { Pinned, Scope, View } from "./explore-data.ts";
 import { choose, pin } from "./location.ts";
@@ -143,10 +143,14 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
           ? html`<${Strip} y=${chargeY} x=${x} kind="charge" title="Charged" isNarrow=${width < 400} min=${summary.min_charge} max=${summary.max_charge}
               p10=${summary.p10_charge} p25=${summary.p25_charge} median=${summary.median_charge} p75=${summary.p75_charge} p90=${summary.p90_charge} />
             <${Strip} y=${allowedY} x=${x} kind="allowed" title="Medicare allows" isNarrow=${width < 400} ...${allowed} />`
-          : html`<g class="strip charge"><${AmountsText} width=${width} y=${top - 4} title="Charged" amounts=${(few ?? []).map((one) => one.submitted_charge)} /></g>
-            <${Values} width=${width} y=${allowedY} x=${x} kind="allowed" title="Medicare allows" amounts=${(few ?? []).map((one) => one.medicare_allowed)} />`
+          : html`<${Values} width=${width} y=${allowedY} x=${x} kind="allowed" title="Medicare allows" amounts=${(few ?? []).map((one) => one.medicare_allowed)} />`
       }
       <${Marks} marks=${marks} x=${x} width=${width} floor=${floor} chargeY=${hasQuartiles ? chargeY : dotYOf} allowedY=${allowedY} />
+      ${
+        // Text is above the marks' lines.
+        !hasQuartiles &&
+        html`<g class="strip charge"><${AmountsText} width=${width} y=${top - 4} title="Charged" amounts=${(few ?? []).map((one) => one.submitted_charge)} /></g>`
+      }
       ${
         hasQuartiles &&
         html`<line class="median" x1=${median} x2=${median} y1=${top - 4} y2=${floor} />
@@ -205,7 +209,11 @@ export function histogramFigures(
     ["charge from", ({ from }) => from, money],
     ["to", ({ to }) => to, money],
     ["hospitals", ({ count }) => count, whole],
-    ["compared hospital", ({ price }) => (price ? pinnedName(price.one) : null)],
-    ["allowed", ({ price }) => price?.medicare_allowed ?? null, money],
+    ...(compared.length === 0
+      ? []
+      : ([
+          ["compared hospital", ({ price }) => (price ? pinnedName(price.one) : null)],
+          ["allowed", ({ price }) => price?.medicare_allowed ?? null, money],
+        ] as FigureColumn<(typeof bars)[number]>[])),
   );
 }

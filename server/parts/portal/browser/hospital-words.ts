@@ -15,7 +15,7 @@ export function hospitalText({ data, facility, source }: FacilityAnswer, code: s
   const inState = data.filter(({ state }) => state.facilities > 1);
   const aboveState = inState.filter((row) => row.submitted_charge > row.state.median_charge).length;
   const charges = (median: string, above: number, all: number) => {
-    const whole = all === 1 ? "one procedure" : `all ${all} procedures`;
+    const whole = all === 1 ? "one procedure" : all === 2 ? "both procedures" : `all ${all} procedures`;
     if (above === 0) return `${median} or less for ${whole}`;
     return `more than ${median} for ${above === all ? whole : `${above} of ${all} procedures`}`;
   };

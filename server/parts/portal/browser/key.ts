@@ -73,6 +73,6 @@ export function PasteKey({ done = () => {} }: { done?: () => void }) {
       hint="It stays in this browser until you sign out."
       error=${fault || otherError(failure)}
     />
-    <button type="submit" class="primary" disabled=${isBusy}>Use this key</button>
+    <button type="submit" class="primary" aria-disabled=${isBusy}>Use this key</button>
   </form>`;
 }

@@ -94,7 +94,7 @@ function Creation({ show }: CreationProps) {
       set=${setDay}
       error=${errorOf(failure, "expires")}
     />
-    <button type="submit" class="primary" disabled=${isBusy}>Make the key</button>
+    <button type="submit" class="primary" aria-disabled=${isBusy}>Make the key</button>
     <p class="error" role="alert">${otherError(failure, "expires")}</p>
   </form>`;
 }
@@ -161,14 +161,14 @@ function Row({ row, isOnly, show, say, changed, leave }: RowProps) {
           set=${setHours}
           error=${errorOf(failure, "overlap_hours")}
         />
-        <button type="submit" class="primary" disabled=${isBusy}>Make a new key in its place</button>
+        <button type="submit" class="primary" aria-disabled=${isBusy}>Make a new key in its place</button>
       </form>`
     }
     ${
       doing === "revoke" &&
       html`<p class="confirm">
         <span>Programs that use this key stop working at once. This can't be undone.${isThis && " This browser uses it: you will be signed out."}${isOnly && html` <b>It is your only active key: you can't make another one without it.</b>`}</span>
-        <button type="button" class="bad" disabled=${isBusy} onClick=${revoke}>Revoke …${last4}</button>
+        <button type="button" class="bad" aria-disabled=${isBusy} onClick=${revoke}>Revoke …${last4}</button>
         <button type="button" onClick=${() => setDoing(null)}>Keep it</button>
       </p>`
     }

@@ -3,7 +3,7 @@ import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, DatasetsAnswer } from "./answers.ts";
 import { asFailure, ask, type Failure, keepKey, ownKey, pathOf, settings } from "./api.ts";
 import { PasteKey } from "./key.ts";
-import { isSynthetic, sampleText } from "./words.ts";
+import { warningOf } from "./words.ts";
 
 /** Loads the answers of a view, and shows failures. The previous view stays until all answers are there. */
 
@@ -111,10 +111,8 @@ function reasonOf(failure: Failure, retry: () => void, isTold: boolean) {
 const signupOffer = (text: string, more: string) =>
   settings.signup === "off" ? "Paste yours:" : html`<a href="/signup">${text}</a>${more}`;
 
-/** A warning that the numbers are invented. */
-export function SampleBand({ caveat }: { caveat: string | undefined }) {
-  if (caveat === undefined || !isSynthetic(caveat)) return null;
-  return html`<div class="band sample" role="note">
-    <b>Synthetic sample.</b> ${sampleText(caveat)}
-  </div>`;
+/** A warning that the numbers are invented, or a part of those that there are. */
+export function WarningBand({ caveat }: { caveat: string | undefined }) {
+  const warning = caveat === undefined ? null : warningOf(caveat);
+  return warning && html`<div class="band sample" role="note"><b>${warning.title}</b> ${warning.text}</div>`;
 }

@@ -146,7 +146,7 @@ function Legend({ thresholds, colours, medians, hasGaps, isSparse, width }: Lege
     [2, 3]
       .map((digits) => ends.map((end) => money(Number(end.toPrecision(digits)))))
       .find((rounded) => new Set(rounded).size === ends.length) ?? ends.map(money);
-  const room = letterWidth * Math.max(...texts.map(({ length }) => length)) + 4;
+  const room = letterWidth * Math.max(...texts.map(({ length }) => length)) + 8;
   const step = Math.min(Math.max(54, room), (width - 30) / (colours + 1));
   const swatches = [
     ...(isSparse ? [{ id: "sparse", text: `fewer than ${leastForQuartiles} hospitals` }] : []),

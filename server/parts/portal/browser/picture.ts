@@ -34,7 +34,7 @@ function dollarTicks(scale: Scale, most: number): number[] {
   const all = scale.ticks();
   for (const digits of ["125", "13", "1"]) {
     const ticks = all.filter((tick) => digits.includes(String(tick)[0]));
-    if (ticks.length >= 3 && ticks.length <= most) return ticks;
+    if (ticks.length >= 2 && ticks.length <= most) return ticks;
   }
   const [low, high] = scale.domain();
   return d3.ticks(low, high, Math.min(4, most));
@@ -87,6 +87,9 @@ export function Steps(props: StepsProps) {
     if (step !== undefined && count > 0) {
       event.preventDefault();
       setActive(active === null ? (step === 1 ? 0 : count - 1) : (active + step + count) % count);
+    } else if (event.key === "Home" || event.key === "End") {
+      event.preventDefault();
+      setActive(event.key === "Home" ? 0 : count - 1);
     } else if (event.key === "Escape") setActive(null);
     else if ((event.key === "Enter" || event.key === " ") && active !== null && choose) {
       event.preventDefault();
@@ -155,11 +158,18 @@ interface ChipProps {
   remove: () => void;
   /** The letter of a hospital that is compared. */
   letter?: string;
+  /** Selects the element that the keyboard's focus goes to. */
+  next: string;
+  class?: string;
 }
 
 /** A choice, which a click removes. */
-export function Chip({ text, remove, letter }: ChipProps) {
-  return html`<button type="button" class="chip" onClick=${remove}>
+export function Chip({ text, remove, letter, next, class: more = "" }: ChipProps) {
+  const onClick = () => {
+    remove();
+    document.querySelector<HTMLElement>(next)?.focus({ preventScroll: true });
+  };
+  return html`<button type="button" class=${`chip ${more}`} onClick=${onClick}>
     <span class="unseen">Remove: </span>${letter && html`<${Letter} letter=${letter} /> `}<span>${text}</span><span aria-hidden="true">×</span>
   </button>`;
 }

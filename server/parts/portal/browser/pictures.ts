@@ -1,15 +1,30 @@
+import { whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { settings, there } from "./api.ts";
 import { Card, sourceText } from "./card.ts";
+import { defaultMiles, rangeOf } from "./choice.ts";
 import type { PartProps, View } from "./explore-data.ts";
 import { Histogram, histogramFigures } from "./histogram.ts";
-import { withParameters } from "./location.ts";
+import { choose, withParameters } from "./location.ts";
 import { mapFigures, StatesMap } from "./map.ts";
+import { Chip } from "./picture.ts";
+import { titleOf } from "./procedures.ts";
+import { titleText } from "./sentence.ts";
 import { stateName } from "./states.ts";
 import { isFew, Trend, trendFigures } from "./trend.ts";
-import { isPriced, leastForQuartiles, placeText } from "./words.ts";
+import {
+  isPriced,
+  leastForQuartiles,
+  mainClause,
+  placeText,
+  pricesTitle,
+  rangeText,
+  textOf,
+} from "./words.ts";
 
 /** The pictures of a procedure, each in its card. */
+
+const wholeNation = { state: null, near: null, within: defaultMiles, city: null };
 
 /** Addresses that still show the same in a year, because they name the current data versions. */
 function linksOf(view: View, picture: string) {
@@ -21,10 +36,11 @@ function linksOf(view: View, picture: string) {
     versions,
   });
   const { origin, search } = new URL(lasting, location.origin);
-  return {
-    page: `${origin}/${search}`,
-    embed: settings.embeds ? `${origin}/embed/${picture}${search}` : undefined,
-  };
+  const embedded = new URL(`/embed/${picture}${search}`, origin);
+  // These pictures are of the nation then, and so is the sentence above them.
+  if (picture !== "charges")
+    for (const name of ["near", "within", "city"]) embedded.searchParams.delete(name);
+  return { page: `${origin}/${search}`, embed: settings.embeds ? embedded.href : undefined };
 }
 
 const nameOf = (view: View, what: string, version: string) => {
@@ -35,14 +51,18 @@ const nameOf = (view: View, what: string, version: string) => {
 
 export function Charges({ view, datasets }: PartProps) {
   const scope = there(view.scope);
-  const { few, pinned, paths } = view;
+  const { choice, few, list, pinned, paths } = view;
   // A single point adds nothing to the sentence.
   const isAlone = scope?.summary.facilities === 1 && !pinned.some(({ entry }) => entry && isPriced(entry));
   if (!scope || isAlone) return null;
   const { data_version } = scope.source;
   const hasFew = scope.summary.facilities < leastForQuartiles;
+  const range = rangeOf(choice);
   return html`<${Card}
     title="How charges are spread"
+    beside=${range && html`<${Chip} class="wide-only" text=${`${whole(list.summary.facilities)} listed: ${rangeText(range)}`} remove=${() => choose({ from: null, to: null })} next=".picture" />`}
+    subject=${titleText(view)}
+    sentence=${textOf(mainClause(view.choice, scope))}
     about=${`${few ? "A dot for each hospital" : "Hospitals"} by charge, in dollars on a logarithmic scale; below it what Medicare allows.${hasFew ? "" : " Shaded: the middle half."}`}
     name=${nameOf(view, "charges", data_version)}
     figures=${histogramFigures(scope, few, pinned)}
@@ -61,6 +81,8 @@ export function States({ view, datasets }: PartProps) {
   const dataset = datasets.find((one) => one.data_version === data_version);
   return html`<${Card}
     title="Where it costs more"
+    subject=${pricesTitle(nation.procedure, wholeNation, nation.source.data_year)}
+    sentence=${textOf(mainClause(wholeNation, nation))}
     about="Median charge by state"
     name=${`states-${data_version}-${view.code}`}
     figures=${mapFigures(nation, dataset)}
@@ -79,6 +101,7 @@ export function Years({ view, datasets }: PartProps) {
   const year = there(view.scope)?.source.data_year ?? null;
   return html`<${Card}
     title=${`Over the years${choice.state ? `, ${stateName(choice.state)}` : placeText(choice) && ", the nation"}`}
+    subject=${titleOf(trends.procedure)}
     about=${`Median charge${trends.data.every(isFew) ? "" : " with the middle half"}, and Medicare's median`}
     name=${nameOf(view, "years", trends.source.data_years.join("-"))}
     figures=${trendFigures(trends.data, pinned)}

@@ -37,9 +37,8 @@ export function Said({ view, datasets }: PartProps) {
   if (scope === null) return html`<${Nothing} view=${view} datasets=${datasets} />`;
   return html`<h1>${mainClause(view.choice, scope).map(shown)}</h1>
     ${view.pinned.map((one) => html`<p class="under">${pinnedClause(view, scope, one)}</p>`)}
-    <p class="under">
-      ${whatIsPaid(scope.source.data_year, scope.summary.median_allowed)}${" "}<span class="quiet">${comparison(scope)}</span>
-    </p>`;
+    <p class="under">${whatIsPaid(scope.source.data_year, scope.summary.median_allowed, scope.summary.facilities > 1)}</p>
+    <p class="under quiet">${comparison(scope)}</p>`;
 }
 
 const shown = (word: Word) =>
@@ -60,9 +59,9 @@ export function Chips({ view: { choice, pinned, scope } }: { view: View }) {
       ? undefined
       : radiusesInMiles.find((miles) => miles > choice.within);
   return html`<p class="chips">
-    ${place !== "" && html`<${Chip} text=${choice.city === null ? place : `${place} (ZIP code ${choice.near})`} remove=${() => choose(nowhere)} />`}
+    ${place !== "" && html`<${Chip} text=${choice.city === null ? place : `${place} (ZIP code ${choice.near})`} remove=${() => choose(nowhere)} next=".place input" />`}
     ${wider && html`<a href=${withParameters({ within: String(wider) })}>within ${wider} miles</a>`}
-    ${pinned.map(({ letter, ccn, entry }) => html`<${Chip} text=${entry?.facility ?? ccn} remove=${() => pin(choice, ccn)} letter=${letter} />`)}
+    ${pinned.map(({ letter, ccn, entry }) => html`<${Chip} text=${entry?.facility ?? ccn} remove=${() => pin(choice, ccn)} letter=${letter} next=".hospital input" />`)}
   </p>`;
 }
 
@@ -101,8 +100,7 @@ export function Reading({ scope, view, datasets }: ReadingProps) {
             rows.suppressed > 0 &&
             html` <b>${counted(rows.suppressed, "more hospital", "more hospitals")} did it for too few Medicare patients</b> (10 services or fewer in the year): CMS suppresses the amounts.`
           }
-          ${rows.incomplete > 0 && ` ${counted(rows.incomplete, "row is", "rows are")} incomplete.`} Their charges aren't
-          zero: they aren't published, and no figure counts them.`;
+          ${rows.incomplete > 0 && ` ${counted(rows.incomplete, "row is", "rows are")} incomplete.`} ${all - rows.priced === 1 ? "Its charge isn't zero: it isn't published, and no figure counts it." : "Their charges aren't zero: they aren't published, and no figure counts them."}`;
   return html`<section class="card reading" aria-labelledby="reading">
     <h2 id="reading">What this doesn't say</h2>
     <p><b>A charge is what a hospital bills, not what a patient pays.</b> Medicare pays by its own amounts, and insurers by contract. A patient's share comes after the yearly deductible, and other insurance may pay it. Doctors, such as the surgeon and the anesthesiologist, send bills of their own.</p>

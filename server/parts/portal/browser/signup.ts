@@ -34,7 +34,7 @@ function Result({ children }: { children: preact.ComponentChildren }) {
 function Welcome({ made }: { made: Made }) {
   return html`<div class="column">
     <${Result}>Here is your key<//>
-    <p class="lead">Your account is ${made.account}, on the plan ${made.plan}.</p>
+    <p class="lead">Your account is ${made.account}, on the ${made.plan} plan.</p>
     <section class="card"><${NewKey} value=${made.key} /></section>
     <p><a href="/account">Your account</a> shows your usage and your keys. The <a href="/reference">reference</a> describes the API.</p>
   </div>`;
@@ -55,9 +55,10 @@ function Form({ done }: { done: (made: Made) => void }) {
       <p class="lead">If ${sentTo} may have a key, we have sent a link to it. The link is valid for 24 hours.</p>
       <p>No e-mail after a few minutes? Check your spam folder, or <button type="button" onClick=${() => setSentTo(null)}>enter the address again</button></p>
     </div>`;
-  const submit = (event: Event) => {
+  const submit = (event: Event & { currentTarget: HTMLFormElement }) => {
     event.preventDefault();
     setChecked(true);
+    event.currentTarget.querySelector<HTMLInputElement>("input:invalid")?.focus();
     if (name.trim() === "" || email.trim() === "") return;
     run(async () => {
       // Wait, because a browser's autofill is as fast as a bot.
@@ -70,7 +71,9 @@ function Form({ done }: { done: (made: Made) => void }) {
     });
   };
   const faultOf = (param: string, value: string) =>
-    isChecked && value.trim() === "" ? "This is needed." : errorOf(failure, param);
+    isChecked && value.trim() === ""
+      ? `Enter your ${param === "name" ? "name" : "e-mail address"}.`
+      : errorOf(failure, param);
   return html`<div class="column">
     <h1>Get a key</h1>
     <p class="lead">It is free: 10 requests a second, 10,000 a month.${settings.key !== null && " These pages need no key."}</p>
@@ -106,7 +109,7 @@ function Form({ done }: { done: (made: Made) => void }) {
           </label>
         </div>
         <p class="error" role="alert">${otherError(failure, "name", "email")}</p>
-        <button type="submit" class="primary" disabled=${isBusy}>${settings.signup === "email" ? "Send me the link" : "Get a key"}</button>
+        <button type="submit" class="primary" aria-disabled=${isBusy}>${settings.signup === "email" ? "Send me the link" : "Get a key"}</button>
       </form>
     </section>
     <details><summary>I have a key</summary><${PasteKey} /></details>
@@ -133,7 +136,7 @@ function Confirmation({ token, done }: { token: string; done: (made: Made) => vo
     <h1>One more step</h1>
     <p class="lead">You have opened the link in our e-mail. Press the button to make your key. It is shown only once.</p>
     <p class="error" role="alert">${otherError(failure)}</p>
-    <p><button type="button" class="primary" disabled=${isBusy} onClick=${confirm}>Make my key</button></p>
+    <p><button type="button" class="primary" aria-disabled=${isBusy} onClick=${confirm}>Make my key</button></p>
   </div>`;
 }
 

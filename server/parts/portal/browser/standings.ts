@@ -89,7 +89,7 @@ export function Standings({ answer, path, sorted, chosen }: StandingsProps) {
   };
   return html`<${Card}
     class="facilities standing"
-    title="Everything it does, beside nation and state"
+    title="What it charges, beside nation and state"
     about=${html`<${DotsLegend} median="the nation's median charge" />`}
     name=${`hospital-${source.data_version}-${facility.ccn}`}
     figures=${facilityFigures(rows)}

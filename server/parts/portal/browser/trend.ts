@@ -48,7 +48,7 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
     ...lines.flatMap(({ points }) => points.map(({ charge }) => charge)),
   ];
   const y = d3.scaleLinear([0, Math.max(...amounts) * 1.05], [floor, top]);
-  const right = 84 + (lines.length > 0 ? 24 : 0);
+  const right = 84 + (lines.length > 0 ? 34 : 0);
   const left = 14 + 7.5 * Math.max(...y.ticks(4).map((tick) => money(tick).length));
   const x = d3.scaleLinear(
     [first.data_year, last.data_year],
@@ -87,13 +87,13 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
     };
   };
   const label = `The median charge over ${years.length} years: ${years.map((year) => `${year.data_year} ${money(year.median_charge)}, Medicare allows ${money(year.median_allowed)}`).join("; ")}.`;
-  const endX = at(last) + 12;
+  const endX = at(last) + (lines.length > 0 ? 22 : 12);
   const ends = spread([
-    { at: y(last.median_charge), kind: "charge", amount: last.median_charge, what: "median" },
-    { at: y(last.median_allowed), kind: "allowed", amount: last.median_allowed, what: "allowed" },
+    { y: y(last.median_charge), kind: "charge", amount: last.median_charge, what: "median" },
+    { y: y(last.median_allowed), kind: "allowed", amount: last.median_allowed, what: "allowed" },
     ...lines.flatMap(({ letter, points }) => {
       const point = points.find(({ data_year }) => data_year === last.data_year);
-      return point ? [{ at: y(point.charge), kind: "mark", amount: point.charge, what: letter }] : [];
+      return point ? [{ y: y(point.charge), kind: "mark", amount: point.charge, what: letter }] : [];
     }),
   ]);
   return html`<${Steps}
@@ -149,29 +149,37 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
           </g>`,
         )}
         ${ends.map(
-          ({
-            at: labelY,
-            kind,
-            amount,
-            what,
-          }) => html`<text class=${`end ${kind}`} x=${endX} y=${labelY} dy="0.32em">
-            <tspan class="strong">${what === "median" || what === "allowed" ? "" : `${what} `}${money(amount)}</tspan>${what === "median" || what === "allowed" ? html`<tspan x=${endX} dy="1.1em">${what}</tspan>` : ""}
-          </text>`,
+          ({ y, labelY, kind, amount, what }) => html`<g class=${`end ${kind}`}>
+            ${Math.abs(labelY - y) > 2 && html`<line class="leader" x1=${at(last) + 5} x2=${endX - 2} y1=${y} y2=${labelY} />`}
+            ${
+              kind === "mark"
+                ? html`<${PinShape} letter=${what} x=${endX + 6} y=${labelY} />
+                    <text class="strong" x=${endX + 15} y=${labelY} dy="0.32em">${what} ${money(amount)}</text>`
+                : html`<text x=${endX} y=${labelY} dy="0.32em"><tspan class="strong">${money(amount)}</tspan><tspan x=${endX} dy="1.1em">${what}</tspan></text>`
+            }
+          </g>`,
         )}
       </svg>
     <//>
     <p class="quiet small">${trendText(years, described)}</p>`;
 }
 
-const endHeight = 27;
+const labelHeight = 27;
+/** A label has two lines, both above the years. */
+const lowestLabel = floor - 18;
 
-/** Moves the labels of a year apart, downwards, and up again where they leave the picture. */
-function spread<End extends { at: number }>(ends: End[]): End[] {
-  const sorted = ends.toSorted((a, b) => a.at - b.at).map((end) => ({ ...end }));
-  for (const [i, end] of sorted.entries()) if (i > 0) end.at = Math.max(end.at, sorted[i - 1].at + endHeight);
-  for (let i = sorted.length - 1, least = floor - 8; i >= 0; i--, least -= endHeight)
-    sorted[i].at = Math.min(sorted[i].at, least);
-  return sorted;
+/** Moves labels apart, downwards, and up again where they would leave the picture. */
+function spread<End extends { y: number }>(ends: End[]): (End & { labelY: number })[] {
+  const labels = ends.toSorted((a, b) => a.y - b.y).map((end) => ({ ...end, labelY: end.y }));
+  for (const [i, label] of labels.entries())
+    if (i > 0) label.labelY = Math.max(label.labelY, labels[i - 1].labelY + labelHeight);
+  for (
+    let i = labels.length - 1, lowest = lowestLabel;
+    i >= 0;
+    i--, lowest = labels[i + 1].labelY - labelHeight
+  )
+    labels[i].labelY = Math.min(labels[i].labelY, lowest);
+  return labels;
 }
 
 const moved = (share: number) =>

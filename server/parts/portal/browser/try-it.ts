@@ -43,7 +43,7 @@ export function TryIt({ operation }: { operation: Operation }) {
         ...${inputOf(parameter)}
       />`,
     )}
-    <button type="submit" class="primary" disabled=${isBusy} aria-label=${`Send GET ${operation.path}`}>Send</button>
+    <button type="submit" class="primary" aria-disabled=${isBusy} aria-label=${`Send GET ${operation.path}`}>Send</button>
   </form>
   <${Request} path=${path} />
   <p class="error" role="alert">${otherError(failure)}</p>

@@ -13,10 +13,17 @@ export const leastForQuartiles = 8;
 export const isSynthetic = (caveat: string): boolean => /synthetic/i.test(caveat);
 
 /** A synthetic sample's caveat, to follow that it is one. */
-export const sampleText = (caveat: string): string =>
+const sampleText = (caveat: string): string =>
   caveat
     .replace(/^This is a synthetic sample: (.)/, (_, letter) => letter.toUpperCase())
     .replace(/\b(f)acilities\b/gi, (_, letter) => (letter === "F" ? "Hospitals" : "hospitals"));
+
+/** What must be known before a caveat's numbers: that they are invented, or a part of those that there are. */
+export function warningOf(caveat: string): { title: string; text: string } | null {
+  if (isSynthetic(caveat)) return { title: "Synthetic sample.", text: sampleText(caveat) };
+  const [part] = /This file has only .*/.exec(caveat) ?? [];
+  return part === undefined ? null : { title: "Part of the data.", text: part };
+}
 
 export const isPriced = (entry: Entry): entry is Priced =>
   typeof entry.submitted_charge === "number" && typeof entry.medicare_allowed === "number";
@@ -37,6 +44,9 @@ export function entryOf({ facility, data }: FacilityAnswer, procedure: string): 
 
 /** A part of a sentence: text, or an amount with its kind. */
 export type Word = string | { kind: "charge" | "allowed"; text: string };
+
+export const textOf = (words: readonly Word[]) =>
+  words.map((word) => (typeof word === "string" ? word : word.text)).join("");
 
 const charge = (amount: number): Word => ({ kind: "charge", text: money(amount) });
 const allowed = (amount: number): Word => ({ kind: "allowed", text: money(amount) });
@@ -125,14 +135,21 @@ const deductibles: Readonly<Record<number, number>> = {
   ...{ 2022: 1556, 2023: 1600, 2024: 1632, 2025: 1676, 2026: 1736 },
 };
 
-/** What the hospital gets, and the patient's share of it. @param allowed what Medicare allows for one procedure */
-export function whatIsPaid(year: number, allowed?: number): string {
-  const most = deductibles[year] ?? Number.POSITIVE_INFINITY;
-  const isOver = allowed !== undefined && allowed / 5 > most;
-  const about = allowed === undefined || isOver ? "" : `: about ${money(allowed / 5)}`;
-  const limit = Number.isFinite(most) ? `, ${isOver ? "but" : "and"} at most ${money(most)} in ${year}` : "";
-  const here = isOver ? `: here ${money(most)}` : "";
-  return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. Besides the yearly deductible, the patient usually pays a fifth of that${about}${limit}${here}.`;
+/**
+ * What the hospital gets, and the patient's share of it.
+ *
+ * @param allowed what Medicare allows for one procedure
+ * @param isMedian whether that is the median of several hospitals
+ */
+export function whatIsPaid(year: number, allowed?: number, isMedian = false): string {
+  const most = deductibles[year];
+  const limit = most === undefined ? "" : `at most ${money(most)} for one procedure in ${year}`;
+  const share =
+    allowed === undefined
+      ? ""
+      : `about ${money(Math.min(allowed / 5, most ?? Number.POSITIVE_INFINITY))}${isMedian ? " at the median" : ""}`;
+  const amounts = [limit, share].filter(Boolean).join(", and ");
+  return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. Besides the yearly deductible, the patient usually pays a fifth of that${amounts && `: ${amounts}`}.`;
 }
 
 /** What a hospital's patients pay of the allowed amount on average; empty where that isn't known. */
