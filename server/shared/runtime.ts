@@ -36,8 +36,10 @@ export function watchHeap(): void {
     if (!isFull()) return;
     collectGarbage();
     const limitMb = Math.round(getHeapStatistics().heap_size_limit / 2 ** 20);
-    if (isFull())
-      throw new OutOfMemory(`out of memory: ${maxHeapShare * 100} % of a heap of ${limitMb} MB are used`);
+    if (!isFull()) return;
+    // V8 ends a process that collects again and again in vain, before it could end by itself.
+    clearInterval(timer);
+    throw new OutOfMemory(`out of memory: ${maxHeapShare * 100} % of a heap of ${limitMb} MB are used`);
   };
-  setInterval(look, heapWatchMs).unref();
+  const timer = setInterval(look, heapWatchMs).unref();
 }
