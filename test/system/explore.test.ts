@@ -30,6 +30,7 @@ import {
   suppressedProcedure,
   type TestServer,
   temporaryFolder,
+  until,
 } from "../support/server.ts";
 
 /** Explore and a facility's page, in Debian's Chromium, as a visitor uses them. */
@@ -374,7 +375,7 @@ test("a state's code or whole name chooses that state, whatever else begins like
 });
 
 test("what is typed and entered at once is chosen, whatever comes next", async () => {
-  const { page } = await open("/?procedure=5072");
+  const { page } = await open("/?procedure=5072", { mayFail: (_, status) => status === 404 });
   await drawn(page);
   const [procedure, place] = ["Procedure", "State, city or ZIP code"].map((name) =>
     page.getByRole("combobox", { name }),
@@ -389,10 +390,32 @@ test("what is typed and entered at once is chosen, whatever comes next", async (
     ["procedure", "5073"],
     ["state", "AL"],
   ]);
-  // A text that nothing is found for isn't carried out later.
+  // Tab chooses what is named, or what an arrow key went to, and nothing else.
+  const options = page.locator(".place [role=option]");
+  await place.fill("new");
+  await options.first().waitFor();
+  await page.keyboard.press("Tab");
+  await options.first().waitFor({ state: "hidden" });
+  assert.equal(await place.inputValue(), "Alabama");
+  await place.fill("new");
+  await options.first().waitFor();
+  const [name] = await options.allInnerTexts();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Tab");
+  await heading(page, `No prices for`);
+  assert.equal(await place.inputValue(), name.split("\n")[0]);
+  // Whoever has gone on isn't told off, and text that nothing was found for doesn't stay.
+  await procedure.fill("qqqq");
+  await page.keyboard.press("Tab");
+  await until("the field's own text", async () => (await procedure.inputValue()) !== "qqqq");
+  // After a click the focus stays in the field.
+  await place.click();
+  await options.filter({ hasText: "Alabama" }).click();
+  await heading(page, "In Alabama");
+  assert.match(await page.evaluate("document.activeElement.closest('.field').className"), /place/);
   await place.fill("");
   await place.press("Enter");
-  await page.locator(".place [role=option]").first().waitFor();
+  await options.first().waitFor();
   assert.equal(new URL(page.url()).searchParams.get("state"), "AL");
 });
 
@@ -421,7 +444,7 @@ test("the keyboard's focus stays near what was chosen, entered or taken off", as
   assert.equal(new URL(page.url()).searchParams.get("from"), "1");
   for (const _ of [1, 2]) await page.getByRole("button", { name: "Show 25 more" }).click();
   await page.getByText("These are all 60.").waitFor();
-  await page.waitForFunction("document.activeElement.closest('.more') !== null");
+  await page.locator(".more :focus").waitFor();
 });
 
 test("a choice by touch leaves its field, so that the phone's keyboard goes", async () => {

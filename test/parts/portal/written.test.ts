@@ -141,8 +141,9 @@ test("a state in the address is a code or a name, in any case", async () => {
 
 test("a patient's share is a fifth of what Medicare allows, and at most a hospital stay's deductible", () => {
   for (const [year, allowed, words] of [
-    [2023, 1396, ": at most $1,600 for one procedure in 2023, and about $279."],
-    [2023, 12_290, ": at most $1,600 for one procedure in 2023, and about $1,600."],
+    [2023, 1396, ": about $279, and at most $1,600 for one procedure in 2023."],
+    [2023, 12_290, ": $1,600, which is the most for one procedure in 2023."],
+    [2023, undefined, ": at most $1,600 for one procedure in 2023."],
     [2015, 12_290, ": about $2,458."],
   ] as const) {
     const text = whatIsPaid(year, allowed);

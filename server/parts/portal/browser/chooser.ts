@@ -47,8 +47,9 @@ export function Chooser(props: ChooserProps) {
   const [active, setActive] = useState(-1);
   /** Whether the choice is too long for its line. */
   const [isCut, setCut] = useState(false);
-  /** The text that was entered before its suggestions came: the first of them is chosen then. */
-  const entered = useRef<string | null>(null);
+  /** The text that was entered before its suggestions came, and the key that it was entered by. */
+  const entered = useRef<{ text: string; key: string } | null>(null);
+  const isTouch = useRef(false);
   const options = found?.options;
   const isOpen = text !== null && (found !== null || said !== "");
   /** What Enter chooses: for a typed text the first suggestion, until an arrow key goes to one. */
@@ -61,12 +62,17 @@ export function Chooser(props: ChooserProps) {
       try {
         const options = await find(text.trim());
         if (isOver) return;
-        if (entered.current === text && options.length > 0) return pick(options[0]);
+        const by = entered.current?.text === text ? entered.current.key : null;
+        const option = by === "Enter" ? options[0] : by === "Tab" ? exact(options, text) : undefined;
+        if (option) return pick(option);
+        if (by === "Tab") return close();
         setFound({ of: text, options });
         setSaid("");
         setActive(-1);
       } catch (error) {
         if (isOver) return;
+        // The visitor may have gone on.
+        if (document.activeElement !== input.current) return close();
         entered.current = null;
         setFound(null);
         setSaid(sentenceOf(asFailure(error)));
@@ -110,8 +116,9 @@ export function Chooser(props: ChooserProps) {
       }
     } else if (["Enter", "Tab"].includes(event.key) && text !== null) {
       if (event.key === "Enter") event.preventDefault();
-      const option = options?.[chosen];
-      if (found?.of !== text) entered.current = text.trim() === "" ? null : text;
+      const isChosen = event.key === "Enter" || active >= 0;
+      const option = isChosen ? options?.[chosen] : exact(options ?? [], text);
+      if (found?.of !== text) entered.current = text.trim() === "" ? null : { text, key: event.key };
       else if (option) pick(option);
     } else if (event.key === "Escape" && text !== null) {
       event.preventDefault();
@@ -135,7 +142,10 @@ export function Chooser(props: ChooserProps) {
       value=${text ?? value ?? ""}
       placeholder=${text === null ? placeholder : (value ?? placeholder)}
       title=${value ?? undefined}
-      onInput=${(event: InputEvent & { currentTarget: HTMLInputElement }) => setText(event.currentTarget.value)}
+      onInput=${(event: InputEvent & { currentTarget: HTMLInputElement }) => {
+        setText(event.currentTarget.value);
+        setSaid("");
+      }}
       onClick=${() => text === null && setText("")}
       onKeyDown=${onKeyDown}
       onBlur=${() => entered.current === null && close()}
@@ -152,11 +162,14 @@ export function Chooser(props: ChooserProps) {
           id=${optionId(i)}
           role="option"
           aria-selected=${i === chosen}
+          onPointerDown=${({ pointerType }: PointerEvent) => {
+            isTouch.current = pointerType === "touch";
+          }}
           onMouseDown=${(event: MouseEvent) => {
             event.preventDefault();
             pick(option);
             // On a phone, the keyboard goes away from the answer.
-            input.current?.blur();
+            if (isTouch.current) input.current?.blur();
           }}
         >
           <span>${marked(option.title, option.mark)}</span>${option.figure && html`<span class="number">${option.figure}</span>`}
@@ -167,6 +180,10 @@ export function Chooser(props: ChooserProps) {
     <p class="said" role="status" hidden=${said === "" || text === null}>${text === null ? "" : said}</p>
   </div>`;
 }
+
+/** The option that a text names. Who leaves a field by Tab may not have wanted another one. */
+const exact = (options: readonly Option[], text: string) =>
+  options.find(({ id, title }) => [id, title].some((one) => one.toLowerCase() === text.trim().toLowerCase()));
 
 /** A text in which the words of another are marked, at the start of its words. */
 function marked(text: string, by = "") {

@@ -12,15 +12,7 @@ import { titleOf } from "./procedures.ts";
 import { titleText } from "./sentence.ts";
 import { stateName } from "./states.ts";
 import { isFew, Trend, trendFigures } from "./trend.ts";
-import {
-  isPriced,
-  leastForQuartiles,
-  mainClause,
-  placeText,
-  pricesTitle,
-  rangeText,
-  textOf,
-} from "./words.ts";
+import { isPriced, leastForQuartiles, mainClause, placeText, pricesTitle, textOf } from "./words.ts";
 
 /** The pictures of a procedure, each in its card. */
 
@@ -59,8 +51,9 @@ export function Charges({ view, datasets }: PartProps) {
   const hasFew = scope.summary.facilities < leastForQuartiles;
   const range = rangeOf(choice);
   return html`<${Card}
+    class="spread"
     title="How charges are spread"
-    beside=${range && html`<${Chip} class="wide-only" text=${`${whole(list.summary.facilities)} listed: ${rangeText(range)}`} remove=${() => choose({ from: null, to: null })} next=".picture" />`}
+    beside=${range && html`<${Chip} class="wide-only" text=${`${whole(list.summary.facilities)} listed below`} remove=${() => choose({ from: null, to: null })} next=".picture" />`}
     subject=${titleText(view)}
     sentence=${textOf(mainClause(view.choice, scope))}
     about=${`${few ? "A dot for each hospital" : "Hospitals"} by charge, in dollars on a logarithmic scale; below it what Medicare allows.${hasFew ? "" : " Shaded: the middle half."}`}

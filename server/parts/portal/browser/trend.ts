@@ -221,7 +221,6 @@ export const trendFigures = (years: TrendYear[], pinned: readonly Pinned[]): Fig
     ["upper quartile", ({ p75_charge }) => p75_charge, money],
     ["median allowed", ({ median_allowed }) => median_allowed, money],
     ["change of charge in %, same hospitals", ({ matched }) => matched?.median_charge ?? null, change],
-    ["procedure", ({ name }) => name],
     ...pinned.flatMap((one): FigureColumn<TrendYear>[] => {
       const inYear = ({ data_year }: TrendYear) => one.trend?.data.find((row) => row.data_year === data_year);
       return [
@@ -229,4 +228,5 @@ export const trendFigures = (years: TrendYear[], pinned: readonly Pinned[]): Fig
         [`${pinnedName(one)}, allowed`, (year) => inYear(year)?.medicare_allowed ?? null, money],
       ];
     }),
+    ["procedure", ({ name }) => name],
   );

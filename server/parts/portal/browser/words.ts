@@ -142,20 +142,19 @@ const deductibles: Readonly<Record<number, number>> = {
  * @param isMedian whether that is the median of several hospitals
  */
 export function whatIsPaid(year: number, allowed?: number, isMedian = false): string {
-  const most = deductibles[year];
-  const limit = most === undefined ? "" : `at most ${money(most)} for one procedure in ${year}`;
-  const share =
-    allowed === undefined
-      ? ""
-      : `about ${money(Math.min(allowed / 5, most ?? Number.POSITIVE_INFINITY))}${isMedian ? " at the median" : ""}`;
-  const amounts = [limit, share].filter(Boolean).join(", and ");
+  const most = deductibles[year] ?? Number.POSITIVE_INFINITY;
+  const atMedian = isMedian ? " at the median" : "";
+  const isMost = allowed !== undefined && allowed / 5 >= most;
+  const share = isMost ? `${money(most)}${atMedian}` : allowed && `about ${money(allowed / 5)}${atMedian}`;
+  const limit = `${isMost ? "which is the most" : `at most ${money(most)}`} for one procedure in ${year}`;
+  const amounts = [share, Number.isFinite(most) && limit].filter(Boolean).join(isMost ? ", " : ", and ");
   return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. Besides the yearly deductible, the patient usually pays a fifth of that${amounts && `: ${amounts}`}.`;
 }
 
 /** What a hospital's patients pay of the allowed amount on average; empty where that isn't known. */
 export const paidByPatients = (allowed: number, payment: number | null | undefined): string =>
   typeof payment === "number" && payment <= allowed
-    ? `, of which its patients or their other insurance paid ${money(allowed - payment)} on average`
+    ? `, of which its patients or their other insurance paid ${money(allowed - payment)} on average, with the deductible`
     : "";
 
 export function comparison({ summary, procedure }: Pick<Prices, "summary" | "procedure">): string {
