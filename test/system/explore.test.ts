@@ -405,9 +405,14 @@ test("what is typed and entered at once is chosen, whatever comes next", async (
   await heading(page, `No prices for`);
   assert.equal(await place.inputValue(), name.split("\n")[0]);
   // Whoever has gone on isn't told off, and text that nothing was found for doesn't stay.
-  await procedure.fill("qqqq");
-  await page.keyboard.press("Tab");
-  await until("the field's own text", async () => (await procedure.inputValue()) !== "qqqq");
+  for (const waits of [false, true]) {
+    await procedure.fill("qqqq");
+    if (waits) await page.locator(".procedure .said", { hasText: "Nothing here matches" }).waitFor();
+    await page.keyboard.press("Tab");
+    // The state without prices doesn't keep procedures from being found.
+    await until("the field's own text", async () => (await procedure.inputValue()) !== "qqqq");
+    assert.equal(await page.locator(".procedure .said").isVisible(), false);
+  }
   // After a click the focus stays in the field.
   await place.click();
   await options.filter({ hasText: "Alabama" }).click();
@@ -482,6 +487,9 @@ test("the reader's text size is kept, and changes the layout as a narrow window 
     await page.locator("h1").first().waitFor();
     assert.equal(await page.evaluate("getComputedStyle(document.body).fontSize"), "32px");
     assert.equal(await page.evaluate("document.documentElement.scrollWidth"), wide.width, target);
+    await page.setViewportSize(narrow);
+    assert.equal(await page.evaluate("document.documentElement.scrollWidth"), narrow.width, target);
+    await page.setViewportSize(wide);
   }
   await page.goto(`${server.api}/?procedure=5072`);
   const name = page.locator(".facilities tbody td.name").first();

@@ -35,7 +35,7 @@ export function Lines(props: LinesProps) {
   const [isTable, setTable] = useState(false);
   return html`<section class="card lines">
     <header><h2>${title}</h2>
-      <button type="button" class="plain" aria-expanded=${isTable} onClick=${() => setTable(!isTable)}>table</button>
+      <button type="button" class="plain" aria-expanded=${isTable} onClick=${() => setTable(!isTable)}>${isTable ? "picture" : "table"}</button>
     </header>
     ${isTable ? html`<${Minutes} ...${props} />` : html`<${Drawing} ...${props} />`}
   </section>`;

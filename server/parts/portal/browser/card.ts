@@ -7,7 +7,7 @@ import { asFailure } from "./api.ts";
 import { Command, copied, curlOf } from "./curl.ts";
 import type { Pinned } from "./explore-data.ts";
 import type { PictureFormat } from "./save-picture.ts";
-import { warningOf } from "./words.ts";
+import { isSynthetic, warningOf } from "./words.ts";
 
 /** Frames a picture, with its numbers, and ways to save and share it: as a picture, as CSV, as a table, by curl and by link. */
 
@@ -46,7 +46,9 @@ export function sourceText(
 ): string {
   const shown = versions.flatMap((version) => datasets.filter((one) => one.data_version === version));
   const titles = [...new Set(shown.map(({ publisher, title }) => `${publisher}, ${title}`))].join("; ");
-  const warnings = [...new Set(shown.flatMap(({ caveat }) => warningOf(caveat)?.title ?? []))].join(" ");
+  // A sample's title says that it is one.
+  const real = shown.filter(({ caveat }) => !isSynthetic(caveat));
+  const warnings = [...new Set(real.flatMap(({ caveat }) => warningOf(caveat)?.text ?? []))].join(" ");
   const names = pinned.map(({ letter, ccn, entry }) => `${letter}: ${entry?.facility ?? ccn}. `).join("");
   return `${names}Source: ${titles || location.host} (version ${versions.join(", ")}). ${warnings} ${location.host}`;
 }

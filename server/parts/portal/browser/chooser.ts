@@ -118,7 +118,8 @@ export function Chooser(props: ChooserProps) {
       if (event.key === "Enter") event.preventDefault();
       const isChosen = event.key === "Enter" || active >= 0;
       const option = isChosen ? options?.[chosen] : exact(options ?? [], text);
-      if (found?.of !== text) entered.current = text.trim() === "" ? null : { text, key: event.key };
+      const isAnswered = found?.of === text || said !== "";
+      if (!isAnswered) entered.current = text.trim() === "" ? null : { text, key: event.key };
       else if (option) pick(option);
     } else if (event.key === "Escape" && text !== null) {
       event.preventDefault();

@@ -42,7 +42,7 @@ export function Controls({ choice, view, datasets }: ControlsProps) {
       label="Procedure"
       value=${titleOf({ code, name: official ?? code })}
       detail=${official !== undefined ? `${code} · ${official}` : plainOf(code) ? code : undefined}
-      find=${(text: string) => findProcedure(choice, text, Array.isArray(nation?.procedure.includes))}
+      find=${(text: string) => findProcedure(view?.scope instanceof Failure ? { ...choice, state: null } : choice, text, Array.isArray(nation?.procedure.includes))}
       choose=${(procedure: string) => choose({ procedure })}
     />
     <${Chooser}

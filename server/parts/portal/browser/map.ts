@@ -105,6 +105,9 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
           <pattern id="sparse" width="9" height="9" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
             <line x1="0" x2="0" y1="0" y2="9" class="sparse-line" />
           </pattern>
+          <pattern id="outside" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)">
+            <line x1="0" x2="0" y1="0" y2="6" class="outside-line" />
+          </pattern>
         </defs>
         ${outlines.map(({ code, path }, i) => {
           const row = rows.get(code);
@@ -116,7 +119,7 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
             fill=${row && colourOf(row)}
             onPointerEnter=${() => setActive(i)}
             onClick=${() => toggle(code)}
-          />${row && row.facilities < leastForQuartiles && html`<path d=${path} class="sparse" fill="url(#sparse)" />`}`;
+          />${row && row.facilities < leastForQuartiles && html`<path d=${path} class="sparse" fill="url(#sparse)" />`}${!row && code === "MD" && html`<path d=${path} class="sparse" fill="url(#outside)" />`}`;
         })}
         ${[active === null ? undefined : outlines[active], outlines.find(({ code }) => code === state)].map(
           (shape, i) => shape && html`<path d=${shape.path} class=${i === 0 ? "pointed" : "chosen"} />`,

@@ -160,16 +160,15 @@ interface ChipProps {
   letter?: string;
   /** Selects the element that the keyboard's focus goes to. */
   next: string;
-  class?: string;
 }
 
 /** A choice, which a click removes. */
-export function Chip({ text, remove, letter, next, class: more = "" }: ChipProps) {
+export function Chip({ text, remove, letter, next }: ChipProps) {
   const onClick = () => {
     remove();
     document.querySelector<HTMLElement>(next)?.focus({ preventScroll: true });
   };
-  return html`<button type="button" class=${`chip ${more}`} onClick=${onClick}>
+  return html`<button type="button" class="chip" onClick=${onClick}>
     <span class="unseen">Remove: </span>${letter && html`<${Letter} letter=${letter} /> `}<span>${text}</span><span aria-hidden="true">×</span>
   </button>`;
 }
@@ -188,7 +187,8 @@ export function Strip({ x, y, kind, title, isNarrow, min, p10, p25, median, p75,
   const line = (from: number, to: number, more: string) =>
     html`<line class=${more} x1=${x(from)} x2=${x(to)} y1=${y} y2=${y} />`;
   const [middle, words] = isNarrow ? ["", "half"] : [" at the median", "the middle half"];
-  const half = p25 === p75 ? "" : `${middle}, ${words} ${money(p25)} to ${money(p75)}`;
+  const hasRoom = x.range()[1] > 300;
+  const half = p25 === p75 || !hasRoom ? "" : `${middle}, ${words} ${money(p25)} to ${money(p75)}`;
   return html`<g class=${`strip ${kind}`}>
     <text x="0" y=${y - 15}>
       <tspan class="strong">${title} ${money(median)}</tspan>${half}

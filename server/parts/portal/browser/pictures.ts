@@ -1,4 +1,4 @@
-import { whole } from "../../../shared/browser/format.ts";
+import { money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { settings, there } from "./api.ts";
 import { Card, sourceText } from "./card.ts";
@@ -53,7 +53,7 @@ export function Charges({ view, datasets }: PartProps) {
   return html`<${Card}
     class="spread"
     title="How charges are spread"
-    beside=${range && html`<${Chip} class="wide-only" text=${`${whole(list.summary.facilities)} listed below`} remove=${() => choose({ from: null, to: null })} next=".picture" />`}
+    beside=${range && html`<${Chip} text=${`${whole(list.summary.facilities)} listed`} remove=${() => choose({ from: null, to: null })} next=".picture" />`}
     subject=${titleText(view)}
     sentence=${textOf(mainClause(view.choice, scope))}
     about=${`${few ? "A dot for each hospital" : "Hospitals"} by charge, in dollars on a logarithmic scale; below it what Medicare allows.${hasFew ? "" : " Shaded: the middle half."}`}
@@ -92,9 +92,11 @@ export function Years({ view, datasets }: PartProps) {
   const { choice, pinned } = view;
   if (!trends || trends.data.length < 2) return null;
   const year = there(view.scope)?.source.data_year ?? null;
+  const last = trends.data[trends.data.length - 1];
   return html`<${Card}
     title=${`Over the years${choice.state ? `, ${stateName(choice.state)}` : placeText(choice) && ", the nation"}`}
     subject=${titleOf(trends.procedure)}
+    sentence=${`In ${last.data_year} the median charge is ${money(last.median_charge)}. Medicare allows ${money(last.median_allowed)}.`}
     about=${`Median charge${trends.data.every(isFew) ? "" : " with the middle half"}, and Medicare's median`}
     name=${nameOf(view, "years", trends.source.data_years.join("-"))}
     figures=${trendFigures(trends.data, pinned)}
