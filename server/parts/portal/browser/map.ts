@@ -155,7 +155,7 @@ function Legend({ thresholds, colours, medians, hasGaps, isSparse, width }: Lege
     ...(isSparse ? [{ id: "sparse", text: `fewer than ${leastForQuartiles} hospitals` }] : []),
     ...(hasGaps ? [{ id: "no-price", text: "no price" }] : []),
   ];
-  const isBelow = colours * step + 360 > width;
+  const isBelow = (colours + 1) * step + swatches.length * 175 > width;
   const right = isBelow ? 0 : width - swatches.length * 175;
   return html`<svg class="drawing legend" width=${width} height=${isBelow ? 56 : 30} aria-hidden="true">
     ${d3.range(colours).map(
