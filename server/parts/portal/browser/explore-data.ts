@@ -127,15 +127,18 @@ export async function load(choice: Choice): Promise<View> {
     if (found && found !== code) return { ...(await load({ ...choice, procedure: found })), choice };
   }
   const scope = around instanceof Failure ? around : around ? aroundScope(around) : (inState ?? nation);
+  const unpricedThere = () => {
+    if (nation instanceof Failure) return unpricedOf({ ...choice, state: null, near: null }, code);
+    // Around a ZIP code all hospitals were asked for.
+    if (around) return there(around);
+    return isCovered ? unpricedOf(choice, code) : null;
+  };
   const list = there(listed) ?? emptyList;
   const few = around && !(around instanceof Failure) ? around.data.filter(isPriced) : null;
   return {
     ...{ choice, code, paths, scope, nation, list, trends, pinned: amongAround(pinned, few) },
     few: few && few.length <= mostDots ? few : await fewOf(scope, choice, code),
-    unpriced:
-      scope instanceof Failure && scope.status === 404 && isCovered
-        ? await unpricedOf(nation instanceof Failure ? { ...choice, state: null, near: null } : choice, code)
-        : null,
+    unpriced: scope instanceof Failure && scope.status === 404 ? await unpricedThere() : null,
   };
 }
 
