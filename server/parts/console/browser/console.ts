@@ -128,7 +128,7 @@ function Page() {
         <${Figure} name="of requests are over a rate or quota (429)" level=${(refusedShare ?? 0) >= leastRefusedShare ? "warn" : ""} value=${refusedShare === null ? "–" : percent(100 * refusedShare)} samples=${samples} of=${(sample: Sample) => shareOf(sample, refusedOf)} />
         <${Figure} name=${`memory, ${counted(connections, "connection", "connections")}`} value=${now ? mebibytes(now.memory) : "–"} samples=${samples} of=${({ memory }: Sample) => memory} />
       </div>
-      ${!state && html`<p class="attention quiet" aria-hidden="true"> </p>`}
+      ${!state && html`<p class="attention quiet" aria-hidden="true">${"\u00a0"}</p>`}
       ${state && html`<${Attention} state=${state} refusedShare=${refusedShare ?? 0} failedShare=${shareOf(now, (sample) => rateOf(sample, /^5/)) ?? 0} slow=${isSlow ? micros(now?.p99 ?? null) : undefined} />`}
       <p class="spans" role="group" aria-label="Time to show">${Object.keys(spans).map(
         (each) =>

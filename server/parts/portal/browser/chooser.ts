@@ -64,18 +64,10 @@ export function Chooser(props: ChooserProps) {
         if (isOver) return;
         const by = entered.current?.text === text ? entered.current.key : null;
         const option = by === "Enter" ? options[0] : by === "Tab" ? exact(options, text) : undefined;
-        if (option) return pick(option);
-        if (by === "Tab") return close();
-        setFound({ of: text, options });
-        setSaid("");
-        setActive(-1);
+        if (option) pick(option);
+        else show({ of: text, options });
       } catch (error) {
-        if (isOver) return;
-        // The visitor may have gone on.
-        if (document.activeElement !== input.current) return close();
-        entered.current = null;
-        setFound(null);
-        setSaid(sentenceOf(asFailure(error)));
+        if (!isOver) show(null, sentenceOf(asFailure(error)));
       }
     };
     const timer = setTimeout(ask, text === "" ? 0 : restMs);
@@ -99,6 +91,15 @@ export function Chooser(props: ChooserProps) {
     setText(null);
     setFound(null);
     setSaid("");
+    setActive(-1);
+  };
+  /** Shows suggestions, or why there are none. */
+  const show = (suggestions: typeof found, why = "") => {
+    // The visitor may have gone on.
+    if (document.activeElement !== input.current) return close();
+    entered.current = null;
+    setFound(suggestions);
+    setSaid(why);
     setActive(-1);
   };
   const pick = (option: Option) => {
