@@ -90,9 +90,10 @@ export interface VirtualServer {
   taken: number;
   /** Accounts that were asked for since the last sweep. */
   marked: Set<number>;
-  /** What is on its disk: the count by month and account, and the servers that it knew. */
+  /** What is on its disk: the count by month and account, the servers that it knew, and the life of Redis that knows all. */
   saved: Map<string, number>;
   knew: number;
+  reported: string;
 }
 
 interface SimulationOptions {
@@ -191,9 +192,10 @@ export class Simulation {
         starts: 0,
         offMs,
         knew: 1,
+        reported: "",
       },
       ...{ plannedMs: 0, taken: 0, marked: new Set<number>(), saved: new Map<string, number>() },
-      ...{ counts, shares: this.#sharesOf("", 0, counts, offMs, () => undefined) },
+      ...{ counts, shares: this.#sharesOf("", { knew: 0, reported: "" }, counts, offMs, () => undefined) },
     };
     this.servers.push(server);
     this.start(server);
@@ -208,7 +210,8 @@ export class Simulation {
       counts.of(month).used[account] = used;
     }
     const knew = server.starts === 1 ? 0 : server.knew;
-    const shares = this.#sharesOf(`${server.name}.${server.starts}`, knew, counts, server.offMs, () =>
+    const before = { knew, reported: server.reported };
+    const shares = this.#sharesOf(`${server.name}.${server.starts}`, before, counts, server.offMs, () =>
       server.isUp && server.shares === shares ? server : undefined,
     );
     Object.assign(server, { shares, counts, isUp: true, plannedMs: Number.POSITIVE_INFINITY });
@@ -226,14 +229,14 @@ export class Simulation {
 
   #sharesOf(
     name: string,
-    knew: number,
+    before: { knew: number; reported: string },
     counts: VirtualCounts,
     offMs: number,
     running: () => VirtualServer | undefined,
   ): Shares {
     return new Shares(
       {
-        ...{ server: name, knew, counts, isFreeWithoutRedis: false },
+        ...{ server: name, ...before, counts, isFreeWithoutRedis: false },
         clock: () => this.nowMs,
         taken: () => running()?.taken ?? 0,
         script: (months, call) => this.#send(running, months, call),
@@ -260,7 +263,10 @@ export class Simulation {
     for (const month of [first, first + 1])
       for (const account of this.accounts.keys())
         if (counts.used(account, month) > 0) saved.set(`${month} ${account}`, counts.used(account, month));
-    if (shares.isReady) this.servers.find(({ name }) => name === server.name)!.knew = shares.members;
+    if (!shares.isReady) return;
+    const known = this.servers.find(({ name }) => name === server.name)!;
+    known.knew = shares.members;
+    known.reported = shares.reported ?? known.reported;
   }
 
   async #hear(server: VirtualServer): Promise<void> {

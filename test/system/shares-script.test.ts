@@ -42,7 +42,7 @@ interface MonthAnswer {
 
 /** A server that calls the script as often as the test says. */
 class Caller {
-  readonly said = { seq: 0, life: "", read: 0, part: 0, knew: 0 };
+  readonly said = { seq: 0, life: "", read: 0, part: 0, knew: 0, reported: "" };
   readonly #name: string;
 
   constructor(name: string) {
@@ -244,6 +244,30 @@ test("a record is restored from the newest copy, without what was reported since
   // Only while servers report what Redis lost.
   await b.report(2, 20, 0, { copy: JSON.stringify({ ...JSON.parse(copy ?? ""), n: 99, left: 500 }) });
   assert.equal((await record()).left, 0);
+});
+
+test("each server's earlier counts are added to a record that began without them, once, whenever the server comes", async () => {
+  const [before] = await callers("a.1");
+  const { life } = before.said;
+  await before.report(300, 300);
+  await before.report(300, 300, 0, { isLeaving: true });
+  await lose();
+  /** A server whose process before had counted `base` and reported it to a life of Redis. */
+  const restarted = async (name: string, base: number, reported: string) => {
+    const caller = new Caller(name);
+    Object.assign(caller.said, { reported, knew: 2 });
+    const { total } = await caller.report(0, 0, 0, { base });
+    // What is said again isn't added again.
+    assert.equal((await caller.report(0, 0, 0, { base })).total, total);
+    return total;
+  };
+  run++;
+  assert.equal(await restarted("a.2", 300, life), 300);
+  assert.equal(await restarted("b.2", 290, life), 590);
+  ms += 3_600_000;
+  assert.equal(await restarted("c.2", 10, life), 600);
+  const { life: now } = await new Caller("d.1").call();
+  assert.equal(await restarted("b.3", 290, now), 600, "had reported it in this life");
 });
 
 test("nothing is granted while servers report what Redis lost, and a lease that is reported too late only if it is free", async () => {

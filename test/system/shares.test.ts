@@ -238,6 +238,25 @@ test("what earlier processes had counted is known to a Redis that lost it, altho
   );
 });
 
+for (const startsTogether of [true, false])
+  test(`servers that start ${startsTogether ? "together" : "one by one"} with a Redis that was emptied while none ran admit no more than the quota`, async () => {
+    const simulation = await servers(3, { burst: 20, quota: 600 });
+    const pass = (ms: number) => simulation.run(simulation.nowMs + ms);
+    load(simulation, 590, 50);
+    await pass(30_000);
+    for (const server of simulation.servers) simulation.leave(server);
+    await pass(1000);
+    await simulation.restartRedis("empty");
+    for (const server of simulation.servers) {
+      simulation.start(server);
+      if (!startsTogether) await pass(10_000);
+    }
+    await pass(startsTogether ? 4000 : 0);
+    load(simulation, 200, 50);
+    await pass(20_000);
+    assert.equal(simulation.tally(0).admitted, 600);
+  });
+
 test("a server that is cut off alone stops before the others have its part, and joins again when it is back", async () => {
   const simulation = await servers(3, { burst: 30, quota: 1_000_000 });
   const [first, second, cut] = simulation.servers;

@@ -198,7 +198,7 @@ async function startSharing(
       throw error;
     }
   };
-  const { id, starts, members } = store.replica.begin(new Date());
+  const { id, starts, members, reported } = store.replica.begin(new Date());
   let { version: taken } = store.directory.position();
   const imported = store.usage.imported();
   const steadyAheadMs = steadyClock()() - performance.now();
@@ -221,7 +221,7 @@ async function startSharing(
   };
   const shares: Shares = new Shares(
     {
-      ...{ server: `${id}.${starts}`, knew: members, counts, script, isFreeWithoutRedis },
+      ...{ server: `${id}.${starts}`, knew: members, reported, counts, script, isFreeWithoutRedis },
       ...{ taken: () => taken, clock: () => performance.now() },
     },
     accounts.firstMonth,
@@ -255,7 +255,7 @@ async function startSharing(
     "Since the last call for ceilings that Redis has answered was sent",
     () => shares.syncAgeMs(performance.now()) / 1000,
   );
-  let savedMembers = 0;
+  let saved = { members: 0, reported };
   let isAway: boolean | undefined;
   const untilMs = performance.now() + maxShareWaitMs;
   // A start is given time to connect.
@@ -265,9 +265,10 @@ async function startSharing(
     shares.enterMonths(accounts.firstMonth);
     limits.sweep((slot) => shares.touch(accounts.idOf(slot), nowMs));
     shares.tick(nowMs, monthOf(Date.now()));
-    if (shares.isReady && shares.members !== savedMembers) {
-      savedMembers = shares.members;
-      store.replica.saveMembers(savedMembers);
+    const known = { members: shares.members, reported: shares.reported ?? saved.reported };
+    if (shares.isReady && (known.members !== saved.members || known.reported !== saved.reported)) {
+      saved = known;
+      store.replica.save(saved);
     }
     const isLost = shares.isAway(nowMs);
     if (isAway === false && !isLost) reasonUntilMs = nowMs + maxReasonWaitMs;

@@ -135,6 +135,11 @@ local function writeRecord(i, account, record)
   return text
 end
 
+-- When a life of Redis began, by its clock.
+local function bornAt(life)
+  return tonumber(string.match(life, ':(%d+)$')) or 0
+end
+
 -- What a server may have used. Of one that was forgotten: what it said, and what it can have admitted unsaid in a second
 -- from a full bucket.
 local function charged(id, entry, burst)
@@ -146,7 +151,7 @@ end
 local function lease(row, i, said)
   local month, quota = ask.months[i], said.quota
   local text = call('HGET', KEYS[2 + i], row.id)
-  local record = text and cjson.decode(text) or { n = 0, left = 0, total = 0, servers = {} }
+  local record = text and cjson.decode(text) or { n = 0, left = 0, total = 0, servers = {}, born = meta.life }
   local isNew = not text
   if said.copy and isLearning then
     local copy = cjson.decode(said.copy)
@@ -162,6 +167,7 @@ local function lease(row, i, said)
     record.life, isNew = meta.life, true
     if record.tight then record.tight = flag(row.id .. '@' .. month) end
   end
+  local isFirst = not record.servers[me]
   local mine = record.servers[me] or { used = 0, granted = 0 }
   local used, others, dead = record.left, record.left, 0
   for id, entry in pairs(record.servers) do
@@ -171,8 +177,10 @@ local function lease(row, i, said)
       if not servers[id] or servers[id].gone then dead = dead + most - entry.used end
     end
   end
-  -- This server's counts of earlier processes, if they aren't recorded elsewhere.
-  local unknown = max(0, (said.base or 0) - used)
+  -- This server's counts of earlier processes that the record lacks: all of them if the record began after the life in
+  -- which they were last reported.
+  local isLacking = isFirst and bornAt(ask.reported) < bornAt(record.born)
+  local unknown = isLacking and said.base or max(0, said.base - used)
   record.left, used, others = record.left + unknown, used + unknown, others + unknown
   local live, gone = credits(month, row.burst, quota)
   local kept, keptByGone = live, gone

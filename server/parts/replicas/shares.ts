@@ -54,6 +54,8 @@ interface SharesOptions {
   isFreeWithoutRedis: boolean;
   /** Number of servers known to the previous process; 0 if there was none. */
   knew: number;
+  /** The incarnation of Redis to which the previous process had reported all its counts; empty if there was none. */
+  reported: string;
   /** The version of the directory that this server has applied. */
   taken: () => number;
   /** Milliseconds of a steady clock. */
@@ -107,6 +109,11 @@ export class Shares {
   /** Servers that this one knows of. */
   get members(): number {
     return this.#member.members;
+  }
+
+  /** The incarnation of Redis to which this server has reported all its counts; undefined while it hasn't. */
+  get reported(): string | undefined {
+    return this.#toSay.size === 0 && this.#life !== "" ? this.#life : undefined;
   }
 
   /** Milliseconds since the last answered call was sent. */
@@ -280,6 +287,7 @@ export class Shares {
       ...{
         life: this.#toSay.size > 0 && !said.isLeaving ? "" : this.#life,
         knew: this.#knew,
+        reported: this.#options.reported,
         read: this.#read,
       },
       part: nowMs >= lapsesMs ? 0 : part,
