@@ -3,6 +3,8 @@ import { renameSync } from "node:fs";
 import path from "node:path";
 import { after, test } from "node:test";
 import { brotliDecompressSync } from "node:zlib";
+import { cmsProvenance } from "../../../datasets/cms/cms.ts";
+import { syntheticSnapshot } from "../../../datasets/sample/synthetic.ts";
 import { ApiError } from "../../../server/api/errors.ts";
 import type { FacilityAnswer, ProcedureAnswer } from "../../../server/parts/portal/browser/answers.ts";
 import { hospitalText } from "../../../server/parts/portal/browser/hospital-words.ts";
@@ -167,6 +169,8 @@ test("for few hospitals the sentence has the range that Medicare allows, for man
   assert.match(sentenceOf(8), /Medicare allows \$12 at the median\.$/);
 });
 
+const cmsCaveat = (facilities: number) => cmsProvenance(2024, null, null, "", facilities).caveat;
+
 test("a distance that says little isn't said as a number", () => {
   assert.deepEqual(
     [milesText(2, true), milesText(0, true), milesText(0, false), milesText(undefined, false)],
@@ -174,15 +178,24 @@ test("a distance that says little isn't said as a number", () => {
   );
 });
 
-test("without JavaScript a synthetic sample says so before its numbers", () => {
-  const caveat = "This is a synthetic sample.";
-  const source = { data_year: 2024, caveat };
-  const summary = { facilities: 1, min_charge: 2, median_charge: 2, max_charge: 2, median_allowed: 1 };
-  const prices = { procedure: { code: "5072", name: "Level 2" }, summary, source };
-  const read = (path: string) => (path.endsWith("/facilities") ? { ...prices, data: [] } : prices);
-  const { noscript } = write("/", new URLSearchParams({ procedure: "5072" }), read);
-  assert.match(noscript, /^<noscript><div class="band sample"><b>Synthetic sample\./);
-});
+for (const [kind, caveat, title] of [
+  [
+    "a synthetic sample",
+    syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 5, seed: 1 }).provenance.caveat,
+    "Synthetic sample",
+  ],
+  ["a part of a release", cmsCaveat(1999), "Part of the data"],
+  ["a whole release", cmsCaveat(2000), undefined],
+] as const)
+  test(`without JavaScript ${kind} says ${title === undefined ? "nothing" : "so"} before its numbers`, () => {
+    const source = { data_year: 2024, caveat };
+    const summary = { facilities: 1, min_charge: 2, median_charge: 2, max_charge: 2, median_allowed: 1 };
+    const prices = { procedure: { code: "5072", name: "Level 2" }, summary, source };
+    const read = (path: string) => (path.endsWith("/facilities") ? { ...prices, data: [] } : prices);
+    const { noscript } = write("/", new URLSearchParams({ procedure: "5072" }), read);
+    const [, band] = /^<noscript><div class="band[^>]*><b>([^<]*)\./.exec(noscript) ?? [];
+    assert.equal(band, title);
+  });
 
 test("a hospital is compared by the procedure groups that others have, too", async () => {
   const answer = await answerOf<FacilityAnswer>("/healthcare/facilities/000001");
