@@ -4,7 +4,7 @@ import type { PublishedVersion } from "../shared/messages.ts";
 import type { Settings } from "../shared/settings.ts";
 import { listSnapshots } from "../snapshots/folder.ts";
 import { Loads } from "../snapshots/loads.ts";
-import type { Mirror, MirrorOptions } from "../snapshots/mirror.ts";
+import type { Mirror } from "../snapshots/mirror.ts";
 import { SnapshotFolder } from "../snapshots/snapshots.ts";
 import { registryOf } from "../store/registry.ts";
 import { closers, log, metrics, repeat, stdout, unlessStopping } from "./running.ts";
@@ -39,18 +39,18 @@ export async function loadData(
   { store: registry, guard }: State,
   publish: (published: readonly PublishedVersion[]) => Promise<void>,
 ): Promise<SnapshotFolder> {
-  const mirror =
-    datasetsUrl === undefined ? undefined : await openMirror({ url: datasetsUrl, folder: datasetsDir, log });
-  if (mirror !== undefined) closers.push(() => mirror.close());
+  let mirror: Mirror | undefined;
+  if (datasetsUrl !== undefined) {
+    // Loaded on demand, because of its HTTP client.
+    const { Mirror } = await import("../snapshots/mirror.ts");
+    mirror = new Mirror({ url: datasetsUrl, folder: datasetsDir, log });
+    closers.push(() => mirror?.close());
+  }
   if (listSnapshots(datasetsDir).length === 0)
     await unlessStopping(mirror?.poll(performance.now()) ?? writeSample(datasetsDir, stateDir));
   const snapshots = new SnapshotFolder(datasetsDir, {
-    log,
-    metrics,
-    registry,
-    guard: { fault: () => guard.fault(), checkpoint: () => guard.checkpoint(registry) },
+    ...{ log, metrics, registry, guard, publish },
     loads: new Loads(),
-    publish,
   });
   closers.push(() => snapshots.close());
   const settle = async () => (await unlessStopping(snapshots.settle())) || mirror !== undefined;
@@ -69,11 +69,6 @@ export async function loadData(
     );
   }
   return snapshots;
-}
-
-/** Makes the mirror of DATASETS_URL. Its HTTP client is loaded on demand. */
-async function openMirror(options: MirrorOptions): Promise<Mirror> {
-  return new (await import("../snapshots/mirror.ts")).Mirror(options);
 }
 
 async function writeSample(folder: string, stateDir: string): Promise<void> {

@@ -29,13 +29,17 @@ const maxYoungGenerationSizeMb = 8;
 /** Maximum time for requests in flight when the server stops. */
 const maxDrainMs = 5000;
 
-type Act = (request: PortalRequest) => Promise<PortalReply | null>;
-
-interface Reports {
+/** What all threads report to. */
+interface Owner {
+  /** Replies to a post; null where no part has pages. */
+  act(request: PortalRequest): Promise<PortalReply | null>;
   /** A thread ended unexpectedly; called once for each. */
   fail(reason: string): void;
-  error(stack: string, requestId?: string): void;
-  access(access: Access): void;
+  logAccess(access: Access): void;
+}
+
+function logError(stack: string, requestId?: string): void {
+  log.error({ stack, requestId }, "request failed");
 }
 
 class ServingThread {
@@ -44,28 +48,28 @@ class ServingThread {
   #mayEnd = false;
   readonly ended: Promise<void>;
 
-  constructor(code: ThreadCode, act: Act, reports: Reports) {
+  constructor(code: ThreadCode, owner: Owner) {
     this.#worker = new Worker(new URL("../serving/thread.ts", import.meta.url), {
       workerData: code,
       resourceLimits: { maxYoungGenerationSizeMb },
     });
     const fail = (reason: string) => {
-      if (!this.#mayEnd) reports.fail(reason);
+      if (!this.#mayEnd) owner.fail(reason);
       this.#mayEnd = true;
     };
     this.#worker.on("error", (error) => fail(error.message));
     const take = async (message: FromServe) => {
       if (message.type === "failed") fail(message.reason);
-      else if (message.type === "error") reports.error(message.stack, message.requestId);
-      else if (message.type === "access") reports.access(message.access);
+      else if (message.type === "error") logError(message.stack, message.requestId);
+      else if (message.type === "access") owner.logAccess(message.access);
       else if (message.type === "post")
-        this.send({ type: "posted", id: message.id, reply: await act(message.request) });
+        this.send({ type: "posted", id: message.id, reply: await owner.act(message.request) });
       else this.#waiting.get(message.type)?.();
     };
     this.#worker.on(
       "message",
       safely(take, (error, message) => {
-        reports.error(stackOf(error));
+        logError(stackOf(error));
         // The thread is waiting for a reply.
         if (message.type === "post") this.send({ type: "posted", id: message.id, reply: null });
       }),
@@ -90,28 +94,38 @@ class ServingThread {
 
 export class ServingThreads {
   readonly #threads: ServingThread[];
-  readonly #failed: Promise<never>;
+  /** Rejects when a thread can't start. */
+  readonly #failed = Promise.withResolvers<never>();
+  /** Each thread keeps to this limit by itself; here it holds for all of them together. */
+  readonly #accessLines: PerSecond;
   #pages: Pages | undefined;
   #isListening = false;
   readonly #gate = new Int32Array(new SharedArrayBuffer(4));
 
   /**
    * The threads load their modules at once, beside whatever else a start does.
-   * @param count number of threads
+   * @param pagesModule URL of the module that serves pages beside the API
    */
-  constructor(count: number, code: Omit<ThreadCode, "gate">, reports: Reports) {
-    let failStart = (_reason: string) => {};
-    this.#failed = new Promise<never>((_, reject) => {
-      failStart = (reason) => reject(new Error(`a serving thread can't start: ${reason}`));
-    });
+  constructor(settings: Settings, pagesModule: string | undefined) {
+    this.#accessLines = new PerSecond(settings.ACCESS_LOG);
     // Awaited only when the threads have something to serve.
-    this.#failed.catch(() => {});
-    const fail = (reason: string) => (this.#isListening ? reports.fail(reason) : failStart(reason));
-    const act: Act = async (request) => (await this.#pages?.act(request)) ?? null;
-    this.#threads = Array.from(
-      { length: count },
-      () => new ServingThread({ ...code, gate: this.#gate.buffer }, act, { ...reports, fail }),
-    );
+    this.#failed.promise.catch(() => {});
+    const code = { gate: this.#gate.buffer, trustedProxies: settings.TRUSTED_PROXIES, pagesModule };
+    const owner: Owner = {
+      act: async (request) => (await this.#pages?.act(request)) ?? null,
+      fail: (reason) => this.#fail(reason),
+      logAccess: (access) => {
+        if (this.#accessLines.pass(performance.now())) log.info(access, "request");
+      },
+    };
+    this.#threads = Array.from({ length: settings.THREADS }, () => new ServingThread(code, owner));
+  }
+
+  #fail(reason: string): void {
+    if (this.#isListening) {
+      log.fatal({ reason }, "a serving thread failed");
+      void end(1);
+    } else this.#failed.reject(new Error(`a serving thread can't start: ${reason}`));
   }
 
   /**
@@ -132,7 +146,7 @@ export class ServingThreads {
       if (pages !== undefined) thread.send({ type: "pages", files: pages.files() });
       thread.send({ type: "start", data: { ...data, traffic: traffic[i] }, published });
     }
-    await Promise.race([this.#failed, Promise.all(listening)]);
+    await Promise.race([this.#failed.promise, Promise.all(listening)]);
     this.#isListening = true;
   }
 
@@ -184,27 +198,6 @@ export class ServingThreads {
 }
 
 type Tables = Pick<ServeData, "keys" | "limits" | "areLimitsShared" | "names" | "days" | "events">;
-
-/**
- * Makes the serving threads.
- * @param pagesModule URL of the module that serves pages beside the API
- */
-export function makeThreads(settings: Settings, pagesModule: string | undefined): ServingThreads {
-  const accessLines = new PerSecond(settings.ACCESS_LOG);
-  const reports = {
-    fail(reason: string) {
-      log.fatal({ reason }, "a serving thread failed");
-      void end(1);
-    },
-    error: (stack: string, requestId?: string) => log.error({ stack, requestId }, "request failed"),
-    access(access: object) {
-      // Each thread keeps to this limit by itself; here it holds for all of them together.
-      if (accessLines.pass(performance.now())) log.info(access, "request");
-    },
-  };
-  const code = { trustedProxies: settings.TRUSTED_PROXIES, pagesModule };
-  return new ServingThreads(settings.THREADS, code, reports);
-}
 
 /** Starts to serve on one port. @returns the port */
 export async function startServing(

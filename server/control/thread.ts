@@ -20,7 +20,7 @@ import { machineFaults } from "./machine.ts";
 import { listenOps } from "./ops.ts";
 import { claimPort } from "./port.ts";
 import { closers, end, isStopping, log, metrics, repeat, stderr, stdout, unlessStopping } from "./running.ts";
-import { makeThreads, startServing } from "./serving-threads.ts";
+import { ServingThreads, startServing } from "./serving-threads.ts";
 import { onSignal } from "./signals.ts";
 import { Health, keepState, openState, saveAtEnd } from "./state.ts";
 
@@ -65,7 +65,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   const { store, guard } = state;
   const pagesModule = parts.find(({ serving }) => serving !== undefined)?.serving?.href;
   // Before the data, so that the threads load their modules meanwhile.
-  const threads = makeThreads(settings, pagesModule);
+  const threads = new ServingThreads(settings, pagesModule);
   const publish = (published: readonly PublishedVersion[]) => threads.publish(published);
   const snapshots = await loadData(settings, state, publish);
 

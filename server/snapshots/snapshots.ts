@@ -15,6 +15,7 @@ import type { Previous, PublishedVersion, SnapshotFile } from "../shared/message
 import type { Metrics } from "../shared/metrics.ts";
 import { collectGarbage } from "../shared/runtime.ts";
 import { isoTime } from "../shared/time.ts";
+import type { StateGuard } from "../store/state-files.ts";
 import type { Store } from "../store/store.ts";
 import { type FileState, isMissing, listStates, openFile, readHead, stateOf } from "./folder.ts";
 import type { Loads } from "./loads.ts";
@@ -29,21 +30,14 @@ const otherContent =
 /** Interval of progress lines in the log during a long load. */
 const progressMs = 2000;
 
-type Registry = Pick<Store, "atomically" | "versions">;
-
-/** Watches the registry's files: nothing is read from or written to a database that was replaced. */
-interface Guard {
-  /** Describes what has happened to the files; undefined if they are unchanged since they were opened. */
-  fault(): string | undefined;
-  /** Moves what was written from the write-ahead log into the database, and returns the same as `fault`. */
-  checkpoint(): string | undefined;
-}
+type Registry = Pick<Store, "atomically" | "versions" | "loggedFrames" | "checkpoint">;
 
 export interface Surroundings {
   log: Logger;
   metrics: Metrics;
   registry: Registry;
-  guard: Guard;
+  /** Watches the registry's files: nothing is read from or written to a database that was replaced. */
+  guard: Pick<StateGuard, "fault" | "checkpoint">;
   loads: Pick<Loads, "load">;
   /** Serves these versions; resolves when every serving thread has them. */
   publish: (published: readonly PublishedVersion[]) => Promise<void>;
@@ -371,7 +365,7 @@ export class SnapshotFolder {
         for (const { provenance, sha256, contentSha256 } of images.map(({ description }) => description))
           registry.versions.serve(versionName(provenance), sha256, contentSha256, new Date());
       });
-      const fault = this.#with.guard.checkpoint();
+      const fault = this.#with.guard.checkpoint(registry);
       if (fault !== undefined) throw new Error(fault);
     });
   }
