@@ -121,13 +121,13 @@ class Lane {
       for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
         const { wanted, resolve, reject } = next;
         try {
-          const file = await openFile(wanted.path, wanted.signature);
           const limits = limitsOf(wanted.head, this.bytes);
-          if (file !== undefined && loader?.takes(limits) !== true) {
+          if (loader?.takes(limits) !== true) {
             await loader?.end();
-            loader = await startLoader(limits, file);
+            loader = new Loader(limits.heap);
           }
-          resolve(file && (await loader?.load(wanted, file, limits, this.#deadlineMs)));
+          const file = await openFile(wanted.path, wanted.signature);
+          resolve(file && (await loader.load(wanted, file, limits, this.#deadlineMs)));
         } catch (error) {
           reject(error);
         }
@@ -147,16 +147,6 @@ function limitsOf(head: SnapshotHead, bytes: number): BuildLimits {
     heap: loadNeed(head).heap + Math.floor(free * heapShare),
     image: Math.floor(free * (1 - heapShare)),
   };
-}
-
-/** Starts a thread. If that fails, closes the file. */
-async function startLoader({ heap }: BuildLimits, { handle }: OpenFile): Promise<Loader> {
-  try {
-    return new Loader(heap);
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
 }
 
 class Loader {

@@ -103,7 +103,6 @@ export class SnapshotFolder {
   readonly #files = new Map<string, Entry>();
   /** The file name of the last version, which stays served although its file was deleted. */
   #kept: string | undefined;
-  #unreadable = false;
   #scanning: Promise<void> | undefined;
   /** The last publication; they run one after the other. */
   #publishing: Promise<void> = Promise.resolve();
@@ -171,7 +170,10 @@ export class SnapshotFolder {
     return [...unreadable, ...refused];
   }
 
-  /** Retires deleted files, and starts to load new ones. A call during a scan waits for that scan. */
+  /**
+   * Retires deleted files, and starts to load new ones. A call during a scan waits for that scan.
+   * @throws Error of the system when the folder can't be listed; nothing changes then
+   */
   scan(): Promise<void> {
     this.#scanning ??= this.#scan().finally(() => {
       this.#scanning = undefined;
@@ -207,21 +209,18 @@ export class SnapshotFolder {
   async #scan(): Promise<void> {
     this.#isDeferring = false;
     if (this.#isClosed) return;
-    const states = await this.#list();
+    const states = await listStates(this.#folder);
     // The fault is logged elsewhere; serving continues.
-    if (states === undefined || (this.#isServing && this.#with.guard.fault() !== undefined)) return;
+    if (this.#isServing && this.#with.guard.fault() !== undefined) return;
     for (const entry of this.#entries) if (!states.has(entry.name)) this.#forgetFile(entry);
     await this.#retire(states);
-    const due = [...states].filter(([name, state]) => this.#isDue(name, state));
     // Newest file first, so that it doesn't wait for older ones.
     const arrivedMs = (state: FileState | Error) => (state instanceof Error ? 0 : state.arrivedMs);
-    due.sort(([, a], [, b]) => arrivedMs(b) - arrivedMs(a));
-    for (const [name, state] of states)
-      if (!(state instanceof Error) && this.#isDecided(name, state.signature))
-        this.#entry(name).error = undefined;
-    for (const [name, state] of due) {
+    for (const [name, state] of [...states].sort(([, a], [, b]) => arrivedMs(b) - arrivedMs(a))) {
       if (this.#isClosed) return;
+      if (this.#files.get(name)?.work.is === "loading") continue;
       if (state instanceof Error) this.#report(name, state);
+      else if (this.#isDecided(name, state.signature)) this.#entry(name).error = undefined;
       else await this.#take(name, state);
     }
     this.#with.metrics.snapshotsUnreadable.set(
@@ -245,26 +244,8 @@ export class SnapshotFolder {
     if (entry.decision.is === "none" && entry.work.is === "none") this.#files.delete(entry.name);
   }
 
-  #isDue(name: string, state: FileState | Error): boolean {
-    if (this.#files.get(name)?.work.is === "loading") return false;
-    return state instanceof Error || !this.#isDecided(name, state.signature);
-  }
-
   #isDecided(name: string, signature: string): boolean {
     return this.#files.get(name)?.decision.signature === signature;
-  }
-
-  /** Each snapshot file with its state; undefined when the folder can't be read, so that nothing changes. */
-  async #list(): Promise<Map<string, FileState | Error> | undefined> {
-    try {
-      const states = await listStates(this.#folder);
-      this.#unreadable = false;
-      return states;
-    } catch (error) {
-      if (!this.#unreadable) this.#with.log.error({ reason: reasonOf(error) }, "snapshots can't be listed");
-      this.#unreadable = true;
-      return undefined;
-    }
   }
 
   /** Reads a file's metadata, and starts its load when they are those of a snapshot. */
