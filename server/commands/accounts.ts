@@ -6,11 +6,12 @@ import { newWebhookSecret } from "../accounts/changes.ts";
 import { exportAccounts, importAccounts } from "../accounts/transfer.ts";
 import type { CommandOutput, PartRun } from "../part.ts";
 import { parts } from "../parts.ts";
+import { readOptions } from "../shared/arguments.ts";
 import { monthName, monthOf } from "../shared/months.ts";
 import { isoTime } from "../shared/time.ts";
 import type { Account, Store } from "../store/store.ts";
 import { secretShown } from "./account-options.ts";
-import { type Context, checkEnd, listed, overlapOptions, readOptions, runCommand } from "./command.ts";
+import { type Context, checkEnd, listed, overlapOptions, runCommand } from "./command.ts";
 
 /** The `accounts` command: lists, suspends, deletes, exports and imports accounts. The `keys` command creates them. */
 

@@ -5,7 +5,7 @@ import * as v from "valibot";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
 import { maxOverlapHours } from "../accounts/changes.ts";
 import { type CommandOutput, configure, type Part, type PartRun } from "../part.ts";
-import { calledAs, parsedArguments } from "../shared/arguments.ts";
+import { calledAs } from "../shared/arguments.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import type { Settings } from "../shared/settings.ts";
 import { checkServed, databaseFile, isServed } from "../store/served.ts";
@@ -185,33 +185,6 @@ async function doubtAbout(store: Store, folder: string, changes: Changes): Promi
   } catch (error) {
     return `${stored} can't be asked whether it has taken it over: ${reasonOf(error)}`;
   }
-}
-
-/** Reads `--name value` options by a schema. @throws DataError when they don't match it */
-export function readOptions<Entries extends v.ObjectEntries>(
-  command: string,
-  schema: v.ObjectSchema<Entries, undefined>,
-  args: string[],
-): v.InferOutput<typeof schema> {
-  const values = parseValues(command, args, Object.keys(schema.entries));
-  const parsed = v.safeParse(schema, values, { abortEarly: true });
-  if (parsed.success) return parsed.output;
-  const [issue] = parsed.issues;
-  const name = v.getDotPath(issue) ?? "";
-  const given = values[name];
-  if (given === undefined) throw new DataError(`--${name}`, "nothing", "a value");
-  throw new DataError(`--${name}`, shown(given), issue.message);
-}
-
-function parseValues(command: string, args: string[], names: string[]): Record<string, string | undefined> {
-  const options = Object.fromEntries(names.map((name) => [name, { type: "string" } as const]));
-  return {
-    ...parsedArguments(command, { args, options }, `${optionsNamed(names)}, each with a value`).values,
-  };
-}
-
-export function optionsNamed(names: string[]): string {
-  return names.map((name) => `--${name}`).join(", ");
 }
 
 /** @throws DataError for surplus arguments */

@@ -3,6 +3,7 @@ import { DataError, shown } from "../../engine/query.ts";
 import { checkToCome, keyLabel, keyState, makeKey, rotateKey } from "../accounts/changes.ts";
 import type { CommandOutput } from "../part.ts";
 import { parts } from "../parts.ts";
+import { optionsNamed, readOptions } from "../shared/arguments.ts";
 import { time } from "../shared/schemas.ts";
 import { isoTime, isoTimeOrNull } from "../shared/time.ts";
 import type { Account, Store, StoredKey } from "../store/store.ts";
@@ -14,15 +15,7 @@ import {
   differences,
   secretShown,
 } from "./account-options.ts";
-import {
-  type Context,
-  checkEnd,
-  listed,
-  optionsNamed,
-  overlapOptions,
-  readOptions,
-  runCommand,
-} from "./command.ts";
+import { type Context, checkEnd, listed, overlapOptions, runCommand } from "./command.ts";
 
 /** The `keys` command: creates, lists, rotates and revokes keys, and creates and changes their accounts. */
 

@@ -1,3 +1,4 @@
+import * as v from "valibot";
 import { publishSnapshot } from "../../datasets/publish/publish.ts";
 import {
   defaultSampleRows,
@@ -6,15 +7,14 @@ import {
   syntheticSnapshot,
 } from "../../datasets/sample/synthetic.ts";
 import {
-  DataError,
   encodeSnapshot,
   maxDataYear,
   maxSnapshotRows,
   minDataYear,
-  shown,
   versionName,
 } from "../../engine/index.ts";
-import { calledAs, parsedArguments } from "../shared/arguments.ts";
+import { calledAs, readOptions } from "../shared/arguments.ts";
+import { wholeNumber } from "../shared/schemas.ts";
 import { registryOf } from "../store/registry.ts";
 import { runProgram, say } from "./program.ts";
 
@@ -34,34 +34,15 @@ prints its path.
 The registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given out again.
 `;
 
-/** @throws DataError if the command line is not as `usage` says */
-export function parseOptions(args: string[]) {
-  const { out, year, rows = String(defaultSampleRows), seed = String(defaultSampleSeed) } = argumentsIn(args);
-  if (out === undefined) throw new DataError("command line", "no --out", usage);
-  if (out === "") throw new DataError("--out", "nothing", "a folder");
-  if (year === undefined) throw new DataError("command line", "no --year", usage);
-  return {
-    out,
-    dataYear: wholeNumber("--year", year, minDataYear, maxDataYear),
-    rows: wholeNumber("--rows", rows, 1, maxSnapshotRows),
-    seed: wholeNumber("--seed", seed, 0, maxSampleSeed),
-  };
-}
-
-function argumentsIn(args: string[]) {
-  const text = { type: "string" } as const;
-  const options = { out: text, year: text, rows: text, seed: text };
-  return parsedArguments("command line", { args, options }, usage).values;
-}
-
-function wholeNumber(option: string, text: string, least: number, most: number): number {
-  const number = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
-  if (number >= least && number <= most) return number;
-  throw new DataError(option, shown(text), `a whole number from ${least} to ${most}`);
-}
+const options = v.object({
+  out: v.pipe(v.string(), v.nonEmpty("a folder")),
+  year: wholeNumber(minDataYear, maxDataYear),
+  rows: v.optional(wholeNumber(1, maxSnapshotRows), String(defaultSampleRows)),
+  seed: v.optional(wholeNumber(0, maxSampleSeed), String(defaultSampleSeed)),
+});
 
 export function run(args: string[]): void {
-  const { out, dataYear, rows, seed } = parseOptions(args);
+  const { out, year: dataYear, rows, seed } = readOptions("sample", options, args);
   const known = registryOf(process.env);
   let summary = "";
   const encode = (revision: number) => {

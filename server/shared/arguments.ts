@@ -1,4 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
+import * as v from "valibot";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
 
 /** Command lines. */
@@ -32,4 +33,27 @@ export function parsedArguments<Config extends ParseArgsConfig>(
     const [reason] = reasonOf(error).split(/\.\s|\.$|\n/);
     throw new DataError(command, reason, expected);
   }
+}
+
+/** Reads `--name value` options by a schema. @throws DataError when they don't match it */
+export function readOptions<Entries extends v.ObjectEntries>(
+  command: string,
+  schema: v.ObjectSchema<Entries, undefined>,
+  args: string[],
+): v.InferOutput<typeof schema> {
+  const names = Object.keys(schema.entries);
+  const options = Object.fromEntries(names.map((name) => [name, { type: "string" } as const]));
+  const expected = `${optionsNamed(names)}, each with a value`;
+  const values = { ...parsedArguments(command, { args, options }, expected).values };
+  const parsed = v.safeParse(schema, values, { abortEarly: true });
+  if (parsed.success) return parsed.output;
+  const [issue] = parsed.issues;
+  const name = v.getDotPath(issue) ?? "";
+  const given = values[name];
+  if (given === undefined) throw new DataError(`--${name}`, "nothing", "a value");
+  throw new DataError(`--${name}`, shown(given), issue.message);
+}
+
+export function optionsNamed(names: string[]): string {
+  return names.map((name) => `--${name}`).join(", ");
 }
