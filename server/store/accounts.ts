@@ -28,8 +28,8 @@ export type NewAccount = Omit<
 
 export const accountColumns =
   "id, name, plan, burst, quota, webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until, email, suspended_at, changed";
-/** A condition on an account's id. Counts and events of an account that was deleted meanwhile are dropped. */
-export const isThere = "EXISTS (SELECT 1 FROM accounts WHERE id = ? AND name IS NOT NULL)";
+/** The condition that an account exists, by its id in SQL. Counts and events of an account that was deleted meanwhile are dropped. */
+export const isThere = (id = "?") => `EXISTS (SELECT 1 FROM accounts WHERE id = ${id} AND name IS NOT NULL)`;
 
 export class StoredAccounts extends Table {
   /** Accounts that changed since a count, with that count now; `account` is undefined for a deleted one. */
@@ -80,23 +80,19 @@ export class StoredAccounts extends Table {
 
   create(account: NewAccount, now: Date): Account {
     const sql = `INSERT INTO accounts (name, plan, burst, quota, webhook, webhook_secret, email, created_at, changed)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ${nextChange})`;
-    const { name, plan, burst, quota, webhook, webhook_secret, email = null } = account;
-    const values = [name, plan, burst, quota, webhook, webhook_secret, email, now.getTime()];
-    const id = Number(this.db.change(sql, ...values).lastInsertRowid);
+      VALUES (@name, @plan, @burst, @quota, @webhook, @webhook_secret, @email, @now, ${nextChange})`;
     const unset = { webhook_old_secret: null, webhook_old_secret_until: null, suspended_at: null };
-    return { id, ...account, email, ...unset };
+    const row = { email: null, ...account, ...unset };
+    return { id: Number(this.db.change(sql, { ...row, now: now.getTime() }).lastInsertRowid), ...row };
   }
 
   /** Writes an account's plan, ceilings, webhook and e-mail address, unless it was deleted. */
   update(account: Omit<Account, "suspended_at">): void {
-    const sql = `UPDATE accounts SET plan = ?, burst = ?, quota = ?, webhook = ?, webhook_secret = ?,
-      webhook_old_secret = ?, webhook_old_secret_until = ?, email = ?,
-      changed = ${nextChange} WHERE id = ? AND name IS NOT NULL`;
-    const { id, plan, burst, quota, webhook, webhook_secret } = account;
-    const { webhook_old_secret, webhook_old_secret_until, email } = account;
-    const hook = [webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until];
-    this.db.change(sql, plan, burst, quota, ...hook, email, id);
+    const sql = `UPDATE accounts SET plan = @plan, burst = @burst, quota = @quota, webhook = @webhook,
+      webhook_secret = @webhook_secret, webhook_old_secret = @webhook_old_secret,
+      webhook_old_secret_until = @webhook_old_secret_until, email = @email,
+      changed = ${nextChange} WHERE id = @id AND name IS NOT NULL`;
+    this.db.change(sql, account);
   }
 
   /** Sets since when an account is suspended; null resumes it. */

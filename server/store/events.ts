@@ -36,15 +36,11 @@ export class StoredEvents extends Table {
   /** @returns whether it is new: one per account, month, threshold and quota, and none of a deleted account */
   create(event: StoredEvent, channels: readonly Channel[]): boolean {
     const sql = `INSERT INTO events (id, account, month, threshold, quota, payload, created_at)
-      SELECT ?, ?, ?, ?, ?, ?, ? WHERE ${isThere} ON CONFLICT (account, month, threshold, quota) DO NOTHING`;
-    const { id, account, month, threshold, quota, payload, created_at } = event;
-    const values = [id, account, month, threshold, quota, payload, created_at];
-    if (this.db.change(sql, ...values, account).changes === 0) return false;
-    for (const channel of channels)
-      this.updateDelivery({
-        ...{ id, channel, state: "pending", tries: 0 },
-        ...{ next_try_at: created_at, last_answer: null },
-      });
+      SELECT @id, @account, @month, @threshold, @quota, @payload, @created_at WHERE ${isThere("@account")}
+      ON CONFLICT (account, month, threshold, quota) DO NOTHING`;
+    if (this.db.change(sql, event).changes === 0) return false;
+    const delivery = { id: event.id, next_try_at: event.created_at, last_answer: null };
+    for (const channel of channels) this.updateDelivery({ ...delivery, channel, state: "pending", tries: 0 });
     return true;
   }
 
@@ -131,10 +127,10 @@ export class StoredEvents extends Table {
     this.db.run(sql, Math.round(byMs), latest.getTime(), channel);
   }
 
-  updateDelivery({ id, channel, state, tries, next_try_at, last_answer }: Delivery): void {
-    const sql = `INSERT INTO deliveries (event, channel, state, tries, next_try_at, last_answer)
-      VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state, tries = excluded.tries,
-      next_try_at = excluded.next_try_at, last_answer = excluded.last_answer`;
-    this.db.run(sql, id, channel, state, tries, next_try_at, last_answer);
+  /** Adds a delivery, or replaces the one by this channel. */
+  updateDelivery(delivery: Delivery): void {
+    const sql = `INSERT OR REPLACE INTO deliveries (event, channel, state, tries, next_try_at, last_answer)
+      VALUES (@id, @channel, @state, @tries, @next_try_at, @last_answer)`;
+    this.db.run(sql, delivery);
   }
 }

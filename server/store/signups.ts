@@ -35,10 +35,10 @@ export class StoredSignups extends Table {
     this.db.run(sql, now.getTime(), mailbox, address, account);
   }
 
-  createLink({ mailbox, address }: Signup, link: SignupLink, now: Date): void {
-    const sql =
-      "INSERT INTO signups (created_at, mailbox, address, token, name, email) VALUES (?, ?, ?, ?, ?, ?)";
-    this.db.run(sql, now.getTime(), mailbox, address, link.token, link.name, link.email);
+  createLink(signup: Signup, link: SignupLink, now: Date): void {
+    const sql = `INSERT INTO signups (created_at, mailbox, address, token, name, email)
+      VALUES (@now, @mailbox, @address, @token, @name, @email)`;
+    this.db.run(sql, { ...signup, ...link, now: now.getTime() });
   }
 
   /** Finds the unused signup with a token whose link was mailed after `since`. */
@@ -49,11 +49,8 @@ export class StoredSignups extends Table {
 
   /** Marks a link as used. @param account the account that it made; null where the mailbox had one */
   useLink(id: number, account: number | null): void {
-    this.db.run(
-      "UPDATE signups SET account = ?, token = NULL, name = NULL, email = NULL WHERE id = ?",
-      account,
-      id,
-    );
+    const sql = "UPDATE signups SET account = ?, token = NULL, name = NULL, email = NULL WHERE id = ?";
+    this.db.run(sql, account, id);
   }
 
   /** Deletes the unused signups made until a time, and the addresses of the used ones. */

@@ -29,7 +29,7 @@ export class StoredUsage extends Table {
 
   /** Writes absolute counts, so that writing them twice does no harm. */
   save(month: string, used: readonly (readonly [account: number, used: number])[]): void {
-    const sql = `INSERT INTO usage (account, month, used) SELECT ?, ?, ? WHERE ${isThere}
+    const sql = `INSERT INTO usage (account, month, used) SELECT ?, ?, ? WHERE ${isThere()}
       ON CONFLICT DO UPDATE SET used = excluded.used`;
     for (const [account, count] of used) this.db.run(sql, account, month, count, account);
   }
@@ -64,14 +64,9 @@ export class StoredUsage extends Table {
    */
   saveDay(day: string, used: readonly (readonly [account: number, used: number])[]): void {
     for (const [account, count] of used) {
-      const known = this.db.run(
-        "UPDATE days SET used = ? WHERE account = ? AND day = ?",
-        count,
-        account,
-        day,
-      );
-      if (known.changes > 0) continue;
-      const insert = `INSERT INTO days (account, day, used) SELECT ?, ?, ? WHERE ${isThere}`;
+      const update = "UPDATE days SET used = ? WHERE account = ? AND day = ?";
+      if (this.db.run(update, count, account, day).changes > 0) continue;
+      const insert = `INSERT INTO days (account, day, used) SELECT ?, ?, ? WHERE ${isThere()}`;
       this.db.run(insert, account, day, count, account);
       const sql = `DELETE FROM days WHERE account = ? AND day <=
         (SELECT day FROM days WHERE account = ? ORDER BY day DESC LIMIT 1 OFFSET ?)`;
