@@ -280,7 +280,7 @@ const unwrapped: Record<string, [callbacks: number, reason: string]> = {
   "server/control/running.ts": [1, "kills the process, which is its purpose"],
   "server/control/serving-threads.ts": [3, "ends the service, which has its own handling of errors"],
   "server/control/thread.ts": [3, "`end` has its own handling of errors"],
-  "server/shared/mail.ts": [2, "aborts a request"],
+  "server/shared/mail.ts": [1, "aborts a request"],
   "server/shared/runtime.ts": [1, "throws to end a thread that is out of memory, which is its purpose"],
   "server/parts/notifications/post.ts": [2, "passes the outcome on"],
   "server/parts/replicas/redis.ts": [3, "sets a variable"],

@@ -283,39 +283,26 @@ function parsed<Schema extends v.GenericSchema>(
   const result = v.safeParse(schema, value, { abortEarly: true, abortPipeEarly: true });
   if (result.success) return result.output;
   const [issue] = result.issues;
-  const path = issue.path?.map(({ key }) => key) ?? [];
-  const subject = [about, ...placeOf(value, path)].join(": ");
+  const path = v.getDotPath(issue) ?? "";
+  const subject = [about, ...accountIn(value), ...(path === "" ? [] : [path])].join(": ");
   if (issue.message === unknownField)
     throw new DataError(subject, unknownField, "only fields that accounts export writes");
   throw new DataError(subject, foundIn(issue.input, path), issue.message);
 }
 
-/** Describes where in a line an error is: the account, key or event if known, and the field. */
-function placeOf(value: unknown, path: readonly unknown[]): string[] {
-  const name = fieldOf(value, "name");
-  const account = typeof name === "string" ? [`account ${v.is(accountName, name) ? name : shown(name)}`] : [];
-  const [part, i, ...rest] = path;
-  const id =
-    part === "keys" || part === "events" ? fieldOf(fieldOf(fieldOf(value, part), i), "id") : undefined;
-  if (typeof id === "number") return [[...account, `key ${id}`].join(", "), ...fieldNamed(rest)];
-  if (v.is(event.entries.id, id)) return [[...account, `event ${id}`].join(", "), ...fieldNamed(rest)];
-  return [...account, ...fieldNamed(path)];
-}
-
-const fieldNamed = (path: readonly unknown[]) => (path.length === 0 ? [] : [path.join(".")]);
-
-function fieldOf(value: unknown, name: unknown): unknown {
-  if (typeof value !== "object" || value === null) return undefined;
-  return Object.entries(value).find(([key]) => key === String(name))?.[1];
+/** Names the account of a line, where the line says it. */
+function accountIn(line: unknown): string[] {
+  const found = v.safeParse(v.object({ name: v.string() }), line);
+  if (!found.success) return [];
+  const { name } = found.output;
+  return [`account ${v.is(accountName, name) ? name : shown(name)}`];
 }
 
 /** A value for messages, without secrets. */
-function foundIn(value: unknown, path: readonly unknown[]): string {
+function foundIn(value: unknown, path: string): string {
   if (value === undefined) return "nothing";
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "an object";
   if (typeof value !== "string") return String(value);
-  return /secret|hash/.test(String(path.at(-1)))
-    ? `another text of ${value.length} characters`
-    : shown(value);
+  return /(?:secret|hash)[^.]*$/.test(path) ? `another text of ${value.length} characters` : shown(value);
 }

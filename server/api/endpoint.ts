@@ -33,7 +33,7 @@ export class Context {
   readonly offset: number;
   /** Whether the answer shows the account's state. */
   isLive = false;
-  /** Whether the answer never changes. */
+  /** Whether the answer never changes, because the request names all data versions that it uses. */
   isPinned = false;
   readonly #usage: () => Usage;
   readonly #findImage: () => Image;
@@ -70,11 +70,6 @@ export class Context {
     return this.#usage();
   }
 
-  /** Marks the answer as immutable: the request names all data versions that it uses. */
-  pin(): void {
-    this.isPinned = true;
-  }
-
   /** This context with another data version and offset, for a page of a list. */
   onPage(image: Image, offset: number): Context {
     return new Context(this.versions, this.segment, this.scratch, this.#usage, () => image, offset);
@@ -109,18 +104,20 @@ export interface Endpoint {
   /** The subject of the answers: one data version, a page of one, all of them, or the service itself. */
   kind: "versioned" | "page" | "overall" | "service";
   /** The parameter in the path. */
-  segment: { name: string; description: string; example: string } | undefined;
+  segment?: { name: string; description: string; example: string };
   parameters: v.ObjectSchema<Parameters, undefined>;
-  response: v.GenericSchema;
-  fileType: string | undefined;
+  /** The form of a JSON answer. */
+  response?: v.GenericSchema;
+  /** The content type of a file. */
+  fileType?: string;
   /** The errors besides those that any request can get. */
-  errors: readonly ApiErrorType[];
+  errors?: readonly ApiErrorType[];
   /**
    * The body of a 200. @param query the undecoded text behind the `?`
    * @throws ApiError `missing_parameter`, `invalid_parameter` or `not_found`
    */
   answer(context: Context, query: string): Uint8Array | FileBody;
-  keyed: Keyed | undefined;
+  keyed?: Keyed;
 }
 
 /** Reads an endpoint's common queries as one number each, because parsing strings costs as much as the answer. */
@@ -136,17 +133,12 @@ export interface Keyed {
 
 /** Defines an endpoint whose answer is typed by its parameters. */
 export function endpoint<Schema extends Parameters>(
-  definition: Omit<Endpoint, "parameters" | "answer" | "segment" | "keyed" | "fileType"> & {
-    segment?: Endpoint["segment"];
-    fileType?: Endpoint["fileType"];
+  definition: Omit<Endpoint, "parameters" | "answer"> & {
     parameters: v.ObjectSchema<Schema, undefined>;
     answer(context: Context, values: v.InferOutput<v.ObjectSchema<Schema, undefined>>): Uint8Array | object;
   },
 ): Endpoint {
   return {
-    segment: undefined,
-    keyed: undefined,
-    fileType: undefined,
     ...definition,
     answer(context, query) {
       const values = checkParameters(definition.parameters, parseQuery(query));

@@ -151,8 +151,9 @@ const ceilingErrorSchema = errorOf(["type", "message", "ceiling"], {
 
 /** The schemas of the answers, and of every titled part of them, by name. */
 function schemasOf(entries: readonly Endpoint[]): Record<string, unknown> {
-  const answers = entries.filter(({ fileType }) => fileType === undefined);
-  const definitions = Object.fromEntries(answers.map(({ name, response }) => [schemaName(name), response]));
+  const definitions: Record<string, v.GenericSchema> = {};
+  for (const { name, response } of entries)
+    if (response !== undefined) definitions[schemaName(name)] = response;
   const { $defs = {} } = toJsonSchema(v.unknown(), {
     ...conversion,
     definitions,
@@ -197,7 +198,7 @@ function queryParameter([name, schema]: [string, v.GenericSchema]) {
   };
 }
 
-function parametersOf({ parameters, segment, errors }: Endpoint, ofVersion: boolean) {
+function parametersOf({ parameters, segment, errors = [] }: Endpoint, ofVersion: boolean) {
   const inPath = { in: "path", required: true, schema: { type: "string", minLength: 1 } };
   return [
     ...(ofVersion ? [reference("parameters", "Version")] : []),
@@ -323,7 +324,7 @@ const responses = {
   InternalServerError: errorResponse(["internal_error"]),
 };
 
-function responsesOf({ name, returns, errors: own, segment, fileType }: Endpoint, ofVersion: boolean) {
+function responsesOf({ name, returns, errors: own = [], segment, fileType }: Endpoint, ofVersion: boolean) {
   const possible = new Set<ApiErrorType>([...own, "invalid_parameter"]);
   if (ofVersion) possible.add("not_found");
   if (ofVersion || segment !== undefined) possible.add("unknown_endpoint");
@@ -473,7 +474,6 @@ const openapi: Endpoint = endpoint({
     v.looseObject({ openapi: v.pipe(v.string(), v.description("The form's version")) }),
     v.description("An OpenAPI 3.1 document."),
   ),
-  errors: [],
   answer: openapiDocument,
 });
 

@@ -11,6 +11,9 @@ const described = <Schema extends v.GenericSchema>(description: string, schema: 
   v.pipe(schema, v.description(description));
 const object = <Entries extends v.ObjectEntries>(description: string, entries: Entries) =>
   described(description, v.object(entries));
+/** An object whose schema is a component of the OpenAPI document. */
+const component = <Entries extends v.ObjectEntries>(title: string, description: string, entries: Entries) =>
+  v.pipe(v.object(entries), v.title(title), v.description(description));
 /** A list of objects. Their schema is a component of the OpenAPI document. */
 const rows = <Entries extends v.ObjectEntries>(description: string, title: string, entries: Entries) =>
   described(description, v.array(v.pipe(v.object(entries), v.title(title))));
@@ -24,19 +27,13 @@ const dataYear = v.pipe(count("Year of the charges"), v.examples([2024]));
 const dataVersion = text("Data version: year and revision", "2024.1");
 const caveat = v.pipe(v.string(), v.description("What to know before using the numbers"));
 const sourceFields = { data_year: dataYear, data_version: dataVersion, caveat };
-const source = v.pipe(
-  v.object(sourceFields),
-  v.title("Source"),
-  v.description("Where the numbers come from"),
-);
+const source = component("Source", "Where the numbers come from", sourceFields);
 const list = <Name extends string>(name: Name) =>
   described("The list that this is a page of: tells the answers of `/pages/{cursor}` apart", v.literal(name));
 const next = v.pipe(v.nullable(v.string()), v.description("Path of the next page; null on the last one"));
-const scope = v.pipe(
-  v.object({ state: text("A state code, or `national`", "DC") }),
-  v.title("Scope"),
-  v.description("The part of the country that the answer is about"),
-);
+const scope = component("Scope", "The part of the country that the answer is about", {
+  state: text("A state code, or `national`", "DC"),
+});
 const procedureFields = {
   code: text("APC code of the procedure group", "5072"),
   name: text("Name of the procedure group", "Level 2 Excision/ Biopsy/ Incision and Drainage"),
@@ -58,21 +55,17 @@ const chargeFields = {
   spread: v.pipe(v.number(), v.minValue(1), v.description("max_charge / min_charge, two decimals")),
 };
 
-const standing = v.pipe(
-  v.object({
-    rank: v.pipe(count("1 is the lowest charge; equal charges share a rank"), v.minValue(1)),
-    facilities: count("Facilities that are compared, this one included"),
-    percentile: v.pipe(
-      v.number(),
-      v.minValue(0),
-      v.maxValue(100),
-      v.description("Share of the facilities that charge strictly less, 0 to 100, one decimal"),
-    ),
-    median_charge: dollars("Median charge of the facilities that are compared"),
-  }),
-  v.title("Standing"),
-  v.description("The facility's charge among those of the nation, or of its state"),
-);
+const standing = component("Standing", "The facility's charge among those of the nation, or of its state", {
+  rank: v.pipe(count("1 is the lowest charge; equal charges share a rank"), v.minValue(1)),
+  facilities: count("Facilities that are compared, this one included"),
+  percentile: v.pipe(
+    v.number(),
+    v.minValue(0),
+    v.maxValue(100),
+    v.description("Share of the facilities that charge strictly less, 0 to 100, one decimal"),
+  ),
+  median_charge: dollars("Median charge of the facilities that are compared"),
+});
 
 const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 const time = v.pipe(v.string(), v.isoTimestamp());
@@ -96,13 +89,11 @@ const weightedStatistics = {
   weighted_mean_charge: v.nullable(dollars("Mean charge per service: each charge weighs as its services do")),
   weighted_facilities: count("Facilities whose services are known: those that the weighted charges rest on"),
 };
-const chargeSummary = v.pipe(
-  v.object({ facilities: facilitiesThatMatch, ...statistics, ...weightedStatistics }),
-  v.title("ChargeSummary"),
-  v.description(
-    "Over all facilities that match, not only those that are listed. Statistics of charges count each facility once. The " +
-      "weighted ones count each service, and are null where no row of the scope has services",
-  ),
+const chargeSummary = component(
+  "ChargeSummary",
+  "Over all facilities that match, not only those that are listed. Statistics of charges count each facility once. The " +
+    "weighted ones count each service, and are null where no row of the scope has services",
+  { facilities: facilitiesThatMatch, ...statistics, ...weightedStatistics },
 );
 
 export const pricesResponse = v.object({

@@ -47,11 +47,10 @@ export class Mailer {
 
   /** Hands an e-mail over. @returns the server's status code @throws UnknownRecipient, or the signal's reason */
   async send({ to, subject, text, id }: Email, signal?: AbortSignal): Promise<string> {
-    const end = new AbortController();
-    const giveUp = () => end.abort(signal?.reason);
-    signal?.addEventListener("abort", giveUp);
-    const late = () => end.abort(new Error(`the SMTP server hasn't taken it in ${this.#maxMs} ms`));
-    const deadline = setTimeout(late, this.#maxMs);
+    const late = new AbortController();
+    const giveUp = () => late.abort(new Error(`the SMTP server hasn't taken it in ${this.#maxMs} ms`));
+    const deadline = setTimeout(giveUp, this.#maxMs);
+    const end = signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]);
     try {
       const { response } = await this.#transport.sendMail({
         from: this.#from,
@@ -60,16 +59,15 @@ export class Mailer {
         text,
         messageId: `<${id}@${this.#from.address.split("@")[1]}>`,
         headers: { "Auto-Submitted": "auto-generated" },
-        signal: end.signal,
+        signal: end,
       });
       return (response ?? "").slice(0, 3);
     } catch (error) {
-      if (end.signal.aborted) throw end.signal.reason;
+      if (end.aborted) throw end.reason;
       if (isRefusal(error)) throw new UnknownRecipient(error.message);
       throw error;
     } finally {
       clearTimeout(deadline);
-      signal?.removeEventListener("abort", giveUp);
     }
   }
 }

@@ -18,7 +18,6 @@ export const datasets = endpoint({
   kind: "service",
   parameters: v.object({}),
   response: datasetsResponse,
-  errors: [],
   answer: ({ versions }) => ({
     data: [...versions.byName].map(([version, { image, loadedAt, previous }]) => {
       const { provenance, counts, sha256, contentSha256 } = image.description;

@@ -58,7 +58,6 @@ export const csv: Endpoint = endpoint({
   kind: "versioned",
   fileType: "text/csv; charset=utf-8; header=present",
   parameters,
-  response: v.string(),
   errors: ["not_found"],
   answer: answerRows("csv", csvBytes, csvPieces),
 });
@@ -74,7 +73,6 @@ export const arrow: Endpoint = endpoint({
   kind: "versioned",
   fileType: "application/vnd.apache.arrow.stream",
   parameters,
-  response: v.string(),
   errors: ["not_found"],
   answer: answerRows("arrow", arrowBytes, arrowPieces),
 });
@@ -90,7 +88,6 @@ export const parquet: Endpoint = endpoint({
   kind: "versioned",
   fileType: "application/vnd.apache.parquet",
   parameters: v.object({}),
-  response: v.string(),
   errors: ["range_not_satisfiable"],
   answer({ image, versions }) {
     const version = versionName(image.description.provenance);

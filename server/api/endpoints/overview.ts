@@ -33,7 +33,6 @@ export function overviewOf(outlines: () => Outline[]): Endpoint {
     kind: "service",
     parameters: v.object({}),
     response: overviewResponse,
-    errors: [],
     answer({ versions }) {
       endpoints ??= outlines();
       return { description: `${basePath}/openapi.json`, endpoints, versions: listVersions(versions) };
@@ -64,6 +63,5 @@ export const versions = endpoint({
   kind: "service",
   parameters: v.object({}),
   response: versionsResponse,
-  errors: [],
   answer: (context) => ({ data: listVersions(context.versions) }),
 });

@@ -83,7 +83,7 @@ export const trends = endpoint({
       .filter(({ group }) => group >= 0);
     const latest = years.at(-1)?.image;
     if (latest === undefined) throw noTrend(images, values.procedure, values.state, pinned !== undefined);
-    if (pinned !== undefined) context.pin();
+    context.isPinned = pinned !== undefined;
     return {
       procedure: { code: values.procedure, name: nameIn(latest, values.procedure) },
       scope: { state: values.state ?? "national" },

@@ -15,6 +15,5 @@ export const usage = endpoint({
   kind: "service",
   parameters: v.object({}),
   response: usageResponse,
-  errors: [],
   answer: (context) => context.usage(),
 });
