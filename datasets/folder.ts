@@ -26,8 +26,11 @@ export function sync(path: string): void {
   }
 }
 
-/** Identifies a file, to detect when another one takes its place; undefined if there is none. */
+/**
+ * Identifies a file, to detect when another one takes its place; undefined if there is none. The time of its creation
+ * tells it from a deleted file whose inode it was given.
+ */
 export function identityOf(file: string): string | undefined {
   const stat = lstatSync(file, { bigint: true, throwIfNoEntry: false });
-  return stat === undefined ? undefined : `${stat.dev}:${stat.ino}`;
+  return stat === undefined ? undefined : `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`;
 }

@@ -169,19 +169,18 @@ export interface Configuration {
 /** Reads the settings of the core and of all parts. @returns them, or a line for each setting that is wrong */
 export function configure(parts: readonly Part[], environment: NodeJS.ProcessEnv): Configuration | string[] {
   const settings = readSettings(environment);
-  const faults = parts
-    .map((part) => readTable(part.settings, environment))
+  const faults = [settings, ...parts.map((part) => readTable(part.settings, environment))]
     .filter(Array.isArray)
     .flat();
-  if (Array.isArray(settings)) return [...settings, ...faults];
-  if (faults.length > 0) return faults;
-  const running: PartRun[] = [];
-  for (const part of parts)
+  if (Array.isArray(settings) || faults.length > 0) return faults;
+  const running = parts.flatMap((part) => {
     try {
-      running.push(...[part.configure(environment, settings) ?? []].flat());
+      return part.configure(environment, settings) ?? [];
     } catch (error) {
       if (!(error instanceof DataError)) throw error;
       faults.push(`${error.subject} is ${error.found}, expected ${error.expected}`);
+      return [];
     }
+  });
   return faults.length > 0 ? faults : { settings, parts: running };
 }

@@ -41,7 +41,7 @@ interface Tables {
 }
 
 /** Shared memory holds two months: the one this long ago, and the next. Smaller clock changes stay within them. */
-const lookBackMs = 14 * 86_400_000;
+const lookBackMs = 14 * dayMs;
 
 export class Accounts {
   readonly tables: Tables;

@@ -110,14 +110,7 @@ export const errors = {
 
 export type ErrorType = keyof typeof errors;
 
-interface CeilingKind {
-  when: string;
-  /** The time in X-RateLimit-Reset. */
-  reset: string;
-  action: string;
-}
-
-/** The ceilings that a 429 may be about, by the value of `ceiling`. */
+/** The ceilings that a 429 may be about, by the value of `ceiling`; `reset` is the time in X-RateLimit-Reset. */
 export const reachedCeilings = {
   burst: {
     when: "The account's requests per second are used up.",
@@ -135,7 +128,7 @@ export const reachedCeilings = {
     reset: "the second from which it is worth asking again",
     action: "Wait `Retry-After` seconds, and back off if it goes on.",
   },
-} satisfies Record<string, CeilingKind>;
+};
 
 export type ReachedCeiling = keyof typeof reachedCeilings;
 

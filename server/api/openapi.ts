@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { plans } from "../shared/plans.ts";
 import { basePath, type Endpoint, endpoint } from "./endpoint.ts";
 import { endpoints } from "./endpoints/index.ts";
-import { type Outline, overviewOf } from "./endpoints/overview.ts";
+import { overviewOf } from "./endpoints/overview.ts";
 import { type ApiErrorType, apiErrors, reachedCeilings } from "./errors.ts";
 import recorded from "./examples.json" with { type: "json" };
 
@@ -479,7 +479,8 @@ const openapi: Endpoint = endpoint({
 
 const overview = overviewOf(() => allEndpoints.map(outlineOf));
 
-function outlineOf({ path, kind, summary, segment, parameters }: Endpoint): Outline {
+/** An endpoint in the overview. */
+function outlineOf({ path, kind, summary, segment, parameters }: Endpoint) {
   const inPath = segment === undefined ? [] : [{ ...segment, in: "path", required: true, schema: {} }];
   const inQuery = Object.entries(parameters.entries as Record<string, v.GenericSchema>).map(queryParameter);
   return {

@@ -76,20 +76,11 @@ export function accountAsked(
   };
 }
 
-/** The fields whose changes are reported, with their names in messages. */
-function described(account: NewAccount): [what: string, value: string | number][] {
-  return [
-    ["plan", account.plan],
-    ["burst", account.burst],
-    ["quota", account.quota],
-    ["webhook", account.webhook ?? "none"],
-    ["email", account.email ?? "none"],
-  ];
-}
+/** The fields whose changes are reported. */
+const reported = ["plan", "burst", "quota", "webhook", "email"] as const;
 
 export function differences(before: NewAccount, after: NewAccount) {
-  const wanted = described(after);
-  return described(before)
-    .map(([what, value], i) => ({ what, before: value, after: wanted[i][1] }))
+  return reported
+    .map((what) => ({ what, before: before[what] ?? "none", after: after[what] ?? "none" }))
     .filter((pair) => pair.before !== pair.after);
 }

@@ -12,7 +12,6 @@ import type { State } from "./state.ts";
 
 /** Loads the snapshots in the folder. An empty folder is filled first, by fetching or with a sample. */
 
-const scanMs = 500;
 const settleStepMs = 100;
 const mirrorMs = 10_000;
 /** Interval between reads of the index while there is nothing to serve. */
@@ -88,9 +87,4 @@ async function writeSample(folder: string, stateDir: string): Promise<void> {
     );
     stdout.write(`wrote ${path}\n`);
   }
-}
-
-/** Scans the folder for changes regularly. */
-export function watchFolder(snapshots: SnapshotFolder): void {
-  repeat("looking for snapshots", scanMs, () => snapshots.scan());
 }

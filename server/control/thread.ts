@@ -15,7 +15,7 @@ import { OutOfMemory, watchHeap } from "../shared/runtime.ts";
 import { asksForHelp, coreSettings, type Settings, settingsHelp } from "../shared/settings.ts";
 import { Traffic } from "../shared/traffic.ts";
 import type { Store } from "../store/store.ts";
-import { checkSnapshots, loadData, watchFolder } from "./data.ts";
+import { checkSnapshots, loadData } from "./data.ts";
 import { machineFaults } from "./machine.ts";
 import { listenOps } from "./ops.ts";
 import { claimPort } from "./port.ts";
@@ -26,6 +26,7 @@ import { Health, keepState, openState, saveAtEnd } from "./state.ts";
 
 /** The control thread: starts everything in order and owns all mutable state. */
 
+const scanMs = 500;
 /** Maximum wait for other servers to apply a change. */
 const maxTakenMs = 1000;
 
@@ -37,13 +38,6 @@ function createDemo({ isTrial }: Settings, isShared: boolean, store: Store): str
     const webhook = { webhook: null, webhook_secret: null };
     const demo = { name: "demo", plan: "developer", ...plans.developer, ...webhook } as const;
     return makeKey(store, store.accounts.create(demo, now).id, null, now).key;
-  });
-}
-
-function changeAlone<Result>(store: Store, work: () => Result): Result {
-  return store.atomically(() => {
-    store.progress.noteSaved(new Date());
-    return work();
   });
 }
 
@@ -89,11 +83,15 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   await shared?.shareCeilings(accounts, limits, save);
 
   const traffic = new Traffic(routes, settings.THREADS);
-  const change: Core["change"] = async (work) =>
-    shared === undefined ? changeAlone(store, work) : shared.change(work);
+  const changeAlone: Core["change"] = async (work) =>
+    store.atomically(() => {
+      store.progress.noteSaved(new Date());
+      return work();
+    });
   const core: Core = {
     ...ground,
-    ...{ accounts, snapshots, connections, traffic, change },
+    ...{ accounts, snapshots, connections, traffic },
+    change: shared?.change ?? changeAlone,
     mailer: await mailerOf(settings),
     isReady: () => health.isFit,
     async takeEffect() {
@@ -122,7 +120,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   };
   const pages = running.find((part) => part.pages !== undefined)?.pages;
   const port = await startServing(settings, threads, tables, snapshots, pages, connections, traffic);
-  watchFolder(snapshots);
+  repeat("looking for snapshots", scanMs, () => snapshots.scan());
 
   // Last, so that a failed start doesn't lose the key, which is shown once.
   const demoKey = createDemo(settings, isShared, store);

@@ -19,10 +19,7 @@ const masked = "…";
 /** The sender of a request to log. It is read before the answer, because the connection can't be asked afterwards. */
 export type Caller = Partial<Holder> & Pick<Access, "address" | "userAgent"> & { beganMs: number };
 
-interface Holder {
-  account: string;
-  keyId: number;
-}
+type Holder = Required<Pick<Access, "account" | "keyId">>;
 
 interface AccessLogOptions {
   perSecond: number;

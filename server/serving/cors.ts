@@ -21,21 +21,18 @@ export function withCors(respond: Respond, origins: readonly string[]): Respond 
     if (method === "OPTIONS" && isFromPage && request.getHeader(preflightHeader) !== "")
       return preflight(origin);
     const reply = respond(request, path, method, hasBody);
-    const head = varied(textOf(reply));
+    const head = varied(reply);
     if (!isFromPage) return { ...reply, head };
     return { ...reply, head: `${head}\r\n${allowing(origin)}\r\nAccess-Control-Expose-Headers: ${exposed}` };
   };
 }
 
 /** Adds Origin to Vary, because refusals depend on it too. */
-function varied(head: string): string {
-  return head.includes("\r\nVary: ")
-    ? head.replace("\r\nVary: ", "\r\nVary: Origin, ")
-    : `${head}\r\nVary: Origin`;
-}
-
-function textOf({ head }: Reply): string {
-  return typeof head === "string" ? head : Buffer.from(head).toString("latin1");
+function varied({ head }: Reply): string {
+  const text = typeof head === "string" ? head : Buffer.from(head).toString("latin1");
+  return text.includes("\r\nVary: ")
+    ? text.replace("\r\nVary: ", "\r\nVary: Origin, ")
+    : `${text}\r\nVary: Origin`;
 }
 
 /** The origin itself, never `*`: Vary tells shared caches. */

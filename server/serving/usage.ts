@@ -4,13 +4,11 @@ import type { Limits } from "../accounts/limits.ts";
 import type { AccountNames } from "../accounts/names.ts";
 import { eventTypeOf } from "../accounts/quota-events.ts";
 import type { Usage } from "../api/responses.ts";
-import { dayName } from "../shared/months.ts";
+import { dayMs, dayName } from "../shared/months.ts";
 import { isoTime } from "../shared/time.ts";
 import type { Month } from "./clock.ts";
 
 /** Makes the answer of /usage. */
-
-const dayMs = 86_400_000;
 
 export interface UsageTables {
   limits: Limits;

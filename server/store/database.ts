@@ -1,10 +1,9 @@
-import { randomUUID } from "node:crypto";
-import { closeSync, existsSync, linkSync, lstatSync, openSync, readSync, rmSync } from "node:fs";
+import { closeSync, existsSync, lstatSync, openSync, readSync, rmSync } from "node:fs";
 import Database from "better-sqlite3";
 import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
 import { schema, schemaVersion } from "./schema.ts";
 import { databaseFile, foreignLog, hasLog, restoring } from "./served.ts";
-import { makePrivateFile, makeStateFolder } from "./state-files.ts";
+import { makeStateFolder, makeWhole } from "./state-files.ts";
 
 /** Opens the state database: creates a missing one, and refuses a damaged or foreign one. */
 
@@ -74,24 +73,20 @@ function begin(database: Database.Database): void {
   })();
 }
 
-/** Creates a database beside its place, and links it there when it is complete. */
 function create(file: string): void {
-  const draft = `${file}.${randomUUID()}`;
   try {
-    makePrivateFile(draft);
-    const database = new Database(draft);
-    try {
-      begin(database);
-      database.pragma("journal_mode = WAL");
-    } finally {
-      database.close();
-    }
-    linkSync(draft, file);
+    makeWhole(file, (draft) => {
+      const database = new Database(draft);
+      try {
+        begin(database);
+        database.pragma("journal_mode = WAL");
+      } finally {
+        database.close();
+      }
+    });
   } catch (error) {
     // Another process was faster.
     if (systemCode(error) !== "EEXIST") throw error;
-  } finally {
-    for (const end of ["", "-journal"]) rmSync(draft + end, { force: true });
   }
 }
 

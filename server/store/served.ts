@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import { identityOf } from "../../datasets/folder.ts";
 import { DataError, systemCode } from "../../engine/query.ts";
 
 /** Tells other processes whether a server runs on a state folder, and whether the database there is the server's. */
@@ -39,19 +40,10 @@ export function filesOf(folder: string): string[] {
   return ["", "-wal", "-shm"].map((end) => databaseFile(folder) + end);
 }
 
-/**
- * Identifies a file; empty where there is none. The time of its creation tells it from a deleted file whose inode it
- * was given.
- */
-export function identityOf(file: string): string {
-  const stat = lstatSync(file, { bigint: true, throwIfNoEntry: false });
-  return stat === undefined ? "" : `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`;
-}
-
-/** The content of `server.database`: the identities of the files, one a line. */
+/** The content of `server.database`: the identities of the files, one a line; empty for one that isn't there. */
 export function identitiesIn(folder: string): string {
   return filesOf(folder)
-    .map((file) => `${identityOf(file)}\n`)
+    .map((file) => `${identityOf(file) ?? ""}\n`)
     .join("");
 }
 
@@ -85,7 +77,7 @@ export function checkLeft(folder: string): void {
   const found = identityOf(file);
   if (lost === found) return;
   // A new state would have none of the clients' keys, and would give out version numbers again.
-  if (found === "")
+  if (found === undefined)
     throw new DataError(
       `state database ${file}`,
       "none, although a server used one here and then crashed or lost it",

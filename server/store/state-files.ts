@@ -1,8 +1,10 @@
+import { randomUUID } from "node:crypto";
 import {
   chmodSync,
   closeSync,
   existsSync,
   fchmodSync,
+  linkSync,
   mkdirSync,
   openSync,
   rmSync,
@@ -11,17 +13,9 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
-import { makeFolder } from "../../datasets/folder.ts";
+import { identityOf, makeFolder, sync } from "../../datasets/folder.ts";
 import { DataError, reasonOf } from "../../engine/query.ts";
-import {
-  checkLeft,
-  databaseFile,
-  filesOf,
-  identitiesIn,
-  identityOf,
-  lockFile,
-  servedFile,
-} from "./served.ts";
+import { checkLeft, databaseFile, filesOf, identitiesIn, lockFile, servedFile } from "./served.ts";
 
 /** Keeps the state's files private, and notices when they are deleted or replaced under a running server. */
 
@@ -48,6 +42,23 @@ export function makePrivateFile(file: string): void {
   const descriptor = openSync(file, "a", fileMode);
   fchmodSync(descriptor, fileMode);
   closeSync(descriptor);
+}
+
+/**
+ * Makes a private file by what `fill` writes to a draft beside it. It is there only when it is complete.
+ * @throws Error EEXIST where a file of that name is: unlike a rename, a link never replaces it
+ */
+export function makeWhole(file: string, fill: (draft: string) => void): void {
+  const draft = `${file}.${randomUUID()}`;
+  try {
+    makePrivateFile(draft);
+    fill(draft);
+    sync(draft);
+    linkSync(draft, file);
+  } finally {
+    for (const end of ["", "-journal"]) rmSync(draft + end, { force: true });
+  }
+  sync(dirname(file));
 }
 
 /** Removes other users' access to the state. @returns the files that others could access */
@@ -92,7 +103,7 @@ export class StateGuard {
   readonly #folder: string;
   readonly #unlock: () => void;
   /** The identity of each file when the database was opened, by path. */
-  #files = new Map<string, string>();
+  #files = new Map<string, string | undefined>();
 
   /** @throws DataError when another server has the folder, or its files aren't those that the last server left */
   constructor(folder: string) {
@@ -139,7 +150,7 @@ export class StateGuard {
     try {
       for (const [path, identity] of this.#files) {
         const found = identityOf(path);
-        if (found !== identity) return `${path} was ${found === "" ? "deleted" : "replaced"}`;
+        if (found !== identity) return `${path} was ${found === undefined ? "deleted" : "replaced"}`;
       }
       return undefined;
     } catch (error) {

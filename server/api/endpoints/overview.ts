@@ -5,24 +5,9 @@ import { overviewResponse, versionsResponse } from "../responses.ts";
 
 /** Answers with an overview of the API, and with the data versions as paths name them. */
 
-/** The outline of an endpoint. */
-export interface Outline {
-  path: string;
-  /** The path for one data version; null where there is none. */
-  version_path: string | null;
-  summary: string;
-  parameters: {
-    name: string;
-    in: string;
-    required: boolean;
-    description: string | undefined;
-    default: unknown;
-  }[];
-}
-
 /** @param outlines returns the outlines of all endpoints, this one included; called once */
-export function overviewOf(outlines: () => Outline[]): Endpoint {
-  let endpoints: Outline[] | undefined;
+export function overviewOf(outlines: () => object[]): Endpoint {
+  let endpoints: object[] | undefined;
   return endpoint({
     path: "",
     name: "overview",
