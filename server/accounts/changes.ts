@@ -10,19 +10,15 @@ import { webhookFault } from "./webhook-url.ts";
 /** Changes keys and accounts, by the same rules for operators and customers. */
 
 const maxLabelLength = 64;
-const expectedLabel = `1 to ${maxLabelLength} printable ASCII characters, none at the ends a space`;
-export const keyLabel = v.pipe(
-  v.string(expectedLabel),
-  v.regex(/^[!-~](?:[ -~]*[!-~])?$/, expectedLabel),
-  v.maxLength(maxLabelLength, expectedLabel),
-);
 
-const expectedName = `1 to ${maxNameLength} ASCII characters, none at the ends a space`;
-export const accountName = v.pipe(
-  v.string(expectedName),
-  v.regex(/^[!-~](?:[ -~]*[!-~])?$/, expectedName),
-  v.maxLength(maxNameLength, expectedName),
-);
+function printableText(maxLength: number, what: string) {
+  const expected = `1 to ${maxLength} ${what}, none at the ends a space`;
+  const form = /^[!-~](?:[ -~]*[!-~])?$/;
+  return v.pipe(v.string(expected), v.regex(form, expected), v.maxLength(maxLength, expected));
+}
+
+export const keyLabel = printableText(maxLabelLength, "printable ASCII characters");
+export const accountName = printableText(maxNameLength, "ASCII characters");
 
 /** Hours for which a replaced key or secret stays valid. */
 export const maxOverlapHours = 8760;

@@ -106,8 +106,6 @@ export function checkParameters<Schema extends Parameters>(
   });
 }
 
-export const required = v.pipe(v.string(), v.nonEmpty());
-
 /** A non-empty text of at most `most` characters. */
 export function textUpTo(most: number, expected: string) {
   return v.pipe(
@@ -119,7 +117,8 @@ export function textUpTo(most: number, expected: string) {
 }
 
 export const procedure = v.pipe(
-  required,
+  v.string(),
+  v.nonEmpty(),
   v.description(
     "APC code of the procedure group. `/healthcare/procedures` lists them all, `/search` finds one by name.",
   ),

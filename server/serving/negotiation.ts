@@ -68,16 +68,13 @@ export function formOf(
   return { head: `${lines}\r\nContent-Encoding: ${coding}`, body: coded };
 }
 
-/** The first byte, and the one after the last. */
-export type ByteRange = [start: number, end: number];
-
 /**
  * The part of a file that a Range header asks for (RFC 9110, 14.2).
  *
- * @returns undefined for the whole file: no range, several ranges, or another form; null for a range without a byte
- * of it
+ * @returns the first byte and the one after the last; undefined for the whole file: no range, several ranges, or
+ * another form; null for a range without a byte of it
  */
-export function rangeOf(header: string, size: number): ByteRange | null | undefined {
+export function rangeOf(header: string, size: number): [start: number, end: number] | null | undefined {
   const [, first, last] = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header) ?? ["", "", ""];
   if (first === "" && last === "") return undefined;
   if (first === "") return Number(last) === 0 ? null : [Math.max(0, size - Number(last)), size];

@@ -36,11 +36,11 @@ function familyOf(address: string): "ipv4" | "ipv6" {
   return isIPv4(address) ? "ipv4" : "ipv6";
 }
 
-/** Whether an address is this machine's own, or else of a network of special purpose, or public. */
-export type Reach = "loopback" | "special" | "public";
-
-/** An address's reach. IPv4 in IPv6 form counts as IPv4. @throws RangeError */
-export function reachOf(address: string): Reach {
+/**
+ * Whether an address is this machine's own, or else of a network of special purpose, or public. IPv4 in IPv6 form
+ * counts as IPv4. @throws RangeError
+ */
+export function reachOf(address: string): "loopback" | "special" | "public" {
   if (isIP(address) === 0) throw new RangeError(`found ${address}, expected an IP address`);
   const family = familyOf(address);
   if (loopback.check(address, family)) return "loopback";

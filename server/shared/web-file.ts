@@ -17,15 +17,12 @@ const security = [
   "Cross-Origin-Opener-Policy: same-origin",
 ];
 
-/** Whether the content of a path ever changes. */
-type Lifetime = "immutable" | "changing";
-
-/** @param headers more header lines */
+/** @param lifetime whether the content of the path ever changes @param headers more header lines */
 export function webFile(
   path: string,
   type: string,
   content: string | Uint8Array,
-  lifetime: Lifetime,
+  lifetime: "immutable" | "changing",
   headers: readonly string[] = [],
 ): WebFile {
   const body = Buffer.from(content);
