@@ -113,10 +113,8 @@ const conversion: ConversionConfig = {
   overrideSchema({ valibotSchema, jsonSchema }) {
     if (valibotSchema.type === "loose_object") return { ...jsonSchema, additionalProperties: true };
     if (v.isOfType("literal", valibotSchema)) return { type: "string", ...jsonSchema };
-    if (isVariant(valibotSchema)) {
-      const discriminated = { ...jsonSchema, discriminator: discriminatorOf(valibotSchema) };
-      return discriminated;
-    }
+    if (isVariant(valibotSchema))
+      return { ...jsonSchema, ...{ discriminator: discriminatorOf(valibotSchema) } };
     const [inner] = jsonSchema.anyOf ?? [];
     // A titled schema becomes a component, which others refer to.
     if (valibotSchema.type !== "nullable" || typeof inner !== "object" || inner.title !== undefined)
@@ -329,41 +327,30 @@ function responsesOf({ name, returns, errors: own = [], segment, fileType }: End
   if (ofVersion) possible.add("not_found");
   if (ofVersion || segment !== undefined) possible.add("unknown_endpoint");
   const isSeekable = possible.has("range_not_satisfiable");
-  const fileHeaders = {
+  const okHeaders = {
     ...cacheHeaders,
-    "Content-Disposition": reference("headers", "ContentDisposition"),
+    ...(fileType === undefined
+      ? { "Content-Encoding": reference("headers", "ContentEncoding") }
+      : { "Content-Disposition": reference("headers", "ContentDisposition") }),
     ...(isSeekable && { "Accept-Ranges": reference("headers", "AcceptRanges") }),
   };
   const refusals = ["400", "404", "416"].flatMap((status) => {
     const types = allErrorTypes.filter((type) => possible.has(type) && statusOf(type) === status);
     return types.length === 0 ? [] : [[status, errorResponse(types, name)]];
   });
-  const fileOf = (...names: string[]) => ({
-    headers: fileHeaders,
-    content: {
-      [fileType ?? ""]: names.some((each) => each in examples) ? { examples: examplesOf(...names) } : {},
+  const contentOf = (example: string) => ({
+    [fileType ?? "application/json"]: {
+      ...(fileType === undefined && { schema: reference("schemas", schemaName(name)) }),
+      ...((fileType === undefined || example in examples) && { examples: examplesOf(example) }),
     },
   });
   return {
-    "200": {
-      description: returns,
-      ...(fileType === undefined
-        ? {
-            headers: { ...cacheHeaders, "Content-Encoding": reference("headers", "ContentEncoding") },
-            content: {
-              "application/json": {
-                schema: reference("schemas", schemaName(name)),
-                examples: examplesOf(name),
-              },
-            },
-          }
-        : fileOf(name)),
-    },
+    "200": { description: returns, headers: okHeaders, content: contentOf(name) },
     ...(isSeekable && {
       "206": {
         description: "The part of the file that `Range` asks for; of several ranges, the whole file comes.",
-        ...fileOf(`${name}.206`),
-        headers: { ...fileHeaders, "Content-Range": reference("headers", "ContentRange") },
+        headers: { ...okHeaders, "Content-Range": reference("headers", "ContentRange") },
+        content: contentOf(`${name}.206`),
       },
     }),
     "304": {
