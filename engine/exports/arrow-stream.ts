@@ -1,7 +1,7 @@
+import { Builder } from "flatbuffers";
 import { encodeText, type TextColumn } from "../encode.ts";
 import type { Image } from "../image/image.ts";
 import { blank, versionName } from "../snapshot/schema.ts";
-import { encodeFlatbuffer, type Node, pairs, scalar, table, text, vector } from "./flatbuffer.ts";
 import {
   type ExportScope,
   facilitiesInScope,
@@ -268,8 +268,8 @@ class Batch {
     const view = new DataView(out.buffer);
     const values = new Int32Array(rows.length);
     let at = this.#head.length;
-    // The message ends with two numbers per column (length, null count), a padded length, and two buffers per column.
-    let absentAt = at - this.#columns.length * 3 * 16;
+    // The message ends with two numbers for each column: its length and its null count.
+    let absentAt = at - this.#columns.length * 16 + 8;
     for (const [i, column] of this.#columns.entries()) {
       if (i % columnsAtOnce === columnsAtOnce - 1) yield nothing;
       const validity = out.subarray(at, at + this.#validity(column)).fill(0);
@@ -306,63 +306,100 @@ class Batch {
   #message(): Uint8Array {
     let at = 0;
     const extents = this.#columns.flatMap((column) =>
-      [this.#validity(column), this.#data(column)].map((length) => {
-        const extent = [at, length] as const;
+      [this.#validity(column), this.#data(column)].map((length): Pair => {
         at += length;
-        return extent;
+        return [at - length, length];
       }),
     );
-    const nodes = this.#columns.map(() => [this.#count, 0] as const);
-    return message(messageTypes.recordBatch, recordBatch(this.#count, nodes, extents), this.#body);
+    const nodes = this.#columns.map((): Pair => [this.#count, 0]);
+    return message(messageTypes.recordBatch, this.#body, (builder) =>
+      recordBatch(builder, this.#count, nodes, extents),
+    );
   }
 }
 
-/** Message types in Arrow's `Message.fbs`. */
+/*
+ * The messages are FlatBuffers. A table's fields stand in the order of Arrow's `Message.fbs` and `Schema.fbs`. A part is
+ * written before what refers to it, and ends up behind it.
+ */
+
 const messageTypes = { schema: 1, dictionaryBatch: 2, recordBatch: 3 };
 const metadataVersion = 4;
-/** Data types in Arrow's `Schema.fbs`. */
 const types = { int: 2, float: 3, utf8: 5 };
 const double = 2;
 
-const int32 = () => table(scalar(4, 32), scalar(1, 1));
+/** A struct of two 64-bit numbers: a node's length and null count, or a buffer's offset and length. */
+type Pair = readonly [number, number];
 
-function message(type: number, header: Node, bodyBytes: number): Uint8Array {
-  const content = encodeFlatbuffer(
-    table(scalar(2, metadataVersion), scalar(1, type), header, scalar(8, bodyBytes)),
-  );
-  const bytes = new Uint8Array(8 + content.length);
-  new DataView(bytes.buffer).setInt32(0, -1, true);
-  new DataView(bytes.buffer).setInt32(4, content.length, true);
+/** A scalar with its size in bytes, or the place of a part. Zero and the place 0 are left out. */
+type Field = readonly [size: 1 | 2 | 4 | 8, value: number] | number;
+
+/** Writes a table. @returns its place */
+function table(builder: Builder, ...fields: Field[]): number {
+  builder.startObject(fields.length);
+  for (const [slot, field] of fields.entries()) {
+    const [size, value] = typeof field === "number" ? [0, field] : field;
+    if (size === 0) builder.addFieldOffset(slot, value, 0);
+    else if (size === 1) builder.addFieldInt8(slot, value, 0);
+    else if (size === 2) builder.addFieldInt16(slot, value, 0);
+    else if (size === 4) builder.addFieldInt32(slot, value, 0);
+    else builder.addFieldInt64(slot, BigInt(value), 0n);
+  }
+  return builder.endObject();
+}
+
+/** Writes a list of parts. @returns its place */
+function list(builder: Builder, places: number[]): number {
+  builder.startVector(4, places.length, 4);
+  for (const place of places.toReversed()) builder.addOffset(place);
+  return builder.endVector();
+}
+
+/** @param headerOf writes the header and returns its place */
+function message(type: number, bodyBytes: number, headerOf: (builder: Builder) => number): Uint8Array {
+  const builder = new Builder();
+  builder.finish(table(builder, [2, metadataVersion], [1, type], headerOf(builder), [8, bodyBytes]));
+  const content = builder.asUint8Array();
+  const bytes = new Uint8Array(8 + padded(content.length));
+  const view = new DataView(bytes.buffer);
+  view.setInt32(0, -1, true);
+  view.setInt32(4, bytes.length - 8, true);
   bytes.set(content, 8);
   return bytes;
 }
 
 function schemaMessage(columns: readonly Column[]): Uint8Array {
-  const fields = columns.map(({ name, dictionary, isFloat, mayBeAbsent }, id) => {
-    const type = dictionary ? types.utf8 : isFloat ? types.float : types.int;
-    const ofType = dictionary ? table() : isFloat ? table(scalar(2, double)) : int32();
-    const encoding = dictionary && table(scalar(8, id), int32(), scalar(1, 0));
-    return table(text(name), scalar(1, mayBeAbsent ? 1 : 0), scalar(1, type), ofType, encoding, vector([]));
+  return message(messageTypes.schema, 0, (builder) => {
+    const int32 = () => table(builder, [4, 32], [1, 1]);
+    const fields = columns.map(({ name, dictionary, isFloat, mayBeAbsent }, id) => {
+      const type = dictionary ? types.utf8 : isFloat ? types.float : types.int;
+      const ofType = dictionary ? table(builder) : isFloat ? table(builder, [2, double]) : int32();
+      const encoding = dictionary === undefined ? 0 : table(builder, [8, id], int32());
+      const [text, children] = [builder.createString(name), list(builder, [])];
+      return table(builder, text, [1, mayBeAbsent ? 1 : 0], [1, type], ofType, encoding, children);
+    });
+    return table(builder, [2, 0], list(builder, fields));
   });
-  return message(messageTypes.schema, table(scalar(2, 0), vector(fields)), 0);
 }
 
 function dictionaryMessage(id: number, { count, offsets, texts }: DictionaryBytes): Uint8Array {
   const start = padded(offsets);
-  const extents = [
+  const extents: Pair[] = [
     [0, 0],
     [0, offsets],
     [start, texts],
-  ] as const;
-  const batch = recordBatch(count, [[count, 0]], [...extents]);
-  const header = table(scalar(8, id), batch, scalar(1, 0));
-  return message(messageTypes.dictionaryBatch, header, start + padded(texts));
+  ];
+  return message(messageTypes.dictionaryBatch, start + padded(texts), (builder) =>
+    table(builder, [8, id], recordBatch(builder, count, [[count, 0]], extents)),
+  );
 }
 
-function recordBatch(
-  count: number,
-  nodes: (readonly [number, number])[],
-  buffers: (readonly [number, number])[],
-): Node {
-  return table(scalar(8, count), pairs(nodes), pairs(buffers));
+function recordBatch(builder: Builder, count: number, nodes: Pair[], buffers: Pair[]): number {
+  // The nodes are written first, so the message ends with them.
+  const [nodesAt, buffersAt] = [nodes, buffers].map((pairs) => {
+    builder.startVector(16, pairs.length, 8);
+    for (const value of pairs.flat().reverse()) builder.addInt64(BigInt(value));
+    return builder.endVector();
+  });
+  return table(builder, [8, count], nodesAt, buffersAt);
 }

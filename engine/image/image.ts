@@ -19,7 +19,7 @@ import { type Counts, type Provenance, stateCodes } from "../snapshot/schema.ts"
 
 const magic = 0x49514348; // "HCQI"
 /** Increase it when the layout or the bytes of any answer or cursor change, because ETags contain it. */
-export const imageFormatVersion = 14;
+export const imageFormatVersion = 15;
 export const maxImageBytes = 2 ** 32 - 1;
 /** APC codes have four digits. */
 const maxProcedures = 10_000;

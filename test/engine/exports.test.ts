@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tableFromIPC } from "apache-arrow";
-import { encodeFlatbuffer, table, text } from "../../engine/exports/flatbuffer.ts";
 import { attachImage, buildImage, partsOf } from "../../engine/index.ts";
 import {
   arrowBytes,
@@ -58,11 +57,6 @@ test("of random tables, every scope's streams are as long as was said and have i
         assert.deepEqual(rowsOf(arrow), expected, `seed ${seed}`);
       }
   }
-});
-
-test("a text in a FlatBuffer ends in a zero byte, which strict readers check", () => {
-  const bytes = Buffer.from(encodeFlatbuffer(table(text("abcd"), text("efgh"))));
-  for (const word of ["abcd", "efgh"]) assert.equal(bytes[bytes.indexOf(word) + word.length], 0, word);
 });
 
 test("the dictionaries of an Arrow stream have only texts of rows in the scope", () => {
