@@ -292,7 +292,7 @@ test("bytes are UTF-8 exactly where Node's decoder takes them for it", () => {
   }
 });
 
-function scanned(...chunks: Uint8Array[]): TextScan {
+function scanned(...chunks: Buffer[]): TextScan {
   const scan = new TextScan();
   for (const chunk of chunks) scan.push(chunk);
   scan.finish();
