@@ -1,6 +1,7 @@
 import { sumOver } from "../exports/scope.ts";
 import { groupOf, type Image } from "../image/image.ts";
 import { blank } from "../snapshot/schema.ts";
+import { firstNotBefore } from "../sorted.ts";
 
 export interface RowCounts {
   rows: number;
@@ -32,6 +33,7 @@ export function rowsOfFacility(image: Image, facility: number): RowCounts {
 
 /** Counts the facilities of a group that charge less than `cents`. O(log facilities). */
 export function countBelow({ groupStart, order, charge }: Image, group: number, cents: number): number {
+  // A loop of its own, because answers call it for each of their rows.
   let low = groupStart[group];
   let high = groupStart[group + 1];
   while (low < high) {
@@ -44,12 +46,5 @@ export function countBelow({ groupStart, order, charge }: Image, group: number, 
 
 /** The first row of a facility. Its rows are contiguous. */
 export function firstRow({ facility: column }: Image, facility: number): number {
-  let low = 0;
-  let high = column.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (column[middle] < facility) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return firstNotBefore(0, column.length, (row) => column[row] < facility);
 }

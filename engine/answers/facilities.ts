@@ -3,6 +3,7 @@ import { type RowStatus, rowStatuses, statusOfRow } from "../exports/scope.ts";
 import { groupSize, type Image, medianOf, stateGroup, textAt } from "../image/image.ts";
 import { ratioInHundredths } from "../image/statistics.ts";
 import { blank, ccnPattern } from "../snapshot/schema.ts";
+import { withPrefix } from "../sorted.ts";
 import { countBelow, firstRow } from "./counts.ts";
 
 /**
@@ -16,19 +17,9 @@ export function findFacility(image: Image, ccn: string): number {
 }
 
 /** The position of a code among sorted codes of the same length, or −1. O(log codes). */
-export function findCode({ offsets, bytes }: TextColumn, code: string): number {
-  let low = 0;
-  let high = offsets.length - 2;
-  while (low <= high) {
-    const middle = (low + high) >>> 1;
-    let order = 0;
-    for (let i = 0; i < code.length && order === 0; i++)
-      order = bytes[offsets[middle] + i] - code.charCodeAt(i);
-    if (order === 0) return middle;
-    if (order < 0) low = middle + 1;
-    else high = middle - 1;
-  }
-  return -1;
+export function findCode(codes: TextColumn, code: string): number {
+  const { start, end } = withPrefix(codes, Buffer.from(code));
+  return start < end ? start : -1;
 }
 
 /** The fields that identify a facility in every list. */

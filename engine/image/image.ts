@@ -42,8 +42,7 @@ const texts = { offsets: int32, bytes };
 
 /** The distinct words of documents in byte order, the words of each document, and the documents of each word. */
 const textIndex = {
-  wordOffsets: int32,
-  wordBytes: bytes,
+  words: texts,
   /** The words ordered by length, then by bytes, and the start of each length. */
   byLength: uint32,
   lengthStart: uint32,
@@ -317,8 +316,12 @@ export function attachImage(buffer: SharedArrayBuffer): Image {
   });
 }
 
-export function textAt({ offsets, bytes }: TextColumn, i: number): string {
-  return textOf(bytes.subarray(offsets[i], offsets[i + 1]));
+export function bytesAt({ offsets, bytes }: TextColumn, i: number): Uint8Array {
+  return bytes.subarray(offsets[i], offsets[i + 1]);
+}
+
+export function textAt(texts: TextColumn, i: number): string {
+  return textOf(bytesAt(texts, i));
 }
 
 /** Decodes UTF-8 in shared memory. The bytes are copied first, because text decoders may reject shared memory. */

@@ -1,3 +1,5 @@
+import { firstNotBefore } from "../sorted.ts";
+
 /** A table of ZIP codes with their coordinates. */
 export interface Places {
   /** Name of the table in answers (`source.places`). */
@@ -16,14 +18,8 @@ export const noPlaces: Places = { name: null, zip: none, latitude: none, longitu
 export function findPlace(placeZip: Int32Array, zip: string): number {
   if (zip === "") return -1;
   const wanted = Number(zip);
-  let low = 0;
-  let high = placeZip.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (placeZip[middle] < wanted) low = middle + 1;
-    else high = middle;
-  }
-  return placeZip[low] === wanted ? low : -1;
+  const found = firstNotBefore(0, placeZip.length, (i) => placeZip[i] < wanted);
+  return placeZip[found] === wanted ? found : -1;
 }
 
 /** Mean radius of the Earth (IUGG), 6,371.0088 km, in miles. */

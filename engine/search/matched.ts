@@ -1,6 +1,5 @@
 import type { Image } from "../image/image.ts";
-import { textOf } from "../image/image.ts";
-import { wordAt } from "./dictionary.ts";
+import { textAt } from "../image/image.ts";
 import { levelBits, levelMask, type Term } from "./matching.ts";
 import { fieldBits, fieldMask, fillerField, nameField, repeatField } from "./text.ts";
 
@@ -42,7 +41,7 @@ export function matchedBy(image: Image, terms: readonly Term[], procedures: Uint
       }
       const { level, fields, words } = best[typed];
       if (level > 0) {
-        if ((fields & nameFields) === 0) for (const here of words) found.add(textOf(wordAt(index, here)));
+        if ((fields & nameFields) === 0) for (const here of words) found.add(textAt(index.words, here));
         continue;
       }
       // The document has it as several words, or not at all.

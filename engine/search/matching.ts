@@ -1,7 +1,8 @@
 import { findFacility } from "../answers/facilities.ts";
-import { type Image, type TextIndex, textOf } from "../image/image.ts";
+import { type Image, type TextIndex, textAt } from "../image/image.ts";
+import { withPrefix } from "../sorted.ts";
 import { procedureIncluding } from "./codes.ts";
-import { findWord, lowerBound, startsWith, wordAt } from "./dictionary.ts";
+import { findWord } from "./dictionary.ts";
 import { type DocumentKind, markWord, type SearchIndex, setBits, withWords } from "./documents.ts";
 import { absentWords } from "./procedure-terms.ts";
 import {
@@ -92,10 +93,10 @@ export function matchExactly(index: TextIndex, word: string, level: number, term
   if (meaning !== word) enter(meaning);
 }
 
-/** Adds the words with a prefix, which are contiguous because words are in order of their bytes. */
+/** Adds the words with a prefix. */
 export function matchPrefix(index: TextIndex, start: Uint8Array, terms: readonly Term[]): void {
-  const count = index.wordOffsets.length - 1;
-  for (let i = lowerBound(index, start); i < count && startsWith(index, i, start); i++)
+  const found = withPrefix(index.words, start);
+  for (let i = found.start; i < found.end; i++)
     for (const { matches } of terms) matches.push((i << levelBits) | prefix);
 }
 
@@ -111,7 +112,7 @@ function matchTypos(index: TextIndex, { kind, matches }: Term, word: string): vo
   forEachClose(index, Buffer.from(word), letters, allowed, (close, typos) => {
     if (typos === 0) return;
     if (kind === "procedure") {
-      const found = textOf(wordAt(index, close));
+      const found = textAt(index.words, close);
       const ending = medicalEnding.exec(found) ?? medicalEnding.exec(word);
       if (ending !== null && !isSameStem(found, ending.index, word)) return;
     }

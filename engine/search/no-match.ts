@@ -1,6 +1,5 @@
 import type { TextIndex } from "../image/image.ts";
-import { type Image, textAt, textOf } from "../image/image.ts";
-import { wordAt } from "./dictionary.ts";
+import { type Image, textAt } from "../image/image.ts";
 import type { DocumentKind } from "./documents.ts";
 import { documentsWith, hasState, type Term } from "./matching.ts";
 import { find, type Matches } from "./search.ts";
@@ -83,5 +82,5 @@ function closeWords(index: TextIndex, word: string): string[] {
   return close
     .sort((a, b) => a.typos - b.typos || a.word - b.word)
     .slice(0, mostNear)
-    .map(({ word }) => textOf(wordAt(index, word)));
+    .map(({ word }) => textAt(index.words, word));
 }

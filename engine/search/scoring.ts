@@ -99,9 +99,9 @@ const scratch = {
   nextEntry: new Int32Array(0),
 };
 
-function enterWords({ wordOffsets }: SearchIndex, terms: readonly Term[]): void {
+function enterWords({ words }: SearchIndex, terms: readonly Term[]): void {
   const count = terms.reduce((sum, { matches }) => sum + matches.length, 1);
-  if (scratch.entryOf.length < wordOffsets.length) scratch.entryOf = new Int32Array(wordOffsets.length);
+  if (scratch.entryOf.length < words.offsets.length) scratch.entryOf = new Int32Array(words.offsets.length);
   if (scratch.nextEntry.length < count) {
     scratch.entryTerm = new Uint16Array(2 * count);
     scratch.entryLevel = new Uint8Array(2 * count);

@@ -1,7 +1,8 @@
 import { findFacility } from "../answers/facilities.ts";
 import type { Image, TextIndex } from "../image/image.ts";
 import { stateNames } from "../snapshot/schema.ts";
-import { findWord, lowerBound, startsWith } from "./dictionary.ts";
+import { withPrefix } from "../sorted.ts";
+import { findWord } from "./dictionary.ts";
 import { type DocumentKind, type SearchIndex, setBits, withWords } from "./documents.ts";
 import { exact, matchExactly, matchNeeded, matchPrefix, mostParts, type Term } from "./matching.ts";
 import { otherNameIn } from "./other-names.ts";
@@ -121,8 +122,8 @@ function kindMeant(index: TextIndex, kind: DocumentKind, word: string): string {
   if (word.length < oneTypoLetters || (kind === "procedure" && isKnown(word))) return word;
   if (findWord(index, meanings[kind](word)) >= 0) return word;
   const typed = Buffer.from(word);
-  const next = lowerBound(index, typed);
-  if (next < index.wordOffsets.length - 1 && startsWith(index, next, typed)) return word;
+  const longer = withPrefix(index.words, typed);
+  if (longer.start < longer.end) return word;
   const letters = lettersOf(typed);
   for (const { meant, bytes, has } of kindSpellings[kind])
     if (Math.abs(meant.length - word.length) <= 1 && !hasMoreBits(has & ~letters, 1))

@@ -224,7 +224,7 @@ function nameFieldOf(word: string, isRepeated: boolean): number {
  */
 export function indexText(documents: Document[], sizes: number[]): TextIndex {
   const sorted = distinctWords(documents);
-  const { offsets, bytes } = encodeText(sorted.map(([word]) => word));
+  const words = encodeText(sorted.map(([word]) => word));
   const { tokenStart, tokens, documentsOf, wordFields } = tokensOf(
     documents,
     sorted.map(([word]) => word),
@@ -237,8 +237,7 @@ export function indexText(documents: Document[], sizes: number[]): TextIndex {
   const byLength = Uint32Array.from(sorted.keys()).sort((a, b) => lengths[a] - lengths[b] || a - b);
   const lengthStart = startsOf(lengths, Math.max(0, ...lengths));
   return {
-    wordOffsets: offsets,
-    wordBytes: bytes,
+    words,
     byLength,
     lengthStart,
     letters: Int32Array.from(byLength, (word) => lettersOf(sorted[word][1])),

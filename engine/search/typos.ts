@@ -1,6 +1,5 @@
 import type { TextIndex } from "../image/image.ts";
-import { textOf } from "../image/image.ts";
-import { wordAt } from "./dictionary.ts";
+import { bytesAt, textOf } from "../image/image.ts";
 import { lettersOf } from "./text.ts";
 
 /** Letters of a word, at least, for one typo and for two. */
@@ -30,7 +29,7 @@ export function forEachClose(
     const has = index.letters[at];
     if (hasMoreBits(has & ~typedLetters, allowedBytes)) continue;
     if (hasMoreBits(typedLetters & ~has, allowedBytes)) continue;
-    const typos = typosBetween(typedPoints, codePoints(wordAt(index, byLength[at])), allowed);
+    const typos = typosBetween(typedPoints, codePoints(bytesAt(index.words, byLength[at])), allowed);
     if (typos <= allowed) give(byLength[at], typos);
   }
 }

@@ -1,0 +1,34 @@
+import type { TextColumn } from "./encode.ts";
+
+/** Searches in sorted data, by bisection. */
+
+/** The first position from `start` on that isn't before what is looked for, or `end`. O(log positions). */
+export function firstNotBefore(start: number, end: number, isBefore: (position: number) => boolean): number {
+  let low = start;
+  let high = end;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isBefore(middle)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The position of the first text with a prefix, and that after the last, among texts in order of their bytes. */
+export function withPrefix(texts: TextColumn, prefix: Uint8Array): { start: number; end: number } {
+  const { offsets, bytes } = texts;
+  const count = offsets.length - 1;
+  /** Below 0 where a text comes before those with the prefix, 0 where it has it. */
+  const compared = (i: number) => {
+    const end = offsets[i + 1];
+    for (let at = offsets[i], n = 0; n < prefix.length; at++, n++) {
+      if (at === end) return -1;
+      if (bytes[at] !== prefix[n]) return bytes[at] - prefix[n];
+    }
+    return 0;
+  };
+  const start = firstNotBefore(0, count, (i) => compared(i) < 0);
+  let end = start;
+  while (end < count && compared(end) === 0) end++;
+  return { start, end };
+}
