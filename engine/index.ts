@@ -7,10 +7,8 @@ export { encodeSnapshot } from "./snapshot/parquet-writer.ts";
 export { type Snapshot, sealSnapshot } from "./snapshot/snapshot.ts";
 export {
   arrangeTable,
-  columnsOf,
   makeTable,
   partsOf,
   type SnapshotTable,
-  type TableColumns,
   type TableParts,
 } from "./snapshot/table.ts";

@@ -3,13 +3,13 @@ import {
   blank,
   byField,
   ccnPattern,
-  columnsOf,
   DataError,
   maxCents,
   maxCount,
   maxSnapshotRows,
   measureFields,
   type Provenance,
+  partsOf,
   procedureCodePattern,
   ruralUrbanCodePattern,
   type SnapshotTable,
@@ -206,7 +206,7 @@ export class CmsTable {
       },
     });
     this.#refuseDuplicates(order);
-    const { charge, allowed } = columnsOf(table).rows;
+    const { charge, allowed } = partsOf(table).rows;
     if (!charge.some((cents, row) => cents > 0 && allowed[row] > 0))
       throw new DataError(
         this.#file,

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { blank, columnsOf, decodeSnapshot, partsOf, type SnapshotTable } from "../../engine/index.ts";
+import { blank, decodeSnapshot, partsOf, type SnapshotTable } from "../../engine/index.ts";
 
 /** Warns about figures that are possible but probably wrong. */
 
@@ -12,8 +12,8 @@ const maxNamed = 3;
 
 /** Warnings about the rows of a release, a sentence each. */
 export function suspicionsAbout(table: SnapshotTable): string[] {
-  const { ccn } = partsOf(table).facilities;
-  const { charge, allowed, services, beneficiaries } = columnsOf(table).rows;
+  const { facilities, rows } = partsOf(table);
+  const { charge, allowed, services, beneficiaries } = rows;
   let [priced, above, few, more] = [0, 0, 0, 0];
   for (let row = 0; row < charge.length; row++) {
     if (services[row] !== blank && beneficiaries[row] > services[row]) more++;
@@ -22,7 +22,7 @@ export function suspicionsAbout(table: SnapshotTable): string[] {
     if (allowed[row] > charge[row]) above++;
     if (services[row] !== blank && services[row] <= maxSuppressedServices) few++;
   }
-  const lettered = ccn.filter((text) => /[A-Z]/.test(text));
+  const lettered = facilities.ccn.filter((text) => /[A-Z]/.test(text));
   return [
     ...(2 * above > priced
       ? [
@@ -67,7 +67,7 @@ function medianIn(path: string): number | undefined {
 }
 
 function medianCharge(table: SnapshotTable): number {
-  const { charge, allowed } = columnsOf(table).rows;
+  const { charge, allowed } = partsOf(table).rows;
   const priced = charge.filter((cents, row) => cents > 0 && allowed[row] > 0).sort();
   return priced[Math.floor(priced.length / 2)];
 }

@@ -1,7 +1,7 @@
 import { encodeText, hundredthsLength, jsonUpTo, type TextColumn, utf8, writeHundredths } from "../encode.ts";
 import { DataError } from "../errors.ts";
 import { stateCodes } from "../snapshot/schema.ts";
-import type { TableColumns, TableParts } from "../snapshot/table.ts";
+import type { TableParts } from "../snapshot/table.ts";
 import type { Groups } from "./groups.ts";
 import { inDollars, maxImageBytes, summaryFields } from "./image.ts";
 
@@ -48,7 +48,7 @@ const comma = 44;
 
 /** Computes where the head of each group and the end of each row will be. */
 export function measureAnswers(
-  rows: TableColumns["rows"],
+  rows: TableParts["rows"],
   { order, groupStart }: Groups,
   heads: TextColumn,
   prefixes: TextColumn,
@@ -92,7 +92,7 @@ const maxNumbersBytes = 64;
 
 export function writeAnswers(
   out: Uint8Array,
-  rows: TableColumns["rows"],
+  rows: TableParts["rows"],
   { order, groupStart }: Groups,
   heads: TextColumn,
   prefixes: TextColumn,

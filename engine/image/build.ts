@@ -2,9 +2,9 @@ import { encodeText, utf8 } from "../encode.ts";
 import { csvLengths } from "../exports/csv.ts";
 import { checkHeap, facilityDocuments, procedureDocuments, wordsByText } from "../search/build.ts";
 import { foldedCase } from "../search/text.ts";
-import { type HcpcsCode, versionName } from "../snapshot/schema.ts";
+import { byField, facilityFields, type HcpcsCode, versionName } from "../snapshot/schema.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
-import { ascending, columnsOf, partsOf } from "../snapshot/table.ts";
+import { ascending, partsOf } from "../snapshot/table.ts";
 import { encodeHeads, encodePrefixes, measureAnswers, writeAnswers } from "./answer-bytes.ts";
 import { groupRows } from "./groups.ts";
 import {
@@ -38,7 +38,6 @@ export function buildImage(
   places: Places = noPlaces,
 ): SharedArrayBuffer {
   const { provenance, counts, codes, sha256, contentSha256 } = snapshot;
-  const columns = columnsOf(snapshot.table);
   const { facilities, procedures, rows } = partsOf(snapshot.table);
   const wordsOf = wordsByText();
   const version = versionName(provenance);
@@ -53,7 +52,9 @@ export function buildImage(
   const prefixes = encodePrefixes(facilities);
   const heads = encodeHeads(procedures, summaries, groups);
   const { answerBytes, ...extents } = measureAnswers(rows, groups, heads, prefixes);
-  const { name: facilityName, ...facilityTexts } = columns.facilities;
+  const { name: facilityName, ...facilityTexts } = byField(facilityFields, (field) =>
+    encodeText(facilities[field]),
+  );
   const description: Description = {
     provenance,
     counts,
@@ -68,8 +69,8 @@ export function buildImage(
     tail: utf8(`],"source":${JSON.stringify(source)},"next":`),
     ...facilityTexts,
     facilityName,
-    code: columns.procedures.code,
-    procedureName: columns.procedures.name,
+    code: encodeText(procedures.code),
+    procedureName: encodeText(procedures.name),
     ...rows,
     stateOf,
     placeOf: Int32Array.from(facilities.zip, (zip) => findPlace(places.zip, zip)),

@@ -1,6 +1,6 @@
 import { blank, stateCodes } from "../snapshot/schema.ts";
 import { identityOrder, stableOrder, taken } from "../snapshot/sort.ts";
-import type { TableColumns } from "../snapshot/table.ts";
+import type { TableParts } from "../snapshot/table.ts";
 
 export type Groups = Omit<ReturnType<typeof groupRows>, "priced">;
 
@@ -10,7 +10,7 @@ export type Groups = Omit<ReturnType<typeof groupRows>, "priced">;
  * @param stateOf the state of each facility, by `stateIndex`
  * @param national number of procedures, which is also the number of national groups
  */
-export function groupRows(rows: TableColumns["rows"], stateOf: Uint8Array, national: number) {
+export function groupRows(rows: TableParts["rows"], stateOf: Uint8Array, national: number) {
   const count = rows.charge.length;
   const priced = identityOrder(count).filter((row) => rows.charge[row] > 0 && rows.allowed[row] > 0);
   // Rows are in order of CCN and the sort is stable, so equal charges stay in order of CCN.

@@ -1,6 +1,6 @@
 import { blank } from "../snapshot/schema.ts";
 import { identityOrder, stableOrder, taken } from "../snapshot/sort.ts";
-import type { TableColumns } from "../snapshot/table.ts";
+import type { TableParts } from "../snapshot/table.ts";
 import type { Groups } from "./groups.ts";
 import { detailFields, type Summary, summaryFields } from "./image.ts";
 import {
@@ -11,7 +11,7 @@ import {
   weightedMedian,
 } from "./statistics.ts";
 
-type Columns = Pick<TableColumns["rows"], "charge" | "allowed" | "services">;
+type Columns = Pick<TableParts["rows"], "charge" | "allowed" | "services">;
 
 /** The values of `summaryFields` and of `detailFields` for each group. */
 export function summarize(rows: Columns, { order, groupStart }: Groups) {

@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import { decodeTexts } from "../encode.ts";
 import { DataError, jsonIn, shown } from "../errors.ts";
 import type { ParquetFooter, RowGroup } from "./footer.ts";
 import { guarded, snapshotHead } from "./head.ts";
@@ -21,7 +20,7 @@ import {
   zipPattern,
 } from "./schema.ts";
 import { type Snapshot, sealSnapshot } from "./snapshot.ts";
-import { ascending, columnsOf, makeTable, ranked, type SnapshotTable, type TableParts } from "./table.ts";
+import { ascending, makeTable, partsOf, ranked, type SnapshotTable, type TableParts } from "./table.ts";
 
 /**
  * Reads and verifies a snapshot file: the footer, then one column of a row group at a time, so that memory stays within
@@ -76,7 +75,7 @@ function codesIn(text: string | undefined, table: SnapshotTable, subject: string
   const parsed = v.safeParse(codesSchema, jsonIn(text, part, "a list of codes"), { abortEarly: true });
   if (!parsed.success)
     throw new DataError(part, `a fault at ${v.getDotPath(parsed.issues[0])}`, "a list of codes");
-  const procedures = new Set(decodeTexts(columnsOf(table).procedures.code));
+  const procedures = new Set(partsOf(table).procedures.code);
   return parsed.output.map(([code, procedure, status, description], i) => {
     if (i > 0 && code <= parsed.output[i - 1][0])
       throw new DataError(part, `${code} after ${parsed.output[i - 1][0]}`, "each code once, ascending");

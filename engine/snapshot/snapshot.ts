@@ -7,7 +7,7 @@ import {
   schemaVersion,
   snapshotColumns,
 } from "./schema.ts";
-import { columnsOf, partsOf, type SnapshotTable } from "./table.ts";
+import { partsOf, type SnapshotTable } from "./table.ts";
 
 export interface Snapshot {
   table: SnapshotTable;
@@ -31,7 +31,7 @@ export function sealSnapshot(
 }
 
 export function countRows(table: SnapshotTable): Counts {
-  const { facilities, procedures, rows } = columnsOf(table);
+  const { facilities, procedures, rows } = partsOf(table);
   let pricedRows = 0;
   let suppressedRows = 0;
   for (let row = 0; row < rows.charge.length; row++) {
@@ -45,8 +45,8 @@ export function countRows(table: SnapshotTable): Counts {
     pricedRows,
     suppressedRows,
     incompleteRows: table.numRows - pricedRows - suppressedRows,
-    facilities: facilities.ccn.offsets.length - 1,
-    procedures: procedures.code.offsets.length - 1,
+    facilities: facilities.ccn.length,
+    procedures: procedures.code.length,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Dictionary, Int32, Table, Utf8, Vector } from "apache-arrow";
-import { encodeText, type TextColumn } from "../encode.ts";
+import { encodeText } from "../encode.ts";
 import { arrow } from "./arrow.ts";
 import {
   blank,
@@ -87,7 +87,7 @@ export function makeTable({ facilities, procedures, rows }: TableParts): Snapsho
   return table;
 }
 
-/** Remembers the parts of each table: decoding the texts again would take 15 ms for 117,000 rows. */
+/** The parts of each table: decoding its texts would take 15 ms for 117,000 rows. */
 const knownParts = new WeakMap<SnapshotTable, TableParts>();
 
 function textVector(texts: string[]): Vector<Utf8> {
@@ -106,35 +106,6 @@ function validity(values: Int32Array) {
     else nullBitmap[i >> 3] |= 1 << (i & 7);
   }
   return nullCount === 0 ? { nullCount } : { nullCount, nullBitmap };
-}
-
-/** The columns of a table, without copying. */
-export interface TableColumns {
-  facilities: Record<FacilityField, TextColumn>;
-  procedures: Record<ProcedureField, TextColumn>;
-  /** As in `TableParts`. */
-  rows: TableParts["rows"];
-}
-
-/** @param table one that `makeTable` made */
-export function columnsOf(table: SnapshotTable): TableColumns {
-  const dataOf = (part: SnapshotColumn["part"], field: string) => {
-    const i = snapshotColumns.findIndex((column) => column.part === part && column.field === field);
-    return table.batches[0].data.children[i];
-  };
-  const textsOf = (part: SnapshotColumn["part"], field: string): TextColumn => {
-    const { valueOffsets: offsets, values: bytes } = dataOf(part, field).dictionary?.data[0] ?? {};
-    return { offsets, bytes };
-  };
-  return {
-    facilities: byField(facilityFields, (field) => textsOf("facilities", field)),
-    procedures: byField(procedureFields, (field) => textsOf("procedures", field)),
-    rows: {
-      facility: dataOf("facilities", "ccn").values,
-      procedure: dataOf("procedures", "code").values,
-      ...byField(measureFields, (field) => dataOf("rows", field).values),
-    },
-  };
 }
 
 /** @param table one that `makeTable` made */
