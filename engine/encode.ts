@@ -44,23 +44,16 @@ export function jsonUpTo(field: string, object: Record<string, string>): string 
 export interface TextColumn {
   /** Start of each string, followed by the end of the last. */
   offsets: Int32Array;
-  bytes: Uint8Array;
-}
-
-export function decodeTexts({ offsets, bytes }: TextColumn): string[] {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  return Array.from({ length: offsets.length - 1 }, (_, i) =>
-    buffer.toString("utf8", offsets[i], offsets[i + 1]),
-  );
+  bytes: Buffer;
 }
 
 export function encodeText(values: string[]): TextColumn {
   const offsets = new Int32Array(values.length + 1);
-  const bytes = utf8(values.join(""));
+  const { buffer, byteOffset, length } = utf8(values.join(""));
   let end = 0;
   for (let i = 0; i < values.length; i++) {
     end += Buffer.byteLength(values[i]);
     offsets[i + 1] = end;
   }
-  return { offsets, bytes };
+  return { offsets, bytes: Buffer.from(buffer, byteOffset, length) };
 }

@@ -10,7 +10,7 @@ export function endLength({ tail }: Image, next: Uint8Array | null): number {
 }
 
 export function writeEnd({ tail }: Image, next: Uint8Array | null, body: Buffer, start: number): number {
-  let at = start + bufferOf(tail).copy(body, start);
+  let at = start + tail.copy(body, start);
   if (next === null) return at + lastPage.copy(body, at);
   body[at++] = quote;
   body.set(next, at);
@@ -23,16 +23,4 @@ export function writeEnd({ tail }: Image, next: Uint8Array | null, body: Buffer,
 /** The start of `scratch` if it has room, otherwise a new buffer. */
 export function room(length: number, scratch: Buffer): Buffer {
   return length <= scratch.length ? scratch.subarray(0, length) : Buffer.allocUnsafe(length);
-}
-
-const buffers = new WeakMap<Uint8Array, Buffer>();
-
-/** A section as a Buffer, made once. Buffer.copy() is faster on shared memory than TypedArray.set(). */
-export function bufferOf(section: Uint8Array): Buffer {
-  let buffer = buffers.get(section);
-  if (buffer === undefined) {
-    buffer = Buffer.from(section.buffer, section.byteOffset, section.length);
-    buffers.set(section, buffer);
-  }
-  return buffer;
 }

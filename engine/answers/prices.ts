@@ -1,5 +1,5 @@
 import type { Image } from "../image/image.ts";
-import { bufferOf, endLength, room, writeEnd } from "./body.ts";
+import { endLength, room, writeEnd } from "./body.ts";
 
 const none = Buffer.alloc(0);
 
@@ -26,7 +26,7 @@ export function encodePrices(
   const rowsEnd = image.rowEnd[last];
 
   const body = room(headEnd - headAt + rowsEnd - rowsAt + endLength(image, next), scratch);
-  const answers = bufferOf(image.answers);
+  const { answers } = image;
   let at: number;
   // In the image the first page's rows directly follow the head, so one copy is enough.
   if (offset === 0) at = answers.copy(body, 0, headAt, rowsEnd);

@@ -107,17 +107,16 @@ export function writeAnswers(
     piece.copyWithin(0, bytes, at);
     at -= bytes;
   };
-  const [headBytes, prefixBytes] = [bufferOf(heads), bufferOf(prefixes)];
-  const put = (bytes: Buffer, { offsets }: TextColumn, i: number) => {
+  const put = ({ offsets, bytes }: TextColumn, i: number) => {
     at += bytes.copy(piece, at, offsets[i], offsets[i + 1]);
     if (at >= pieceBytes) handOver(pieceBytes);
   };
   for (let group = 0; group + 1 < groupStart.length; group++) {
-    put(headBytes, heads, group);
+    put(heads, group);
     for (let i = groupStart[group]; i < groupStart[group + 1]; i++) {
       const row = order[i];
       if (i > groupStart[group]) piece[at++] = comma;
-      put(prefixBytes, prefixes, rows.facility[row]);
+      put(prefixes, rows.facility[row]);
       at = writeHundredths(piece, at, rows.charge[row]);
       for (let from = 0; from < middle.length; from++) piece[at++] = middle[from];
       at = writeHundredths(piece, at, rows.allowed[row]);
@@ -125,11 +124,6 @@ export function writeAnswers(
     }
   }
   handOver(at);
-}
-
-/** The bytes as a Buffer, whose `copy` makes no object for the part that is copied. */
-function bufferOf({ bytes }: TextColumn): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
 function longestOf({ offsets }: TextColumn): number {

@@ -1,4 +1,4 @@
-import { encodeText, utf8 } from "../encode.ts";
+import { encodeText } from "../encode.ts";
 import { csvLengths } from "../exports/csv.ts";
 import { checkHeap, facilityDocuments, procedureDocuments, wordsByText } from "../search/build.ts";
 import { foldedCase } from "../search/text.ts";
@@ -65,8 +65,8 @@ export function buildImage(
   };
   const procedureOf = new Map(procedures.code.map((code, i) => [code, i]));
   const contents: Contents = {
-    description: utf8(JSON.stringify(description)),
-    tail: utf8(`],"source":${JSON.stringify(source)},"next":`),
+    description: Buffer.from(JSON.stringify(description)),
+    tail: Buffer.from(`],"source":${JSON.stringify(source)},"next":`),
     ...facilityTexts,
     facilityName,
     code: encodeText(procedures.code),
@@ -86,7 +86,7 @@ export function buildImage(
     ...extents,
     answers: {
       length: answerBytes,
-      write: (out) => writeAnswers(out, rows, groups, heads, prefixes),
+      writeTo: (out) => writeAnswers(out, rows, groups, heads, prefixes),
     },
     hcpcs: encodeText((codes ?? []).map(({ code }) => code)),
     hcpcsProcedure: Uint32Array.from(codes ?? [], ({ procedure }) => procedureOf.get(procedure) ?? 0),

@@ -1,5 +1,4 @@
-import { decodeTexts } from "../encode.ts";
-import type { TextIndex } from "../image/image.ts";
+import { type TextIndex, textAt } from "../image/image.ts";
 
 /** The words of each index, decoded once per thread. */
 const wordsOfIndexes = new WeakMap<TextIndex, Map<string, number>>();
@@ -7,7 +6,8 @@ const wordsOfIndexes = new WeakMap<TextIndex, Map<string, number>>();
 export function findWord(index: TextIndex, word: string): number {
   let words = wordsOfIndexes.get(index);
   if (words === undefined) {
-    words = new Map(decodeTexts(index.words).map((text, i) => [text, i]));
+    words = new Map();
+    for (let i = 0; i + 1 < index.words.offsets.length; i++) words.set(textAt(index.words, i), i);
     wordsOfIndexes.set(index, words);
   }
   return words.get(word) ?? -1;

@@ -1,4 +1,4 @@
-import { bufferOf, endLength, room, writeEnd } from "../answers/body.ts";
+import { endLength, room, writeEnd } from "../answers/body.ts";
 import type { Image } from "../image/image.ts";
 import type { DocumentKind } from "./documents.ts";
 import type { Matches } from "./search.ts";
@@ -18,7 +18,6 @@ export function encodeMatches(
   out: Buffer,
 ): Buffer {
   const { offsets, bytes } = image.documents[kind].rows;
-  const rows = bufferOf(bytes);
   const ends = Array.from(documents, (_, i) => endOfRow(matched?.[i] ?? []));
   let most = ends.reduce((sum, { length }) => sum + length, 3 * head.length + endLength(image, next));
   for (const document of documents) most += offsets[document + 1] - offsets[document] + maxScoreLength + 1;
@@ -26,7 +25,7 @@ export function encodeMatches(
   let at = body.write(head);
   for (let i = 0; i < documents.length; i++) {
     if (i > 0) body[at++] = comma;
-    at += rows.copy(body, at, offsets[documents[i]], offsets[documents[i] + 1]);
+    at += bytes.copy(body, at, offsets[documents[i]], offsets[documents[i] + 1]);
     at += body.write(String(scores[i]), at, "latin1");
     at += ends[i].copy(body, at);
   }
