@@ -1,5 +1,6 @@
 import http, { type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import https from "node:https";
+import { setTimeout as delay } from "node:timers/promises";
 import { DataError, isWebAddress, shown, shownAddress } from "../engine/query.ts";
 
 /**
@@ -243,15 +244,6 @@ export async function readText(
 
 export const systemClock: Clock = {
   now: () => performance.now(),
-  wait: (ms, signal) =>
-    new Promise((resolve) => {
-      const done = () => {
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = setTimeout(done, ms);
-      signal?.addEventListener("abort", done);
-      if (signal?.aborted) done();
-    }),
+  // It is rejected when the signal is aborted.
+  wait: (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => {}),
 };

@@ -274,7 +274,6 @@ test("no thread loads a library at its start that it may never need", () => {
 
 /** Callbacks of timers, events, messages and promises that aren't wrapped, by file, and why none of them can throw. */
 const unwrapped: Record<string, [callbacks: number, reason: string]> = {
-  "datasets/http.ts": [2, "ends a pause"],
   "server/parts/console/console.ts": [1, "forgets a viewer"],
   "server/control/log.ts": [2, "ignores an error of a stream that is told elsewhere; resolves a promise"],
   "server/control/ops.ts": [2, "a function that is wrapped itself; only logs"],

@@ -108,22 +108,6 @@ export function parseCents(text: string): number {
 /** A whole number. Spreadsheets may add zeros after a decimal point. */
 const countPattern = /^([0-9]+)(?:\.0*)?$/;
 
-/** A growing column of integers. The buffer doubles, so a row takes at most 8 bytes. */
-class GrowingColumn {
-  #values = new Int32Array(1024);
-  length = 0;
-
-  push(value: number): void {
-    if (this.length === this.#values.length)
-      this.#values = new Int32Array(this.#values.buffer.transfer(this.#values.byteLength * 2));
-    this.#values[this.length++] = value;
-  }
-
-  values(): Int32Array {
-    return this.#values.subarray(0, this.length);
-  }
-}
-
 /** Builds the table of a release. Call `add` for every row, then `finish` once. */
 export class CmsTable {
   readonly #file: string;
@@ -149,10 +133,11 @@ export class CmsTable {
   /** The first spelling of each procedure's name, and its line. Repetitions of it needn't be cleaned again. */
   readonly #procedureText: { name: string; line: number }[] = [];
 
-  readonly #facility = new GrowingColumn();
-  readonly #procedure = new GrowingColumn();
-  readonly #measures = byField(measureFields, () => new GrowingColumn());
-  readonly #line = new GrowingColumn();
+  readonly #facility: number[] = [];
+  readonly #procedure: number[] = [];
+  readonly #measures = byField(measureFields, (): number[] => []);
+  /** The line of each row. */
+  readonly #line: number[] = [];
 
   /** @throws DataError if a column is missing or named twice, or the layout is that of 2011–2015 */
   constructor(file: string, header: string[], line: number) {
@@ -186,7 +171,7 @@ export class CmsTable {
    */
   finish(): { table: SnapshotTable; severalNames: number; warnings: string[] } {
     if (this.rows === 0) throw new DataError(this.#file, "a header and no rows", "at least one row");
-    const facility = this.#facility.values();
+    const facility = Int32Array.from(this.#facility);
     const rowsOf = new Int32Array(this.#ccns.length);
     for (const position of facility) rowsOf[position]++;
     const facilities: TableParts["facilities"] = {
@@ -201,8 +186,8 @@ export class CmsTable {
       procedures: this.#procedures,
       rows: {
         facility,
-        procedure: this.#procedure.values(),
-        ...byField(measureFields, (field) => this.#measures[field].values()),
+        procedure: Int32Array.from(this.#procedure),
+        ...byField(measureFields, (field) => Int32Array.from(this.#measures[field])),
       },
     });
     this.#refuseDuplicates(order);
@@ -250,7 +235,7 @@ export class CmsTable {
    * side.
    */
   #refuseDuplicates(order: Uint32Array): void {
-    const [facility, procedure] = [this.#facility.values(), this.#procedure.values()];
+    const [facility, procedure] = [this.#facility, this.#procedure];
     let second = -1;
     for (let row = 1; row < order.length; row++) {
       const [one, other] = [order[row], order[row - 1]];
@@ -258,7 +243,7 @@ export class CmsTable {
       if (same && (second === -1 || order[row] < order[second])) second = row;
     }
     if (second === -1) return;
-    const lines = this.#line.values();
+    const lines = this.#line;
     const key = `${this.#ccns[facility[order[second]]]} and ${this.#procedures.code[procedure[order[second]]]}`;
     throw new DataError(
       `${this.#file} line ${lines[order[second]]}, columns ${columnNames.ccn} and ${columnNames.code}`,

@@ -63,13 +63,10 @@ export function csvBytes(image: Image, scope: ExportScope): number {
   return header.length + sumOver(image, scope, image.csvBytes);
 }
 
-/** The encoded fields of each procedure, shared by all exports of an image. */
-const proceduresOf = new WeakMap<Image, Uint8Array[]>();
-
 class RowLines {
   readonly #image: Image;
   readonly #source: Uint8Array;
-  readonly #procedures: Uint8Array[];
+  readonly #procedures: Uint8Array[] = [];
   #facility = -1;
   #head: Uint8Array = new Uint8Array();
   #address: Uint8Array = new Uint8Array();
@@ -79,8 +76,6 @@ class RowLines {
     this.#image = image;
     const { provenance } = image.description;
     this.#source = utf8(`${provenance.dataYear},${versionName(provenance)},`);
-    this.#procedures = proceduresOf.get(image) ?? [];
-    proceduresOf.set(image, this.#procedures);
   }
 
   enter(row: number): void {
