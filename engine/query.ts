@@ -2,7 +2,7 @@
 
 export { isSourceUrl, isWebAddress, shownAddress, sourceUrlExpected } from "./address.ts";
 export { type Changes, type Coverage, changesBetween, coverageOf, statusOf } from "./answers/catalog.ts";
-export { type RowCounts, rowsOfFacility, rowsOfProcedure, rowsOfScope } from "./answers/counts.ts";
+export { type RowCounts, rowsOfFacility, rowsOfScope } from "./answers/counts.ts";
 export { histogramOf, stateSummaries } from "./answers/distribution.ts";
 export {
   describeFacility,
@@ -29,7 +29,7 @@ export { changeOf, matchGroups } from "./answers/trends.ts";
 export { DataError, fileReasonOf, jsonIn, reasonOf, SizeError, shown, systemCode } from "./errors.ts";
 export { arrowBytes, arrowPieces } from "./exports/arrow-stream.ts";
 export { csvBytes, csvPieces } from "./exports/csv.ts";
-export { type ExportScope, type RowStatus, rowStatuses, rowsInScope } from "./exports/scope.ts";
+export { type ExportScope, type RowStatus, rowStatuses } from "./exports/scope.ts";
 export {
   attachImage,
   detailsOf,

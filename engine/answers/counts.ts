@@ -1,5 +1,5 @@
-import { sumOver } from "../exports/scope.ts";
-import { groupOf, type Image } from "../image/image.ts";
+import { type ExportScope, sumOver } from "../exports/scope.ts";
+import type { Image } from "../image/image.ts";
 import { blank } from "../snapshot/schema.ts";
 import { firstNotBefore } from "../sorted.ts";
 
@@ -8,15 +8,8 @@ export interface RowCounts {
   suppressed: number;
 }
 
-/** Counts the rows of a procedure in the nation (state null) or in a state. */
-export function rowsOfProcedure(image: Image, procedure: number, state: string | null): RowCounts {
-  const group = groupOf(image, procedure, state);
-  return { rows: image.groupRows[group], suppressed: image.groupSuppressed[group] };
-}
-
-/** Counts the rows of all procedures in the nation (state null) or in a state. O(procedures). */
-export function rowsOfScope(image: Image, state: string | null): RowCounts {
-  const scope = { procedure: null, state };
+/** Counts the rows of a scope. O(procedures), O(1) for one of them. */
+export function rowsOfScope(image: Image, scope: ExportScope): RowCounts {
   const [rows, suppressed] = [image.groupRows, image.groupSuppressed].map((of) => sumOver(image, scope, of));
   return { rows, suppressed };
 }

@@ -7,9 +7,9 @@ import {
   facilitiesInScope,
   proceduresInScope,
   rowStatuses,
-  rowsInScope,
   ScopeRows,
   statusOfRow,
+  sumOver,
 } from "./scope.ts";
 
 /**
@@ -138,7 +138,7 @@ function columnsOf(image: Image, scope: ExportScope): Column[] {
 /** The length of what `arrowPieces` yields. O(rows). */
 export function arrowBytes(image: Image, scope: ExportScope): number {
   const columns = columnsOf(image, scope);
-  const rows = rowsInScope(image, scope);
+  const rows = sumOver(image, scope, image.groupRows);
   let length = schemaMessage(columns).length + streamEnd.length;
   for (const [id, { dictionary }] of columns.entries())
     if (dictionary !== undefined) {

@@ -15,10 +15,6 @@ export function statusOfRow(charge: number, allowed: number): number {
   return charge === blank && allowed === blank ? 1 : 2;
 }
 
-export function rowsInScope(image: Image, scope: ExportScope): number {
-  return sumOver(image, scope, image.groupRows);
-}
-
 export function sumOver(image: Image, { procedure, state }: ExportScope, of: ArrayLike<number>): number {
   if (procedure !== null) return of[groupOf(image, procedure, state)];
   let sum = 0;

@@ -14,7 +14,6 @@ import {
   procedureIncluding,
   type RowCounts,
   rowsOfFacility,
-  rowsOfProcedure,
   rowsOfScope,
   search,
   unpricedMatches,
@@ -51,7 +50,7 @@ export function noPrices(
 ): ApiError {
   const procedure = image.procedureOf.get(code);
   if (procedure === undefined) return noProcedure(versions, image, code);
-  const counts = rowsOfProcedure(image, procedure, state ?? null);
+  const counts = rowsOfScope(image, { procedure, state: state ?? null });
   const reason = unpriced(counts) ?? noRowsIn(image, state) ?? "the data has no row of it there";
   return notFound(image, `no prices for procedure ${echo(code)}${inState(state)}`, reason);
 }
@@ -122,7 +121,11 @@ export function noProcedures(image: Image, state: string | undefined, minFacilit
   const what = `no procedure has ${facilities} with prices${inState(state)}`;
   const isPriced = state === undefined ? pricedRows > 0 : gapsOf(image).states.includes(state);
   if (isPriced) return notFound(image, what);
-  return notFound(image, what, unpriced(rowsOfScope(image, state ?? null)) ?? noRowsIn(image, state));
+  return notFound(
+    image,
+    what,
+    unpriced(rowsOfScope(image, { procedure: null, state: state ?? null })) ?? noRowsIn(image, state),
+  );
 }
 
 /**
@@ -193,7 +196,9 @@ export function noMatches(
     const counts = { rows: 0, suppressed: 0 };
     for (const found of unpricedOnes) {
       const { rows, suppressed } =
-        kind === "facility" ? rowsOfFacility(image, found) : rowsOfProcedure(image, found, null);
+        kind === "facility"
+          ? rowsOfFacility(image, found)
+          : rowsOfScope(image, { procedure: found, state: null });
       counts.rows += rows;
       counts.suppressed += suppressed;
     }
@@ -246,6 +251,6 @@ function unpriced({ rows, suppressed }: RowCounts): string | undefined {
 
 /** Says why a state has no rows; undefined where it has some, or no reason is known. */
 function noRowsIn(image: Image, state: string | undefined): string | undefined {
-  if (state === undefined || rowsOfScope(image, state).rows > 0) return undefined;
+  if (state === undefined || rowsOfScope(image, { procedure: null, state }).rows > 0) return undefined;
   return gapsOf(image).missing_states.find((missing) => missing.state === state)?.reason;
 }

@@ -8,7 +8,7 @@ import {
   csvBytes,
   csvPieces,
   type ExportScope,
-  rowsInScope,
+  rowsOfScope,
   textAt,
 } from "../../engine/query.ts";
 import { expectedRows } from "../support/exported-rows.ts";
@@ -48,7 +48,7 @@ test("of random tables, every scope's streams are as long as was said and have i
             (state === null || row.state === state) &&
             (procedure === null || row.code === image.codes[procedure]),
         );
-        assert.equal(rowsInScope(image, scope), expected.length);
+        assert.equal(rowsOfScope(image, scope).rows, expected.length);
         const csv = joined(csvPieces(image, scope));
         assert.equal(csv.length, csvBytes(image, scope));
         assert.equal(csv.toString().split("\r\n").length, expected.length + 2);

@@ -6,7 +6,7 @@ import {
   csvPieces,
   type ExportScope,
   type Image,
-  rowsInScope,
+  rowsOfScope,
   versionName,
 } from "../../../engine/query.ts";
 import { type Context, type Endpoint, endpoint, FileBody } from "../endpoint.ts";
@@ -35,7 +35,7 @@ function answerRows(
   return ({ versions, image }: Context, { procedure, state }: v.InferOutput<typeof parameters>) => {
     const place = procedure === undefined ? null : (image.procedureOf.get(procedure) ?? -1);
     const scope = { procedure: place, state: state ?? null };
-    if (place === -1 || rowsInScope(image, scope) === 0) throw noRows(versions, image, procedure, state);
+    if (place === -1 || rowsOfScope(image, scope).rows === 0) throw noRows(versions, image, procedure, state);
     const name = fileName(image, extension, procedure, state);
     return new FileBody(name, bytes(image, scope), () => chunks(image, scope));
   };

@@ -4,7 +4,7 @@ import {
   dollarsOf,
   findGroup,
   histogramOf,
-  rowsOfProcedure,
+  rowsOfScope,
   stateSummaries,
   summaryOf,
   textAt,
@@ -47,7 +47,7 @@ export const procedure = endpoint({
     const { edges, counts } = histogramOf(image, group, values.bins);
     const summary = summaryOf(image, group);
     const detail = detailsOf(image, group);
-    const { rows, suppressed } = rowsOfProcedure(image, place, values.state ?? null);
+    const { rows, suppressed } = rowsOfScope(image, { procedure: place, state: values.state ?? null });
     const named = JSON.stringify({ code, name: textAt(image.procedureName, place) });
     const rest = JSON.stringify({
       scope: { state: values.state ?? "national" },
