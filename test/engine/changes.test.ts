@@ -1,21 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { byField, changesBetween, measureFields, partsOf, type Snapshot } from "../../engine/index.ts";
 import {
-  attachImage,
-  buildImage,
-  byField,
-  changesBetween,
-  measureFields,
-  partsOf,
-  type Snapshot,
-} from "../../engine/index.ts";
-import { arranged, changed, randomSnapshot, rowsOf, type ShortRow, snapshotOf } from "../support/fixtures.ts";
+  arranged,
+  changed,
+  imageOf,
+  randomSnapshot,
+  rowsOf,
+  type ShortRow,
+  snapshotOf,
+} from "../support/fixtures.ts";
 import { type Random, seededRandom } from "../support/random.ts";
 import { rounds } from "../support/rounds.ts";
 
 /** The changes between revisions, compared with the rows themselves. */
-
-const imageOf = (snapshot: Snapshot) => attachImage(buildImage(snapshot));
 
 /** The changes by definition: rows by their key, as texts. */
 function naive(before: Snapshot, after: Snapshot) {

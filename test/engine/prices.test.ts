@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findGroup, maxCents, maxCount, partsOf } from "../../engine/index.ts";
-import { answer, everyRow, imageOf, textOfBody } from "../support/compared-prices.ts";
-import { randomSnapshot, type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import { answer, everyRow, textOfBody } from "../support/compared-prices.ts";
+import { imageOf, randomSnapshot, type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import type { PricesBody } from "../support/oracle.ts";
 import { groupKey, naivePrices } from "../support/oracle.ts";
 import { seededRandom } from "../support/random.ts";

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { type DocumentKind, type Image, search } from "../../engine/index.ts";
 import { otherNumbers } from "../../engine/search/text.ts";
-import { randomSnapshot } from "../support/fixtures.ts";
-import { assertInOrder, everything, find, imageOf, named, placed } from "../support/relevance.ts";
+import { imageOf, randomSnapshot } from "../support/fixtures.ts";
+import { assertInOrder, everything, find, named, placed } from "../support/relevance.ts";
 import { rounds } from "../support/rounds.ts";
 
 /** Searches with arbitrary texts. */

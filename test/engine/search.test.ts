@@ -20,7 +20,7 @@ import { coverageOf } from "../../engine/search/scoring.ts";
 import { meaningOf, procedureWords, splitWords, wordSize } from "../../engine/search/text.ts";
 import { abbreviations, ambiguousForms, fillerWords } from "../../engine/search/vocabulary.ts";
 import { hcpcs } from "../support/addendum.ts";
-import { changed, type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import { changed, imageOf, type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 import {
   absentDirectory,
@@ -28,7 +28,6 @@ import {
   type Expectation,
   find,
   type Hospital,
-  imageOf,
   missesOf,
   named,
   placed,

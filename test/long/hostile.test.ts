@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { decodeSnapshot, versionName } from "../../engine/index.ts";
 import { honestSpec, hostileFiles } from "../support/hostile-files.ts";
 import type { LoadsReport } from "../support/hostile-loads.ts";
 import { fileOfSpec } from "../support/parquet-file.ts";
@@ -29,12 +28,6 @@ async function loaded(some: { name: string; bytes: Uint8Array }[], maxBytes: num
   assert.equal(code, 0, stderr);
   return JSON.parse(stdout);
 }
-
-test("the file that the hostile ones are made of is a snapshot", () => {
-  const { provenance, counts } = decodeSnapshot(honest.bytes, honest.name);
-  assert.equal(versionName(provenance), "2024.1");
-  assert.equal(counts.rows, 3);
-});
 
 test("pages, dictionaries, texts and runs that lie are refused before they cost anything", async () => {
   const lying = files.filter(({ lie }) => !lie.includes("million rows"));

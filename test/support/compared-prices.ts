@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import * as v from "valibot";
 import {
-  attachImage,
-  buildImage,
   encodePrices,
   findGroup,
   type Image,
@@ -11,6 +9,7 @@ import {
   stateCodes,
 } from "../../engine/index.ts";
 import { pricesResponse } from "../../server/api/responses.ts";
+import { imageOf } from "./fixtures.ts";
 import { groupKey, naivePrices, type PricesBody } from "./oracle.ts";
 
 /** Compares the engine's price lists with the oracle's. */
@@ -18,10 +17,6 @@ import { groupKey, naivePrices, type PricesBody } from "./oracle.ts";
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const scopes: readonly (string | null)[] = [null, ...stateCodes];
 export const everyRow = 1_000_000;
-
-export function imageOf(snapshot: Snapshot): Image {
-  return attachImage(buildImage(snapshot));
-}
 
 export function textOfBody(image: Image, group: number, limit: number): string {
   return utf8.decode(encodePrices(image, group, limit));

@@ -1,16 +1,7 @@
 import assert from "node:assert/strict";
 import { blank, partsOf, type Snapshot, stateCodes, versionName } from "../../engine/index.ts";
 import { ask, assertRefused, imageOf, versionsOf } from "./endpoint-oracle.ts";
-import {
-  bigints,
-  halfUp,
-  hundredths,
-  median,
-  naivePrices,
-  partsIn,
-  percentile,
-  pricedRows,
-} from "./oracle.ts";
+import { bigints, halfUp, hundredths, median, naivePrices, percentile, pricedRows } from "./oracle.ts";
 
 /** How charges are distributed and how they changed over the years, by the definitions alone. */
 
@@ -62,7 +53,7 @@ function stateRow(snapshot: Snapshot, code: string, state: string) {
 function depthOf(snapshot: Snapshot, code: string, state: string | null) {
   const list = naivePrices(snapshot, code, state, 0);
   if (list === undefined) return undefined;
-  const parts = partsIn(snapshot);
+  const parts = partsOf(snapshot.table);
   const { facilities, procedures, rows } = parts;
   const found = pricedRows(parts, code, state);
   const allowed = bigints(found.map((row) => rows.allowed[row]));
@@ -97,7 +88,7 @@ function depthOf(snapshot: Snapshot, code: string, state: string | null) {
 export function compareDistributions(snapshot: Snapshot): number {
   const versions = versionsOf(imageOf(snapshot));
   let compared = 0;
-  for (const code of partsIn(snapshot).procedures.code)
+  for (const code of partsOf(snapshot.table).procedures.code)
     for (const state of [null, ...stateCodes]) {
       const expected = depthOf(snapshot, code, state);
       for (const bins of [1, 2, 30, 100]) {
@@ -116,7 +107,7 @@ export function compareDistributions(snapshot: Snapshot): number {
 
 /** Amounts in cents by CCN of the priced facilities. */
 function amountsOf(snapshot: Snapshot, code: string, state: string | null) {
-  const parts = partsIn(snapshot);
+  const parts = partsOf(snapshot.table);
   return new Map(
     pricedRows(parts, code, state).map((row) => [
       parts.facilities.ccn[parts.rows.facility[row]],

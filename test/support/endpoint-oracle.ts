@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import * as v from "valibot";
-import { noPlaces } from "../../engine/image/places.ts";
 import {
   attachImage,
   blank,
@@ -17,13 +16,14 @@ import { ApiError, type ErrorType } from "../../server/api/errors.ts";
 import { datasetsResponse, facilityResponse } from "../../server/api/responses.ts";
 import { decodeTarget, findVersion, resolve } from "../../server/api/routes.ts";
 import type { SnapshotFile } from "../../server/shared/messages.ts";
+import { imageOf } from "./fixtures.ts";
 import { halfUp, hundredths, isPriced, median, naivePrices, type PricesBody, pricedRows } from "./oracle.ts";
 
 /** Compares the answers of all endpoints but the price list with their definitions. */
 
 const loadedAt = "2026-07-01T12:34:56.000Z";
 
-export const imageOf = (snapshot: Snapshot) => imageWith(snapshot, noPlaces);
+export { imageOf };
 export const imageWith = (snapshot: Snapshot, places: Places) =>
   attachImage(buildImage(snapshot, undefined, places));
 

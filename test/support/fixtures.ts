@@ -3,8 +3,11 @@ import path from "node:path";
 import type { DataType } from "apache-arrow";
 import {
   arrangeTable,
+  attachImage,
   blank,
+  buildImage,
   byField,
+  type Image,
   type MeasureField,
   makeTable,
   maxCents,
@@ -178,6 +181,8 @@ function distinct(count: number, draw: () => string): string[] {
   while (values.size < count) values.add(draw());
   return [...values];
 }
+
+export const imageOf = (snapshot: Snapshot): Image => attachImage(buildImage(snapshot));
 
 /** Rows in any order as a snapshot. */
 export function arranged(provenance: Provenance, parts: TableParts): Snapshot {

@@ -77,15 +77,6 @@ export function pricedRows({ facilities, procedures, rows }: TableParts, code: s
     .sort((a, b) => rows.charge[a] - rows.charge[b] || (ccnOf(a) < ccnOf(b) ? -1 : 1));
 }
 
-const partsByTable = new WeakMap<object, TableParts>();
-
-/** The parts of a snapshot's table, decoded once. */
-export function partsIn({ table }: Snapshot): TableParts {
-  const parts = partsByTable.get(table) ?? partsOf(table);
-  partsByTable.set(table, parts);
-  return parts;
-}
-
 /** Priced rows by procedure, of each table once: the sample has 100,000 rows. */
 const pricedByProcedure = new WeakMap<Int32Array, Map<number, number[]>>();
 
@@ -131,7 +122,7 @@ export function naivePrices(
   limit: number,
 ): PricesBody | undefined {
   const { provenance } = snapshot;
-  const parts = partsIn(snapshot);
+  const parts = partsOf(snapshot.table);
   const { facilities, procedures, rows } = parts;
   const matches = pricedRows(parts, code, state);
   if (matches.length === 0) return undefined;

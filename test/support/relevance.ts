@@ -3,8 +3,6 @@ import { readFileSync } from "node:fs";
 import { parse } from "csv-parse/sync";
 import * as v from "valibot";
 import {
-  attachImage,
-  buildImage,
   byField,
   type DocumentKind,
   type Image,
@@ -16,7 +14,7 @@ import {
 } from "../../engine/index.ts";
 import { indexWords } from "../../engine/search/text.ts";
 import { abbreviations, fillerWords, genericWords } from "../../engine/search/vocabulary.ts";
-import { absent, arranged, sharedData, testProvenance } from "./fixtures.ts";
+import { absent, arranged, imageOf, sharedData, testProvenance } from "./fixtures.ts";
 
 /** Hospitals to be searched, and how well what people type finds them. */
 
@@ -77,7 +75,6 @@ export function snapshotOfHospitals(hospitals: readonly Hospital[]): Snapshot {
 }
 
 export const everything = 1_000_000;
-export const imageOf = (snapshot: Snapshot) => attachImage(buildImage(snapshot));
 
 export interface Found {
   /** A CCN or an APC code. */
