@@ -23,12 +23,12 @@ import {
   temporaryFolder,
   until,
 } from "../support/server.ts";
+import { sizeFrom } from "./trial.ts";
 
 /** Exports of whole data versions: their content, and how they are sent. */
 
 /** Rows of the table that slow readers download. */
-const exportRows = Number(process.env.EXPORT_ROWS || defaultSampleRows);
-assert.ok(Number.isInteger(exportRows) && exportRows > 0, `EXPORT_ROWS is ${process.env.EXPORT_ROWS}`);
+const exportRows = sizeFrom("EXPORT_ROWS", defaultSampleRows);
 
 const tables = [
   asReal(syntheticSnapshot({ dataYear: 2030, revision: 1, rows: 40_000, seed: 1 })),

@@ -5,7 +5,6 @@ import { setImmediate as turn } from "node:timers/promises";
 import { generateKey } from "../../server/accounts/keys.ts";
 import { checkAnswer, openapiDocument } from "../support/answers.ts";
 import { type Exchange, exchange, type FuzzKeys, type Message } from "../support/fuzz-requests.ts";
-import { seededRandom } from "../support/random.ts";
 import {
   Answer,
   call,
@@ -15,10 +14,9 @@ import {
   startServer,
   temporaryFolder,
 } from "../support/server.ts";
-import { residentMb } from "./trial.ts";
+import { residentMb, sizeFrom, trialRandom } from "./trial.ts";
 
-const requests = Number(process.env.FUZZ_REQUESTS || 20_000);
-const seed = Number(process.env.FUZZ_SEED || 1 + Math.floor(Math.random() * 1_000_000));
+const requests = sizeFrom("FUZZ_REQUESTS", 20_000);
 const connections = 8;
 const maxGrowthMb = 30;
 /** A connection that lasts longer fails the trial; the server closes idle ones earlier. */
@@ -137,12 +135,7 @@ function check({ messages, segments, end }: Exchange, received: Buffer, count: (
 test(`${requests} requests of all kinds leave the server as it was`, {
   timeout: 60_000 + requests * 60,
 }, async (t) => {
-  assert.ok(
-    Number.isInteger(requests) && requests > 0,
-    `FUZZ_REQUESTS is ${requests}, expected a whole number`,
-  );
-  t.diagnostic(`FUZZ_REQUESTS=${requests} FUZZ_SEED=${seed}`);
-  const random = seededRandom(seed);
+  const random = trialRandom(t);
   const stateDir = temporaryFolder();
   const burstKey = createKey(stateDir, "bursting", { burst: 2, quota: 1_000_000 });
   const spentKey = createKey(stateDir, "spent", { burst: 1000, quota: 3 });
@@ -170,7 +163,7 @@ test(`${requests} requests of all kinds leave the server as it was`, {
       } catch (error) {
         const segments = next.segments.map((segment) => segment.toString(latin1));
         const shown = JSON.stringify(segments).slice(0, 4000);
-        throw new Error(`FUZZ_SEED=${seed}, exchange ${number}, ${next.end}: ${shown}`, { cause: error });
+        throw new Error(`exchange ${number}, ${next.end}: ${shown}`, { cause: error });
       }
     }
   };
