@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
 import { stripTypes } from "../strip-cache.js";
@@ -16,27 +16,31 @@ const types: Record<string, string> = {
   ".js": "text/javascript; charset=utf-8",
   ".json": "application/json",
   ".mjs": "text/javascript; charset=utf-8",
-  ".svg": "image/svg+xml",
   ".ts": "text/javascript; charset=utf-8",
 };
 
 /** All style sheets in one. */
 const style = "style.css";
 
+/** The libraries of every page, by import name. */
+const pageLibraries = {
+  preact: "preact/dist/preact.mjs",
+  "preact/hooks": "preact/hooks/dist/hooks.mjs",
+  htm: "htm/dist/htm.mjs",
+};
+/** The parts of d3 that pictures use, each after those that it needs: half of d3's size. */
+export const d3Files = [
+  ...["array", "color", "format", "interpolate", "path", "time", "time-format", "scale", "shape"],
+].map((part) => `d3-${part}/dist/d3-${part}.min.js`);
+
 /** Path of a file in an npm package, even if the package's `exports` lack it. */
 function libraryFile(name: string): string {
   const parts = name.split("/");
   const packageName = parts.slice(0, name.startsWith("@") ? 2 : 1).join("/");
   const folders = require.resolve.paths(packageName) ?? [];
-  for (const folder of folders) {
-    try {
-      readFileSync(join(folder, packageName, "package.json"));
-      return join(folder, name);
-    } catch {
-      // The package may be in a folder above.
-    }
-  }
-  throw new Error(`npm package ${packageName} isn't installed`);
+  const folder = folders.find((one) => existsSync(join(one, packageName, "package.json")));
+  if (folder === undefined) throw new Error(`npm package ${packageName} isn't installed`);
+  return join(folder, name);
 }
 
 interface Assets {
@@ -53,24 +57,22 @@ interface Assets {
  * Reads assets.
  *
  * @param base the path that all URLs begin with; it ends with a slash
- * @param parts files and folders of ours below `server/`
- * @param libraries files of npm packages, by import name; several files become one asset
+ * @param folder of our files below `server/`, beside those that all pages share
+ * @param libraries more files of npm packages, by name; several files become one asset
  */
 export function readAssets(
   base: string,
-  parts: readonly string[],
+  folder: string,
   libraries: Readonly<Record<string, string | readonly string[]>>,
 ): Assets {
-  const own = parts.flatMap((part) =>
-    extname(part) in types
-      ? [part]
-      : readdirSync(join(serverFolder, part))
-          .filter((name) => extname(name) in types && name !== "tsconfig.json")
-          .sort()
-          .map((name) => join(part, name)),
+  const own = ["shared/browser", folder].flatMap((part) =>
+    readdirSync(join(serverFolder, part))
+      .filter((name) => [".css", ".ts"].includes(extname(name)))
+      .sort()
+      .map((name) => join(part, name)),
   );
   const read = [
-    ...Object.entries(libraries).map(([name, files]) => {
+    ...Object.entries({ ...pageLibraries, ...libraries }).map(([name, files]) => {
       const from = [files].flat().map(libraryFile);
       return { name, path: `lib/${name}${extname(from[0])}`, from };
     }),
@@ -150,8 +152,8 @@ export function headOf(title: string, description: string): string {
   ].join("\n");
 }
 
-/** Makes a page. @returns its HTML, and its header lines */
-export function pageOf(assets: Assets, options: PageOptions): { html: string; headers: string[] } {
+/** Makes a page. */
+export function pageOf(assets: Assets, path: string, options: PageOptions): WebFile {
   const { title, description, body, scripts = [], first, modules = [], data = [], framedBy = [] } = options;
   const ahead = first === undefined ? [] : [first];
   const imported = new Set([...ahead, ...modules].flatMap((name) => assets.modulesOf(name)));
@@ -194,5 +196,6 @@ export function pageOf(assets: Assets, options: PageOptions): { html: string; he
     `<body>${body}</body>`,
     "</html>",
   ];
-  return { html: `${lines.join("\n")}\n`, headers: [`Content-Security-Policy: ${policy}`] };
+  const headers = [`Content-Security-Policy: ${policy}`];
+  return webFile(path, "text/html; charset=utf-8", `${lines.join("\n")}\n`, "changing", headers);
 }

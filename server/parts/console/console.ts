@@ -1,23 +1,13 @@
 import type { ServerResponse } from "node:http";
 import type { OpsPages } from "../../part.ts";
 import type { WebFile } from "../../shared/messages.ts";
-import { pageOf, readAssets } from "../../shared/web-assets.ts";
-import { webFile } from "../../shared/web-file.ts";
+import { d3Files, pageOf, readAssets } from "../../shared/web-assets.ts";
 import type { History } from "./history.ts";
 import type { State } from "./state.ts";
 
 /** Serves the operator's console: a page, and a stream of its data. It is read-only. */
 
 const browser = "parts/console/browser";
-const shared = "shared/browser";
-const libraries = {
-  preact: "preact/dist/preact.mjs",
-  "preact/hooks": "preact/hooks/dist/hooks.mjs",
-  htm: "htm/dist/htm.mjs",
-  drawing: ["array", "color", "format", "interpolate", "path", "time", "time-format", "scale", "shape"].map(
-    (part) => `d3-${part}/dist/d3-${part}.min.js`,
-  ),
-};
 const streamPath = "/console/stream";
 const maxViewers = 16;
 /** Unread bytes after which a viewer is disconnected. */
@@ -99,8 +89,8 @@ export class OperatorConsole implements OpsPages {
 }
 
 function filesOf(): WebFile[] {
-  const assets = readAssets("/console/", [shared, browser], libraries);
-  const { html, headers } = pageOf(assets, {
+  const assets = readAssets("/console/", browser, { drawing: d3Files });
+  const page = pageOf(assets, "/", {
     title: "Console",
     description: "The state of the service.",
     body: '<div id="app"></div><noscript>The console needs JavaScript; /metrics has the numbers as text.</noscript>',
@@ -108,7 +98,7 @@ function filesOf(): WebFile[] {
     modules: [`${browser}/console.ts`],
     settings: { stream: streamPath },
   });
-  return [webFile("/", "text/html; charset=utf-8", html, "changing", headers), ...assets.files];
+  return [page, ...assets.files];
 }
 
 function event(name: string, data: string): string {

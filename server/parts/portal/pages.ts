@@ -1,7 +1,7 @@
 import { basePath } from "../../api/endpoint.ts";
 import { openapiDocument } from "../../api/openapi.ts";
 import type { WebFile } from "../../shared/messages.ts";
-import { headOf, type PageOptions, pageOf, readAssets } from "../../shared/web-assets.ts";
+import { d3Files, headOf, type PageOptions, pageOf, readAssets } from "../../shared/web-assets.ts";
 import { webFile } from "../../shared/web-file.ts";
 import { defaultProcedure } from "./browser/choice.ts";
 import { tabTitle } from "./browser/words.ts";
@@ -22,24 +22,12 @@ export interface PageSettings {
   page: string;
 }
 
-/** The parts of d3 that the pages use, each after those that it needs: half of d3's size. */
-const d3Parts = [
-  ...["array", "color", "format", "interpolate", "path", "time", "time-format"],
-  ...["scale", "shape", "geo"],
-];
 const libraries = {
-  preact: "preact/dist/preact.mjs",
-  "preact/hooks": "preact/hooks/dist/hooks.mjs",
-  htm: "htm/dist/htm.mjs",
-  drawing: [
-    ...d3Parts.map((part) => `d3-${part}/dist/d3-${part}.min.js`),
-    "topojson-client/dist/topojson-client.min.js",
-  ],
+  drawing: [...d3Files, "d3-geo/dist/d3-geo.min.js", "topojson-client/dist/topojson-client.min.js"],
   states: "us-atlas/states-albers-10m.json",
 };
 
 const browser = "parts/portal/browser";
-const shared = "shared/browser";
 
 export const facilityPage = "/facilities/*";
 export const embedPage = "/embed/*";
@@ -99,7 +87,7 @@ function bodyOf(path: string): string {
 
 /** Reads the assets once, and makes the pages whenever their settings change. */
 export class Pages {
-  readonly #assets = readAssets("/portal/", [shared, browser], libraries);
+  readonly #assets = readAssets("/portal/", browser, libraries);
   /** The API's description. It needs no key here. */
   readonly #openapi = webFile("/openapi.json", "application/json", openapiDocument(), "changing");
 
@@ -113,10 +101,7 @@ export class Pages {
       path: string,
       title: string,
       options: Omit<PageOptions, "title" | "description" | "body">,
-    ) => {
-      const { html, headers } = pageOf(assets, { title, description, body: bodyOf(path), ...options });
-      return webFile(path, "text/html; charset=utf-8", html, "changing", headers);
-    };
+    ) => pageOf(assets, path, { title, description, body: bodyOf(path), ...options });
     const files = Object.entries(pages).map(([path, [page, name]]) => {
       const title = tabTitle(name);
       const file = fileOf(path, title, {

@@ -8,7 +8,7 @@ import type {
   FacilityAnswer,
   ProceduresAnswer,
 } from "./browser/answers.ts";
-import { choiceOf, defaultProcedure } from "./browser/choice.ts";
+import { type Choice, choiceOf, defaultProcedure, placeOf } from "./browser/choice.ts";
 import { addressText, hospitalText } from "./browser/hospital-words.ts";
 import { nothingText } from "./browser/nothing.ts";
 import { titleOf } from "./browser/procedures.ts";
@@ -46,7 +46,8 @@ export function write(
   parameters: URLSearchParams,
   read: (path: string, query: string) => unknown,
 ): Written {
-  const { year, procedure } = choiceOf({ searchParams: parameters });
+  const choice = choiceOf({ searchParams: parameters });
+  const { year, procedure } = choice;
   const base = year === null ? basePath : `${basePath}/versions/${encodeURIComponent(year)}`;
   const ask: Ask = <T>(below: string, query: Query = {}, from = base) => {
     const given = new URLSearchParams();
@@ -55,13 +56,12 @@ export function write(
   };
   return path.startsWith("/facilities/")
     ? writeHospital(path, year, procedure, ask)
-    : writePrices(path, parameters, ask);
+    : writePrices(path, parameters, choice, ask);
 }
 
-function writePrices(path: string, parameters: URLSearchParams, ask: Ask): Written {
-  const choice = choiceOf({ searchParams: parameters });
-  const { state, near, within, year, from, to, sort, order, pinned } = choice;
-  const place = near === null ? { state } : { near, within };
+function writePrices(path: string, parameters: URLSearchParams, choice: Choice, ask: Ask): Written {
+  const { state, near, year, from, to, sort, order, pinned } = choice;
+  const place = placeOf(choice);
   const pricesOf = (code: string) =>
     near === null
       ? ask<PricesAnswer>(`/healthcare/procedures/${encodeURIComponent(code)}`, { state, bins: 1 })
@@ -85,7 +85,7 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask): Writt
     answer = usual ?? pricesOf(code);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    return writeNothing(path, parameters, code, error.param !== "near", ask);
+    return writeNothing(path, parameters, choice, code, error.param !== "near", ask);
   }
   const { procedure, source } = answer;
   const list = (query: Query) =>
@@ -146,18 +146,21 @@ function aroundOf(answer: FacilitiesAnswer & PricesAnswer): PricesAnswer {
 function writeNothing(
   path: string,
   parameters: URLSearchParams,
+  choice: Choice,
   code: string,
   isZipKnown: boolean,
   ask: Ask,
 ): Written {
-  const choice = choiceOf({ searchParams: parameters });
-  const { state, near, within } = choice;
-  const place = near === null ? { state } : { near, within };
   const nation = orNone(() =>
     ask<PricesAnswer>(`/healthcare/procedures/${encodeURIComponent(code)}`, { bins: 1 }),
   );
   const unpriced = orNone(() =>
-    ask<FacilitiesAnswer>("/healthcare/facilities", { procedure: code, ...place, status: "all", limit: 100 }),
+    ask<FacilitiesAnswer>("/healthcare/facilities", {
+      procedure: code,
+      ...placeOf(choice),
+      status: "all",
+      limit: 100,
+    }),
   );
   const datasets = orNone(() => ask<DatasetsAnswer>("/datasets", {}, basePath))?.data ?? [];
   const known = unpriced ?? nation;

@@ -63,24 +63,19 @@ export function Card(props: CardProps) {
   const [said, setSaid] = useState("");
   /** The button whose text was copied. */
   const [copiedBy, setCopiedBy] = useState("");
-  const act = async (work: () => Promise<string | undefined>) => {
+  const act = (work: () => Promise<void>) => {
     setSaid("");
     setCopiedBy("");
-    try {
-      setSaid((await work()) ?? "");
-    } catch (error) {
-      setSaid(asFailure(error).message);
-    }
+    work().catch((error) => setSaid(asFailure(error).message));
   };
-  const button = (text: string, work: () => Promise<string | undefined>) =>
+  const button = (text: string, work: () => Promise<void>) =>
     html`<button type="button" class="plain" aria-describedby=${id} onClick=${() => act(work)}>${text}</button>`;
   const saveCsv = async () => {
     if (csv) await csv.save();
     else if (figures) save(`${name}.csv`, csvFile(figures));
-    return undefined;
   };
   const saveAs = (format: PictureFormat) => async () => {
-    if (section.current === null || source === undefined) return undefined;
+    if (section.current === null || source === undefined) return;
     const { pictureOf } = await import("./save-picture.ts");
     const note = section.current.querySelector("p.small:not(.source)")?.textContent ?? "";
     const below = [typeof about === "string" ? about.replace(/\.?$/, ".") : "", note, source];
@@ -89,14 +84,12 @@ export function Card(props: CardProps) {
       ...{ sentence, source: below.filter(Boolean).join(" ") },
     };
     save(`${name}.${format}`, await pictureOf(section.current, format, caption));
-    return undefined;
   };
   // The button itself says that it worked, so that nothing below moves.
   const copyButton = (name: string, text: string) =>
     button(copiedBy === name ? "copied" : name, async () => {
-      if (!(await copied(text))) return text;
-      setCopiedBy(name);
-      return undefined;
+      if (await copied(text)) setCopiedBy(name);
+      else setSaid(text);
     });
   const toggle = (text: string, isOn: boolean, set: (isOn: boolean) => void) =>
     html`<button type="button" class="plain" aria-expanded=${isOn} aria-describedby=${id} onClick=${() => set(!isOn)}>

@@ -1,4 +1,4 @@
-import { states } from "./states.ts";
+import { stateOf } from "./states.ts";
 
 /** Reads the choices on the Explore page from the address. */
 
@@ -6,8 +6,8 @@ import { states } from "./states.ts";
 export const defaultProcedure = "5072";
 export const maxPinned = 3;
 export const defaultMiles = 25;
-/** The radiuses that are offered around a ZIP code, the default first. */
-export const radiusesInMiles = [defaultMiles, 10, 50, 100];
+/** The radiuses that are offered around a ZIP code, ascending. */
+export const radiusesInMiles = [10, defaultMiles, 50, 100];
 /** What the list can be sorted by. */
 const sorts = ["charge", "name", "distance", "allowed", "markup", "services"];
 
@@ -43,7 +43,7 @@ export const amountOf = (text: string | null | undefined): string | null =>
 /** Reads the choices in an address. Invalid sort orders and amounts are ignored. */
 export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): Choice {
   const chosen = (name: string) => searchParams.get(name)?.trim() || null;
-  const near = chosen("near");
+  const [near, state] = [chosen("near"), chosen("state")];
   const within = Number(chosen("within"));
   const city = chosen("city");
   const [from, to] = ["from", "to"].map((name) => amountOf(chosen(name)));
@@ -52,7 +52,8 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
   const sort = sorts.find((one) => one === chosen("sort")) ?? "charge";
   return {
     procedure: chosen("procedure"),
-    state: near === null ? stateOf(chosen("state")) : null,
+    // Other text is kept, to be named where nothing is found.
+    state: state !== null && near === null ? (stateOf(state) ?? state.toUpperCase()) : null,
     near,
     within: within > 0 ? within : defaultMiles,
     city: city !== null && near !== null && /^[\p{L} .'-]{1,40}, [A-Z]{2}$/u.test(city) ? city : null,
@@ -65,11 +66,8 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
   };
 }
 
-/** A state's code from its code or name, in any case. Other text is kept, to be named where nothing is found. */
-function stateOf(text: string | null): string | null {
-  const code = Object.keys(states).find((one) => states[one].name.toLowerCase() === text?.toLowerCase());
-  return code ?? text?.toUpperCase() ?? null;
-}
+/** The place as parameters of the API. */
+export const placeOf = ({ state, near, within }: Choice) => (near === null ? { state } : { near, within });
 
 /** Charges in dollars, both included. */
 export interface Range {

@@ -15,7 +15,7 @@ import { knownOf, type View } from "./explore-data.ts";
 import { YearField, yearsOf } from "./form.ts";
 import { choose, pin } from "./location.ts";
 import { bodyParts, codesBy, includedIn, plainOf, titleOf } from "./procedures.ts";
-import { states } from "./states.ts";
+import { stateOf, states } from "./states.ts";
 import { placeTitle } from "./words.ts";
 
 /** The fields of the Explore page: procedure, place, hospitals to compare, year. */
@@ -110,11 +110,11 @@ const notFound = (text: string, hasCodes: boolean) =>
 async function findPlace(choice: Choice, text: string, priced: Set<string> | null): Promise<Option[]> {
   // Perhaps after a city and a state, with the four digits of ZIP+4, or before a distance.
   const [, zip] = /(?<!\d)(\d{5})(?!\d)/.exec(text) ?? [];
-  if (zip) return radiusesInMiles.map((miles) => around(zip, miles));
+  if (zip) return offeredMiles.map((miles) => around(zip, miles));
   if (/^\d/.test(text)) throw new Error("A ZIP code has five digits.");
   const words = text.toLowerCase();
-  const isMeant = ([code, { name }]: [string, { name: string }]) =>
-    [code, name].some((one) => one.toLowerCase() === words);
+  const meant = stateOf(text);
+  const isMeant = ([code]: [string, unknown]) => code === meant;
   const found = Object.entries(states)
     .filter((state) => isMeant(state) || ` ${state[1].name.toLowerCase()}`.includes(` ${words}`))
     // Virginia comes before West Virginia, and California, by its code, before all that begins with CA.
@@ -150,6 +150,9 @@ function isAlike(name: string, typed: string): boolean {
 /** Large cities that are named like a state. */
 const citiesLikeStates = ["new york", "washington"];
 
+/** The usual radius is the first suggestion. */
+const offeredMiles = [...new Set([defaultMiles, ...radiusesInMiles])];
+
 const around = (zip: string, miles: number, city?: string): Option => ({
   id: [zip, miles, city].filter(Boolean).join(" "),
   title: `Within ${miles} miles of ${city ?? zip}`,
@@ -171,7 +174,7 @@ async function findCities({ year }: Choice, name: string): Promise<Option[]> {
   const byCity = [...Map.groupBy(rows, ({ city, state }) => `${city}, ${state}`)];
   // Columbus is rather that of Ohio.
   const cities = d3.sort(byCity, ([, { length }]) => -length);
-  const radiuses = cities.length === 1 ? radiusesInMiles : [defaultMiles];
+  const radiuses = cities.length === 1 ? offeredMiles : [defaultMiles];
   return cities.flatMap(([city, rows]) => {
     const byZip = d3.rollup(
       rows,

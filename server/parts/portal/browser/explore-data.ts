@@ -12,7 +12,7 @@ import type {
   TrendsAnswer,
 } from "./answers.ts";
 import { ask, askIfThere, Failure, pathOf, rowsAt, there } from "./api.ts";
-import { type Choice, defaultProcedure } from "./choice.ts";
+import { type Choice, defaultProcedure, placeOf } from "./choice.ts";
 import { entryOf, isPriced } from "./words.ts";
 
 /** Fetches the data of the Explore page. */
@@ -74,8 +74,6 @@ export interface PartProps {
 
 const facilitiesPath = (parameters: Record<string, string | number | null>, year: string | null) =>
   pathOf("/healthcare/facilities", parameters, year);
-
-const placeOf = ({ state, near, within }: Choice) => (near === null ? { state } : { near, within });
 
 function pathsOf(code: string, choice: Choice): View["paths"] {
   const { state, near, year, from, to, sort, order, versions } = choice;

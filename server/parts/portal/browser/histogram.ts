@@ -140,9 +140,9 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
       )}
       ${
         hasQuartiles
-          ? html`<${Strip} y=${chargeY} x=${x} kind="charge" title="Charged" isNarrow=${width < 400} min=${summary.min_charge} max=${summary.max_charge}
+          ? html`<${Strip} y=${chargeY} x=${x} kind="charge" title="Charged" width=${width} min=${summary.min_charge} max=${summary.max_charge}
               p10=${summary.p10_charge} p25=${summary.p25_charge} median=${summary.median_charge} p75=${summary.p75_charge} p90=${summary.p90_charge} />
-            <${Strip} y=${allowedY} x=${x} kind="allowed" title="Medicare allows" isNarrow=${width < 400} ...${allowed} />`
+            <${Strip} y=${allowedY} x=${x} kind="allowed" title="Medicare allows" width=${width} ...${allowed} />`
           : html`<${Values} width=${width} y=${allowedY} x=${x} kind="allowed" title="Medicare allows" amounts=${(few ?? []).map((one) => one.medicare_allowed)} />`
       }
       <${Marks} marks=${marks} x=${x} width=${width} floor=${floor} chargeY=${hasQuartiles ? chargeY : dotYOf} allowedY=${allowedY} />

@@ -3,24 +3,12 @@ import { html } from "../../../shared/browser/html.ts";
 import { base, keepKey, keyChanged, ownKey, post } from "./api.ts";
 import { Command, curlOf } from "./curl.ts";
 import { Field, otherError, useAction } from "./form.ts";
-import { useLeaveWarning } from "./location.ts";
+import { useLeaveWarning, useReadAt } from "./location.ts";
 
 /** Shows a new key, and lets visitors paste theirs. */
 
 /** The key in this browser. The component updates when it changes, even in another tab. */
-export function useOwnKey(): string | null {
-  const [key, setKey] = useState(ownKey);
-  useEffect(() => {
-    const update = () => setKey(ownKey());
-    addEventListener(keyChanged, update);
-    addEventListener("storage", update);
-    return () => {
-      removeEventListener(keyChanged, update);
-      removeEventListener("storage", update);
-    };
-  }, []);
-  return key;
-}
+export const useOwnKey = () => useReadAt(ownKey, keyChanged, "storage");
 
 /** Shows a new key. A browser without a key keeps it, unless the visitor declines: then leaving asks first. */
 export function NewKey({ value }: { value: string }) {

@@ -5,20 +5,21 @@ import { amountOf, type Choice, maxPinned } from "./choice.ts";
 
 const changed = "hcqs-location";
 
-/** The current URL. The component updates when it changes. */
-export function useLocation(): URL {
-  const [url, setUrl] = useState(() => new URL(location.href));
+/** A value that is read again, and the component updated, at each of these events of the window. */
+export function useReadAt<T>(read: () => T, ...events: string[]): T {
+  const [value, setValue] = useState(read);
   useEffect(() => {
-    const update = () => setUrl(new URL(location.href));
-    addEventListener("popstate", update);
-    addEventListener(changed, update);
+    const update = () => setValue(read);
+    for (const event of events) addEventListener(event, update);
     return () => {
-      removeEventListener("popstate", update);
-      removeEventListener(changed, update);
+      for (const event of events) removeEventListener(event, update);
     };
   }, []);
-  return url;
+  return value;
 }
+
+/** The current URL. The component updates when it changes. */
+export const useLocation = () => useReadAt(() => new URL(location.href), "popstate", changed);
 
 /** Lets the browser ask before this page is left, while something would be lost. */
 export function useLeaveWarning(isDue: boolean): void {

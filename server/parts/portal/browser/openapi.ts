@@ -5,14 +5,14 @@ export interface Schema {
   enum?: (string | number)[];
   /** Choices, where not all values are listed by `enum`. */
   examples?: (string | number)[];
-  anyOf?: (Schema | Reference)[];
-  oneOf?: (Schema | Reference)[];
+  anyOf?: Schema[];
+  oneOf?: Schema[];
   default?: string | number;
   minimum?: number;
   maximum?: number;
   description?: string;
-  properties?: Record<string, Schema | Reference>;
-  items?: Schema | Reference;
+  properties?: Record<string, Schema>;
+  items?: Schema;
 }
 
 export interface Parameter {
@@ -24,13 +24,9 @@ export interface Parameter {
   example?: string | number;
 }
 
-interface Reference {
-  $ref: string;
-}
-
 interface Content {
-  schema?: Schema | Reference;
-  examples?: Record<string, { value: unknown } | Reference>;
+  schema?: Schema;
+  examples?: Record<string, { value: unknown }>;
 }
 
 interface Response {
@@ -43,15 +39,26 @@ interface Described {
   summary: string;
   description: string;
   tags: string[];
-  parameters: (Parameter | Reference)[];
-  responses: Record<string, Response | Reference>;
+  parameters: Parameter[];
+  responses: Record<string, Response>;
 }
 
+/** The API's description, after `resolved`. */
 export interface OpenApi {
   info: { title: string; summary: string; description: string };
   tags: { name: string; description: string }[];
   paths: Record<string, { get: Described }>;
-  components: object;
+}
+
+/** A part of a document with the parts that it refers to in place of the references. */
+export function resolved(part: unknown, document: object): unknown {
+  if (typeof part !== "object" || part === null) return part;
+  if (Array.isArray(part)) return part.map((one) => resolved(one, document));
+  if (!("$ref" in part))
+    return Object.fromEntries(Object.entries(part).map(([name, one]) => [name, resolved(one, document)]));
+  let found: object = document;
+  for (const name of String(part.$ref).slice(2).split("/")) found = new Map(Object.entries(found)).get(name);
+  return resolved(found, document);
 }
 
 export type Operation = ReturnType<typeof operationsOf>[number];
@@ -64,23 +71,13 @@ const versionEnd = "OfVersion";
  * @param examples examples of parameters by name, which replace those of the document
  */
 export function operationsOf(document: OpenApi, examples: Readonly<Record<string, string>>) {
-  const found = <T extends object>(part: T | Reference): T => {
-    if (!("$ref" in part)) return part;
-    let at: unknown = document;
-    for (const name of part.$ref.slice(2).split("/")) at = (at as Record<string, unknown>)[name];
-    return at as T;
-  };
   const entries = Object.entries(document.paths).map(([path, { get }]) => ({ path, ...get }));
   return entries
     .filter(({ operationId }) => !operationId.endsWith(versionEnd))
     .map(({ path, operationId: id, summary, description, tags, parameters, responses }) => {
       const ofVersion = entries.find(({ operationId }) => operationId === id + versionEnd);
-      const all = (ofVersion?.parameters ?? parameters).map((one) => found<Parameter>(one));
-      const [ok, ...rest] = Object.entries(responses).map(([status, one]) => ({
-        status,
-        ...found<Response>(one),
-      }));
-      const [type, content] = Object.entries(ok.content ?? {})[0] ?? ["", {}];
+      const [ok, ...rest] = Object.entries(responses).map(([status, one]) => ({ status, ...one }));
+      const [content = {}] = Object.values(ok.content ?? {});
       const [example] = Object.values(content.examples ?? {});
       return {
         id,
@@ -89,41 +86,34 @@ export function operationsOf(document: OpenApi, examples: Readonly<Record<string
         summary,
         description,
         tag: tags[0],
-        parameters: all
+        parameters: (ofVersion?.parameters ?? parameters)
           .filter((one) => one.in !== "header")
           .map((one) => (one.name in examples ? { ...one, example: examples[one.name] } : one)),
         returns: ok.description,
-        example: example === undefined ? null : { type, value: found<{ value: unknown }>(example).value },
-        fields: content.schema === undefined ? [] : fieldsOf(content.schema, "", found),
+        example,
+        fields: content.schema === undefined ? [] : fieldsOf(content.schema, ""),
         errors: rest.filter(({ status }) => status >= "400").flatMap(errorsOf),
       };
     });
 }
 
-type Found = <T extends object>(part: T | Reference) => T;
-
 /**
  * The fields of a schema, those of objects and lists within it included. The name is the path in the answer, such as
  * `data[].ccn`.
  */
-function fieldsOf(
-  part: Schema | Reference,
-  place: string,
-  found: Found,
-): { name: string; type: string; description: string }[] {
-  const schema = found(part);
-  const choices = (schema.anyOf ?? schema.oneOf ?? []).flatMap((one) => fieldsOf(one, place, found));
-  const items = schema.items === undefined ? [] : fieldsOf(schema.items, `${place}[]`, found);
+function fieldsOf(schema: Schema, place: string): { name: string; type: string; description: string }[] {
+  const choices = (schema.anyOf ?? schema.oneOf ?? []).flatMap((one) => fieldsOf(one, place));
+  const items = schema.items === undefined ? [] : fieldsOf(schema.items, `${place}[]`);
   const own = Object.entries(schema.properties ?? {}).flatMap(([key, value]) => {
     const name = place === "" ? key : `${place}.${key}`;
-    const { description = "", ...field } = found(value);
-    return [{ name, type: answerTypeOf(field, found), description }, ...fieldsOf(value, name, found)];
+    const { description = "" } = value;
+    return [{ name, type: answerTypeOf(value), description }, ...fieldsOf(value, name)];
   });
   return [...new Map([...own, ...items, ...choices].map((field) => [field.name, field])).values()];
 }
 
-function answerTypeOf({ type, anyOf, oneOf, enum: values }: Schema, found: Found): string {
-  const types = [type ?? (anyOf ?? oneOf ?? []).map((one) => answerTypeOf(found(one), found))].flat();
+function answerTypeOf({ type, anyOf, oneOf, enum: values }: Schema): string {
+  const types = [type ?? (anyOf ?? oneOf ?? []).map(answerTypeOf)].flat();
   const name = [...new Set(types)].join(" or ").replace("array", "list").replace("string", "text");
   return name || (values ? "text" : "");
 }

@@ -180,15 +180,14 @@ interface AmountsProps {
   title: string;
 }
 
-type StripProps = AmountsProps & ProcedureAnswer["allowed"] & { isNarrow: boolean };
+type StripProps = AmountsProps & ProcedureAnswer["allowed"] & { width: number };
 
 /** A summary: a line from minimum to maximum, a thick one from p10 to p90, and a box for the middle half. */
-export function Strip({ x, y, kind, title, isNarrow, min, p10, p25, median, p75, p90, max }: StripProps) {
+export function Strip({ x, y, kind, title, width, min, p10, p25, median, p75, p90, max }: StripProps) {
   const line = (from: number, to: number, more: string) =>
     html`<line class=${more} x1=${x(from)} x2=${x(to)} y1=${y} y2=${y} />`;
-  const [middle, words] = isNarrow ? ["", "half"] : [" at the median", "the middle half"];
-  const hasRoom = x.range()[1] > 300;
-  const half = p25 === p75 || !hasRoom ? "" : `${middle}, ${words} ${money(p25)} to ${money(p75)}`;
+  const words = width < 400 ? ", half" : " at the median, the middle half";
+  const half = p25 === p75 || width < 315 ? "" : `${words} ${money(p25)} to ${money(p75)}`;
   return html`<g class=${`strip ${kind}`}>
     <text x="0" y=${y - 15}>
       <tspan class="strong">${title} ${money(median)}</tspan>${half}

@@ -4,7 +4,15 @@ import type { FacilitiesAnswer, ProceduresAnswer } from "./answers.ts";
 import { ask, base, get, pathOf } from "./api.ts";
 import { ErrorBand, useLoaded } from "./load.ts";
 import { useScrollToHash } from "./location.ts";
-import { choicesOf, type OpenApi, type Operation, operationsOf, type Parameter, typeOf } from "./openapi.ts";
+import {
+  choicesOf,
+  type OpenApi,
+  type Operation,
+  operationsOf,
+  type Parameter,
+  resolved,
+  typeOf,
+} from "./openapi.ts";
 import { TryIt, textOf } from "./try-it.ts";
 
 /**
@@ -21,7 +29,8 @@ export function Page() {
   const loaded = useLoaded("openapi", async () => {
     // Without prices the examples of the document have to do.
     const examples = loadedExamples().catch(() => ({}));
-    return { document: await get<OpenApi>(`${base}/openapi.json`), examples: await examples };
+    const document = await get<object>(`${base}/openapi.json`);
+    return { document: resolved(document, document) as OpenApi, examples: await examples };
   });
   const { view, isLate } = loaded;
   useScrollToHash(view !== null);
@@ -118,10 +127,7 @@ function Section({ operation }: { operation: Operation }) {
     }
     ${example && html`<details class="more"><summary>An example</summary><pre class="answer" tabindex="0" role="region" aria-label=${`An answer of ${path}`}>${textOf(example.value)}</pre></details>`}
     <details class="more"><summary>Errors</summary>
-      <div class="figures" tabindex="0" role="region" aria-label=${`Errors of ${path}`}><table>
-        <thead><tr><th scope="col">Status</th><th scope="col">Type</th><th scope="col">When</th></tr></thead>
-        <tbody>${errors.map(({ status, type, when }) => html`<tr><td>${status}</td><td><code>${type}</code></td><td>${inline(when)}</td></tr>`)}</tbody>
-      </table></div>
+      <${Table} label=${`Errors of ${path}`} head=${["Status", "Type", "When"]} rows=${errors.map(({ status, type, when }) => [status, `\`${type}\``, when])} />
     </details>
   </section>`;
 }
@@ -151,22 +157,24 @@ export function Markdown({ text }: { text: string }) {
     const [first, ...rest] = block.split("\n");
     if (first.startsWith("## "))
       return html`<h3 id=${anchorOf(first.slice(3))}>${first.slice(3)}</h3>${rest.length > 0 && html`<${Markdown} text=${rest.join("\n")} />`}`;
-    if (first.startsWith("|")) return html`<${Table} lines=${[first, ...rest]} />`;
+    if (first.startsWith("|")) {
+      const [head, , ...rows] = [first, ...rest].map((line) =>
+        line
+          .split("|")
+          .slice(1, -1)
+          .map((cell) => cell.trim()),
+      );
+      return html`<${Table} label=${`Table: ${head.join(", ")}`} head=${head} rows=${rows} />`;
+    }
     return block.split("\n").map((line) => html`<p>${inline(line)}</p>`);
   });
 }
 
 export const anchorOf = (heading: string) => heading.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
 
-function Table({ lines }: { lines: string[] }) {
-  const cellsOf = (line: string) =>
-    line
-      .split("|")
-      .slice(1, -1)
-      .map((cell) => cell.trim());
-  const [head, , ...rows] = lines;
-  return html`<div class="figures" tabindex="0" role="region" aria-label=${`Table: ${cellsOf(head).join(", ")}`}><table>
-    <thead><tr>${cellsOf(head).map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead>
-    <tbody>${rows.map((row) => html`<tr>${cellsOf(row).map((cell) => html`<td>${inline(cell)}</td>`)}</tr>`)}</tbody>
+function Table({ label, head, rows }: { label: string; head: string[]; rows: string[][] }) {
+  return html`<div class="figures" tabindex="0" role="region" aria-label=${label}><table>
+    <thead><tr>${head.map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead>
+    <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${inline(cell)}</td>`)}</tr>`)}</tbody>
   </table></div>`;
 }

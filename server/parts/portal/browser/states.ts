@@ -15,6 +15,11 @@ VI 78 U.S. Virgin Islands`
 );
 
 export const stateName = (code: string) => states[code]?.name ?? code;
+/** A state's code from its code or name, in any case; undefined for other text. */
+export const stateOf = (text: string): string | undefined =>
+  Object.keys(states).find((code) =>
+    [code, states[code].name].some((one) => one.toLowerCase() === text.toLowerCase()),
+  );
 const withArticle = new Set(["DC", "MP", "VI"]);
 /** A state's name within a sentence. */
 export const stateInSentence = (code: string) => `${withArticle.has(code) ? "the " : ""}${stateName(code)}`;
