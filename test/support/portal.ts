@@ -58,7 +58,7 @@ export class Portal {
       keyCount: () => this.keyCount ?? this.keys.count,
       fault: () => this.fault,
       change: async (work) => this.store.atomically(work),
-      takeOver: () => {
+      takeEffect: async () => {
         accounts.refresh();
         if (this.failure !== undefined) throw this.failure;
       },

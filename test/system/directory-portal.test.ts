@@ -20,7 +20,7 @@ test("who comes to the portals of two servers at once gets no more accounts a da
       fault: () => undefined,
       change: (work) => directory.change(work),
       keyCount: () => 0,
-      takeOver: () => {},
+      takeEffect: async () => {},
     });
     return { store, directory, actions };
   });

@@ -1,15 +1,13 @@
 import Database from "better-sqlite3";
-import type { Logger } from "pino";
 import type * as v from "valibot";
 import { reasonOf } from "../../../engine/query.ts";
 import { keyState } from "../../accounts/changes.ts";
 import { maxKeys } from "../../accounts/key-table.ts";
 import { bearerKey, hashKey, isWellFormed } from "../../accounts/keys.ts";
 import { ApiError, constantError, echo } from "../../api/errors.ts";
-import type { Mailer } from "../../shared/mail.ts";
+import type { Core } from "../../part.ts";
 import type { PortalReply, PortalRequest } from "../../shared/messages.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
-import type { Store } from "../../store/store.ts";
 import { readFields } from "./fields.ts";
 import {
   type Caller,
@@ -29,21 +27,12 @@ import { checkOpen, confirmSignup, linkFields, type SignupOptions, signUp, signu
 
 /** Does what people ask for on the portal: checks who asks and how often, and which action a path means. */
 
-export interface PortalOptions {
-  store: Store;
-  log: Logger;
+export interface PortalOptions
+  extends Pick<Core, "store" | "log" | "mailer" | "change" | "takeEffect" | "fault"> {
   settings: PortalSettings;
-  /** Undefined where the server sends no e-mail. */
-  mailer: Mailer | undefined;
-  /** The portal's URL, such as `http://127.0.0.1:8080`. */
+  /** The portal's URL without a slash at the end, such as `http://127.0.0.1:8080`. */
   publicUrl: string;
   keyCount(): number;
-  /** Why the state can't be written now; undefined where it can. */
-  fault(): string | undefined;
-  /** Runs a change of the state in one transaction. */
-  change<Result>(work: () => Result): Promise<Result>;
-  /** Makes a change durable, and known to every thread and server. Called after each change, before the reply. */
-  takeOver(): void | Promise<void>;
 }
 
 const maxClients = 10_000;
@@ -71,15 +60,13 @@ export class PortalActions {
 
   constructor(options: PortalOptions) {
     this.#options = options;
-    const { store, log, settings, mailer, publicUrl } = options;
     const write: SignupOptions["write"] = async (now, work) => {
       this.#checkRoom();
       return this.#write(now, work);
     };
-    this.#signup = { store, log, settings, mailer, emails: { underWay: 0 }, publicUrl, write };
+    this.#signup = { ...options, emails: { underWay: 0 }, write };
     const own = new OwnAccount({
-      store,
-      settings,
+      ...options,
       write: (caller, now, work) => {
         this.#take(this.#writesOfAccount, String(caller.account.id), now, "too many changes of your account");
         return this.#write(now, work);
@@ -175,12 +162,12 @@ export class PortalActions {
 
   /** Runs a change in one transaction. It is in force everywhere when the promise resolves. */
   async #write<Result>(now: Date, work: () => Result): Promise<Result> {
-    const { log, fault, change, takeOver } = this.#options;
+    const { log, fault, change, takeEffect } = this.#options;
     if (fault() !== undefined) throw unavailable("nothing can be changed now; try again later", 60);
     this.#take(this.#writes, "", now, "too many changes");
     const result = await change(work);
     try {
-      await takeOver();
+      await takeEffect();
     } catch (error) {
       // The change is stored, and takes effect as those of commands do. An error would lose a new key, which is
       // shown only once.

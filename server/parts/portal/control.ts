@@ -20,12 +20,10 @@ export function checkAccount(
 }
 
 export async function startPortal(settings: PortalSettings, core: Core): Promise<RunningPart> {
-  const { store, log, mailer, accounts, change } = core;
   const portal = new PortalHost({
-    ...{ store, log, settings, mailer, change },
-    keyCount: () => accounts.tables.keys.count,
-    fault: core.fault,
-    takeOver: core.takeEffect,
+    ...core,
+    settings,
+    keyCount: () => core.accounts.tables.keys.count,
     now: () => new Date(),
   });
   // After the last answer, and before the state is closed.

@@ -102,7 +102,7 @@ export class PortalHost {
       this.#madeAt = before.madeAt;
       throw error;
     }
-    await this.#options.takeOver();
+    await this.#options.takeEffect();
     return true;
   }
 

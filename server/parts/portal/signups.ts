@@ -1,20 +1,18 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { Logger } from "pino";
 import * as v from "valibot";
 import { reasonOf } from "../../../engine/query.ts";
 import { makeKey } from "../../accounts/changes.ts";
 import { maxNameLength } from "../../accounts/names.ts";
 import { ApiError } from "../../api/errors.ts";
 import type { Email } from "../../shared/email.ts";
-import type { Mailer } from "../../shared/mail.ts";
 import type { PortalReply } from "../../shared/messages.ts";
 import { plans } from "../../shared/plans.ts";
 import { emailAddress } from "../../shared/schemas.ts";
 import type { Signup, Store } from "../../store/store.ts";
+import type { PortalOptions } from "./actions.ts";
 import { invalid } from "./fields.ts";
 import { clientOf, tooMany } from "./rate-limits.ts";
 import { errorReply, unavailable } from "./reply.ts";
-import type { PortalSettings } from "./settings.ts";
 
 /** Signs people up. Limits the signups per day by client and in all, and to one per mailbox. */
 
@@ -50,15 +48,10 @@ export const signupFields = v.strictObject({
 });
 export const linkFields = v.strictObject({ token: v.string("the token of a link") });
 
-export interface SignupOptions {
-  store: Store;
-  log: Logger;
-  settings: Pick<PortalSettings, "signup" | "signupDaily">;
-  mailer: Mailer | undefined;
+export interface SignupOptions
+  extends Pick<PortalOptions, "store" | "log" | "settings" | "mailer" | "publicUrl"> {
   /** E-mails that the mail server hasn't accepted yet. */
   emails: { underWay: number };
-  /** The portal's URL without a slash at the end, for links. */
-  publicUrl: string;
   /**
    * Runs a change, and runs it again if another server has changed something meanwhile. The change has to read
    * everything that it depends on.
@@ -108,9 +101,10 @@ async function mailLink(
   email: string,
   signup: Signup,
   check: () => number,
-  { store, log, mailer, emails, publicUrl, write }: SignupOptions,
+  options: SignupOptions,
   now: Date,
 ): Promise<PortalReply> {
+  const { store, emails, publicUrl, write } = options;
   if (emails.underWay >= maxEmailsUnderWay)
     throw unavailable("too many e-mails wait to be sent; try again later", 10);
   const token = randomBytes(32).toString("base64url");
@@ -127,14 +121,14 @@ async function mailLink(
       store.signups.createLink(signup, link, now);
       return true;
     });
-    if (isNew) await mail({ to: email, subject, text, id }, mailer, log);
+    if (isNew) await mail({ to: email, subject, text, id }, options);
   } finally {
     emails.underWay--;
   }
   return linkSent;
 }
 
-async function mail(letter: Email, mailer: Mailer | undefined, log: Logger): Promise<void> {
+async function mail(letter: Email, { mailer, log }: SignupOptions): Promise<void> {
   try {
     if (mailer === undefined) throw new Error("SMTP_URL isn't set");
     await mailer.send(letter);

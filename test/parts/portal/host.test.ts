@@ -26,7 +26,7 @@ function hostOf(t: TestContext, start = 0, mayMakeAccount = true, store = Store.
     keyCount: () => 0,
     fault: () => undefined,
     change: async (work) => store.atomically(work),
-    async takeOver() {},
+    async takeEffect() {},
     now: () => later(at),
   });
   const states = () => store.keys.list().map((key) => keyState(key, later(at)));
