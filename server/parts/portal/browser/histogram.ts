@@ -9,6 +9,7 @@ import { Marks } from "./marks.ts";
 import {
   AmountsText,
   dollarScale,
+  Grid,
   placedTicks,
   type Scale,
   Steps,
@@ -99,14 +100,7 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
   >
     <svg class="drawing" width=${width} height=${height} role="img" aria-label=${label}>
       ${hasQuartiles && html`<rect class="band" x=${x(summary.p25_charge)} width=${Math.max(0, x(summary.p75_charge) - x(summary.p25_charge))} y=${top} height=${floor - top} />`}
-      ${(few ? [] : d3.ticks(0, most, 4))
-        .filter((tick) => Number.isInteger(tick) && tick > 0)
-        .map(
-          (tick) => html`<g class="grid">
-            <line x1=${side + 22} x2=${width - side} y1=${y(tick)} y2=${y(tick)} />
-            <text x=${side + 18} y=${y(tick)} dy="0.32em" text-anchor="end">${whole(tick)}</text>
-          </g>`,
-        )}
+      ${!few && html`<${Grid} ticks=${d3.ticks(0, most, 4).filter((tick) => Number.isInteger(tick) && tick > 0)} y=${y} from=${side + 22} to=${width - side} gap=${4} text=${whole} />`}
       ${
         few
           ? dots.map(

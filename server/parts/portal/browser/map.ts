@@ -103,10 +103,10 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
       <svg class="drawing" viewBox=${`0 0 ${mapWidth} ${mapHeight}`} role="img" aria-label=${label}>
         <defs>
           <pattern id="sparse" width="9" height="9" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-            <line x1="0" x2="0" y1="0" y2="9" class="sparse-line" />
+            <line x1="0" x2="0" y1="0" y2="9" class="sparse-line" stroke-width="9" />
           </pattern>
           <pattern id="outside" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)">
-            <line x1="0" x2="0" y1="0" y2="6" class="outside-line" />
+            <line x1="0" x2="0" y1="0" y2="6" class="outside-line" stroke-width="1.5" />
           </pattern>
         </defs>
         ${outlines.map(({ code, path }, i) => {

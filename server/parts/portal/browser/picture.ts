@@ -55,6 +55,26 @@ export function placedTicks(scale: Scale, width: number) {
   return placed;
 }
 
+interface GridProps {
+  ticks: readonly number[];
+  /** The height of an amount. */
+  y: (amount: number) => number;
+  from: number;
+  to: number;
+  /** Pixels between a text and its line. */
+  gap: number;
+  text: (amount: number) => string;
+}
+
+/** Lines across a picture at round amounts, each with its text before it. */
+export const Grid = ({ ticks, y, from, to, gap, text }: GridProps) =>
+  ticks.map(
+    (tick) => html`<g class="grid">
+      <line x1=${from} x2=${to} y1=${y(tick)} y2=${y(tick)} />
+      <text x=${from - gap} y=${y(tick)} dy="0.32em" text-anchor="end">${text(tick)}</text>
+    </g>`,
+  );
+
 interface Note {
   /** Pixels within the picture. */
   x: number;

@@ -3,7 +3,7 @@ import { html } from "../../../shared/browser/html.ts";
 import type { TrendYear } from "./answers.ts";
 import { type FigureColumn, type Figures, figuresOf, pinnedName } from "./card.ts";
 import type { Pinned } from "./explore-data.ts";
-import { PinShape, Shape, Steps, useSteps } from "./picture.ts";
+import { Grid, PinShape, Shape, Steps, useSteps } from "./picture.ts";
 import { leastForQuartiles } from "./words.ts";
 
 /**
@@ -104,12 +104,7 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
       noteOf=${noteOf}
     >
       <svg class="drawing" width=${width} height=${height} role="img" aria-label=${label}>
-        ${y.ticks(4).map(
-          (tick) => html`<g class="grid">
-            <line x1=${left} x2=${width - right + 12} y1=${y(tick)} y2=${y(tick)} />
-            <text x=${left - 6} y=${y(tick)} dy="0.32em" text-anchor="end">${tick === 0 ? "$0" : money(tick)}</text>
-          </g>`,
-        )}
+        <${Grid} ticks=${y.ticks(4)} y=${y} from=${left} to=${width - right + 12} gap=${6} text=${(tick: number) => (tick === 0 ? "$0" : money(tick))} />
         ${runs.map(
           (run) => html`<g class="run">
             ${

@@ -4,7 +4,7 @@ import type { UsageAnswer } from "./answers.ts";
 import { base, Failure } from "./api.ts";
 import { Card, figuresOf } from "./card.ts";
 import { sentenceOf } from "./form.ts";
-import { Steps, useSteps } from "./picture.ts";
+import { Grid, Steps, useSteps } from "./picture.ts";
 
 /** Shows an account's usage of its month: in a sentence, as a bar, and by day. */
 
@@ -64,15 +64,7 @@ function Days({ usage }: { usage: UsageAnswer }) {
     noteOf=${(day: number) => ({ x: middle(day), y: y(days[day].used), lines: [counted(days[day].used, "request", "requests"), dayOf(days[day].date)] })}
   >
     <svg class="drawing" height=${height} aria-hidden="true">
-      ${y
-        .ticks(3)
-        .filter(Number.isInteger)
-        .map(
-          (tick) => html`<g class="grid" transform=${`translate(0,${y(tick)})`}>
-          <line x1=${margin.left} x2=${width - margin.right} />
-          <text x=${margin.left - 8} dy="0.32em" text-anchor="end">${whole(tick)}</text>
-        </g>`,
-        )}
+      <${Grid} ticks=${y.ticks(3).filter(Number.isInteger)} y=${y} from=${margin.left} to=${width - margin.right} gap=${8} text=${whole} />
       ${days.map(
         ({ used }, day) => html`<g onPointerEnter=${() => setActive(day)}>
           <rect class="reach" x=${x(day)} width=${x.step()} y=${margin.top} height=${height - margin.top - margin.bottom} />
