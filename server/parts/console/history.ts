@@ -1,10 +1,8 @@
 import { bucketBounds, type Traffic, type TrafficSnapshot } from "../../shared/traffic.ts";
-import { merged, type Sample } from "./browser/sample.ts";
+import { keptMinutes, keptSeconds, merged, type Sample } from "./browser/sample.ts";
 
 /** Keeps a sample of the traffic for each second of the last ten minutes, and for each minute of the last day. */
 
-const keptSeconds = 600;
-const keptMinutes = 1440;
 const minuteSeconds = 60;
 
 interface Now {
@@ -15,8 +13,10 @@ interface Now {
 export class History {
   readonly #traffic: Pick<Traffic, "snapshot">;
   readonly #now: () => Now;
-  readonly #samples: Sample[] = [];
-  readonly #minutes: Sample[] = [];
+  /** The samples, oldest first. */
+  readonly samples: Sample[] = [];
+  /** The samples of whole minutes, oldest first. */
+  readonly minutes: Sample[] = [];
   #taken = 0;
   #before: TrafficSnapshot;
   #beforeMs: number;
@@ -27,16 +27,6 @@ export class History {
     this.#now = now;
     this.#before = traffic.snapshot();
     this.#beforeMs = steadyMs;
-  }
-
-  /** The samples, oldest first. */
-  get samples(): readonly Sample[] {
-    return this.#samples;
-  }
-
-  /** The samples of whole minutes, oldest first. */
-  get minutes(): readonly Sample[] {
-    return this.#minutes;
   }
 
   /** Takes a sample. Call this every second. */
@@ -71,11 +61,11 @@ export class History {
       bytes: rate(bytes),
       ...this.#now(),
     };
-    this.#samples.push(sample);
-    if (this.#samples.length > keptSeconds) this.#samples.shift();
+    this.samples.push(sample);
+    if (this.samples.length > keptSeconds) this.samples.shift();
     if (++this.#taken % minuteSeconds === 0) {
-      this.#minutes.push(merged(this.#samples.slice(-minuteSeconds)));
-      if (this.#minutes.length > keptMinutes) this.#minutes.shift();
+      this.minutes.push(merged(this.samples.slice(-minuteSeconds)));
+      if (this.minutes.length > keptMinutes) this.minutes.shift();
     }
     this.#before = after;
     this.#beforeMs = steadyMs;

@@ -1,4 +1,4 @@
-import { isIP, isIPv4, isIPv6 } from "node:net";
+import { isIP, isIPv6 } from "node:net";
 import { ApiError } from "../../api/errors.ts";
 
 /** Limits the rate of requests by client, by account and in all. */
@@ -53,16 +53,13 @@ export function clientOf(address: string): string {
   if (isIP(plain) === 0) return "unknown";
   if (!isIPv6(plain)) return plain;
   // URL writes addresses without dotted parts and in lower case.
-  const [before, after] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split("::");
-  const [head, tail] = [before, after ?? ""].map((part) => (part === "" ? [] : part.split(":")));
-  const groups = [...head, ...Array<string>(8 - head.length - tail.length).fill("0"), ...tail];
-  if (groups.slice(0, 5).every((group) => group === "0") && groups[5] === "ffff") {
-    const bytes = groups.slice(6).flatMap((group) => {
-      const word = Number.parseInt(group, 16);
-      return [word >> 8, word & 255];
-    });
-    const mapped = bytes.join(".");
-    if (isIPv4(mapped)) return mapped;
+  const written = new URL(`http://[${plain}]`).hostname.slice(1, -1);
+  const [, ...mapped] = /^::ffff:(\w+):(\w+)$/.exec(written) ?? [];
+  if (mapped.length > 0) {
+    const words = mapped.map((group) => Number.parseInt(group, 16));
+    return words.flatMap((word) => [word >> 8, word & 255]).join(".");
   }
+  const [head, tail = []] = written.split("::").map((part) => (part === "" ? [] : part.split(":")));
+  const groups = [...head, ...Array<string>(8 - head.length - tail.length).fill("0"), ...tail];
   return `${groups.slice(0, 4).join(":")}::/64`;
 }

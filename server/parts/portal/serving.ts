@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
 import { MIMEType } from "node:util";
 import { ApiError, constantError } from "../../api/errors.ts";
@@ -120,12 +121,12 @@ export function portalPosts({ trustedProxies, ask, report }: Omit<PagesContext, 
         return failure(new ApiError("body_too_large", "a body has at most 16384 bytes"));
       // A page of another origin can't send this type without a preflight.
       if (!isJson(contentType)) return failure(notJson);
-      const text = textIn(body);
-      if (text === undefined) return failure(new ApiError("invalid_parameter", "the body isn't UTF-8"));
+      if (!isUtf8(body)) return failure(new ApiError("invalid_parameter", "the body isn't UTF-8"));
       if (underWay >= maxUnderWay) return failure(tooManyPosts);
       underWay++;
       try {
         const address = clientAddress(post, trustedProxies);
+        const text = new TextDecoder().decode(body);
         return jsonReply(await ask({ path, body: text, authorization, address, requestId }));
       } finally {
         underWay--;
@@ -146,14 +147,6 @@ function isJson(contentType: string): boolean {
     return essence === "application/json" && /^utf-?8$/i.test(params.get("charset") ?? "utf-8");
   } catch {
     return false;
-  }
-}
-
-function textIn(body: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(body);
-  } catch {
-    return undefined;
   }
 }
 

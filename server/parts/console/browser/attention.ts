@@ -23,45 +23,27 @@ export function Attention({ state, refusedShare, failedShare, slow }: AttentionP
   const near = accounts.filter(({ used, quota }) => used < quota && used >= leastQuotaShare * quota);
   const failed = events.filter(({ state }) => state === "failed").length;
   const trying = events.filter(({ state, tries }) => state === "pending" && tries > 0).length;
-  const items: [level: "bad" | "warn", text: string | false][] = [
-    [
-      "bad",
-      failedShare > 0 &&
-        `${percent(100 * failedShare)} of requests fail by the server's fault (5xx): see the log.`,
-    ],
-    [
-      "bad",
-      refused.length > 0 &&
-        `${counted(refused.length, "file is", "files are")} refused; the previous data is still served.`,
-    ],
-    [
-      "bad",
-      failed > 0 && `${counted(failed, "delivery has", "deliveries have")} failed, and will not be retried.`,
-    ],
-    [
-      "warn",
-      server.gone.length > 0 &&
-        `${counted(server.gone.length, "server is", "servers are")} gone and may hold leases: ${server.gone.join(", ")}. See hcqs accounts servers.`,
-    ],
-    [
-      "warn",
-      refusedShare >= leastRefusedShare &&
-        `${percent(100 * refusedShare)} of requests are refused, being over a rate or quota (429).`,
-    ],
-    ["warn", slow !== undefined && `Answers are slow: 1 % of requests take ${slow} or longer.`],
-    [
-      "warn",
-      exhausted.length > 0 &&
-        `${counted(exhausted.length, "account has", "accounts have")} used up the month's quota: ${of(exhausted)}.`,
-    ],
-    [
-      "warn",
-      near.length > 0 &&
-        `${counted(near.length, "account is", "accounts are")} near the month's quota: ${of(near)}.`,
-    ],
-    ["warn", trying > 0 && `${counted(trying, "delivery is", "deliveries are")} being retried.`],
+  const some = (count: number, one: string, more: string, what: string) =>
+    count > 0 && `${counted(count, one, more)} ${what}`;
+  const bad = [
+    failedShare > 0 &&
+      `${percent(100 * failedShare)} of requests fail by the server's fault (5xx): see the log.`,
+    some(refused.length, "file is", "files are", "refused; the previous data is still served."),
+    some(failed, "delivery has", "deliveries have", "failed, and will not be retried."),
   ];
-  const shown = items.filter(([, text]) => text !== false);
+  const gone = `gone and may hold leases: ${server.gone.join(", ")}. See hcqs accounts servers.`;
+  const warn = [
+    some(server.gone.length, "server is", "servers are", gone),
+    refusedShare >= leastRefusedShare &&
+      `${percent(100 * refusedShare)} of requests are refused, being over a rate or quota (429).`,
+    slow !== undefined && `Answers are slow: 1 % of requests take ${slow} or longer.`,
+    some(exhausted.length, "account has", "accounts have", `used up the month's quota: ${of(exhausted)}.`),
+    some(near.length, "account is", "accounts are", `near the month's quota: ${of(near)}.`),
+    some(trying, "delivery is", "deliveries are", "being retried."),
+  ];
+  const shown = Object.entries({ bad, warn }).flatMap(([level, texts]) =>
+    texts.flatMap((text) => (text === false ? [] : [[level, text]])),
+  );
   if (shown.length === 0) return html`<p class="attention quiet">Nothing needs attention.</p>`;
   return html`<ul class="attention" aria-label="Needs attention">${shown.map(([level, text]) => html`<li class=${level}>${text}</li>`)}</ul>`;
 }

@@ -5,15 +5,13 @@ import { html } from "../../../shared/browser/html.ts";
 import type { State } from "../state.ts";
 import { Attention, leastRefusedShare } from "./attention.ts";
 import { Lines } from "./lines.ts";
-import { figureSeconds, merged, type Sample } from "./sample.ts";
+import { figureSeconds, keptMinutes, keptSeconds, merged, type Sample } from "./sample.ts";
 import { Sparkline } from "./sparkline.ts";
 import { Accounts, Events, Refused, Versions } from "./tables.ts";
 import { Traffic } from "./traffic.ts";
 
 /** Starts the console: reads the server's stream and shows whether the server is up, and what needs attention. */
 
-const keptSeconds = 600;
-const keptMinutes = 1440;
 /** Microseconds. Answers take a few milliseconds. */
 const leastSlow = 250_000;
 const stream: string = JSON.parse(document.querySelector("#settings")?.textContent ?? "{}").stream;
@@ -39,18 +37,12 @@ function useStream(): Seen {
     });
     source.addEventListener("history", ({ data }) => change(JSON.parse(data)));
     source.addEventListener("state", ({ data }) => change({ state: JSON.parse(data) }));
-    source.addEventListener("sample", ({ data }) =>
-      setSeen((before) => ({
-        ...before,
-        samples: [...before.samples, JSON.parse(data)].slice(-keptSeconds),
-      })),
-    );
-    source.addEventListener("minute", ({ data }) =>
-      setSeen((before) => ({
-        ...before,
-        minutes: [...before.minutes, JSON.parse(data)].slice(-keptMinutes),
-      })),
-    );
+    const add = (event: string, name: "samples" | "minutes", kept: number) =>
+      source.addEventListener(event, ({ data }) =>
+        setSeen((before) => ({ ...before, [name]: [...before[name], JSON.parse(data)].slice(-kept) })),
+      );
+    add("sample", "samples", keptSeconds);
+    add("minute", "minutes", keptMinutes);
     return () => source.close();
   }, []);
   return seen;

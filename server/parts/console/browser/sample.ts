@@ -2,6 +2,9 @@
 
 /** Number of samples, each of a second, that the figures, the legends and a route's rate now are over. */
 export const figureSeconds = 10;
+/** Samples that the server and the page keep: of a second each, and of a minute each. */
+export const keptSeconds = 600;
+export const keptMinutes = 1440;
 
 /** The traffic of about one second or minute. Rates are per second. */
 export interface Sample {

@@ -176,12 +176,8 @@ async function findCities({ year }: Choice, name: string): Promise<Option[]> {
   const cities = d3.sort(byCity, ([, { length }]) => -length);
   const radiuses = cities.length === 1 ? offeredMiles : [defaultMiles];
   return cities.flatMap(([city, rows]) => {
-    const byZip = d3.rollup(
-      rows,
-      ({ length }) => length,
-      ({ zip }) => zip,
-    );
-    const [zip] = d3.greatest(byZip, ([, count]) => count) ?? [];
+    const byZip = Map.groupBy(rows, ({ zip }) => zip);
+    const [zip] = d3.greatest(byZip, ([, { length }]) => length) ?? [];
     return !zip ? [] : radiuses.map((miles) => around(zip, miles, city));
   });
 }

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, DatasetsAnswer } from "./answers.ts";
 import { asFailure, ask, type Failure, keepKey, ownKey, pathOf, settings } from "./api.ts";
@@ -19,34 +19,26 @@ export function useLoaded<T>(key: string, load: () => Promise<T>) {
   const [failure, setFailure] = useState<Failure | null>(null);
   const [isLate, setLate] = useState(false);
   const [attempt, setAttempt] = useState(0);
-  const latest = useRef(load);
-  latest.current = load;
   useEffect(() => {
     let isOver = false;
     const timer = setTimeout(() => setLate(true), patienceMs);
-    const end = () => {
+    const end = (failure: Failure | null, view?: T) => {
+      if (isOver) return;
       clearTimeout(timer);
       setLate(false);
+      setFailure(failure);
+      if (view !== undefined) setLoaded({ key, view });
     };
-    latest.current().then(
-      (view) => {
-        if (isOver) return;
-        end();
-        setLoaded({ key, view });
-        setFailure(null);
-      },
-      (error) => {
-        if (isOver) return;
-        end();
-        setFailure(asFailure(error));
-      },
+    load().then(
+      (view) => end(null, view),
+      (error) => end(asFailure(error)),
     );
     return () => {
       clearTimeout(timer);
       isOver = true;
     };
   }, [key, attempt]);
-  const retry = useCallback(() => setAttempt((before) => before + 1), []);
+  const retry = () => setAttempt((before) => before + 1);
   const isOld = loaded !== null && loaded.key !== key && (isLate || failure !== null);
   return { view: loaded?.view ?? null, failure, isLate, isOld, retry };
 }

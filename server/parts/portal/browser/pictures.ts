@@ -22,17 +22,12 @@ const wholeNation = { state: null, near: null, within: defaultMiles, city: null 
 function linksOf(view: View, picture: string) {
   const known = there(view.scope) ?? there(view.nation);
   const versions = there(view.trends)?.source.data_versions.join(",") ?? null;
-  const lasting = withParameters({
-    procedure: view.code,
-    year: known?.source.data_version ?? null,
-    versions,
-  });
-  const { origin, search } = new URL(lasting, location.origin);
-  const embedded = new URL(`/embed/${picture}${search}`, origin);
-  // These pictures are of the nation then, and so is the sentence above them.
-  if (picture !== "charges")
-    for (const name of ["near", "within", "city"]) embedded.searchParams.delete(name);
-  return { page: `${origin}/${search}`, embed: settings.embeds ? embedded.href : undefined };
+  const lasting = { procedure: view.code, year: known?.source.data_version ?? null, versions };
+  const linkTo = (path: string, more: Record<string, null> = {}) =>
+    location.origin + path + new URL(withParameters({ ...lasting, ...more }), location.origin).search;
+  // The other pictures are of the nation then, and so is the sentence above them.
+  const place = picture === "charges" ? {} : { near: null, within: null, city: null };
+  return { page: linkTo("/"), embed: settings.embeds ? linkTo(`/embed/${picture}`, place) : undefined };
 }
 
 const nameOf = (view: View, what: string, version: string) => {

@@ -28,12 +28,13 @@ export async function pictureOf(card: Element, format: PictureFormat, caption: C
   return format === "svg" ? new Blob([text], { type: "image/svg+xml" }) : pngOf(text, picture);
 }
 
-function element(name: string, attributes: Record<string, string | number>, text = ""): SVGElement {
-  const made = document.createElementNS(space, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
-  made.textContent = text;
-  return made;
+function withAttributes(element: SVGElement, attributes: Record<string, string | number>): SVGElement {
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  return element;
 }
+
+const element = (name: string, attributes: Record<string, string | number>) =>
+  withAttributes(document.createElementNS(space, name), attributes);
 
 function standalone(card: Element, { title, sentence, source }: Caption): SVGElement {
   const drawings = [...card.querySelectorAll<SVGSVGElement>("svg.drawing")];
@@ -48,7 +49,9 @@ function standalone(card: Element, { title, sentence, source }: Caption): SVGEle
     for (const line of linesOf(text, (line) => (pen?.measureText(line).width ?? 0) <= fullLine * content)) {
       y += lineHeight;
       const style = { fill: color, "font-size": size, "font-weight": weight, "fill-opacity": opacity };
-      parts.push(element("text", { x: margin, y, ...style }, line));
+      const text = element("text", { x: margin, y, ...style });
+      text.append(line);
+      parts.push(text);
     }
     y += 6;
   };
@@ -56,21 +59,14 @@ function standalone(card: Element, { title, sentence, source }: Caption): SVGEle
   write(sentence, 14);
   y += 8;
   for (const drawing of drawings) {
-    const copy = styledCopy(drawing);
-    for (const [key, value] of Object.entries({
-      x: margin,
-      y,
-      width: drawing.clientWidth,
-      height: drawing.clientHeight,
-    }))
-      copy.setAttribute(key, String(value));
-    parts.push(copy);
-    y += drawing.clientHeight + 8;
+    const { clientWidth: width, clientHeight: height } = drawing;
+    parts.push(withAttributes(styledCopy(drawing), { x: margin, y, width, height }));
+    y += height + 8;
   }
   write(source, 12, 400, 0.75);
   const height = y + margin / 2;
-  const picture = element("svg", { xmlns: space, width, height, viewBox: `0 0 ${width} ${height}` });
-  picture.setAttribute("font-family", font);
+  const viewBox = `0 0 ${width} ${height}`;
+  const picture = element("svg", { xmlns: space, width, height, viewBox, "font-family": font });
   picture.append(element("rect", { width, height, fill: backgroundColor }), ...parts);
   return picture;
 }

@@ -1,7 +1,7 @@
 import { change, money, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { FacilityAnswer, FacilityRow, Standing } from "./answers.ts";
-import { Card, type Figures, figuresOf } from "./card.ts";
+import { Card, type FigureColumn, type Figures, figuresOf } from "./card.ts";
 import { type Column, DotsLegend, List, type Row, ratioColumn, type Sorted } from "./list.ts";
 import { inYear } from "./location.ts";
 import { dollarScale } from "./picture.ts";
@@ -108,7 +108,7 @@ function Beside({ charged, standing, where }: { charged: number; standing: Stand
     <small class="quiet"><span class="narrow-only">${where}: </span>median ${money(median_charge)}${facilities < leastForQuartiles && ` (${facilities} hospitals)`}</small>`;
 }
 
-const standingColumns = (of: "national" | "state"): Parameters<typeof figuresOf<FacilityRow>>[1][] => [
+const standingColumns = (of: "national" | "state"): FigureColumn<FacilityRow>[] => [
   [`${of} rank`, (row) => row[of].rank, whole],
   [`${of} hospitals`, (row) => row[of].facilities, whole],
   [`${of} percentile`, (row) => row[of].percentile, String],

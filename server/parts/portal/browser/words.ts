@@ -34,12 +34,7 @@ export function entryOf({ facility, data }: FacilityAnswer, procedure: string): 
   const own = { ccn, facility: name, city, state, zip, procedures: data.length };
   const row = data.find(({ code }) => code === procedure);
   if (row === undefined) return own;
-  const { submitted_charge, medicare_allowed, medicare_payment, services } = row;
-  const { national, state: within_state } = row;
-  return {
-    ...{ ...own, submitted_charge, medicare_allowed, medicare_payment, services },
-    ...{ national, within_state },
-  };
+  return { ...row, ...own, within_state: row.state };
 }
 
 /** A part of a sentence: text, or an amount with its kind. */
