@@ -5,6 +5,7 @@ import { plans } from "../../shared/plans.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { PortalActions, type PortalOptions } from "./actions.ts";
 import { Pages } from "./pages.ts";
+import { errorReply, unavailable } from "./reply.ts";
 
 /** Runs the portal in the control thread: makes the pages, with the portal's API key, and handles what visitors post. */
 
@@ -120,10 +121,8 @@ export class PortalHost {
   /** Does what a request on a page asks for. Never rejects. */
   async act(request: PortalRequest): Promise<PortalReply> {
     return (
-      this.#actions?.act(request, this.#options.now()) ?? {
-        status: 503,
-        body: { error: { type: "unavailable", message: "the server is starting; try again" } },
-      }
+      this.#actions?.act(request, this.#options.now()) ??
+      errorReply(unavailable("the server is starting; try again", 1))
     );
   }
 }

@@ -17,8 +17,8 @@ import { ErrorBand, useDatasets, useLoaded, WarningBand } from "./load.ts";
 import { go, inYear, withParameters } from "./location.ts";
 import { nameOf, titleOf } from "./procedures.ts";
 import { Standings, sortedBy } from "./standings.ts";
-import { isFew, Trend, trendFigures } from "./trend.ts";
-import { isSynthetic, milesText, noHospital, tabTitle } from "./words.ts";
+import { Trend, trendFigures } from "./trend.ts";
+import { isFew, isSynthetic, milesText, noHospital, tabTitle } from "./words.ts";
 
 /** Shows a hospital: its procedures compared with nation and state, its years, and the hospitals around it. */
 

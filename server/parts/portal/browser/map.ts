@@ -9,7 +9,7 @@ import { nowhere } from "./choice.ts";
 import { choose } from "./location.ts";
 import { letterWidth, Steps, useSteps } from "./picture.ts";
 import { stateName, states, whyMissing } from "./states.ts";
-import { leastForQuartiles } from "./words.ts";
+import { isFew, leastForQuartiles } from "./words.ts";
 
 /** Draws the states, coloured by median charge. A click chooses a state. */
 
@@ -88,10 +88,12 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
     return { x: centre[0] * factor, y: Math.max(centre[1] * factor - 6, 70), lines };
   };
   const label = `Map of the median charge by state, ${counted(rows.size, "state", "states")} with prices.`;
-  const hasGaps = outlines.some(({ code }) => !rows.has(code));
-  const isSparse = [...rows.values()].some(({ facilities }) => facilities < leastForQuartiles);
+  const swatches = [
+    { id: "sparse", text: `fewer than ${leastForQuartiles} hospitals`, isOn: answer.data.some(isFew) },
+    { id: "no-price", text: "no price", isOn: outlines.some(({ code }) => !rows.has(code)) },
+  ].filter(({ isOn }) => isOn);
   return html`<div class="map">
-    <${Legend} thresholds=${thresholds} colours=${colours} medians=${medians} hasGaps=${hasGaps} isSparse=${isSparse} width=${width} />
+    <${Legend} thresholds=${thresholds} colours=${colours} medians=${medians} swatches=${swatches} width=${width} />
     <${Steps}
       label=${label}
       height="auto"
@@ -119,7 +121,7 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
             fill=${row && colourOf(row)}
             onPointerEnter=${() => setActive(i)}
             onClick=${() => toggle(code)}
-          />${row && row.facilities < leastForQuartiles && html`<path d=${path} class="sparse" fill="url(#sparse)" />`}${!row && code === "MD" && html`<path d=${path} class="sparse" fill="url(#outside)" />`}`;
+          />${row && isFew(row) && html`<path d=${path} class="sparse" fill="url(#sparse)" />`}${!row && code === "MD" && html`<path d=${path} class="sparse" fill="url(#outside)" />`}`;
         })}
         ${[active === null ? undefined : outlines[active], outlines.find(({ code }) => code === state)].map(
           (shape, i) => shape && html`<path d=${shape.path} class=${i === 0 ? "pointed" : "chosen"} />`,
@@ -134,12 +136,12 @@ interface LegendProps {
   thresholds: number[];
   colours: number;
   medians: number[];
-  hasGaps: boolean;
-  isSparse: boolean;
+  /** What else is on the map: the class of its ground, and what it means. */
+  swatches: { id: string; text: string }[];
   width: number;
 }
 
-function Legend({ thresholds, colours, medians, hasGaps, isSparse, width }: LegendProps) {
+function Legend({ thresholds, colours, medians, swatches, width }: LegendProps) {
   const [low, high] = [d3.min(medians), d3.max(medians)];
   if (low === undefined || high === undefined || width === 0)
     return html`<svg class="legend" height="30"></svg>`;
@@ -151,10 +153,6 @@ function Legend({ thresholds, colours, medians, hasGaps, isSparse, width }: Lege
       .find((rounded) => new Set(rounded).size === ends.length) ?? ends.map(money);
   const room = letterWidth * Math.max(...texts.map(({ length }) => length)) + 8;
   const step = Math.min(Math.max(54, room), (width - 30) / (colours + 1));
-  const swatches = [
-    ...(isSparse ? [{ id: "sparse", text: `fewer than ${leastForQuartiles} hospitals` }] : []),
-    ...(hasGaps ? [{ id: "no-price", text: "no price" }] : []),
-  ];
   const isBelow = (colours + 1) * step + swatches.length * 175 > width;
   const right = isBelow ? 0 : width - swatches.length * 175;
   return html`<svg class="drawing legend" width=${width} height=${isBelow ? 56 : 30} aria-hidden="true">

@@ -11,8 +11,8 @@ import { Chip } from "./picture.ts";
 import { titleOf } from "./procedures.ts";
 import { titleText } from "./sentence.ts";
 import { stateName } from "./states.ts";
-import { isFew, Trend, trendFigures } from "./trend.ts";
-import { isPriced, leastForQuartiles, mainClause, placeText, pricesTitle, textOf } from "./words.ts";
+import { Trend, trendFigures } from "./trend.ts";
+import { isFew, isPriced, mainClause, placeText, pricesTitle, textOf } from "./words.ts";
 
 /** The pictures of a procedure, each in its card. */
 
@@ -43,7 +43,6 @@ export function Charges({ view, datasets }: PartProps) {
   const isAlone = scope?.summary.facilities === 1 && !pinned.some(({ entry }) => entry && isPriced(entry));
   if (!scope || isAlone) return null;
   const { data_version } = scope.source;
-  const hasFew = scope.summary.facilities < leastForQuartiles;
   const range = rangeOf(choice);
   return html`<${Card}
     class="spread"
@@ -51,7 +50,7 @@ export function Charges({ view, datasets }: PartProps) {
     beside=${range && html`<${Chip} text=${`${whole(list.summary.facilities)} listed`} remove=${() => choose({ from: null, to: null })} next=".picture" />`}
     subject=${titleText(view)}
     sentence=${textOf(mainClause(view.choice, scope))}
-    about=${`${few ? "A dot for each hospital" : "Hospitals"} by charge, in dollars on a logarithmic scale; below it what Medicare allows.${hasFew ? "" : " Shaded: the middle half."}`}
+    about=${`${few ? "A dot for each hospital" : "Hospitals"} by charge, in dollars on a logarithmic scale; below it what Medicare allows.${isFew(scope.summary) ? "" : " Shaded: the middle half."}`}
     name=${nameOf(view, "charges", data_version)}
     figures=${histogramFigures(scope, few, pinned)}
     path=${paths.scope}

@@ -4,7 +4,7 @@ import type { TrendYear } from "./answers.ts";
 import { type FigureColumn, type Figures, figuresOf, pinnedName } from "./card.ts";
 import type { Pinned } from "./explore-data.ts";
 import { Grid, PinShape, Shape, Steps, useSteps } from "./picture.ts";
-import { leastForQuartiles } from "./words.ts";
+import { isFew, leastForQuartiles } from "./words.ts";
 
 /**
  * Draws the median charge, the allowed amount and the compared hospitals' charges over two years or more. The line
@@ -19,9 +19,6 @@ const dashes: Record<string, string> = { A: "7 3", B: "2 3", C: "9 3 2 3" };
 /** Whether a line connects two years: they are neighbours, and the procedure has the same name. */
 const isSame = (before: TrendYear, year: TrendYear) =>
   year.data_year === before.data_year + 1 && year.name === before.name;
-
-/** Whether a year has too few hospitals for quartiles, and for a line. */
-export const isFew = ({ facilities }: TrendYear) => facilities < leastForQuartiles;
 
 interface TrendProps {
   years: TrendYear[];
@@ -168,12 +165,11 @@ function spread<End extends { y: number }>(ends: End[]): (End & { labelY: number
   const labels = ends.toSorted((a, b) => a.y - b.y).map((end) => ({ ...end, labelY: end.y }));
   for (const [i, label] of labels.entries())
     if (i > 0) label.labelY = Math.max(label.labelY, labels[i - 1].labelY + labelHeight);
-  for (
-    let i = labels.length - 1, lowest = lowestLabel;
-    i >= 0;
-    i--, lowest = labels[i + 1].labelY - labelHeight
-  )
-    labels[i].labelY = Math.min(labels[i].labelY, lowest);
+  let lowest = lowestLabel;
+  for (const label of labels.toReversed()) {
+    label.labelY = Math.min(label.labelY, lowest);
+    lowest = label.labelY - labelHeight;
+  }
   return labels;
 }
 
@@ -184,7 +180,7 @@ const moved = (share: number) =>
 function trendText(years: TrendYear[], year: TrendYear): string {
   const before = years[years.indexOf(year) - 1];
   const texts: string[] = [];
-  if (before && year.matched && year.matched.facilities >= leastForQuartiles) {
+  if (before && year.matched && !isFew(year.matched)) {
     const { facilities, median_charge, median_allowed } = year.matched;
     texts.push(
       `For ${whole(facilities)} hospitals with a price in both ${before.data_year} and ${year.data_year}, each hospital's own charge ${moved(median_charge)} at the median; Medicare's amount ${moved(median_allowed)}.`,

@@ -8,6 +8,8 @@ import { stateInSentence, stateName, whyMaryland } from "./states.ts";
 
 /** Minimum number of hospitals for quartiles. */
 export const leastForQuartiles = 8;
+/** Whether there are too few hospitals for quartiles, and for a line over the years. */
+export const isFew = ({ facilities }: { facilities: number }) => facilities < leastForQuartiles;
 
 /** Whether a caveat is a synthetic sample's. */
 export const isSynthetic = (caveat: string): boolean => /synthetic/i.test(caveat);
@@ -164,10 +166,10 @@ export function comparison({ summary, procedure }: Pick<Prices, "summary" | "pro
       : ratio < 1
         ? `${subject} is ${percent(100 * (1 - ratio))} below ${object}`
         : `${subject} is ${timesInWords(ratio)} ${object}`;
-  const isFew = facilities < leastForQuartiles && !isOne;
+  const isSmall = facilities < leastForQuartiles && !isOne;
   const spread =
     max / min >= 1.05 && !isOne ? `the highest charge is ${timesInWords(max / min)} the lowest` : "";
-  const text = isFew ? spread : [spread, markup].filter(Boolean).join("; ");
+  const text = isSmall ? spread : [spread, markup].filter(Boolean).join("; ");
   const includes = plainOf(procedure.code)?.includes;
   return [text && `${text[0].toUpperCase()}${text.slice(1)}.`, includes && `Includes ${includes}.`]
     .filter(Boolean)
