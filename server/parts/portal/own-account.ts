@@ -11,13 +11,14 @@ import {
 } from "../../accounts/changes.ts";
 import { webhookFault } from "../../accounts/webhook-url.ts";
 import { ApiError, constantError, echo } from "../../api/errors.ts";
+import type { Core } from "../../part.ts";
 import type { PortalReply } from "../../shared/messages.ts";
 import { emailAddress, time } from "../../shared/schemas.ts";
 import { isoTime, isoTimeOrNull } from "../../shared/time.ts";
 import type { Account, StoredKey } from "../../store/store.ts";
-import type { PortalOptions } from "./actions.ts";
 import { invalid } from "./fields.ts";
 import { tooMany } from "./rate-limits.ts";
+import type { PortalSettings } from "./settings.ts";
 
 /** Shows and changes an account and its keys, for whoever has one of the keys. */
 
@@ -29,7 +30,8 @@ export interface Caller {
   key: StoredKey;
 }
 
-export interface OwnAccountOptions extends Pick<PortalOptions, "store" | "settings"> {
+export interface OwnAccountOptions extends Pick<Core, "store"> {
+  settings: PortalSettings;
   /** Runs a change of the caller's account in one transaction. It is in force everywhere when the promise resolves. */
   write<Result>(caller: Caller, now: Date, work: () => Result): Promise<Result>;
   /** @throws ApiError when no more keys may be made */

@@ -4,15 +4,16 @@ import { reasonOf } from "../../../engine/query.ts";
 import { makeKey } from "../../accounts/changes.ts";
 import { maxNameLength } from "../../accounts/names.ts";
 import { ApiError } from "../../api/errors.ts";
+import type { Core } from "../../part.ts";
 import type { Email } from "../../shared/email.ts";
 import type { PortalReply } from "../../shared/messages.ts";
 import { plans } from "../../shared/plans.ts";
 import { emailAddress } from "../../shared/schemas.ts";
 import type { Signup, Store } from "../../store/store.ts";
-import type { PortalOptions } from "./actions.ts";
 import { invalid } from "./fields.ts";
 import { clientOf, tooMany } from "./rate-limits.ts";
 import { errorReply, unavailable } from "./reply.ts";
+import type { PortalSettings } from "./settings.ts";
 
 /** Signs people up. Limits the signups per day by client and in all, and to one per mailbox. */
 
@@ -48,8 +49,10 @@ export const signupFields = v.strictObject({
 });
 export const linkFields = v.strictObject({ token: v.string("the token of a link") });
 
-export interface SignupOptions
-  extends Pick<PortalOptions, "store" | "log" | "settings" | "mailer" | "publicUrl"> {
+export interface SignupOptions extends Pick<Core, "store" | "log" | "mailer"> {
+  settings: PortalSettings;
+  /** The portal's URL without a slash at the end, for links. */
+  publicUrl: string;
   /** E-mails that the mail server hasn't accepted yet. */
   emails: { underWay: number };
   /**
