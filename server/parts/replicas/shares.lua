@@ -13,6 +13,10 @@ ended a server is told when it reports about the account: until then it uses les
 after it uses less, and uses more only after it is told. Its values are absolute and its calls numbered, so a call may be
 lost, repeated or late.
 
+A record of a month has what each server used and was granted (`servers`), the use of those that left (`left`), the use of
+all as servers are told it (`total`), the number of its version (`n`), and the number of its flag while it is tight
+(`tight`). `born` is the life of Redis in which it began, `life` the one in which it was last reported.
+
 KEYS  1 hash: meta with the servers, a heartbeat beat:ID for each server, and rate:ID for each active account; 2 flags by
       number; 3 4 hashes of the two months named in the call: a record by account
 ARGV  1 the call as JSON; `op` says which. `ms` and `run` replace Redis' time and run id in tests.
