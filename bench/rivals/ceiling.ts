@@ -5,9 +5,9 @@ import { isMainThread, parentPort, Worker, workerData } from "node:worker_thread
 import { freePort } from "../../test/support/connection.ts";
 import { readSettings } from "./rival.ts";
 
-/** The ceiling: uWebSockets.js sends the same headers and body for every request. */
+/** The least that any server on uWebSockets.js can do: it sends the same headers and body for every request. */
 
-/** About the bytes of an image, which don't fit into a processor's cache. */
+/** About the size of an image, which doesn't fit into a processor's cache. */
 const spreadBytes = 32 * 2 ** 20;
 
 const { headers, status, bodyFile, threads, isSpread } = readSettings();

@@ -70,7 +70,7 @@ async function bytesOf(file: string): Promise<Buffer> {
   try {
     const status = await stat(file);
     // Checked before reading, because reading a pipe would wait for its writer.
-    if (!status.isFile()) throw new DataError(file, "no regular file", "a CSV file");
+    if (!status.isFile()) throw new DataError(file, "something that isn't a regular file", "a CSV file");
     if (status.size > maxAddendumBytes)
       throw new DataError(file, `${status.size} bytes`, `at most ${maxAddendumBytes} of an OPPS Addendum B`);
     return await readFile(file);

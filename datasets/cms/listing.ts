@@ -51,7 +51,8 @@ function versionsIn(
     const path = join(out, name);
     try {
       // Reading a FIFO would block for ever.
-      if (!statSync(path).isFile()) throw new DataError(path, "no regular file", "a snapshot");
+      if (!statSync(path).isFile())
+        throw new DataError(path, "something that isn't a regular file", "a snapshot");
       const { metadata } = snapshotHead(readFileSync(path), path);
       const version = basename(name, ".parquet");
       const claimed = `${metadata.data_year}.${metadata.revision}`;

@@ -50,7 +50,8 @@ export async function readRelease(options: ReleaseOptions): Promise<Release> {
   let handle: FileHandle | undefined;
   try {
     // Checked before opening, because opening a pipe would wait for its writer.
-    if (!(await stat(file)).isFile()) throw new DataError(file, "no regular file", "a CSV file");
+    if (!(await stat(file)).isFile())
+      throw new DataError(file, "something that isn't a regular file", "a CSV file");
     handle = await open(file);
     const scan = await scanFile(handle, file);
     checkText(scan, file, options.allowUnterminated);

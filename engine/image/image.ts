@@ -48,7 +48,7 @@ const textIndex = {
   /** The words ordered by length, then by bytes, and the start of each length. */
   byLength: uint32,
   lengthStart: uint32,
-  /** The letters of each word of `byLength`, by `lettersOf`. */
+  /** A bit mask of the letters in each word, in the order of `byLength`; see `lettersOf`. */
   letters: int32,
   /** The start of each document's tokens, followed by the end of the last. */
   tokenStart: uint32,
@@ -219,7 +219,7 @@ export interface Image extends Omit<Sections, "description"> {
   readonly procedures: number;
 }
 
-/** Position of each state code among a procedure's groups. */
+/** Position of each state among the groups of a procedure's states; see `stateGroup`. */
 export const stateIndex: ReadonlyMap<string, number> = new Map(stateCodes.map((code, i) => [code, i]));
 
 /** A group's statistics: amounts in cents, spread in hundredths; all 0 for a group without rows. */

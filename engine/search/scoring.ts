@@ -251,8 +251,9 @@ function likenessOf(
   const leastNeeded = Math.min(2, terms.filter(({ isNeeded }) => isNeeded).length);
   /** For each word of the query, the term that had it last. */
   const hadBy = new Uint32Array(terms.length);
-  /** For each term of the document: the share of its words that are in the query, and the weight of the query words that it has. */
+  /** For each matched term of the document, the share of its words that the query has. */
   const shares: number[] = [];
+  /** For each of these terms, the weight of the query's words that it has. */
   const asks: number[] = [];
   let term = 0;
   return (document) => {

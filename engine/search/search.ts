@@ -195,7 +195,7 @@ function nearMatches(
   };
 }
 
-/** Scores times a factor, with three decimals as before. */
+/** Scores times a factor, rounded to three decimals like all scores. */
 const lowered = (scores: readonly number[], factor: number) =>
   scores.map((score) => Math.round(1000 * score * factor) / 1000);
 

@@ -156,8 +156,8 @@ export const [
   beyondField,
 ] = [0, 1, 2, 3, 4, 5, 6, 7];
 /**
- * The field of the words in descriptors of a procedure's codes. It shares the number of a place's field, because
- * procedures have no places.
+ * The field of words from the descriptors of a procedure's codes. It has the number of `statePartField`, which
+ * procedures don't need, because they have no places.
  */
 export const describedField = statePartField;
 /** Stands before each term of a procedure among its words. No query has it. */

@@ -45,7 +45,11 @@ export function snapshotFooterRange(size: number, head: Uint8Array, tail: Uint8A
   if (size > maxSnapshotFileBytes)
     throw new DataError(`${subject}: size`, `${size} bytes`, `at most ${maxSnapshotFileBytes}`);
   if (Buffer.from(head).toString("latin1") !== "PAR1")
-    throw new DataError(subject, size === 0 ? "an empty file" : "no Parquet file", "a Parquet snapshot");
+    throw new DataError(
+      subject,
+      size === 0 ? "an empty file" : "a file that isn't Parquet",
+      "a Parquet snapshot",
+    );
   return guarded(subject, "footer", () => footerRange(size, head, tail));
 }
 

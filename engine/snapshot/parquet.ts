@@ -80,7 +80,11 @@ function codesIn(text: string | undefined, table: SnapshotTable, subject: string
     if (i > 0 && code <= parsed.output[i - 1][0])
       throw new DataError(part, `${code} after ${parsed.output[i - 1][0]}`, "each code once, ascending");
     if (!procedures.has(procedure))
-      throw new DataError(part, `${code} in ${procedure}`, "a procedure of the snapshot");
+      throw new DataError(
+        part,
+        `code ${code} of the procedure ${procedure}`,
+        "codes of procedures in the snapshot",
+      );
     return { code, procedure, status, description };
   });
 }

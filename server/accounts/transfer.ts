@@ -15,7 +15,7 @@ import { webhookFault } from "./webhook-url.ts";
 const format = "healthcare-charge-query-service accounts";
 const version = 1;
 
-const unknownField = "a field that isn't known";
+const unknownField = "an unknown field";
 /** An object that has exactly these fields. */
 const fields = <Entries extends v.ObjectEntries>(entries: Entries) =>
   v.strictObject(entries, ({ expected, input }) => {
@@ -286,7 +286,7 @@ function parsed<Schema extends v.GenericSchema>(
   const path = v.getDotPath(issue) ?? "";
   const subject = [about, ...accountIn(value), ...(path === "" ? [] : [path])].join(": ");
   if (issue.message === unknownField)
-    throw new DataError(subject, unknownField, "only fields that accounts export writes");
+    throw new DataError(subject, unknownField, "only fields that the command accounts export writes");
   throw new DataError(subject, foundIn(issue.input, path), issue.message);
 }
 

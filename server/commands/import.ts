@@ -122,7 +122,7 @@ export async function importAndSay(options: ImportOptions, environment: NodeJS.P
   const version = path.basename(imported.path, ".parquet");
   const before = `${options.year}.${Number(version.split(".")[1]) - 1}`;
   if (imported.isNew && isSyntheticFile(path.join(options.out, `${before}.parquet`)))
-    say(`numbered ${version}, as ${before} is synthetic, and a number never means other content`);
+    say(`numbered ${version}, as ${before} is synthetic, and a version number never gets other content`);
   const lacks = imported.unwritten.length > 0 ? `, but not this ${imported.unwritten.join(" and ")}` : "";
   const same = codes === null ? "these rows" : "these rows and codes";
   if (!imported.isNew) say(`nothing written: ${version} has ${same} already${lacks}; --force writes them`);

@@ -70,7 +70,9 @@ export async function listenOps(settings: Settings, health: Health): Promise<Ope
     throw new Error(`can't listen on ${host} port ${port} (ops): ${reasonOf(error)}`);
   }
   // For example when a connection can't be accepted because too many files are open.
-  server.on("error", (error) => log.error({ reason: reasonOf(error) }, "the operator's listener failed"));
+  server.on("error", (error) =>
+    log.error({ reason: reasonOf(error) }, "an error on the operator's listener, which continues"),
+  );
   const address = server.address();
   if (typeof address === "object" && address !== null) operator.port = address.port;
   return operator;

@@ -21,7 +21,7 @@ export async function claimPort(host: string, port: number): Promise<number> {
   }
 }
 
-/** The port if nobody listens on it now; for 0 any such one. @throws Error when it is taken */
+/** The port, after a check that nobody listens on it; for 0 any free port. @throws Error when it is taken */
 async function findFree(host: string, port: number): Promise<number> {
   const probe = createServer();
   try {

@@ -103,7 +103,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
     gone: () => shared?.gone() ?? [],
     showPages: (files) => threads.showPages(files),
   };
-  // Before the serving threads start, so that it goes on until the last answer.
+  // Called before the serving threads start, because what starts first ends last: the state is kept until the last answer.
   keepState(health, state, accounts, save);
   const running = [];
   for (const part of parts) if (part.start !== undefined) running.push(await part.start(core));

@@ -259,8 +259,8 @@ export class Responder {
   }
 
   /**
-   * Ends an answer without a body and closes the connection. Until then the library counts the answer as unfinished:
-   * it doesn't answer another request of the segment, but closes the connection itself.
+   * Ends an answer without a body, and closes the connection a moment later. Until it is closed, uWebSockets.js counts
+   * the answer as unfinished: it doesn't answer another request in the same TCP segment, but closes the connection.
    */
   #endLast(res: HttpResponse, wait = this.waitFor(res)): void {
     closeSoon(res, wait);

@@ -3,9 +3,9 @@ import { BlockList, isIP, isIPv4 } from "node:net";
 /** Recognises IP addresses that aren't public. */
 
 /**
- * Networks that posts may not go to, so that nobody makes the server talk to itself or its own network. They are
- * those in IANA's registries of special-purpose addresses, even those that are globally reachable, because these are
- * the network's own services: https://www.iana.org/assignments/iana-ipv4-special-registry, …/iana-ipv6-special-
+ * Networks that posts may not go to, so that nobody makes the server talk to itself or its own network: all those in
+ * IANA's registries of special-purpose addresses. Some of them are globally reachable. They are included, because such
+ * an address may lead to a service of the server's own network. https://www.iana.org/assignments/iana-ipv4-special-registry, …/iana-ipv6-special-
  * registry, …/multicast-addresses, …/ipv6-address-space
  */
 const specialIPv4 = listOf(

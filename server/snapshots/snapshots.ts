@@ -26,7 +26,7 @@ import type { Loads } from "./loads.ts";
 const settleMs = 1500;
 /** Advice for a file whose version number belongs to other content. */
 const otherContent =
-  "a number never means other content; import the rows again, which gives them the next number";
+  "a version number never gets other content: import the rows again, so that they get the next number";
 /** Interval of progress lines in the log during a long load. */
 const progressMs = 2000;
 
@@ -296,16 +296,16 @@ export class SnapshotFolder {
     const loaded = decision.is === "served" ? decision.image.description.sha256 : undefined;
     if (loaded !== undefined && loaded !== sha256)
       throw new DataError(
-        `${name}: content of a version that is loaded`,
+        `${name}: checksum of a version that is loaded`,
         sha256,
-        `${loaded}: ${otherContent}`,
+        `${loaded}, because ${otherContent}`,
       );
     const known = this.#consult((registry) => registry.versions.byName(version));
     if (known !== undefined && known.sha256 !== sha256)
       throw new DataError(
-        `${name}: content of a version that was served since ${isoTime(known.first_served)}`,
+        `${name}: checksum of a version that was first served ${isoTime(known.first_served)}`,
         sha256,
-        `${known.sha256}: ${otherContent}`,
+        `${known.sha256}, because ${otherContent}`,
       );
   }
 

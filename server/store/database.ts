@@ -97,7 +97,7 @@ function checkSound(folder: string, isLogged: boolean): void {
   if (!stat.isFile())
     throw new DataError(
       `state database ${file}`,
-      stat.isSymbolicLink() ? "a symbolic link" : "no regular file",
+      stat.isSymbolicLink() ? "a symbolic link" : "something that isn't a regular file",
       "a regular file: STATE_DIR may name another folder",
     );
   if (stat.size === 0) throw damaged(file, "an empty file");

@@ -1,6 +1,6 @@
 /** The schema of the state database. */
 
-/** Databases of another version are refused. A release that changes the schema increments this and migrates older ones. */
+/** A database of another version is refused. A release that changes the schema increments this, and has to convert older databases. */
 export const schemaVersion = 1;
 
 /**

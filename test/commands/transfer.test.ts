@@ -123,7 +123,7 @@ test("what contradicts what is there, or isn't whole, is refused with its line, 
     ],
     [
       [headOf(1), changed(one, { more: 1 })],
-      "line 2: account a: more: found a field that isn't known, expected only fields that accounts export writes",
+      "line 2: account a: more: found an unknown field, expected only fields that the command accounts export writes",
     ],
     [
       [headOf(2), changed(three, { id: 9 }), two],

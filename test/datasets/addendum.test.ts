@@ -103,7 +103,7 @@ test("what is no addendum is refused with one error", async () => {
     await assert.rejects(readAddendum(file), { name: "DataError", message: file + message });
   }
   await assert.rejects(readAddendum(folder), {
-    message: `${folder}: found no regular file, expected a CSV file`,
+    message: `${folder}: found something that isn't a regular file, expected a CSV file`,
   });
 });
 

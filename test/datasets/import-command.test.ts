@@ -91,7 +91,7 @@ test("the command says why real data beside a sample isn't the first revision", 
     encodeSnapshot(syntheticSnapshot({ dataYear: 2023, revision, rows: 300, seed: 1 }));
   publishSnapshot(out, 2023, [], sample);
   const again = (...more: string[]) => command([file, "--year", "2023", "--out", out, ...more]);
-  const reason = "numbered 2023.2, as 2023.1 is synthetic, and a number never means other content";
+  const reason = "numbered 2023.2, as 2023.1 is synthetic, and a version number never gets other content";
   const first = await again();
   assert.equal(first.stdout, `${path.join(out, "2023.2.parquet")}\n`);
   assert.ok(first.stderr.split("\n").includes(reason), first.stderr);

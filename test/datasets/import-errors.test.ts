@@ -329,8 +329,11 @@ test("what can't be read or written is named with the system's reason", async ()
   execFileSync("mkfifo", [pipe]);
   const refused: [ImportOptions, string][] = [
     [{ ...options, file: missing }, `${missing}: found no readable file (ENOENT), expected a CSV file`],
-    [{ ...options, file: folder }, `${folder}: found no regular file, expected a CSV file`],
-    [{ ...options, file: pipe }, `${pipe}: found no regular file, expected a CSV file`],
+    [
+      { ...options, file: folder },
+      `${folder}: found something that isn't a regular file, expected a CSV file`,
+    ],
+    [{ ...options, file: pipe }, `${pipe}: found something that isn't a regular file, expected a CSV file`],
     [
       { ...options, out: path.join(options.file, "out") },
       `${path.join(options.file, "out")}: found a refusal to write (ENOTDIR), expected a folder that can be written`,

@@ -66,7 +66,10 @@ test("a table of codes that differs from its checksum, or can't be one, is refus
     [list(["27447", "5115", "", 7]), /found a fault at 0\.3, /],
     [list(["27447", "5115", "", "x".repeat(501)]), /found a fault at 0\.3, /],
     [list(one, one), /found 27447 after 27447, expected each code once, ascending$/],
-    [list(["27447", "5116", "", ""]), /found 27447 in 5116, expected a procedure of the snapshot$/],
+    [
+      list(["27447", "5116", "", ""]),
+      /found code 27447 of the procedure 5116, expected codes of procedures in the snapshot$/,
+    ],
   ] as const) {
     refusal(text);
     assert.match(message, expected, text);

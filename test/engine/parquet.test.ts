@@ -45,7 +45,7 @@ function read<Value>(chunk: Chunk, type: PlainType<Value>): (Value | null)[] {
   return Array.from(column.codes, (code) => (code < 0 ? null : column.values[code]));
 }
 
-/** Levels of an optional column: one run of each of its bits. */
+/** The definition levels of an optional column, encoded: each bit is a run of its own. */
 const levels = (...bits: number[]) => {
   const runs = bits.flatMap((bit) => run(1, bit));
   return [...lengthOf(runs.length), ...runs];

@@ -183,8 +183,11 @@ test("every part of the content changes the checksum", () => {
 test("a file that is no snapshot at all is refused", () => {
   const bytes = (text: string) => new TextEncoder().encode(text);
   assert.equal(refusal(new Uint8Array()), "found an empty file, expected a Parquet snapshot");
-  assert.equal(refusal(bytes("Rndrng_Prvdr_CCN,")), "found no Parquet file, expected a Parquet snapshot");
-  assert.equal(refusal(new Uint8Array(5000)), "found no Parquet file, expected a Parquet snapshot");
+  assert.equal(
+    refusal(bytes("Rndrng_Prvdr_CCN,")),
+    "found a file that isn't Parquet, expected a Parquet snapshot",
+  );
+  assert.equal(refusal(new Uint8Array(5000)), "found a file that isn't Parquet, expected a Parquet snapshot");
   for (const text of ["PAR1", "PAR1PAR1", "PAR1\0\0\0\0PAR1", "PAR1\u007f\u007f\u007f\u007fPAR1"])
     assert.match(refusal(bytes(text)), /^footer: found damage \(.+\), expected a readable snapshot$/);
   const anothers = refusal(fileOf(columnsOf(small), new Map()));

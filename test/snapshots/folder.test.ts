@@ -142,7 +142,7 @@ test("a number that was served is refused for other content, whether its file is
   await trial.snapshots.settle();
   assert.match(
     trial.logged(refused)[0][1] ?? "",
-    /^2024\.1\.parquet: content of a version that is loaded: found /,
+    /^2024\.1\.parquet: checksum of a version that is loaded: found /,
   );
   assert.deepEqual(trial.served, ["2024.2", "2024.1"]);
 
@@ -153,7 +153,7 @@ test("a number that was served is refused for other content, whether its file is
   await trial.snapshots.settle();
   assert.match(
     trial.logged(refused)[1][1] ?? "",
-    /^2024\.1\.parquet: content of a version that was served since 20/,
+    /^2024\.1\.parquet: checksum of a version that was first served 20/,
   );
   assert.deepEqual(trial.served, ["2024.2"]);
   assert.equal(await trial.metric("hcqs_snapshots_refused_total"), 2);
@@ -633,7 +633,7 @@ test("a start beside real versions serves no synthetic one, and retires those th
   assert.deepEqual(trial.served, ["2022.1"]);
   trial.snapshots.beginServing();
   assert.deepEqual(hiddenIn(trial), [["2024.1"]]);
-  // The real one came last, so the sample waited for it and wasn't loaded at all.
+  // The real file is the newest, so it is taken first. The sample waits for it, and then isn't loaded at all.
   assert.deepEqual(trial.logged("snapshot loaded"), [["2022.1.parquet", undefined]]);
 });
 
@@ -650,7 +650,7 @@ test("a hidden version comes back when the last real one goes, and its number ne
   await trial.snapshots.settle();
   assert.match(
     trial.logged(refused)[0][1] ?? "",
-    /^2023\.1\.parquet: content of a version that was served since 20/,
+    /^2023\.1\.parquet: checksum of a version that was first served 20/,
   );
 
   unlinkSync(trial.path("2021.1.parquet"));

@@ -8,7 +8,7 @@ import type { pricesResponse } from "../../server/api/responses.ts";
 /** A price list without the path of its next page, which the data doesn't say. */
 export type PricesBody = Omit<v.InferOutput<typeof pricesResponse>, "next">;
 
-/** Hundredths as a decimal. One division gives the number that the decimal text reads as. */
+/** Hundredths as a decimal number. A single division is correctly rounded: 1234n gives the same number as the text 12.34. */
 export const hundredths = (value: bigint) => Number(value) / 100;
 
 /** A quotient rounded half up. @param divisor above zero */

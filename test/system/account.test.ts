@@ -309,7 +309,7 @@ test("downloads are the export, byte by byte", async () => {
   const { data } = JSON.parse(String((await call(server, "GET /api/v1/datasets")).body));
   for (const text of [data[0].sha256, data[0].content_sha256, "Maryland sets its own hospital prices"])
     await says(page, text);
-  // Nothing is fetched for a version before it is opened, and each download shows its size.
+  // The size is fetched when the visitor opens the version.
   assert.match((await page.locator(".downloads .size").first().textContent()) ?? "", /^(?:< )?[\d.,]+ MB$/);
 });
 

@@ -366,7 +366,7 @@ test("a state's code or whole name chooses that state, whatever else begins like
   // Enter would choose the first suggestion, and so the first arrow key goes to it.
   const chosen = page.locator(".place [aria-selected=true]");
   await place.fill("north");
-  await chosen.waitFor();
+  await page.locator(".place [aria-selected=true]", { hasText: "North" }).waitFor();
   const names = await page.locator(".place [role=option]").allInnerTexts();
   for (const i of [0, 1]) {
     await page.keyboard.press("ArrowDown");

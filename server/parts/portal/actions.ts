@@ -53,7 +53,7 @@ export class PortalActions {
   readonly #requestsOfClient = new Buckets(30, 1, maxClients);
   readonly #requests = new Buckets(1000, 500, 1);
   readonly #writesOfAccount = new Buckets(20, 0.2, maxClients);
-  /** Each write waits for the disk. */
+  /** Limits the writes of all visitors together, because each waits for the disk. */
   readonly #writes = new Buckets(50, 10, 1);
   /** Each path with who may ask, the fields of the body, and the action. */
   readonly #routes: ReadonlyMap<string, Route>;

@@ -10,7 +10,7 @@ import { notRedis, type ScriptClient, scriptIn } from "./redis.ts";
 const maxRowsPerCall = 1000;
 /** Rows that are applied at once, unless one account has more. Between slices the thread renews what requests may use. */
 const maxRowsPerSlice = 200;
-/** Maximum tries of a change: it fails on conflicts, and while servers restore what Redis has lost. */
+/** Maximum tries of a change. A try fails if another server was faster, or while servers restore what Redis has lost. */
 const maxTries = 100;
 /** Interval between checks whether Redis was restarted. */
 const checkMs = 1000;

@@ -17,8 +17,9 @@ const maxAwaitedMs = 30_000;
 const leaseSeconds = 10;
 /** A share is valid for this long after the call was sent. */
 const shareMs = 2000;
-/** Without demand for this long it is proposed to be at rest, longer than `restMs` in the script; and then again. */
+/** After this long without demand a server proposes that the account be at rest. Longer than `restMs` in the script. */
 const restMs = 5500;
+/** Interval between such proposals. */
 const proposeMs = 5000;
 /** Maximum age of a record's copy before it is requested again. */
 const copyMs = 1000;

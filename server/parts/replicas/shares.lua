@@ -264,8 +264,8 @@ local function share(row)
   return { active = true, share = told }
 end
 
--- Adds the caller to the servers, and determines its part. What it says of itself applies after the last of its reports,
--- which say what it used before.
+-- Adds the caller to the servers, and determines its part. A report may take several calls. The number of the flag that
+-- the caller has read, and its new part, apply from the last of them on, because their rows say what it used before.
 local function join()
   own = servers[me]
   local isAsserting = ask.life ~= meta.life
@@ -364,7 +364,7 @@ function ops.servers()
   return { servers = list }
 end
 
--- Gives back the leases of a server that is gone for good; see `granted`.
+-- Gives back the leases of a server that is gone for good; see `charged`.
 function ops.forget()
   servers[ask.server].forgotten = true
   return {}

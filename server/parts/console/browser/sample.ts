@@ -1,6 +1,6 @@
 /** Describes the traffic of a while, and merges such samples into one of a longer while. */
 
-/** Number of samples, each of a second, that the figures, the legends and a route's rate now are over. */
+/** Number of one-second samples from which the figures, the legends and a route's current rate are computed. */
 export const figureSeconds = 10;
 /** Samples that the server and the page keep: of a second each, and of a minute each. */
 export const keptSeconds = 600;

@@ -95,7 +95,7 @@ export function Chooser(props: ChooserProps) {
   };
   /** Shows suggestions, or why there are none. */
   const show = (suggestions: typeof found, why = "") => {
-    // The visitor may have gone on.
+    // The visitor may have left the field while the search ran.
     if (document.activeElement !== input.current) return close();
     entered.current = null;
     setFound(suggestions);

@@ -162,7 +162,7 @@ const amongAround = (pinned: Pinned[], around: Priced[] | null): Pinned[] =>
     return { ...one, entry, standing: { rank: cheaper + 1, facilities: around.length } };
   });
 
-/** The prices around a ZIP code, from its hospitals with and without prices. */
+/** The prices around a ZIP code, from an answer that lists every hospital there, with a price or without. */
 function aroundScope({ procedure, summary, data, source }: FacilitiesAnswer): Scope | Failure {
   if (procedure === undefined || !isKnown(summary)) return noPrice;
   const rows = data.filter(isPriced);

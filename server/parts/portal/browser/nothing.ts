@@ -71,7 +71,7 @@ export function nothingText(absence: Absence): Nothing {
   };
 }
 
-/** Why none of some hospitals has a price. */
+/** The reason why all of the hospitals found have no price, as a sentence. */
 function unpricedText({ summary, data }: Pick<FacilitiesAnswer, "summary" | "data">, where: string): string {
   const { facilities } = summary;
   const rows = facilities === 1 ? "Its only row" : `All ${whole(facilities)} of its rows`;
