@@ -263,9 +263,8 @@ export class Simulation {
     for (const month of [first, first + 1])
       for (const account of this.accounts.keys())
         if (counts.used(account, month) > 0) saved.set(`${month} ${account}`, counts.used(account, month));
-    if (!shares.isReady) return;
     const known = this.servers.find(({ name }) => name === server.name)!;
-    known.knew = shares.members;
+    if (shares.isReady) known.knew = shares.members;
     known.reported = shares.reported ?? known.reported;
   }
 
@@ -377,7 +376,12 @@ export class Simulation {
   }
 
   leave(server: VirtualServer): void {
-    void server.shares.leave(this.nowMs, () => this.#save(server));
+    const { shares } = server;
+    void shares
+      .leave(this.nowMs, () => this.#save(server))
+      .then(() => {
+        if (server.shares === shares) this.#save(server);
+      });
     server.isUp = false;
   }
 

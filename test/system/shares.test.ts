@@ -257,6 +257,25 @@ for (const startsTogether of [true, false])
     assert.equal(simulation.tally(0).admitted, 600);
   });
 
+test("a server that leaves soon after its first start, and starts again, is counted once", async () => {
+  for (const ms of [30, 200, 700, 1500]) {
+    await redis.client.flushall();
+    const simulation = await servers(2, { burst: 50, quota: 1000 });
+    const server = simulation.add();
+    for (let times = 0; times < 3; times++) {
+      load(simulation, 50, ms / 50, () => server);
+      await simulation.run(simulation.nowMs + ms);
+      simulation.leave(server);
+      await simulation.run(simulation.nowMs + 100);
+      simulation.start(server);
+    }
+    await simulation.run(simulation.nowMs + 3000);
+    simulation.request(server, 0);
+    await simulation.run(simulation.nowMs + 3000);
+    assert.equal((await simulation.record(0)).total, simulation.tally(0).admitted, `after ${ms} ms`);
+  }
+});
+
 test("a server that is cut off alone stops before the others have its part, and joins again when it is back", async () => {
   const simulation = await servers(3, { burst: 30, quota: 1_000_000 });
   const [first, second, cut] = simulation.servers;

@@ -227,7 +227,21 @@ async function startSharing(
     accounts.firstMonth,
     performance.now(),
   );
-  atEnd(() => Promise.race([shares.leave(performance.now(), save), delay(maxLeaveMs)]));
+  let saved = { members, reported };
+  /** Saves what the next process has to know. */
+  const saveKnown = () => {
+    const known = {
+      members: shares.isReady ? shares.members : saved.members,
+      reported: shares.reported ?? saved.reported,
+    };
+    if (known.members === saved.members && known.reported === saved.reported) return;
+    saved = known;
+    store.replica.save(saved);
+  };
+  atEnd(async () => {
+    await Promise.race([shares.leave(performance.now(), save), delay(maxLeaveMs)]);
+    saveKnown();
+  });
   accounts.onChange = (account) => shares.enter(account);
   directory.onTaken = (rows) => {
     for (const { name, content } of rows) {
@@ -255,7 +269,6 @@ async function startSharing(
     "Since the last call for ceilings that Redis has answered was sent",
     () => shares.syncAgeMs(performance.now()) / 1000,
   );
-  let saved = { members: 0, reported };
   let isAway: boolean | undefined;
   const untilMs = performance.now() + maxShareWaitMs;
   // A start is given time to connect.
@@ -265,11 +278,7 @@ async function startSharing(
     shares.enterMonths(accounts.firstMonth);
     limits.sweep((slot) => shares.touch(accounts.idOf(slot), nowMs));
     shares.tick(nowMs, monthOf(Date.now()));
-    const known = { members: shares.members, reported: shares.reported ?? saved.reported };
-    if (shares.isReady && (known.members !== saved.members || known.reported !== saved.reported)) {
-      saved = known;
-      store.replica.save(saved);
-    }
+    saveKnown();
     const isLost = shares.isAway(nowMs);
     if (isAway === false && !isLost) reasonUntilMs = nowMs + maxReasonWaitMs;
     if (isLost === isAway || (isLost && state.reason === undefined && nowMs < reasonUntilMs)) return;

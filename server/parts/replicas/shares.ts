@@ -92,13 +92,12 @@ export class Shares {
 
   /** @param firstMonth the earlier of the two months in which requests are counted */
   constructor(options: SharesOptions, firstMonth: number, nowMs: number) {
-    const { counts, knew, isFreeWithoutRedis } = options;
     this.#options = options;
-    this.#member = new Membership(counts, knew, isFreeWithoutRedis, nowMs);
-    this.#knew = knew;
+    this.#member = new Membership(options, nowMs);
+    this.#knew = options.knew;
     this.#firstMonth = firstMonth;
     this.#askedMs = nowMs;
-    for (const account of counts.accounts()) this.#shareOf(account);
+    for (const account of options.counts.accounts()) this.#shareOf(account);
   }
 
   /** Whether this server has its part, and its buckets are full. */
@@ -220,11 +219,15 @@ export class Shares {
     this.#member.isLeaving = true;
     for (const share of this.#shares.values()) share.bind(nowMs);
     save();
-    const rows = [...this.#shares.values()].flatMap((share) => share.lastReport() ?? []);
+    const rows = [...this.#shares.values()].flatMap(
+      (share) => share.lastReport(this.#toSay.has(share)) ?? [],
+    );
     for (let from = 0; from === 0 || from < rows.length; from += maxRows) {
       const said = { rows: rows.slice(from, from + maxRows), hasMore: from + maxRows < rows.length };
-      if ((await this.#send(nowMs, { ...said, isLeaving: true })) === undefined) return;
+      const answer = await this.#send(nowMs, { ...said, isLeaving: true });
+      if (answer?.life !== this.#life) return;
     }
+    this.#toSay.clear();
   }
 
   #ask(nowMs: number): void {
