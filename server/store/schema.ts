@@ -112,8 +112,7 @@ export const schema = `
   CREATE TABLE replica ( -- one row: this server among those that share a Redis; none before it was one of them
     id TEXT NOT NULL,
     starts INTEGER NOT NULL, -- the last start's number
-    members INTEGER NOT NULL, -- when last heard of; 0 before it was one of them
-    reported TEXT NOT NULL -- incarnation of Redis to which it has reported all its counts
+    members INTEGER NOT NULL -- when last heard of; 0 before it was one of them
   ) STRICT;
   CREATE TABLE directory ( -- one row, or none: up to where accounts, keys and events are a copy of those in Redis
     epoch TEXT NOT NULL,

@@ -90,10 +90,9 @@ export interface VirtualServer {
   taken: number;
   /** Accounts that were asked for since the last sweep. */
   marked: Set<number>;
-  /** What is on its disk: the count by month and account, the servers that it knew, and the life of Redis that knows all. */
+  /** What is on its disk: the count by month and account, and the servers that it knew. */
   saved: Map<string, number>;
   knew: number;
-  reported: string;
 }
 
 interface SimulationOptions {
@@ -192,10 +191,9 @@ export class Simulation {
         starts: 0,
         offMs,
         knew: 1,
-        reported: "",
       },
       ...{ plannedMs: 0, taken: 0, marked: new Set<number>(), saved: new Map<string, number>() },
-      ...{ counts, shares: this.#sharesOf("", { knew: 0, reported: "" }, counts, offMs, () => undefined) },
+      ...{ counts, shares: this.#sharesOf("", 0, counts, offMs, () => undefined) },
     };
     this.servers.push(server);
     this.start(server);
@@ -210,8 +208,7 @@ export class Simulation {
       counts.of(month).used[account] = used;
     }
     const knew = server.starts === 1 ? 0 : server.knew;
-    const before = { knew, reported: server.reported };
-    const shares = this.#sharesOf(`${server.name}.${server.starts}`, before, counts, server.offMs, () =>
+    const shares = this.#sharesOf(`${server.name}.${server.starts}`, knew, counts, server.offMs, () =>
       server.isUp && server.shares === shares ? server : undefined,
     );
     Object.assign(server, { shares, counts, isUp: true, plannedMs: Number.POSITIVE_INFINITY });
@@ -229,14 +226,14 @@ export class Simulation {
 
   #sharesOf(
     name: string,
-    before: { knew: number; reported: string },
+    knew: number,
     counts: VirtualCounts,
     offMs: number,
     running: () => VirtualServer | undefined,
   ): Shares {
     return new Shares(
       {
-        ...{ server: name, ...before, counts, isFreeWithoutRedis: false },
+        ...{ server: name, knew, counts, isFreeWithoutRedis: false },
         clock: () => this.nowMs,
         taken: () => running()?.taken ?? 0,
         script: (months, call) => this.#send(running, months, call),
@@ -263,9 +260,7 @@ export class Simulation {
     for (const month of [first, first + 1])
       for (const account of this.accounts.keys())
         if (counts.used(account, month) > 0) saved.set(`${month} ${account}`, counts.used(account, month));
-    const known = this.servers.find(({ name }) => name === server.name)!;
-    if (shares.isReady) known.knew = shares.members;
-    known.reported = shares.reported ?? known.reported;
+    if (shares.isReady) this.servers.find(({ name }) => name === server.name)!.knew = shares.members;
   }
 
   async #hear(server: VirtualServer): Promise<void> {
@@ -376,12 +371,7 @@ export class Simulation {
   }
 
   leave(server: VirtualServer): void {
-    const { shares } = server;
-    void shares
-      .leave(this.nowMs, () => this.#save(server))
-      .then(() => {
-        if (server.shares === shares) this.#save(server);
-      });
+    void server.shares.leave(this.nowMs, () => this.#save(server));
     server.isUp = false;
   }
 
@@ -447,9 +437,9 @@ export class Simulation {
   /** Redis' record of an account in a month. */
   async record(account: number, month = this.month()) {
     const text = await this.client.hget(monthKey(monthName(month)), String(account));
-    return JSON.parse(text ?? '{"total":0,"left":0,"servers":{}}') as {
+    return JSON.parse(text ?? '{"total":0,"left":{},"servers":{}}') as {
       total: number;
-      left: number;
+      left: Record<string, number>;
       tight?: number;
       servers: Record<string, { used: number; granted: number }>;
     };

@@ -42,7 +42,7 @@ interface MonthAnswer {
 
 /** A server that calls the script as often as the test says. */
 class Caller {
-  readonly said = { seq: 0, life: "", read: 0, part: 0, knew: 0, reported: "" };
+  readonly said = { seq: 0, life: "", read: 0, part: 0, knew: 0 };
   readonly #name: string;
 
   constructor(name: string) {
@@ -181,7 +181,7 @@ test("a server that leaves is counted once, though its call comes again, and als
   const rows = [{ id: 1, burst: 10, months: { [months[0]]: month } }];
   for (let i = 0; i < 2; i++) await a.call(rows, { isLeaving: true, life: b.said.life });
   const { left, servers } = await record();
-  assert.deepEqual([left, servers], [30, {}]);
+  assert.deepEqual([left, servers], [{ a: 30 }, {}]);
   // Redis starts anew with what it had, and a call comes again that the server had sent before it left.
   run++;
   ms += 9000;
@@ -194,7 +194,7 @@ test("a server that leaves is counted once, though its call comes again, and als
   for (let i = 0; i < 2; i++) assert.equal((await c.call()).members, 1);
   assert.ok((await b.call()).gone, "it has to join again");
   await b.call(rows, { isLeaving: true, life: c.said.life });
-  assert.equal((await record()).left, 60);
+  assert.deepEqual((await record()).left, { a: 30, b: 30 });
 });
 
 test("a silent server's part is nobody's after a loss, whoever joins", async () => {
@@ -242,33 +242,46 @@ test("a record is restored from the newest copy, without what was reported since
   ms += 2500;
   assert.equal((await b.report(2, 20)).total, 32);
   // Only while servers report what Redis lost.
-  await b.report(2, 20, 0, { copy: JSON.stringify({ ...JSON.parse(copy ?? ""), n: 99, left: 500 }) });
-  assert.equal((await record()).left, 0);
+  await b.report(2, 20, 0, { copy: JSON.stringify({ ...JSON.parse(copy ?? ""), n: 99, left: { z: 500 } }) });
+  assert.deepEqual((await record()).left, {});
 });
 
-test("each server's earlier counts are added to a record that began without them, once, whenever the server comes", async () => {
-  const [before] = await callers("a.1");
-  const { life } = before.said;
-  await before.report(300, 300);
-  await before.report(300, 300, 0, { isLeaving: true });
+test("what earlier servers at a place counted is added to a record that lacks it, once, whenever the next one comes", async () => {
+  await callers("a.1");
   await lose();
-  /** A server whose process before had counted `base` and reported it to a life of Redis. */
-  const restarted = async (name: string, base: number, reported: string) => {
+  run++;
+  const start = async (name: string, base: number) => {
     const caller = new Caller(name);
-    Object.assign(caller.said, { reported, knew: 2 });
     const { total } = await caller.report(0, 0, 0, { base });
     // What is said again isn't added again.
     assert.equal((await caller.report(0, 0, 0, { base })).total, total);
     return total;
   };
-  run++;
-  assert.equal(await restarted("a.2", 300, life), 300);
-  assert.equal(await restarted("b.2", 290, life), 590);
+  assert.equal(await start("a.2", 300), 300);
+  assert.equal(await start("b.2", 290), 590);
   ms += 3_600_000;
-  assert.equal(await restarted("c.2", 10, life), 600);
-  const { life: now } = await new Caller("d.1").call();
-  assert.equal(await restarted("b.3", 290, now), 600, "had reported it in this life");
+  assert.equal(await start("c.2", 10), 600);
+  assert.equal(await start("b.3", 290), 600);
+  assert.equal(await start("b.4", 295), 605);
 });
+
+for (const isCopyFirst of [true, false])
+  test(`what a copy lacks of a server that has left is added when the next one says it, ${isCopyFirst ? "after" : "before"} the copy`, async () => {
+    const [a, b] = await callers("a.1", "b.1");
+    await a.report(100, 110);
+    const { copy } = await b.report(10, 10);
+    const month = { quota, base: 0, used: 150, granted: 150, wanted: 0, fresh: false };
+    await a.call([{ id: 1, burst: 10, months: { [months[0]]: month } }], { isLeaving: true });
+    assert.deepEqual((await record()).left, { a: 150 });
+    await lose();
+    run++;
+    const next = new Caller("a.2");
+    if (!isCopyFirst) await next.report(0, 0, 0, { base: 150 });
+    await b.report(10, 10, 0, { copy });
+    if (isCopyFirst) await next.report(0, 0, 0, { base: 150 });
+    const { left, servers } = await record();
+    assert.deepEqual([left, servers["a.1"].used, servers["a.1"].granted], [{ a: 40 }, 100, 110]);
+  });
 
 test("nothing is granted while servers report what Redis lost, and a lease that is reported too late only if it is free", async () => {
   const [a, b] = await callers("a", "b");

@@ -198,7 +198,7 @@ async function startSharing(
       throw error;
     }
   };
-  const { id, starts, members, reported } = store.replica.begin(new Date());
+  const { id, starts, members } = store.replica.begin(new Date());
   let { version: taken } = store.directory.position();
   const imported = store.usage.imported();
   const steadyAheadMs = steadyClock()() - performance.now();
@@ -221,27 +221,13 @@ async function startSharing(
   };
   const shares: Shares = new Shares(
     {
-      ...{ server: `${id}.${starts}`, knew: members, reported, counts, script, isFreeWithoutRedis },
+      ...{ server: `${id}.${starts}`, knew: members, counts, script, isFreeWithoutRedis },
       ...{ taken: () => taken, clock: () => performance.now() },
     },
     accounts.firstMonth,
     performance.now(),
   );
-  let saved = { members, reported };
-  /** Saves what the next process has to know. */
-  const saveKnown = () => {
-    const known = {
-      members: shares.isReady ? shares.members : saved.members,
-      reported: shares.reported ?? saved.reported,
-    };
-    if (known.members === saved.members && known.reported === saved.reported) return;
-    saved = known;
-    store.replica.save(saved);
-  };
-  atEnd(async () => {
-    await Promise.race([shares.leave(performance.now(), save), delay(maxLeaveMs)]);
-    saveKnown();
-  });
+  atEnd(() => Promise.race([shares.leave(performance.now(), save), delay(maxLeaveMs)]));
   accounts.onChange = (account) => shares.enter(account);
   directory.onTaken = (rows) => {
     for (const { name, content } of rows) {
@@ -269,6 +255,7 @@ async function startSharing(
     "Since the last call for ceilings that Redis has answered was sent",
     () => shares.syncAgeMs(performance.now()) / 1000,
   );
+  let savedMembers = 0;
   let isAway: boolean | undefined;
   const untilMs = performance.now() + maxShareWaitMs;
   // A start is given time to connect.
@@ -278,7 +265,10 @@ async function startSharing(
     shares.enterMonths(accounts.firstMonth);
     limits.sweep((slot) => shares.touch(accounts.idOf(slot), nowMs));
     shares.tick(nowMs, monthOf(Date.now()));
-    saveKnown();
+    if (shares.isReady && shares.members !== savedMembers) {
+      savedMembers = shares.members;
+      store.replica.saveMembers(savedMembers);
+    }
     const isLost = shares.isAway(nowMs);
     if (isAway === false && !isLost) reasonUntilMs = nowMs + maxReasonWaitMs;
     if (isLost === isAway || (isLost && state.reason === undefined && nowMs < reasonUntilMs)) return;

@@ -81,8 +81,6 @@ export class Membership {
   readonly counts: Counts;
   /** Number of servers known to the previous process; 0 if there was none. */
   readonly knew: number;
-  /** Whether no earlier process of this server reported to a Redis. */
-  readonly isFirst: boolean;
   readonly #isFreeWithoutRedis: boolean;
   members = 1;
   /** This server's part of all accounts, from 0 to 1, and when it got one. */
@@ -96,14 +94,10 @@ export class Membership {
   contactMs: number;
   tripMs = 0;
 
-  constructor(
-    options: { counts: Counts; knew: number; reported: string; isFreeWithoutRedis: boolean },
-    nowMs: number,
-  ) {
-    this.counts = options.counts;
-    this.knew = options.knew;
-    this.isFirst = options.reported === "";
-    this.#isFreeWithoutRedis = options.isFreeWithoutRedis;
+  constructor(counts: Counts, knew: number, isFreeWithoutRedis: boolean, nowMs: number) {
+    this.counts = counts;
+    this.knew = knew;
+    this.#isFreeWithoutRedis = isFreeWithoutRedis;
     this.joinedMs = nowMs;
     this.contactMs = nowMs;
   }
@@ -143,7 +137,7 @@ export class Membership {
 interface MonthShare {
   month: number;
   name: string;
-  /** The part of the count that earlier processes reported under other names. */
+  /** The part of the count that earlier processes made. */
   base: number;
   /** The count up to which Redis has granted requests. */
   granted: number;
@@ -240,11 +234,9 @@ export class Share {
 
   #newMonth(month: number): MonthShare {
     const used = this.#member.counts.used(this.account, month);
-    // What was counted before the first process with Redis is this one's own.
-    const base = this.#member.isFirst ? 0 : used;
     const none = { told: undefined, copy: undefined, copiedMs: never };
     const open = { granted: used, others: 0, isTight: false, quota: 0, isLowered: false };
-    return { month, name: monthName(month), base, ...open, ...none };
+    return { month, name: monthName(month), base: used, ...open, ...none };
   }
 
   /** The time of a few requests at this server's part of the rate: without one for so long the account is idle. */
@@ -406,13 +398,10 @@ export class Share {
     return isShort && !isIdle && this.#member.part < 1 && this.#member.isRested(nowMs);
   }
 
-  /**
-   * The last report, after which this server holds nothing; undefined if Redis knows nothing of it.
-   * @param isUnsaid whether there is something to report to a Redis that lost everything
-   */
-  lastReport(isUnsaid: boolean): Row | undefined {
-    const isKnown = this.#isListed || this.#months.some((each) => each.told || this.#used(each) > each.base);
-    if (!isKnown && !isUnsaid) return undefined;
+  /** The last report, after which this server holds nothing; undefined if Redis knows nothing of it. */
+  lastReport(): Row | undefined {
+    if (!this.#isListed && !this.#months.some((each) => each.told || this.#used(each) > each.base))
+      return undefined;
     // With the copies, because Redis may have lost its records just before, and the other servers leave as well.
     const months = this.#months.map((each) => [each.name, { ...this.#monthRow(each), copy: each.copy }]);
     const row = { id: this.account, burst: this.#burst, months: Object.fromEntries(months) };

@@ -13,9 +13,10 @@ ended a server is told when it reports about the account: until then it uses les
 after it uses less, and uses more only after it is told. Its values are absolute and its calls numbered, so a call may be
 lost, repeated or late.
 
-A record of a month has what each server used and was granted (`servers`), the use of those that left (`left`), the use of
-all as servers are told it (`total`), the number of its version (`n`), and the number of its flag while it is tight
-(`tight`). `born` is the life of Redis in which it began, `life` the one in which it was last reported.
+A server's id is its place and the number of its start. A record of a month has what each server used and was granted
+(`servers`), what earlier servers at each place used (`left`), the use of all as servers are told it (`total`), the number
+of its version (`n`), the number of its flag while it is tight (`tight`), and the life of Redis in which it was last
+reported (`life`).
 
 KEYS  1 hash: meta with the servers, a heartbeat beat:ID for each server, and rate:ID for each active account; 2 flags by
       number; 3 4 hashes of the two months named in the call: a record by account
@@ -88,6 +89,10 @@ local function flag(name)
   return meta.version
 end
 
+local function placeOf(id)
+  return string.match(id, '^[^.]*')
+end
+
 local function remove(id)
   servers[id] = nil
   call('HDEL', hash, 'beat:' .. id)
@@ -139,11 +144,6 @@ local function writeRecord(i, account, record)
   return text
 end
 
--- When a life of Redis began, by its clock.
-local function bornAt(life)
-  return tonumber(string.match(life, ':(%d+)$')) or 0
-end
-
 -- What a server may have used. Of one that was forgotten: what it said, and what it can have admitted unsaid in a second
 -- from a full bucket.
 local function charged(id, entry, burst)
@@ -151,16 +151,30 @@ local function charged(id, entry, burst)
   return max(entry.used, min(entry.granted, most))
 end
 
+-- Adds to a record what earlier servers at a server's place counted, `base`, as far as the record lacks it. Servers count
+-- at their place, and say it again when they start, so nothing is lost with Redis' records, and nothing counts twice.
+local function settle(record, id, base, burst)
+  local place, known = placeOf(id), 0
+  for other, entry in pairs(record.servers) do
+    if other ~= id and placeOf(other) == place then known = known + charged(other, entry, burst) end
+  end
+  local left = max(record.left[place] or 0, base - known)
+  local isMore = left > (record.left[place] or 0)
+  if isMore then record.left[place] = left end
+  return isMore
+end
+
 -- Takes a server's report of an account's month, and grants a lease.
 local function lease(row, i, said)
   local month, quota = ask.months[i], said.quota
   local text = call('HGET', KEYS[2 + i], row.id)
-  local record = text and cjson.decode(text) or { n = 0, left = 0, total = 0, servers = {}, born = meta.life }
+  local record = text and cjson.decode(text) or { n = 0, left = {}, total = 0, servers = {} }
   local isNew = not text
   if said.copy and isLearning then
     local copy = cjson.decode(said.copy)
     if copy.n > record.n or isNew then
       -- Reports since the loss are newer than the copy.
+      for place, count in pairs(record.left) do settle(copy, place, count, row.burst) end
       for id, entry in pairs(record.servers) do
         if entry.life == meta.life then copy.servers[id] = entry end
       end
@@ -171,9 +185,11 @@ local function lease(row, i, said)
     record.life, isNew = meta.life, true
     if record.tight then record.tight = flag(row.id .. '@' .. month) end
   end
-  local isFirst = not record.servers[me]
   local mine = record.servers[me] or { used = 0, granted = 0 }
-  local used, others, dead = record.left, record.left, 0
+  if settle(record, me, said.base, row.burst) then isNew = true end
+  local used, dead = 0, 0
+  for _, count in pairs(record.left) do used = used + count end
+  local others = used
   for id, entry in pairs(record.servers) do
     if id ~= me then
       local most = charged(id, entry, row.burst)
@@ -181,11 +197,6 @@ local function lease(row, i, said)
       if not servers[id] or servers[id].gone then dead = dead + most - entry.used end
     end
   end
-  -- This server's counts of earlier processes that the record lacks: all of them if the record began after the life in
-  -- which they were last reported.
-  local isLacking = isFirst and bornAt(ask.reported) < bornAt(record.born)
-  local unknown = isLacking and said.base or max(0, said.base - used)
-  record.left, used, others = record.left + unknown, used + unknown, others + unknown
   local live, gone = credits(month, row.burst, quota)
   local kept, keptByGone = live, gone
   if record.tight then kept, keptByGone = credits(month, row.burst, quota, record.tight) end
@@ -213,12 +224,15 @@ local function lease(row, i, said)
   used = used + said.used
   -- If no server has requests left, the leases of gone servers count as used.
   local total = used + dead + keptByGone >= quota and max(used, quota) or used
-  if isNew or unknown > 0 or mine.used ~= said.used or mine.granted ~= granted or mine.life ~= meta.life
+  if isNew or mine.used ~= said.used or mine.granted ~= granted or mine.life ~= meta.life
     or record.tight ~= tight or record.total ~= total or ask.isLeaving then
     record.total, record.burst = total, row.burst
     record.servers[me] = { used = said.used, granted = ask.isLeaving and said.used or granted, life = meta.life }
     -- While Redis learns, an entry stays: a newer copy of the record from another server has none of these requests in `left`.
-    if ask.isLeaving and not isLearning then record.left, record.servers[me] = record.left + said.used, nil end
+    if ask.isLeaving and not isLearning then
+      local place = placeOf(me)
+      record.left[place], record.servers[me] = (record.left[place] or 0) + said.used, nil
+    end
     text = writeRecord(i, row.id, record)
   end
   return { granted = granted, total = total, tight = record.tight and true, copy = said.fresh and text or nil }
@@ -281,10 +295,9 @@ local function join()
     own.gone = nil
     own.read = isAsserting and 0 or ask.read
   end
-  local place = string.match(me, '^[^.]*')
   local others, old = 0, 0
   for id, server in pairs(servers) do
-    if id ~= me and not server.gone and (now - beats[id].at > goneMs or string.match(id, '^[^.]*') == place) then
+    if id ~= me and not server.gone and (now - beats[id].at > goneMs or placeOf(id) == placeOf(me)) then
       server.gone, server.part = server.part, 0
     end
     if server.gone and server.months[2] < ask.months[1] then

@@ -54,8 +54,6 @@ interface SharesOptions {
   isFreeWithoutRedis: boolean;
   /** Number of servers known to the previous process; 0 if there was none. */
   knew: number;
-  /** The incarnation of Redis to which the previous process had reported all its counts; empty if there was none. */
-  reported: string;
   /** The version of the directory that this server has applied. */
   taken: () => number;
   /** Milliseconds of a steady clock. */
@@ -92,12 +90,13 @@ export class Shares {
 
   /** @param firstMonth the earlier of the two months in which requests are counted */
   constructor(options: SharesOptions, firstMonth: number, nowMs: number) {
+    const { counts, knew, isFreeWithoutRedis } = options;
     this.#options = options;
-    this.#member = new Membership(options, nowMs);
-    this.#knew = options.knew;
+    this.#member = new Membership(counts, knew, isFreeWithoutRedis, nowMs);
+    this.#knew = knew;
     this.#firstMonth = firstMonth;
     this.#askedMs = nowMs;
-    for (const account of options.counts.accounts()) this.#shareOf(account);
+    for (const account of counts.accounts()) this.#shareOf(account);
   }
 
   /** Whether this server has its part, and its buckets are full. */
@@ -108,11 +107,6 @@ export class Shares {
   /** Servers that this one knows of. */
   get members(): number {
     return this.#member.members;
-  }
-
-  /** The incarnation of Redis to which this server has reported all its counts; undefined while it hasn't. */
-  get reported(): string | undefined {
-    return this.#toSay.size === 0 && this.#life !== "" ? this.#life : undefined;
   }
 
   /** Milliseconds since the last answered call was sent. */
@@ -219,15 +213,11 @@ export class Shares {
     this.#member.isLeaving = true;
     for (const share of this.#shares.values()) share.bind(nowMs);
     save();
-    const rows = [...this.#shares.values()].flatMap(
-      (share) => share.lastReport(this.#toSay.has(share)) ?? [],
-    );
+    const rows = [...this.#shares.values()].flatMap((share) => share.lastReport() ?? []);
     for (let from = 0; from === 0 || from < rows.length; from += maxRows) {
       const said = { rows: rows.slice(from, from + maxRows), hasMore: from + maxRows < rows.length };
-      const answer = await this.#send(nowMs, { ...said, isLeaving: true });
-      if (answer?.life !== this.#life) return;
+      if ((await this.#send(nowMs, { ...said, isLeaving: true })) === undefined) return;
     }
-    this.#toSay.clear();
   }
 
   #ask(nowMs: number): void {
@@ -290,7 +280,6 @@ export class Shares {
       ...{
         life: this.#toSay.size > 0 && !said.isLeaving ? "" : this.#life,
         knew: this.#knew,
-        reported: this.#options.reported,
         read: this.#read,
       },
       part: nowMs >= lapsesMs ? 0 : part,

@@ -27,7 +27,7 @@ for (const isFreeWithoutRedis of [true, false])
             admitUpTo: (_, ...bound) => limits.admitUpTo(0, ...bound),
             keepBounds: (untilMs) => limits.keepBounds(untilMs),
           },
-          ...{ server: "a.2", knew: 3, reported: "", isFreeWithoutRedis, taken: () => 0, clock: () => nowMs },
+          ...{ server: "a.2", knew: 3, isFreeWithoutRedis, taken: () => 0, clock: () => nowMs },
           script: () => new Promise(() => {}),
         },
         month,
