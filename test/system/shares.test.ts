@@ -257,6 +257,25 @@ for (const startsTogether of [true, false])
     assert.equal(simulation.tally(0).admitted, 600);
   });
 
+test("what is used up stays used up for servers that start with a Redis that was emptied", async () => {
+  for (const left of [0, 1, 5, 20]) {
+    await redis.client.flushall();
+    const simulation = await servers(3, { burst: 60, quota: 240 + left });
+    load(simulation, 240, 50);
+    await simulation.run(simulation.nowMs + 20_000);
+    for (const server of simulation.servers) simulation.leave(server);
+    await simulation.run(simulation.nowMs + 1000);
+    await simulation.restartRedis("empty");
+    for (const server of simulation.servers) simulation.start(server);
+    while (simulation.servers.some(({ shares }) => !shares.isReady))
+      await simulation.run(simulation.nowMs + 10);
+    admittedAtOnce(simulation);
+    load(simulation, 200, 50);
+    await simulation.run(simulation.nowMs + 20_000);
+    assert.equal(simulation.tally(0).admitted, 240 + left);
+  }
+});
+
 test("a server that leaves soon after its first start, and starts again, is counted once", async () => {
   for (const ms of [30, 200, 700, 1500]) {
     await redis.client.flushall();

@@ -208,15 +208,17 @@ local function lease(row, i, said)
   end
   free = free - granted
   local tight = record.tight
-  if not isLearning and not ask.isLeaving then
-    if said.wanted > granted and free >= 1 then
+  if not ask.isLeaving then
+    if not isLearning and said.wanted > granted and free >= 1 then
       local grant = min(said.wanted - granted, max(1, floor(free / 2 / count)))
       granted, free = granted + grant, free - grant
     end
     local scarce = live + count
+    -- Servers may get their parts, and with them credit, before the next report.
+    if isLearning then scarce = 2 * creditOf(row.burst, quota, 1) + max(count, meta.knew) end
     if not tight and free < scarce then
       record.tight = flag(row.id .. '@' .. month)
-    elseif tight and free >= 4 * scarce then
+    elseif tight and not isLearning and free >= 4 * scarce then
       record.tight = nil
       call('ZREM', flags, row.id .. '@' .. month)
     end
