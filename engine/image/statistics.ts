@@ -36,9 +36,9 @@ export function ratioPercentiles(dividends: ArrayLike<number>, divisors: ArrayLi
   };
 }
 
-/** `max / min` in hundredths, rounded half up; `min` is above zero. */
-export function ratioInHundredths(max: number, min: number): number {
-  return Math.floor((200 * max + min) / (2 * min));
+/** `amount / divisor` in hundredths, rounded half up; `divisor` is above zero. */
+export function ratioInHundredths(amount: number, divisor: number): number {
+  return Math.floor((200 * amount + divisor) / (2 * divisor));
 }
 
 /**

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { isoTime } from "../shared/time.ts";
 import type { Account, Channel, Store, StoredEvent } from "../store/store.ts";
 
-/** Records events when a count reaches 80, 90 and 100 % of the quota. */
+/** Records events when a count reaches 80, 90 and 100 % of the quota, and says when their deliveries are tried. */
 
 /** In percent of the quota. */
 export const thresholds = [80, 90, 100] as const;
@@ -81,7 +81,7 @@ export function payloadOf(text: string): v.InferOutput<typeof payloadSchema> {
 
 const minute = 60;
 const hour = 60 * minute;
-/** Pauses between the tries of a delivery, about three days in all. */
+/** Pauses between the tries of a delivery, by webhook or e-mail; about three days in all. */
 export const pausesSeconds = [
   10,
   minute,

@@ -27,7 +27,7 @@ import { temporaryFolder } from "../support/server.ts";
 
 /**
  * Every example, in the OpenAPI document and the READMEs, is what a service over the sample answers. Where answers have
- * changed, `node --test --test-update-snapshots test/api/examples.test.ts` writes the document's examples anew.
+ * changed, `server/node --test --test-update-snapshots test/api/examples.test.ts` writes the document's examples anew.
  */
 
 const snapshots = [2024, 2023].map((dataYear) =>

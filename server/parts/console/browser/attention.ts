@@ -29,7 +29,7 @@ export function Attention({ state, refusedShare, failedShare, slow }: AttentionP
     failedShare > 0 &&
       `${percent(100 * failedShare)} of requests fail by the server's fault (5xx): see the log.`,
     some(refused.length, "file is", "files are", "refused; the previous data is still served."),
-    some(failed, "delivery has", "deliveries have", "failed, and will not be retried."),
+    some(failed, "delivery has", "deliveries have", "failed for good; hcqs events retry starts again."),
   ];
   const gone = `gone and may hold leases: ${server.gone.join(", ")}. See hcqs accounts servers.`;
   const warn = [
