@@ -69,7 +69,7 @@ const bodyOf = (query: string, path = pricesPath) => {
 for (let slot = 1; slot < maxKeys; slot++)
   keys.put({ id: 1, hash: randomBytes(32), expires_at: null, revoked_at: null }, slot);
 
-// Far more than the service counts, because an answer requested twice would be cached.
+// Far more queries than the service has counters for, because an answer requested twice would be cached.
 const draws = smoke ? 1_000 : 50_000;
 const random = seededRandom(seed);
 const queries = allPriceQueries(image, random).slice(0, draws);

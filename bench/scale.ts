@@ -26,7 +26,7 @@ const sizes = smoke ? [2_000, 5_000, 10_000] : [100_000, 1_000_000, 5_000_000, 1
 const limit = 25;
 const batch = 1000;
 const memoryRuns = smoke ? 1 : 5;
-/** The median is over all batches. The few before the code is compiled don't affect it. */
+/** Number of batches in a median. The few batches before the code is compiled don't affect it. */
 const batches = smoke ? 3 : 600;
 const [fewThreads, manyThreads] = [1, 4];
 const [connections, requestsPerConnection] = [32, 20];
@@ -78,7 +78,7 @@ async function time(files: string[]) {
   const images: Image[] = [];
   for (const file of files) images.push(await loadImage(file));
   const random = seededRandom(seed);
-  // Whether a query's group fills a page. It does so at every larger size too.
+  // Whether a query's group fills a page. A group that does fills one at every larger size, too.
   const isFull = ({ procedure, state }: Query) =>
     groupSize(images[0], findGroup(images[0], procedure, state)) >= limit;
   const queries = allPriceQueries(images[0], random).filter(

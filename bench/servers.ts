@@ -16,7 +16,7 @@ import type { Constant, RivalSettings } from "./rivals/rival.ts";
 /** Starts the service and its rivals as processes of their own, on one core. */
 
 const repository = resolve(import.meta.dirname, "..");
-/** Ten million rows take half a minute, on a machine with nothing else to do. */
+/** Maximum time of a start. With ten million rows it takes half a minute on a machine with nothing else to do. */
 const maxStartMs = 300_000;
 const maxStopMs = 15_000;
 

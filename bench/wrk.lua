@@ -1,10 +1,10 @@
--- A load for wrk: sends the requests of a file, in order and from a given one on, again from the top at its end.
+-- A load for wrk: sends the requests of a file in order, beginning with a given one. The first follows the last.
 --
 --   wrk … -s wrk.lua URL -- FILE START DEPTH
 --
 -- FILE has a request a line: the target and, where it has one, a tab and a header. START is the line to begin with,
 -- from 0. DEPTH requests go out at once. All are formatted before the first one is sent, so that sending is cheap.
--- At the end it prints one line of JSON; latencies are in microseconds.
+-- At the end the script prints one line of JSON; latencies are in microseconds.
 
 local batches = {}
 local turn = 0

@@ -141,7 +141,7 @@ export interface Core extends Ground {
   takeEffect(): Promise<void>;
   /** Whether it is this server's turn to deliver events. */
   delivers(): boolean;
-  /** See `SharedState`. */
+  /** Ids of servers that are gone and may still hold leases, as of a few seconds ago. */
   gone(): readonly string[];
   showPages(files: readonly WebFile[]): void;
 }
@@ -166,7 +166,7 @@ export interface Configuration {
   parts: PartRun[];
 }
 
-/** Reads the settings of the core and of all parts. @returns them, or a line for each setting that is wrong */
+/** Reads the settings of the core and of all parts. @returns the configuration, or a line for each wrong setting */
 export function configure(parts: readonly Part[], environment: NodeJS.ProcessEnv): Configuration | string[] {
   const settings = readSettings(environment);
   const faults = [settings, ...parts.map((part) => readTable(part.settings, environment))]

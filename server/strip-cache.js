@@ -37,7 +37,7 @@ export function stripTypes(source) {
 /**
  * Makes a file's content once and caches it, if there is a compile cache.
  *
- * @param {string} name a file's name: the same for the same content, and only for that
+ * @param {string} name the cache file's name, which has to differ for different contents
  * @param {() => Buffer} make
  */
 export function kept(name, make) {

@@ -61,7 +61,7 @@ export function rotateKey(
 ): NewKey & { oldEnds: number } {
   if (keyState(old, now) !== "active")
     throw new DataError(`key ${old.id}`, keyState(old, now), "an active one");
-  // The old key's expiry was set by its rotation.
+  // A key can't be rotated twice, because the first rotation has set when it expires.
   if (old.replaced_by !== null)
     throw new DataError(
       `key ${old.id}`,

@@ -16,7 +16,7 @@ const capacity = 2 ** 20;
  */
 const entryWords = 8;
 const [slotWord, expiryWord, hashWord] = [1, 2, 4];
-/** Keys of a deleted account have the state of revoked ones. */
+/** States of an entry. Keys of a deleted account are in the state `revoked`. */
 const [empty, active, revoked, suspended] = [0, 1, 2, 3];
 const entriesBytes = capacity * entryWords * 4;
 /** The entries are followed by the keys' ids, as 64-bit floats. */

@@ -18,11 +18,11 @@ const markWord = 5;
 /** The counters of an even and of an odd month. */
 const monthWords = 6;
 const counterWords = 5;
-/** Words of a counter, which begins with its month. */
+/** The number of requests counted. The first word of a counter, 0, is its month. */
 const usedWord = 1;
 /** The number of requests that this server may admit. */
 const boundWord = 2;
-/** Whether that bound stems from the quota (else from the burst). */
+/** Whether the bound stems from the quota (else from the burst). */
 const isForQuotaWord = 3;
 /** The quota minus the known counts of other servers. */
 const leftWord = 4;
@@ -41,8 +41,11 @@ const noMonth = 0;
 /** Ticks per request. A full bucket holds `burst` requests, one second's worth. */
 const ticksPerRequest = 1000;
 
-/** Results of `admit` for refused requests, below any number of requests left. */
+// Results of `admit` for refused requests are negative, below any number of requests left.
+
+/** The account's token bucket is empty, or this server's share of the rate is used up. */
 export const burstExceeded = -1;
+/** The quota of the month is used up. */
 export const quotaExceeded = -2;
 /** The month has no counter here; see `Limits.enter`. */
 export const monthUnknown = -3;
@@ -232,7 +235,7 @@ export class Limits {
       const idle = (second - usedAt) | 0;
       const now = Math.imul(idle < 0 ? usedAt * 1000 : steadyMs | 0, burst);
       if (idle > 1) {
-        // The bucket is full, and `fullAt` may have wrapped around: it starts anew.
+        // The bucket is full, and `fullAt` may have wrapped around, so it is set to now.
         if (Atomics.compareExchange(words, base + fullAtWord, fullAt, now) === fullAt)
           Atomics.compareExchange(words, base + usedAtWord, usedAt, second);
         continue;

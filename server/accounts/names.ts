@@ -3,7 +3,7 @@ import { maxAccounts } from "./limits.ts";
 
 /** Names and plans of accounts, per account slot, in shared memory. */
 
-/** In characters, and in bytes too, because names are printable ASCII. */
+/** Maximum length of a name in characters, and in bytes too, because names are printable ASCII. */
 export const maxNameLength = 64;
 const cellBytes = 2 + maxNameLength;
 

@@ -40,7 +40,7 @@ interface Tables {
   events: UsageEvents;
 }
 
-/** Shared memory holds two months: the one this long ago, and the next. Smaller clock changes stay within them. */
+/** Shared memory holds the month of the moment this long ago, and the next month. Smaller clock changes stay within. */
 const lookBackMs = 14 * dayMs;
 
 export class Accounts {
@@ -96,7 +96,7 @@ export class Accounts {
     return this.#bySlot[slot].account.id;
   }
 
-  /** The count here of a month that is in memory, or was. */
+  /** Requests that this server counted in a month that is in memory, or was. */
   used(id: number, month: number): number {
     const entry = this.#entries.get(id);
     if (entry === undefined) return 0;
@@ -158,7 +158,7 @@ export class Accounts {
       if (account === undefined) {
         // The slot stays, but its counts are no longer saved.
         if (known !== undefined) changedSlots.set(known.slot, "deleted");
-        // SQLite may reuse the row numbers of its events.
+        // All events are read again, because SQLite may reuse the row numbers of the account's events.
         this.#eventRow = 0;
         this.#taken.accounts = changed;
         continue;
@@ -184,9 +184,10 @@ export class Accounts {
   }
 
   /**
-   * Loads the counts of the two months around now, even after the clock was set back, and saves those that leave.
+   * Loads the counts of the two months around now, even after the clock was set back, and saves those of months that
+   * leave memory.
    * @returns the new events
-   * @throws Error when they can't be read or saved; they stay then
+   * @throws Error when counts can't be read or saved; the months in memory stay then
    */
   enterMonths(nowMs: number): StoredEvent[] {
     if (monthOf(nowMs) !== this.#monthOfDays) this.#enterDays(monthOf(nowMs));
@@ -223,7 +224,7 @@ export class Accounts {
     const before: Count | undefined = entry.counts[month & 1];
     entry.counts[month & 1] = count;
     if (before === undefined) return;
-    // Requests of the last moment.
+    // Saves requests that were counted since the last save.
     if (used !== before.saved) this.#store.usage.save(monthName(before.month), [[entry.account.id, used]]);
     before.used = used;
     entry.countsBefore[month & 1] = before;

@@ -290,7 +290,7 @@ function parsed<Schema extends v.GenericSchema>(
   throw new DataError(subject, foundIn(issue.input, path), issue.message);
 }
 
-/** Names the account of a line, where the line says it. */
+/** Names the account of a line, where the line contains the name. */
 function accountIn(line: unknown): string[] {
   const found = v.safeParse(v.object({ name: v.string() }), line);
   if (!found.success) return [];

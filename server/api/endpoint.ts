@@ -127,7 +127,7 @@ export interface Keyed {
    * form or without an answer
    */
   read(image: Image, query: string): number;
-  /** The body of a 200, equal to that of `Endpoint.answer`. @param scratch as in `Context` */
+  /** The body of a 200, equal to that of `Endpoint.answer`. @param scratch memory for the answer */
   answer(image: Image, key: number, scratch: Buffer): Uint8Array;
 }
 

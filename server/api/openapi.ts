@@ -281,7 +281,7 @@ const cacheHeaders = {
   Vary: reference("headers", "Vary"),
 };
 
-/** References to those of these examples that exist. */
+/** References to the examples of these names, as far as they exist. */
 const examplesOf = (...names: string[]) =>
   Object.fromEntries(
     names.filter((name) => name in examples).map((name) => [name, reference("examples", name)]),

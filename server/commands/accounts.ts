@@ -140,7 +140,7 @@ function importAll(args: string[], { store, input }: Context): CommandOutput {
   const { entered, known, refused, miscount } = importAccounts(store, input, inputOf(file));
   const faults = miscount === undefined ? refused : [miscount, ...refused];
   if (faults.length > 0 && !isSkipping(args)) {
-    // With Redis, any other error would be taken for a fault of Redis.
+    // A DataError, because with Redis any other error would be taken for a fault of Redis.
     const error = new DataError(inputOf(file), `${faults.length} wrong lines`, "none");
     throw Object.assign(error, { message: faults.join("\n") });
   }

@@ -127,7 +127,7 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
   const mayCreate = subcommand.makesState === true && !isServed(stateDir);
   const isNew = !existsSync(databaseFile(stateDir));
   const context = { settings, now: new Date(), input };
-  // A command that fails creates no state, which would hide a mistyped STATE_DIR.
+  // Tried before a state is made, because a state left by a failed command would hide a mistyped STATE_DIR.
   if (isNew && mayCreate) rehearse(subcommand, args, context);
   const store = Store.open(stateDir, { mayCreate });
   try {

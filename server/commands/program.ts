@@ -1,7 +1,7 @@
 import { reasonOf } from "../../engine/query.ts";
 import { asksForHelp } from "../shared/settings.ts";
 
-/** Shared by all commands: help, one-line errors, and closed output pipes. */
+/** Code that all commands share: help, one-line errors, and closed output pipes. */
 
 // A reader such as head may stop reading early.
 for (const stream of [process.stdout, process.stderr])
@@ -29,7 +29,7 @@ export async function runProgram(
     process.stdout.write(helpFor(words));
     return;
   }
-  // Thrown by a library's callback, for example when the connected server isn't Redis.
+  // Catches what a library's callback throws, for example when the connected server isn't Redis.
   process.once("uncaughtException", (error) => {
     fail(reasonOf(error));
     process.exit();

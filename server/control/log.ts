@@ -26,8 +26,8 @@ export class Output {
     this.isTerminal = isatty(descriptor);
     this.#stream = this.isTerminal ? new ReadStream(descriptor) : standard;
     this.#onDrop = onDrop;
-    // Each write reports its own error; without a listener an error would end the process. Node writes warnings here,
-    // too.
+    // Does nothing, because each write reports its own error; without a listener an error would end the process.
+    // `standard` has one too, because Node writes warnings to it.
     for (const stream of [this.#stream, standard]) stream.on("error", () => {});
   }
 

@@ -42,7 +42,7 @@ export function opsServer(options: OpsOptions): Server {
   };
   const answer: Answer = (request, response) => answerRequest(options, request, response);
   const server = http.createServer(times, oneAtATime(answer));
-  // These connections use file descriptors that are reserved for the server itself.
+  // The connections are limited, because they use file descriptors that are reserved for the server itself.
   server.maxConnections = maxConnections;
   return server;
 }
@@ -69,7 +69,7 @@ export async function listenOps(settings: Settings, health: Health): Promise<Ope
   } catch (error) {
     throw new Error(`can't listen on ${host} port ${port} (ops): ${reasonOf(error)}`);
   }
-  // For example when a connection can't be accepted because too many files are open.
+  // An error occurs, for example, when a connection can't be accepted because too many files are open.
   server.on("error", (error) =>
     log.error({ reason: reasonOf(error) }, "an error on the operator's listener, which continues"),
   );

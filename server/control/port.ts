@@ -12,7 +12,8 @@ import { reasonOf } from "../../engine/query.ts";
  * @throws Error when the port is taken or the address can't be listened on
  */
 export async function claimPort(host: string, port: number): Promise<number> {
-  // In this order, because the check takes a port for a moment, in which another server's threads couldn't listen.
+  // A given port is claimed before the check, because the check takes the port for a moment, in which the threads of
+  // another server couldn't listen.
   if (port !== 0 && !(await claim(host, port)))
     throw new Error(`can't listen on ${host} port ${port}: another server uses it`);
   for (;;) {

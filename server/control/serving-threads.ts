@@ -29,7 +29,7 @@ const maxYoungGenerationSizeMb = 8;
 /** Maximum time for requests in flight when the server stops. */
 const maxDrainMs = 5000;
 
-/** What all threads report to. */
+/** The receiver of what all threads report. */
 interface Owner {
   /** Replies to a post; null where no part has pages. */
   act(request: PortalRequest): Promise<PortalReply | null>;
@@ -96,14 +96,14 @@ export class ServingThreads {
   readonly #threads: ServingThread[];
   /** Rejects when a thread can't start. */
   readonly #failed = Promise.withResolvers<never>();
-  /** Each thread keeps to this limit by itself; here it holds for all of them together. */
+  /** Limits the access log's lines of all threads together. Each thread also limits its own. */
   readonly #accessLines: PerSecond;
   #pages: Pages | undefined;
   #isListening = false;
   readonly #gate = new Int32Array(new SharedArrayBuffer(4));
 
   /**
-   * The threads load their modules at once, beside whatever else a start does.
+   * Makes the threads, which load their modules while the rest of the start goes on.
    * @param pagesModule URL of the module that serves pages beside the API
    */
   constructor(settings: Settings, pagesModule: string | undefined) {
@@ -178,7 +178,7 @@ export class ServingThreads {
         this.#ask({ type: "drain" }, "drained"),
         delay(maxDrainMs, undefined, { ref: false }),
       ]);
-      // A thread that is busy reads no messages.
+      // The gate tells threads to end too, because a thread that is busy reads no messages.
       Atomics.store(this.#gate, 0, gate.ending);
     }
     for (const thread of this.#threads) thread.send({ type: "close" });
@@ -209,7 +209,7 @@ export async function startServing(
   connections: Connections,
   traffic: Traffic,
 ): Promise<number> {
-  // A given port is claimed before a state is made.
+  // Claims only a port that the system chooses; a given port was claimed before the state was made.
   const port = settings.PORT === 0 ? await unlessStopping(claimPort(settings.HOST, 0)) : settings.PORT;
   const data = {
     ...tables,
@@ -223,7 +223,7 @@ export async function startServing(
   };
   closers.push(() => threads.stop());
   await unlessStopping(threads.listen(data, traffic.buffers, snapshots.published(), pages));
-  // After everything that can fail, and before the first answer.
+  // Called after everything that can fail, and before the first answer.
   snapshots.beginServing();
   threads.answer();
   return port;

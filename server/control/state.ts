@@ -40,7 +40,7 @@ export class Health {
   }
 }
 
-/** Locks and opens the state. @param isShared whether servers share the state, so that this one is a copy */
+/** Locks and opens the state. @param isShared whether servers share the state, so that this server has a copy of it */
 export function openState({ STATE_DIR: stateDir, isTrial }: Settings, isShared: boolean): State {
   const isNew = !existsSync(databaseFile(stateDir));
   const guard = new StateGuard(stateDir);
@@ -64,7 +64,7 @@ export function openState({ STATE_DIR: stateDir, isTrial }: Settings, isShared: 
   return { store, guard };
 }
 
-/** Warns of an old state: one from a backup has keys that were revoked since. */
+/** Warns of an old state, because in a state from a backup, keys that were revoked since are valid again. */
 function warnOfAge(store: Store, nowMs: number): void {
   const savedMs = store.progress.savedAt();
   if (savedMs === undefined || nowMs - savedMs < maxFreshMs) return;

@@ -51,14 +51,14 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   const operator = await unlessStopping(listenOps(settings, health));
   const sharing = parts.find(({ shareState }) => shareState !== undefined);
   const isShared = sharing !== undefined;
-  // Before a state is made, so that a failed start leaves none.
+  // Checked before a state is made, so that a failed start leaves none.
   checkSnapshots(settings);
   for (const part of parts) await part.check?.(isShared);
   if (settings.PORT !== 0) await unlessStopping(claimPort(settings.HOST, settings.PORT));
   const state = openState(settings, isShared);
   const { store, guard } = state;
   const pagesModule = parts.find(({ serving }) => serving !== undefined)?.serving?.href;
-  // Before the data, so that the threads load their modules meanwhile.
+  // Made before the data is loaded, so that the threads load their modules meanwhile.
   const threads = new ServingThreads(settings, pagesModule);
   const publish = (published: readonly PublishedVersion[]) => threads.publish(published);
   const snapshots = await loadData(settings, state, publish);
@@ -122,7 +122,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   const port = await startServing(settings, threads, tables, snapshots, pages, connections, traffic);
   repeat("looking for snapshots", scanMs, () => snapshots.scan());
 
-  // Last, so that a failed start doesn't lose the key, which is shown once.
+  // Made last, so that a failed start doesn't lose the key, which is shown once.
   const demoKey = createDemo(settings, isShared, store);
   const api = url(settings.HOST, port);
   for (const part of running) await part.begin?.(api);
@@ -138,7 +138,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   stdout.write(`ready ${api} ops ${url(settings.OPS_HOST, operator.port)}\n`);
 }
 
-/** The operator's listener's pages if no part has any. */
+/** The pages of the operator's listener if no part has any. */
 const noPages = { file: () => undefined, streamPath: "", stream() {} };
 
 async function mailerOf({ SMTP_URL: smtpUrl, MAIL_FROM: from }: Settings): Promise<Mailer | undefined> {
@@ -176,7 +176,7 @@ async function main(parts: readonly Part[], words: string[]): Promise<void> {
     throw new DataError(calledAs("start"), shown(words.join(" ")), "--help or nothing more");
   const configuration = configure(parts, process.env);
   const faults = await unlessStopping(machineFaults(process.env));
-  // Both lists report a malformed address.
+  // A set, because both lists report a malformed address.
   const wrong = new Set([...(Array.isArray(configuration) ? configuration : []), ...faults]);
   if (Array.isArray(configuration) || wrong.size > 0) throw new Error([...wrong].join("\n"));
   log.level = configuration.settings.LOG_LEVEL;
@@ -188,7 +188,7 @@ export async function run(parts: readonly Part[]): Promise<void> {
   try {
     await main(parts, process.argv.slice(2));
   } catch (error) {
-    // A start that is being stopped fails on the way.
+    // Not reported while the server is stopping, because that makes a start fail.
     if (!isStopping()) void end(1, () => stderr.write(`${reasonOf(error)}\n`));
   }
 }

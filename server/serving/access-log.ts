@@ -44,7 +44,7 @@ export class AccessLog {
 
   /**
    * Decides whether to log a request. Without ACCESS_LOG_ACCOUNTS, only requests that are timed for the metrics are
-   * logged, which saves reading the clock. With it, all requests of these accounts are.
+   * logged, so that the clock isn't read for others. With it, all requests of the accounts named there are logged.
    *
    * @param isTimed whether the request is timed for the metrics
    * @returns undefined for a request that isn't logged
@@ -115,8 +115,7 @@ export function requestShown(method: string, path: string, query: string | undef
 }
 
 /**
- * Paths that may hold the token of a link. Of their segments, only those are shown that look like a file's name or a
- * word.
+ * Paths that may hold the token of a link. The log shows only segments of them that look like a file's name or a word.
  */
 const withTokens = /^(\/(?:portal|signup))((?:\/.*)?)$/s;
 

@@ -9,8 +9,8 @@ const overheadBytes = 1024;
 const bytesPerBodyByte = 1.5;
 
 /**
- * The answers that a thread keeps, in two generations. When the young one is full it becomes the old one; an answer of
- * the old one that is asked for becomes young again, and the rest is forgotten.
+ * The answers that a thread keeps, in two generations. An answer of the old generation that is asked for moves to the
+ * young one. When the young generation is full, it replaces the old one, whose answers are forgotten.
  */
 export class AnswerCache<Key extends string | number> {
   #young = new Map<Key, Answer>();
@@ -25,7 +25,7 @@ export class AnswerCache<Key extends string | number> {
     return old;
   }
 
-  /** @param answer one that owns its body */
+  /** @param answer has a body that no later answer overwrites */
   keep(request: Key, answer: Answer): void {
     this.#young.set(request, answer);
     this.#youngBytes += bytesPerBodyByte * answer.bodyBytes + String(request).length + overheadBytes;
@@ -51,8 +51,8 @@ export class AskCounter {
   readonly #asks = new Uint32Array(places);
 
   /**
-   * @param hash of the request; two requests with one hash count as one, and are kept sooner
-   * @returns how often it came, this time included
+   * @param hash of the request; two requests with the same hash are counted together, so they are kept sooner
+   * @returns how often the request came, this time included
    */
   count(hash: number): number {
     const place = (hash ^ (hash >>> 14)) & (places - 1);

@@ -10,14 +10,15 @@ import { Answer, fileReply, Head, headerNames, okLines, type Reply, type Request
 
 /** Makes the answers to admitted requests, and keeps those that are asked for often. */
 
-/** Requests for an answer until it is kept. */
+/** Number of requests for an answer with which it begins to be kept. */
 const asksToKeep = 2;
 /**
- * Requests for an answer to a number key until it is kept. Such an answer is made in a microsecond, and keeping it costs
- * more: with 2 a request cost 1.16 times as much CPU under a uniform load, and 1.18 times under a Zipf mix.
+ * Number of requests for an answer to a number key with which it begins to be kept. Making such an answer takes a
+ * microsecond, and keeping it costs more: with 2 instead of 64, a request cost 1.16 times as much CPU under a uniform
+ * load, and 1.18 times under a Zipf mix.
  */
 const keyedAsksToKeep = 64;
-/** Bytes for an answer that isn't kept: an allocation for each would cost more than the answer. */
+/** Size in bytes of the buffer for answers that aren't kept. A buffer for each would cost more than the answer. */
 const scratchBytes = 64 * 2 ** 10;
 
 /** Cache-Control on paths that follow the current data. */
@@ -52,7 +53,7 @@ export class Answers {
     this.#forget();
   }
 
-  /** @param resetLines those of the replies from now on */
+  /** @param resetLines the lines about the month's end in all replies from now on */
   enterMonth(resetLines: string): void {
     this.#resetLines = resetLines;
     this.#forget();
@@ -129,14 +130,14 @@ export class Answers {
     if (asks < keyedAsksToKeep && !isCoded && request.getHeader(headerNames.ifNoneMatch) === "")
       return { status: 200, head: this.#headOf(image, key, remaining), body };
     const head = { tag: tagOfKey(image, key), cacheControl: current, resetLines: this.#resetLines };
-    // A compressed answer is always cached, because compressing costs more.
+    // An answer that may be compressed is kept sooner, because compressing it costs more than keeping it.
     const isKept = asks >= asksToKeep;
     const answer = new Answer(head, body, isKept);
     if (isKept) this.#kept.keep(key, answer);
     return answer.replyTo(request, remaining);
   }
 
-  /** Changes the ETag in place: a head that is put together is encoded again for each request. */
+  /** Changes the ETag in place, because a head put together as text would be encoded again for each request. */
   #headOf(image: Image, key: number, remaining: number): Uint8Array {
     if (this.#keyedHead === undefined) {
       const lines = okLines(`"${tagOfKey(image, 0)}"`, current);
@@ -163,7 +164,7 @@ function requestTag(image: Image, { endpoint, segment }: Target, query: string):
   return `${tagStart(image)}${isShort ? request : digest(request)}`;
 }
 
-/** The text of the ETag of an answer to a number key. It has the same length for all keys, to be changed in place. */
+/** The ETag's text for an answer to a number key. All have the same length, so that they can be changed in place. */
 function tagOfKey(image: Image, key: number): string {
   return `${tagStart(image)}${key.toString(16).padStart(tagDigits, "0")}`;
 }

@@ -4,12 +4,12 @@ import type { KeyFault } from "../shared/traffic.ts";
 
 /** Finds the account of a request's key. */
 
-/** Authorization headers to remember, one for each hash. */
+/** Number of Authorization headers remembered, one for each hash. */
 const places = 2 ** 13;
 
 export class Authenticator {
   readonly #keys: KeyTable;
-  /** The last headers by a hash of three letters. A Map, which hashes all letters, takes 0.15 µs more per request. */
+  /** The last headers, by a hash of three of their letters. A Map, which hashes all letters, takes 0.15 µs more. */
   readonly #remembered = new Array<{ authorization: string; entry: number } | undefined>(places);
 
   constructor(keys: KeyTable) {

@@ -42,7 +42,7 @@ export function ceilingReply(
 
 const leaseUsedUp =
   "other servers hold what is left of the account's requests per month, and this server is asking them for some";
-/** Holds until the control thread has read what was used in another month. */
+/** The reason while the control thread is reading the usage of the month to which the clock was set. */
 const clockWasSet = "this server's clock was set, and it is reading the account's usage of the month";
 
 function reply(ceiling: ReachedCeiling, reason: string, nowMs: number, nextMs: number): Reply {

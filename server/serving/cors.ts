@@ -35,7 +35,7 @@ function varied({ head }: Reply): string {
     : `${text}\r\nVary: Origin`;
 }
 
-/** The origin itself, never `*`: Vary tells shared caches. */
+/** The header that names the origin itself, never `*`. Vary tells shared caches that replies differ by origin. */
 function allowing(origin: string): string {
   return `Access-Control-Allow-Origin: ${origin}`;
 }

@@ -32,7 +32,7 @@ interface Posts {
 }
 
 /**
- * Listens. Threads share the port by SO_REUSEPORT.
+ * Listens for HTTP requests. The threads share the port by SO_REUSEPORT.
  *
  * @param paths exact paths for the library's router, so that no string is made of them for each request
  * @param report called with errors that no answer could be made for; the connection is closed then

@@ -72,7 +72,7 @@ export function formOf(
  * The part of a file that a Range header asks for (RFC 9110, 14.2).
  *
  * @returns the first byte and the one after the last; undefined for the whole file: no range, several ranges, or
- * another form; null for a range without a byte of it
+ * another form; null for a range that has no byte of the file
  */
 export function rangeOf(header: string, size: number): [start: number, end: number] | null | undefined {
   const [, first, last] = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header) ?? ["", "", ""];

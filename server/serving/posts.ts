@@ -76,7 +76,8 @@ export class Posts {
     const busy = this.#busyFor(client);
     if (busy !== undefined) {
       const wait = this.#responder.waitFor(res);
-      // Only after the library has parsed what follows the body: else it would answer a second request there too.
+      // Answers only after the library has parsed what follows the body: else the library would take a second request
+      // there too.
       setImmediate(orClose(res, wait, () => this.#send(res, route, finish(handler.busy(busy)), wait)));
       return;
     }
@@ -103,8 +104,8 @@ export class Posts {
       }
       if (!isLast) return;
       cancelDeadline();
-      // Only after the library has parsed what follows the body: when it finds another request there, it closes the
-      // connection. A change that the client would never hear of isn't made.
+      // Waits until the library has parsed what follows the body. The library closes the connection when it finds
+      // another request there, and then the post isn't handled, because its client couldn't receive the reply.
       setImmediate(orClose(res, wait, answer));
     };
     res.onData(orClose(res, wait, take));

@@ -90,7 +90,7 @@ function validatorLines(etag: string, cacheControl: string, type = json): string
  * A reply whose body is a file, which isn't compressed.
  *
  * @param remaining requests left of the month
- * @param mayBePart whether a Range header counts
+ * @param mayBePart whether a Range header is obeyed
  */
 export function fileReply(
   { tag, cacheControl, resetLines }: AnswerHead,
@@ -150,7 +150,7 @@ export class Head {
     }
     let rest = remaining;
     for (let at = head.length - 1; digits > 0; digits--, at--) {
-      // The counts are below 2^31, and integers divide faster.
+      // `| 0` keeps `rest` an integer, because integers divide faster. The counts are below 2^31.
       const next = (rest / 10) | 0;
       head[at] = 48 + rest - 10 * next;
       rest = next;
@@ -169,7 +169,7 @@ interface Variant {
   head: Head;
 }
 
-/** Longer bodies are compressed, in bytes. */
+/** Length in bytes above which bodies are compressed. */
 const minCompressedBytes = 1024;
 
 /** The parts of a 200's head that don't depend on the content coding. */
@@ -180,7 +180,7 @@ interface AnswerHead {
   resetLines: string;
 }
 
-/** A 200, in each content coding that was asked for so far. */
+/** An answer with status 200, in each content coding that was asked for so far. */
 export class Answer {
   readonly #head: AnswerHead;
   readonly #body: Uint8Array;

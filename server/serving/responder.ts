@@ -19,7 +19,7 @@ export type Respond = (request: RequestHead, path: string, method: string, hasBo
 const empty = new Uint8Array(0);
 /** Bytes of an answer that may wait in the library's memory for a client that reads slowly. */
 const maxBufferedAnswer = 8 * 2 ** 10;
-/** Bytes that wait there for one connection, on average, until it is closed. */
+/** Bytes that wait in the library's memory for one connection, on average, until the connection is closed. */
 const bufferedBytes = 256 * 2 ** 10;
 
 /** A request that is answered later. */
@@ -47,14 +47,14 @@ export class Responder {
   #reply!: Reply;
   #isHead = false;
   #isStuck = false;
-  /** Bytes of answers without a body to send until one of them closes its connection. */
+  /** Bytes of answers without a body that may still be sent before one of these answers closes its connection. */
   #bytesToLast = bufferedBytes;
 
   /**
    * @param traffic counts the answers
    * @param isEnding whether to close connections instead of answering; called for every request
    * @param accessLog undefined where no request is logged
-   * @param random from 0 up to 1, without 1
+   * @param random returns a number from 0 to below 1
    */
   constructor(
     traffic: ThreadTraffic,
@@ -205,7 +205,7 @@ export class Responder {
     if (done) return;
     if (body.length > maxBufferedAnswer || res.getWriteOffset() > 0) this.#sendRest(res, body);
     // The client pipelines and reads slowly. Nothing shows how slowly, so the connection is closed at random, with a
-    // probability by the answer's length: a client that never reads is always found.
+    // probability in proportion to the answer's length. A client that never reads is found in the end.
     else if (this.#recent.mayHaveCutHead(headBytes) || this.#random() * bufferedBytes < body.length)
       this.#isStuck = true;
     else res.end(body);
@@ -224,8 +224,8 @@ export class Responder {
   }
 
   /**
-   * Answers and closes the connection. A request with a body may smuggle a second request: while this one waits for
-   * its answer, the parser closes the connection when it finds another request behind it. Buffered answers to
+   * Answers and closes the connection. A request with a body may smuggle a second request: while the first one waits
+   * for its answer, the parser closes the connection when it finds another request behind it. Buffered answers to
    * earlier requests of the segment are lost then; the library offers no call that flushes them within a handler.
    */
   #respondLast(res: HttpResponse): void {

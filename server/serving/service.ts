@@ -10,7 +10,7 @@ import { Month, WallClock } from "./clock.ts";
 import { errorReply, headerNames, type Reply, type RequestHead } from "./reply.ts";
 import { type UsageTables, usageOf } from "./usage.ts";
 
-/** Checks requests in their order, and replies to them. */
+/** Checks requests, and replies to them. */
 
 interface ServiceOptions extends UsageTables {
   keys: KeyTable;
@@ -33,7 +33,7 @@ export class Service {
   #month = new Month(0);
 
   constructor({ versions, ...options }: ServiceOptions) {
-    // Without the versions, so that the first ones aren't held for ever.
+    // The options without the versions, so that the first versions aren't held for ever.
     this.#options = options;
     this.#authenticator = new Authenticator(options.keys);
     this.#clock = new WallClock(options.now, options.steadyNow);
@@ -44,7 +44,7 @@ export class Service {
     this.#answers.publish(versions);
   }
 
-  /** Answers a request of a page that the server writes, without key and ceilings. @throws ApiError */
+  /** Answers a request that a page's code makes within the server, without key and ceilings. @throws ApiError */
   read(path: string, query: string): unknown {
     return this.#answers.read(path, query);
   }

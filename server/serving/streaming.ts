@@ -74,7 +74,7 @@ export class Turns {
  *
  * @param wait ended when the library has the whole body
  * @param onChunk called with the bytes of each chunk when it is made
- * @param close closes the connection once the socket has taken everything; undefined where the connection goes on
+ * @param close closes the connection once the socket has taken everything; undefined where the connection stays open
  * @returns whether the socket didn't take all of the first chunk
  */
 export function streamBody(

@@ -176,7 +176,7 @@ const take = (message: ToServe) => {
   } else if (message.type === "drain") {
     if (started !== undefined) drain(started);
   } else {
-    // The app has to be closed in its own thread, and the thread has to end by itself: all else aborts the process.
+    // The app has to be closed in its own thread, and the thread has to end by itself; otherwise the process aborts.
     started?.server.close();
     control.close();
   }
@@ -186,7 +186,7 @@ control.on(
   safely(take, (error) => report(error)),
 );
 
-// A thread that ended with its app open would abort the process, and nobody would learn why.
+// A thread that ended with its app open would abort the process without a message that says why.
 process.on("exit", () => started?.server.close());
 process.on("unhandledRejection", (error) => report(error));
 process.on("uncaughtException", (error) => {

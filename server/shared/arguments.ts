@@ -2,7 +2,7 @@ import { type ParseArgsConfig, parseArgs } from "node:util";
 import * as v from "valibot";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
 
-/** Command lines. */
+/** Reads command lines. */
 
 /** How a command is called, for its help: by npm in a clone of the repository, or by the package's own command. */
 export function calledAs(name: string): string {

@@ -106,7 +106,7 @@ export type ToServe =
   | { type: "start"; data: ServeData; published: readonly PublishedVersion[] }
   /** The versions to serve, newest first. */
   | { type: "publish"; published: readonly PublishedVersion[] }
-  /** The pages' files, which replace those before. */
+  /** The pages' files, which replace all earlier files. */
   | { type: "pages"; files: readonly WebFile[] }
   /** The reply to a `post`; null when it failed. */
   | { type: "posted"; id: number; reply: PortalReply | null }

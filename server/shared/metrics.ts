@@ -58,7 +58,7 @@ export class Metrics {
   );
 
   #traffic: Traffic | undefined;
-  /** Counts of the scrape in progress, because adding them up is expensive. */
+  /** The counts, added up once for the scrape in progress, because that is expensive. */
   #counted: TrafficSnapshot | undefined;
 
   constructor() {
@@ -157,7 +157,7 @@ export class Metrics {
   }
 }
 
-/** A value that can't be read must not hide the others. */
+/** A value; NaN where it can't be read, so that it doesn't hide the other values. */
 function orNaN(value: () => number): number {
   try {
     return value();

@@ -15,6 +15,7 @@ export const plans = {
 export type Plan = keyof typeof plans;
 export const planNames = Object.keys(plans) as Plan[];
 
-/** The largest rate and quota of an account: counters have 32 bits. */
+/** The largest rate of an account in requests per second, because the counters have 32 bits. */
 export const maxBurst = 1_000_000;
+/** The largest quota of an account in requests per month, because the counters have 32 bits. */
 export const maxQuota = 2_000_000_000;

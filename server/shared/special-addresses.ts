@@ -3,10 +3,10 @@ import { BlockList, isIP, isIPv4 } from "node:net";
 /** Recognises IP addresses that aren't public. */
 
 /**
- * Networks that posts may not go to, so that nobody makes the server talk to itself or its own network: all those in
- * IANA's registries of special-purpose addresses. Some of them are globally reachable. They are included, because such
- * an address may lead to a service of the server's own network. https://www.iana.org/assignments/iana-ipv4-special-registry, …/iana-ipv6-special-
- * registry, …/multicast-addresses, …/ipv6-address-space
+ * Networks that posts may not go to, so that nobody makes the server talk to itself or its own network: all networks in
+ * IANA's registries of special-purpose addresses. Globally reachable ones are included, because an address there may
+ * lead to a service of the server's own network. The registries are below https://www.iana.org/assignments/:
+ * iana-ipv4-special-registry, iana-ipv6-special-registry, multicast-addresses and ipv6-address-space.
  */
 const specialIPv4 = listOf(
   "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24",
@@ -37,8 +37,8 @@ function familyOf(address: string): "ipv4" | "ipv6" {
 }
 
 /**
- * Whether an address is this machine's own, or else of a network of special purpose, or public. IPv4 in IPv6 form
- * counts as IPv4. @throws RangeError
+ * Whether an address is this machine's own, belongs to another network of special purpose, or is public. An IPv4
+ * address in IPv6 form counts as IPv4. @throws RangeError
  */
 export function reachOf(address: string): "loopback" | "special" | "public" {
   if (isIP(address) === 0) throw new RangeError(`found ${address}, expected an IP address`);

@@ -41,7 +41,7 @@ const cellOf = (route: number, status: number) =>
 const placeOfStatus = new Uint8Array(1000);
 for (const [i, status] of statuses.entries()) placeOfStatus[status] = i + 1;
 
-/** Requests of a second that are all timed. More are sampled, because reading the clock costs more than all counting. */
+/** Number of requests a second that are all timed. Others are sampled, because timing costs more than counting. */
 const maxTimedEach = 1000;
 /** One in this many further requests is timed, at random. */
 const busyStride = 16;
@@ -81,7 +81,7 @@ export class ThreadTraffic {
     return this.#nowMs();
   }
 
-  /** Counts an answer that was given later. These are few, so each is timed. */
+  /** Counts an answer that was given later. Such answers are few, so each is timed. */
   answeredLater(route: number, status: number, bytes: number, begun: number): void {
     this.#addTime(this.#count(route, status, bytes), this.#nowMs() - begun, 1);
   }
@@ -110,7 +110,7 @@ export class ThreadTraffic {
     this.#words[cell + bucketsWord + bucketOf(tookMs)] += requests;
   }
 
-  /** A timed request counts for all that it was chosen from, so that quiet and busy times weigh alike. */
+  /** Adds a timed request, weighted by the number that it was chosen from, so that quiet and busy times weigh alike. */
   #time(cell: number, begun: number): void {
     const nowMs = this.#nowMs();
     const tookMs = nowMs - begun;
@@ -156,7 +156,7 @@ export class Traffic {
     this.#blocks = this.buffers.map((buffer) => new Float64Array(buffer));
   }
 
-  /** Counts by route and status: those that occurred, and 500, so that a first one shows as a rise. */
+  /** Counts by route and status: statuses that occurred, and always 500, so that a first 500 shows as a rise. */
   snapshot(): TrafficSnapshot {
     const answers: Answers[] = [];
     for (const [route, name] of this.#routes.entries())

@@ -28,7 +28,7 @@ const pageLibraries = {
   "preact/hooks": "preact/hooks/dist/hooks.mjs",
   htm: "htm/dist/htm.mjs",
 };
-/** The parts of d3 that pictures use, each after those that it needs: half of d3's size. */
+/** The parts of d3 that pictures use, half of d3's size. Each comes after the parts that it needs. */
 export const d3Files = [
   ...["array", "color", "format", "interpolate", "path", "time", "time-format", "scale", "shape"],
 ].map((part) => `d3-${part}/dist/d3-${part}.min.js`);
@@ -47,7 +47,7 @@ interface Assets {
   files: WebFile[];
   /** The names of a module and of all that it imports, directly or not. */
   modulesOf(name: string): string[];
-  /** The URL of an asset: of ours by its path below `server/`, of a library by its import name. */
+  /** The URL of an asset, which is named by its path below `server/`, or by a library's import name. */
   url(name: string): string;
   /** The import map of the page, as JSON. */
   importMap: string;
@@ -57,7 +57,7 @@ interface Assets {
  * Reads assets.
  *
  * @param base the path that all URLs begin with; it ends with a slash
- * @param folder of our files below `server/`, beside those that all pages share
+ * @param folder the folder of the page's own files, below `server/`; the files that all pages share are read too
  * @param libraries more files of npm packages, by name; several files become one asset
  */
 export function readAssets(

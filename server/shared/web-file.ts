@@ -5,7 +5,7 @@ import type { WebFile } from "./messages.ts";
 
 /** Makes web files: in shared memory, in each content coding. */
 
-/** Smaller files aren't compressed, in bytes. */
+/** Size in bytes below which files aren't compressed. */
 const minCodedBytes = 1024;
 /** Brotli's quality. The best one takes half a second longer and makes these files 5 % smaller. */
 const brotliQuality = 7;
@@ -53,7 +53,7 @@ const codings = [
 function brotli(body: Buffer): Buffer {
   const params = {
     [zlib.BROTLI_PARAM_QUALITY]: brotliQuality,
-    // A window that is no larger than the file: the usual one of 4 MB takes most of a small file's time.
+    // The window is no larger than the file needs, because the usual window of 4 MB takes most of a small file's time.
     [zlib.BROTLI_PARAM_LGWIN]: Math.min(maxWindowBits, Math.ceil(Math.log2(body.length))),
     [zlib.BROTLI_PARAM_SIZE_HINT]: body.length,
   };

@@ -35,7 +35,7 @@ export interface FileState {
   otherThanFile: string | undefined;
 }
 
-/** Maximum scans. Files whose names aren't UTF-8 can never be found. */
+/** Maximum number of scans, which must be limited because files whose names aren't UTF-8 are never found. */
 const maxLooks = 3;
 
 /**

@@ -1,8 +1,8 @@
 import { Worker } from "node:worker_threads";
 
 /**
- * Makes the threads that load snapshots. A start makes the first one before it loads its own modules, because loading
- * those of both threads takes equally long.
+ * Makes the threads that load snapshots. A start makes the first loader thread before the control thread loads its own
+ * modules. Loading takes equally long in both, so the two threads are ready at about the same time.
  */
 
 const maxYoungGenerationSizeMb = 8;
@@ -11,7 +11,7 @@ const earlyHeapMb = 512;
 
 let early: Worker | undefined;
 
-/** Makes a thread for the first load that it is large enough for. */
+/** Makes a thread in advance, for the first load for which its heap is large enough. */
 export function makeEarly(): void {
   early = makeThread(earlyHeapMb);
   // If the process ends before its first load, it doesn't wait for this thread.

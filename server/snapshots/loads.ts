@@ -13,8 +13,9 @@ import { loaderThread } from "./loader-threads.ts";
 const megabyte = 2 ** 20;
 /** Share of the machine's or container's memory for all loads together. The rest is for the served snapshots. */
 const memoryShare = 0.5;
-/** Share of that memory for small snapshots, so that they don't wait for large ones; and the most they need. */
+/** Share of the memory for all loads that is kept for small snapshots, so that they don't wait for large ones. */
 const smallShare = 0.25;
+/** Maximum memory for small snapshots, which never need more. */
 const maxSmallBytes = 384 * megabyte;
 /** Rows of a small snapshot. Loading it takes about a second. */
 const maxSmallRows = 250_000;
@@ -22,7 +23,7 @@ const maxSmallRows = 250_000;
 const maxLoadMs = 600_000;
 /** Heap of a loader that has read nothing. */
 const minHeapBytes = 40 * megabyte;
-/** Memory that building takes beyond `loadNeed`, at least. */
+/** Minimum memory that building takes beyond `loadNeed`. */
 const minBuildBytes = 16 * megabyte;
 /** Share of the free memory for strings on the heap; the rest is for the image. */
 const heapShare = 0.25;
@@ -79,7 +80,7 @@ export class Loads {
     try {
       return await this.#small.load(wanted);
     } catch (error) {
-      // Its names are unusually long.
+      // The snapshot's names are unusually long, so it needs more memory than its number of rows suggests.
       if (error instanceof SizeError) return this.#large.load(wanted);
       throw error;
     }
@@ -132,7 +133,7 @@ class Lane {
           reject(error);
         }
       }
-      // The memory is free when the thread has ended.
+      // Awaited, because the memory isn't free before the thread has ended.
       await loader?.end();
       loader = undefined;
     }
@@ -140,7 +141,7 @@ class Lane {
   }
 }
 
-/** How much more memory than the least a load may take. */
+/** The memory that a load may take when all loads of its lane have `bytes`. */
 function limitsOf(head: SnapshotHead, bytes: number): BuildLimits {
   const free = bytes - leastBytes(head);
   return {

@@ -45,7 +45,7 @@ export class Mirror {
   readonly #compared = new Map<string, string>();
   #index: IndexEntry[] = [];
   #etag: string | undefined;
-  /** Why the index couldn't be read the last time. */
+  /** The reason why the last attempt to read the index failed; undefined if it succeeded. */
   #indexFault: string | undefined;
   #working: Promise<void> | undefined;
   /** When the folder last had all files of the index; initially the start of the process. */
@@ -184,7 +184,7 @@ export class Mirror {
     deleteStaleParts(this.#fetched);
     const names = this.#index.map(({ version }) => nameOf(version));
     for (const name of await readdir(this.#fetched)) {
-      // Parts are those of another process that mirrors into the same folder.
+      // A file that ends in `.part` belongs to another process that mirrors into the same folder.
       if (names.includes(name) || name.endsWith(".part")) continue;
       const [fetched, path] = [join(this.#fetched, name), join(this.#options.folder, name)];
       const [ours, served] = [identityOf(fetched), identityOf(path)];

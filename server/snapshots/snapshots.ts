@@ -112,7 +112,7 @@ export class SnapshotFolder {
   /** Whether requests are answered, so that every published version has to be in the registry. */
   #isServing = false;
   #isClosed = false;
-  /** The last comparison of each image with the revision before it, and that one's checksum. */
+  /** The last comparison of each image with the revision before it, and the earlier revision's checksum. */
   readonly #previous = new WeakMap<Image, { sha256: string; changes: Previous }>();
 
   constructor(folder: string, surroundings: Surroundings) {
@@ -248,7 +248,7 @@ export class SnapshotFolder {
     return this.#files.get(name)?.decision.signature === signature;
   }
 
-  /** Reads a file's metadata, and starts its load when they are those of a snapshot. */
+  /** Reads a file's metadata, and starts its load when the metadata is a snapshot's. */
   async #take(name: string, state: FileState): Promise<void> {
     const entry = this.#entry(name);
     try {
@@ -351,7 +351,10 @@ export class SnapshotFolder {
     });
   }
 
-  /** Reads or writes the registry, unless its files were replaced. Its faults are errors of the system, so no file is refused for them. */
+  /**
+   * Reads or writes the registry, unless its files were replaced. The registry's faults are errors of the system, so no
+   * file is refused for them.
+   */
   #consult<Result>(work: (registry: Registry) => Result): Result {
     const { guard, registry } = this.#with;
     try {

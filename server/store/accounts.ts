@@ -12,8 +12,9 @@ export interface Account {
   quota: number;
   webhook: string | null;
   webhook_secret: string | null;
-  /** After a rotation, signs beside the new one until then; both null otherwise. */
+  /** The secret before a rotation, which signs beside the new one for a while; null otherwise. */
   webhook_old_secret: string | null;
+  /** When the old secret ends; null where there is none. */
   webhook_old_secret_until: number | null;
   email: string | null;
   /** Null while its keys work. */
@@ -28,11 +29,11 @@ export type NewAccount = Omit<
 
 export const accountColumns =
   "id, name, plan, burst, quota, webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until, email, suspended_at, changed";
-/** The condition that an account exists, by its id in SQL. Counts and events of an account that was deleted meanwhile are dropped. */
+/** The SQL condition that an account exists. By it, counts and events of an account deleted meanwhile are dropped. */
 export const isThere = (id = "?") => `EXISTS (SELECT 1 FROM accounts WHERE id = ${id} AND name IS NOT NULL)`;
 
 export class StoredAccounts extends Table {
-  /** Accounts that changed since a count, with that count now; `account` is undefined for a deleted one. */
+  /** Accounts whose `changed` is above a number, with their `changed`; `account` is undefined for a deleted one. */
   since(changed: number): { id: number; account: Account | undefined; changed: number }[] {
     const sql = `SELECT ${accountColumns} FROM accounts WHERE changed > ? ORDER BY changed`;
     const rows = this.db.all<Account & { name: string | null; changed: number }>(sql, changed);

@@ -6,7 +6,7 @@ import type Database from "better-sqlite3";
 export class Connection {
   readonly database: Database.Database;
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
-  /** Writes to accounts, keys and events by this connection. */
+  /** Number of writes to accounts, keys and events by this connection. */
   ownChanges = 0;
 
   constructor(database: Database.Database) {
@@ -30,7 +30,7 @@ export class Connection {
     return this.#prepare(sql).run(...values);
   }
 
-  /** Writes to accounts, keys or events. */
+  /** Runs a statement that writes to accounts, keys or events, and counts it. */
   change(sql: string, ...values: unknown[]): Database.RunResult {
     this.ownChanges++;
     return this.run(sql, ...values);

@@ -24,7 +24,7 @@ export function openDatabase(
     if (mayCreate) makeStateFolder(folder);
     else if (!existsSync(file))
       throw new DataError(`STATE_DIR ${folder}`, "no state.sqlite", "a folder with the state of a server");
-    // In this order: if the log exists now, its database existed at that moment.
+    // The log is looked for before the database, because another process may make both in between.
     const isLogged = hasLog(folder);
     if (!existsSync(file)) {
       if (isLogged) throw damaged(file, "none beside a write-ahead log");
@@ -62,7 +62,7 @@ function setUp(database: Database.Database): void {
   database.pragma("foreign_keys = ON");
   // While a server runs, it alone writes to the database file, so that it notices when somebody else did.
   database.pragma("wal_autocheckpoint = 0");
-  // A database that wasn't in WAL mode, such as a backup, gets its -wal and -shm files with the first read.
+  // A first read makes the -wal and -shm files of a database that wasn't in WAL mode, such as a backup.
   database.pragma("schema_version");
 }
 
@@ -85,7 +85,7 @@ function create(file: string): void {
       }
     });
   } catch (error) {
-    // Another process was faster.
+    // Another process has made the database meanwhile.
     if (systemCode(error) !== "EEXIST") throw error;
   }
 }

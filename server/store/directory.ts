@@ -36,7 +36,7 @@ class Undo extends Error {}
 const nameOf = (table: SharedTable, of = "") =>
   `'${table}' || ${tables[table].map((column) => `':' || ${of}${column}`).join(" || ")}`;
 
-/** Records which rows are written; undone with the transaction. */
+/** SQL that makes triggers to record which rows are written. The transaction undoes it. */
 const noting = `CREATE TEMP TABLE touched (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 ${tableNames
   .flatMap((table) =>
@@ -74,7 +74,7 @@ export class Directory extends Table {
     this.db.atomically(() => {
       this.#put(rows);
       if (position === undefined) return;
-      // A database that had these accounts before counted the imported requests itself.
+      // A database that becomes a copy with its own accounts counted the imported requests in `usage`, too.
       if (!this.isCopy)
         this.db.run(
           `UPDATE usage SET used = max(0, usage.used - imported.used) FROM imported
@@ -142,9 +142,9 @@ export class Directory extends Table {
   }
 
   /**
-   * Whether a row says the same as another one, which servers may have added apart if Redis had lost it: an account's
-   * event, or a mailbox's account. Of two the one with the lower id stays, in any order of arrival, so that all copies
-   * are equal.
+   * Whether a row duplicates another one: an account's event, or a mailbox's account. Two servers may each have added
+   * such a row if Redis had lost it. The row with the lower id stays, in any order of arrival, so that all copies are
+   * equal.
    */
   #isSecond(table: SharedTable, row: Record<string, unknown>): boolean {
     const columns =

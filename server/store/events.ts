@@ -33,7 +33,10 @@ export interface Delivery {
 type NoDelivery = Record<"channel" | "next_try_at" | "last_answer", null> & { state: "none"; tries: 0 };
 
 export class StoredEvents extends Table {
-  /** @returns whether it is new: one per account, month, threshold and quota, and none of a deleted account */
+  /**
+   * Adds an event, unless its account is deleted or has an event with the same month, threshold and quota.
+   * @returns whether it was added
+   */
   create(event: StoredEvent, channels: readonly Channel[]): boolean {
     const sql = `INSERT INTO events (id, account, month, threshold, quota, payload, created_at)
       SELECT @id, @account, @month, @threshold, @quota, @payload, @created_at WHERE ${isThere("@account")}
@@ -53,7 +56,7 @@ export class StoredEvents extends Table {
     );
   }
 
-  /** Events of a month above a row number, and the last one; those of deleted accounts may be given again. */
+  /** Events of a month above a row number, and the last row number. Numbers of deleted events may be reused. */
   since(
     row: number,
     month: string,

@@ -18,7 +18,7 @@ export interface StoredKey {
 }
 
 export class StoredKeys extends Table {
-  /** Keys that changed since a count, with that count now. */
+  /** Keys whose `changed` is above a number. */
   since(changed: number): (StoredKey & { changed: number })[] {
     return this.db.all("SELECT * FROM keys WHERE changed > ? ORDER BY changed", changed);
   }

@@ -23,12 +23,12 @@ export class StoredProgress extends Table {
     this.db.run("UPDATE obeyed SET accounts = ?, keys = ?", accounts, keys);
   }
 
-  /** When counts were last saved, or a command or the portal changed something; undefined when nothing was. */
+  /** When counts were last saved, or a command or the portal changed something; undefined before that. */
   savedAt(): number | undefined {
     return this.db.first<{ at: number }>("SELECT at FROM saved")?.at;
   }
 
-  /** Records when something is saved, in the same transaction. */
+  /** Records the time of a save. Call it in the transaction that saves. */
   noteSaved(now: Date): void {
     if (this.db.run("UPDATE saved SET at = ?", now.getTime()).changes === 0)
       this.db.run("INSERT INTO saved (at) VALUES (?)", now.getTime());

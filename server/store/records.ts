@@ -10,7 +10,7 @@ import { StoredUsage } from "./usage.ts";
 /** An account with everything that belongs to it. */
 export interface AccountRecord extends Account {
   created_at: number;
-  /** With hashes in hexadecimal digits. */
+  /** The keys, with their hashes in hexadecimal digits. */
   keys: (Omit<StoredKey, "account" | "hash"> & { hash: string })[];
   usage: { month: string; used: number }[];
   days: { day: string; used: number }[];
@@ -53,7 +53,7 @@ export class AccountRecords extends Table {
   enter({ keys, usage, days, events, mailboxes, ...account }: AccountRecord): void {
     this.db.ownChanges++;
     this.#directory.write("accounts", { ...account });
-    // Newest first, because an older one may refer to the one that replaced it.
+    // Newest first, because an older key may refer to the key that replaced it.
     for (const key of keys.toReversed())
       this.#directory.write("keys", { ...key, account: account.id, hash: Buffer.from(key.hash, "hex") });
     for (const { month, used } of usage) this.#usage.save(month, [[account.id, used]]);

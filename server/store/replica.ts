@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Table } from "./connection.ts";
 
-/** The table of this server as one of several: its identity. */
+/** The table with the identity of this server among those that share accounts. */
 
 export class StoredReplica extends Table {
   /** The id of this server, which it gets once. */
@@ -11,7 +11,7 @@ export class StoredReplica extends Table {
     return this.db.one<{ id: string }>("SELECT id FROM replica").id;
   }
 
-  /** Numbers a start of this server by its time, because a state from a backup would give a counted number twice. */
+  /** Numbers a start of this server by its time, because a counter in a state from a backup would repeat numbers. */
   begin(now: Date): { id: string; starts: number; members: number } {
     return this.db.atomically(() => {
       this.id();

@@ -11,7 +11,7 @@ export const databaseFile = (folder: string) => join(folder, "state.sqlite");
 export const servedFile = (folder: string) => join(folder, "server.database");
 export const lockFile = (folder: string) => join(folder, "server.lock");
 
-/** How to restore a backup: SQLite would replay a log that was left beside it. */
+/** How to restore a backup. Logs are deleted, because SQLite would replay a log that was left beside the backup. */
 export const restoring =
   "put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's";
 
@@ -67,8 +67,8 @@ export function checkServed(folder: string): void {
 }
 
 /**
- * Refuses a database beside the log of the one that a server lost, because SQLite would replay that log, and refuses to
- * make an empty state in the place of a lost one. @throws DataError
+ * Refuses a database that is beside the log of another one, which a server lost, because SQLite would replay that log.
+ * Refuses also to make an empty state in the place of a lost database. @throws DataError
  */
 export function checkLeft(folder: string): void {
   const [lost, log] = readServed(folder)?.split("\n") ?? [];
@@ -83,7 +83,7 @@ export function checkLeft(folder: string): void {
       "none, although a server used one here and then crashed or lost it",
       `that database: put it back, or ${restoring}, and then ${servedFile(folder)}; to begin a new state, delete all of these`,
     );
-  // In a copy of the folder the log is another file as well, and belongs to the database.
+  // In a copy of the folder the log is another file than the lost one, and belongs to the database.
   if (hasLog(folder) && identityOf(`${file}-wal`) === log) throw foreignLog(folder);
 }
 

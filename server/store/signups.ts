@@ -3,7 +3,7 @@ import { Table } from "./connection.ts";
 /** The table of signups and of the links that were mailed for them. */
 
 export interface Signup {
-  /** The e-mail address, in the one form that all its spellings have. */
+  /** The normalised e-mail address, which is the same for all spellings of the address. */
   mailbox: string;
   /** The client's IPv4 address or IPv6 /64. */
   address: string;

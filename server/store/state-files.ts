@@ -31,7 +31,7 @@ export function makeStateFolder(folder: string): void {
     mkdirSync(folder);
     chmodSync(folder, folderMode);
   } catch (error) {
-    // Another process was faster.
+    // Another process has made the folder meanwhile.
     if (!existsSync(folder)) throw error;
   }
 }
@@ -45,7 +45,7 @@ export function makePrivateFile(file: string): void {
 }
 
 /**
- * Makes a private file by what `fill` writes to a draft beside it. It is there only when it is complete.
+ * Makes a private file from what `fill` writes to a draft beside it. The file appears only when it is complete.
  * @throws Error EEXIST where a file of that name is: unlike a rename, a link never replaces it
  */
 export function makeWhole(file: string, fill: (draft: string) => void): void {
@@ -80,7 +80,11 @@ export function narrowAccess(folder: string): string[] {
 /** How long a starting server waits for commands that are reading its lock, each of which takes microseconds. */
 const maxReadersMs = 1000;
 
-/** Takes a folder's lock, which ends with the process. @returns what releases it @throws DataError when it is taken */
+/**
+ * Takes a folder's lock, which ends with the process.
+ * @returns a function that releases the lock
+ * @throws DataError when the lock is taken
+ */
 export function lockFolder(folder: string): () => void {
   makePrivateFile(lockFile(folder));
   const database = new Database(lockFile(folder), { timeout: maxReadersMs });
@@ -134,8 +138,8 @@ export class StateGuard {
   }
 
   /**
-   * Moves the write-ahead log into the database, if all files are as they were left. Once a second, so that the loss of
-   * a log costs no more counts than a crash.
+   * Moves the write-ahead log into the database, if all files are as they were left. Called once a second, so that the
+   * loss of a log costs no more counts than a crash.
    * @returns the same as `fault`
    */
   checkpoint(store: { loggedFrames(): number; checkpoint(): void }): string | undefined {
@@ -158,7 +162,7 @@ export class StateGuard {
     }
   }
 
-  /** Releases the folder. `server.database` stays for the next start to read if the database is lost or couldn't be opened. */
+  /** Releases the folder. If the database is lost or couldn't be opened, `server.database` stays for the next start. */
   close(): void {
     const file = databaseFile(this.#folder);
     if (this.#files.get(file) === identityOf(file)) rmSync(servedFile(this.#folder), { force: true });

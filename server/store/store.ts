@@ -59,7 +59,7 @@ export class Store extends Table {
 
   /** Moves the write-ahead log into the database, and empties the log unless another process needs it. */
   checkpoint(): void {
-    // The second mode keeps other processes from writing, so the first leaves it little to do.
+    // TRUNCATE keeps other processes from writing, so PASSIVE runs first and leaves it little to do.
     for (const mode of ["PASSIVE", "TRUNCATE"]) this.db.database.pragma(`wal_checkpoint(${mode})`);
   }
 

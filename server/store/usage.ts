@@ -34,7 +34,7 @@ export class StoredUsage extends Table {
     for (const [account, count] of used) this.db.run(sql, account, month, count, account);
   }
 
-  /** Requests by account and month, such as `7 2026-11`, that were counted before accounts were imported where servers share them. */
+  /** Requests that accounts imported into a shared directory had before, by account and month, such as `7 2026-11`. */
   imported(): Map<string, number> {
     const rows = this.db.all<Used>("SELECT * FROM imported");
     return new Map(rows.map(({ account, month, used }) => [`${account} ${month}`, used]));

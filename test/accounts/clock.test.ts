@@ -12,7 +12,7 @@ const dayMs = 86_400_000;
 const yearMs = 365 * dayMs;
 const january = Date.UTC(2026, 0, 20, 12);
 
-/** An account on clocks. */
+/** An account on a server with clocks that the test sets. */
 class World extends OnClocks {
   readonly quota: number;
   readonly #key: string;
@@ -23,7 +23,7 @@ class World extends OnClocks {
     this.#key = this.account("acme", quota);
   }
 
-  /** What the database has of a month. */
+  /** The requests of a month as the database has them. */
   saved(month: number): number {
     return [...this.store.usage.ofMonth(monthName(month)).values()].reduce((sum, count) => sum + count, 0);
   }
@@ -98,14 +98,14 @@ test("counts are those of a naive book-keeper, over jumps of a second to ten yea
       switch (random.int(6)) {
         case 0:
         case 1:
-          // To a random time or back to an earlier one, but not to before 1970.
+          // The clock is set to a random time or back to an earlier one, but not to before 1970.
           world.wallMs = random.int(2) === 0 ? random.pick(visited) : world.wallMs + jump(random);
           if (world.wallMs < 0) world.wallMs += 11 * yearMs;
           visited.push(world.wallMs);
           isTicked = false;
           break;
         case 2:
-          // Counts are saved where another month comes.
+          // Counts are saved when another month begins.
           if (world.tick()) saved = new Map(used);
           isTicked = true;
           break;

@@ -16,7 +16,7 @@ const usageBody = v.object({
   days: v.array(v.object({ date: v.string(), used: v.number() })),
 });
 
-/** Two accounts on clocks. */
+/** Two accounts on a server with clocks that the test sets. */
 class World extends OnClocks {
   readonly #keys = ["a", "b"].map((name) => this.account(name, 1e6));
 

@@ -25,7 +25,7 @@ import {
 
 /** API keys: their form, the table that serving threads look them up in, and their life under a running server. */
 
-// The core works with this part alone.
+// Only this part of the server is switched on, because the core has to work with it alone.
 process.env.SERVER_PARTS = "notifications";
 
 const webhookBodies: string[] = [];

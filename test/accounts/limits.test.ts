@@ -192,8 +192,8 @@ for (const burst of bursts)
   });
 
 /**
- * Makes waves of requests on a clock that also steps back, and passes what the bucket and the naive one say of each to
- * `check`.
+ * Makes waves of requests on a clock that also steps back. Passes to `check` what the bucket and the naive bucket
+ * return for each request.
  */
 function stepBack(burst: number, check: (admitted: boolean, fits: boolean, isBehind: boolean) => void): void {
   const back = fc.oneof(fc.constant(0), fc.constantFrom(1, 700, 1500, 5000, 86_400_000));
@@ -336,7 +336,7 @@ test("where ceilings are shared, as many are admitted as may be, and the rest is
   assert.deepEqual([shared.usedByOthers(0, month), shared.remaining(0, month)], [20, 25]);
   shared.admitUpTo(0, month, 5, "burst", 30);
   assert.equal(shared.admit(0, month, 5000), burstExceeded);
-  // What others have used is known only now.
+  // The counts of other servers become known only now.
   shared.admitUpTo(0, month, 6, "burst", 4);
   assert.equal(shared.admit(0, month, 5000), 0);
   assert.equal(shared.admit(0, month, 5000), quotaExceeded);
@@ -359,7 +359,7 @@ for (const untilMs of [5000, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5])
       [-1, 0, 1, 1500].map((ms) => shared.admit(0, month, untilMs + ms)),
       [49, 48, burstExceeded, burstExceeded],
     );
-    // A demand that is reported.
+    // The two refusals are a demand, which is reported.
     assert.equal(shared.refused(0), 2);
     shared.keepBounds(untilMs + 1500);
     assert.equal(shared.admit(0, month, untilMs + 1500), 47);
@@ -384,7 +384,7 @@ test("accounts that were asked for are told once", () => {
   assert.deepEqual(told(), slots);
   assert.deepEqual(told(), []);
   shared.giveBack(15, month);
-  // The last one that may be.
+  // The account in slot 16 uses the last of the two requests that it may make.
   shared.admit(16, month, 5000);
   for (let i = 0; i < 3; i++) shared.admit(0, month, 5000);
   assert.deepEqual(told(), [0, 15, 16]);

@@ -19,7 +19,7 @@ import {
 } from "../support/server.ts";
 import { account } from "../support/state.ts";
 
-// The core keeps this part of the contract without any part.
+// All parts of the server are switched off, because the core alone keeps what is tested here.
 process.env.SERVER_PARTS = "none";
 
 /** The answers to every kind of mistake, which requests count, and what happens at an account's two ceilings. */
@@ -129,7 +129,7 @@ const mistakes: Case[] = [
   [`get ?${p}`, 405, "method_not_allowed", undefined, /get/],
   [`${"X".repeat(300)} ?${p}`, 405, "method_not_allowed", undefined, /method X{1,64} isn't/],
 
-  // Two mistakes at once: the path is checked before the method, that before parameters, those before the data.
+  // Two mistakes at once: first the path is checked, then the method, the parameters and the data.
   ["POST /nothing?x=%zz", 404, "unknown_endpoint", undefined, /no endpoint/],
   ["POST /api/v1/healthcare/facilities/%zz", 405, "method_not_allowed", undefined, /POST/],
   ["?procedure=9999&bad=1", 400, "invalid_parameter", "bad", supported],

@@ -108,7 +108,7 @@ const missing: Record<string, [part: string, instead: string]> = {
   exportArrow: ["state=DC", "state=MD"],
 };
 
-/** The answers of which a path's operation must have examples, by the example's name. */
+/** The answers that a path's operation must have as examples, by the example's name. */
 function answersOf(at: string, operation: Operation): Record<string, unknown> {
   const name = operation.operationId.replace("OfVersion", "");
   const request = requestOf(at, operation);
@@ -182,7 +182,7 @@ test("every example of the document is what a request over the sample gets", (t)
   try {
     t.assert.fileSnapshot(recorded, file, { serializers: [lines] });
   } catch (error) {
-    // The snapshot's own message has both files in full.
+    // Compares the examples one by one, because the failed snapshot's message has both files in full.
     for (const [name, value] of Object.entries(recorded))
       assert.deepEqual({ [name]: known[name] }, { [name]: value });
     throw error;

@@ -7,7 +7,7 @@ import { Store } from "../../server/store/store.ts";
 import { fieldsOf, run, shownAccount, succeed } from "../support/commands.ts";
 import { temporaryFolder } from "../support/server.ts";
 
-// The core keeps this part of the contract without any part.
+// All parts of the server are switched off, because the core alone keeps what is tested here.
 process.env.SERVER_PARTS = "none";
 
 /** What the operator's commands do to accounts: their plans, numbers and webhooks. */

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { run, succeed } from "../support/commands.ts";
 import { keepingStripped, Running, temporaryFolder } from "../support/server.ts";
 
-/** What the operator's commands refuse, and what they say of it. */
+/** What the operator's commands refuse, and with which messages. */
 
 const stateDir = temporaryFolder();
 await succeed(
@@ -34,7 +34,7 @@ const custom = "create --account new --plan enterprise";
 const another = "create --account large --expires";
 const hook = "update --account large --webhook";
 const hospitals = "update --account A~&~B~hospitals";
-/** Commands, and what is said of them: the whole line or a pattern. */
+/** Commands, each with its error message: the whole line or a pattern. */
 const refused: [command: string, message: string | RegExp][] = [
   ["", `keys: found no command, expected ${words}`],
   ["toString", `keys: found the command "toString", expected ${words}`],

@@ -11,7 +11,7 @@ import { modeOf } from "../support/state.ts";
 
 /** Moving accounts from one state to another. */
 
-/** Makes a state in which every column of an account says something. */
+/** Makes a state in which every column of an account has a value. */
 async function fill(): Promise<string> {
   const folder = temporaryFolder();
   await succeed(

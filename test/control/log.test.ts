@@ -38,7 +38,7 @@ class Pipe {
     return openSync(this.#file, "w");
   }
 
-  /** Fills it, so that the next write finds no room. */
+  /** Fills the pipe, so that the next write finds no room. */
   fill(): void {
     const byte = Buffer.from("\n");
     for (;;)

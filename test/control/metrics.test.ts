@@ -14,7 +14,7 @@ import {
   withConnections,
 } from "../support/server.ts";
 
-/** What `/metrics` says of a server that was asked known things. */
+/** What `/metrics` reports after a known sequence of requests. */
 
 const stateDir = temporaryFolder();
 const keys = {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { safely } from "../../server/shared/safely.ts";
 
-/** What a callback throws goes to whoever is told of it, and nowhere else. */
+/** An error that a callback throws goes to the function for errors, and nowhere else. */
 
 const fault = new Error("a fault");
 

@@ -29,7 +29,7 @@ import { preloaded } from "../support/stopping.ts";
 const datasetsDir = datasetsFolder(currentOnly);
 const snapshot = readFileSync(path.join(datasetsFolder(["2023.1"]), "2023.1.parquet"));
 
-/** A state that was last saved then. */
+/** A state that was last saved at a time. */
 function stateSavedAt(ms: number): string {
   const folder = temporaryFolder();
   const store = Store.open(folder);
@@ -181,6 +181,6 @@ test("a server listens on the addresses it is told, and makes no account where S
   const { code, stdout, stderr } = await server.finished();
   assert.equal(code, 0);
   assert.doesNotMatch(stdout + stderr, /hcq_|demo/);
-  // A mistyped folder.
+  // The log says that the state is new, because STATE_DIR may be mistyped.
   assert.match(stderr, /"msg":"made a new state: without accounts, and without a registry of data versions"/);
 });

@@ -11,7 +11,7 @@ const preloaded = path.resolve(import.meta.dirname, "../../server/strip-cache.js
 const folder = temporaryFolder();
 const script = path.join(folder, "script.mts");
 
-/** @returns what a source says when it is run */
+/** @returns what a source prints when it is run */
 function run(source: string, cache: string | undefined): string {
   writeFileSync(script, source);
   const { status, stdout, stderr } = spawnSync(process.execPath, ["--import", preloaded, script], {
@@ -36,7 +36,7 @@ test("a source is stripped once, a changed one anew, and so is one whose kept te
     strip("first");
     const [file] = files().filter((each) => !known.includes(each));
     const whole = readFileSync(file, "utf8");
-    // The kept one is what is taken.
+    // The cached file is changed, so that the result shows whether it is used.
     writeFileSync(file, whole.replace("first", "kept!"));
     strip("first");
     strip("second");

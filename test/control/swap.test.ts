@@ -51,7 +51,7 @@ function folderOf(...versions: string[]): string {
   return folder;
 }
 
-// For what must hold in every serving thread.
+// Has two threads, for what must hold in every serving thread.
 const server = await startServer({ datasetsDir: folderOf("2023.1", "2024.1"), env: { THREADS: "2" } });
 after(() => server.process.hasEnded || server.stop());
 
@@ -91,7 +91,7 @@ async function answering(server: TestServer, base = ""): Promise<string> {
   return versions[0];
 }
 
-/** What each version changed, by the catalog. */
+/** What each version changed according to the catalog. */
 async function previous(server: TestServer) {
   const { data } = v.parse(datasetsResponse, (await call(server, "GET /api/v1/datasets")).json());
   return Object.fromEntries(data.map(({ data_version, previous }) => [data_version, previous]));
@@ -150,7 +150,7 @@ test("a file that comes is served, one that goes is retired, and the newest revi
     'there is no data version "2023.10"; loaded are 2024.2, 2024.1, 2023.9, 2023.1',
   );
 
-  // The newest last, because the folder may be read between two deletions.
+  // The newest file is deleted last, because the folder may be read between two deletions.
   for (const version of ["2023.1", "2023.9", "2024.1", "2024.2"])
     unlinkSync(path.join(folder, `${version}.parquet`));
   const stays = "the last data version is still served, though its file is gone";

@@ -26,7 +26,7 @@ import { sizeFrom, trialRandom } from "./trial.ts";
 /** The state after kill -9, on a full disk, and after damage to the database. KILL_ROUNDS sets the rounds of kills. */
 
 const rounds = sizeFrom("KILL_ROUNDS", 200);
-/** Longer than a start takes. */
+/** Milliseconds after which a server may be killed at its start. They are more than a start takes. */
 const maxStartMs = 1500;
 const datasetsDir = datasetsFolder(currentOnly);
 const request = `GET ${pricesPath}?procedure=5073`;
@@ -137,7 +137,7 @@ test("kill -9 forgets no count that was saved, makes up none, and loses no key, 
     }
     server = start(stateDir);
     if (random.int(4) === 0) {
-      // Killed at its start.
+      // The server is killed during its start.
       await delay(random.int(maxStartMs));
       await kill(server);
       server = start(stateDir);

@@ -120,7 +120,7 @@ test("the service goes on when it has no file descriptor left", async () => {
   assert.equal(await server.stop(), 0);
 });
 
-/** What something else than Redis sends for each command, and unasked when a connection begins. */
+/** A server that isn't Redis: what it sends for each command, and without a command when a connection begins. */
 interface FalseRedis {
   answer: string;
   greeting?: string;
@@ -149,7 +149,7 @@ test("the service goes on with a Redis that isn't one, whatever it sends", async
     });
   });
   after(() => redis.close());
-  // A first start with accounts needs a real one, in whose place the others come.
+  // A first start with accounts needs a real Redis. The false ones take its place afterwards.
   const node = await RedisNode.start();
   const env = { REDIS_URL: `redis://127.0.0.1:${node.port}`, QUOTA_WITHOUT_REDIS: "free" };
   const server = await startServer({ env });

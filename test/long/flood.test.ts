@@ -21,18 +21,18 @@ import { residentMb, sizeFrom, trialRandom } from "./trial.ts";
 const connections = sizeFrom("FLOOD_CONNECTIONS", 20_000);
 const atOnce = 8;
 const maxRequests = 5000;
-/** The library's parser takes no more from one read. */
+/** Maximum bytes of a client's requests, because the library's parser takes no more from one read. */
 const maxBytes = 500_000;
 const maxPauseMs = 5;
 const maxGrowthMb = 48;
-/** Clients that read nothing, of each kind. */
+/** Number of clients of each kind that read nothing. */
 const unreadClients = Math.ceil(connections / 50);
 const unreadBlock = 64 * 2 ** 10;
-/** Far more than the system's buffers hold. */
+/** Maximum bytes sent by a client that reads nothing, far more than the system's buffers hold. */
 const maxUnreadBytes = 64 * 2 ** 20;
-/** The server keeps up with requests that come one by one. */
+/** The same maximum for requests sent one by one, with which the server keeps up. */
 const maxUnreadInPieces = 4 * 2 ** 20;
-/** Answering that many on each connection would keep a thread busy for longer than a stop may take. */
+/** Number of requests that would keep a thread busy for longer than a stop may take, if all were answered. */
 const unreadRequests = 20_000;
 /** A stalled client gives up after this time, unless the server closes the connection before. */
 const maxStallMs = 60;
@@ -97,7 +97,7 @@ async function flood(random: Random, api: string, text: string): Promise<void> {
     closed,
     delay(end === "reset" || end === "reset in the middle" ? pauseMs : maxStallMs),
   ]);
-  // A socket that is shutting down because the server has can't be reset, and would never close.
+  // A socket that is shutting down because the server has closed its side can't be reset, and would never close.
   if (socket.writable) socket.resetAndDestroy();
   else socket.destroy();
   await closed;

@@ -16,7 +16,7 @@ export interface Mutant {
 
 const { SyntaxKind } = ts;
 
-/** The operator that replaces each one. */
+/** The operator that replaces each operator. */
 const operators: ReadonlyMap<ts.SyntaxKind, string> = new Map([
   [SyntaxKind.LessThanToken, "<="],
   [SyntaxKind.LessThanEqualsToken, "<"],

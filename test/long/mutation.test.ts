@@ -19,14 +19,15 @@ const atOnce = 2;
 const minKilled = 0.85;
 /** Survivors that are always allowed, because some changes are harmless and a small sample says little. */
 const alwaysAllowed = 4;
-/** Test files that are run for a change: those of its rooms, and the nearest others up to these numbers. */
+/** Number of test files that are run for a change, unless its rooms have more. */
 const minTestFiles = 6;
+/** Number of nearest test files of other rooms that are run at least. */
 const minOtherFiles = 3;
 /** Time that a test file is assumed to need until it has passed once. */
 const firstMs = 15_000;
 /** A test file that takes longer may be in an endless loop. */
 const deadlineOf = (neededMs: number) => 10_000 + 5 * neededMs;
-/** Enough for every test file without a change, on a machine that is busy. */
+/** Time that is enough for every test file without a change, on a busy machine. */
 const unchangedDeadlineMs = 300_000;
 
 const root = resolve(import.meta.dirname, "../..");
@@ -169,7 +170,7 @@ class Copy {
   }
 }
 
-/** Test files that have noticed a change, and whether they pass without any. */
+/** Test files that have noticed a change, and whether they pass without a change. */
 const noticing = new Map<string, boolean>();
 
 /** Whether a test file notices a change. A time-out counts, unless the machine has become slower. */

@@ -17,7 +17,7 @@ import { sizeFrom } from "./trial.ts";
 
 const races = sizeFrom("PORT_RACES", 200);
 
-/** A process that listens with a shared port, as a server's threads do, and says how that went. */
+/** A process that listens with a shared port, as a server's threads do, and reports whether it could. */
 async function contender(host: string, port: number): Promise<{ won: boolean; stop(): void }> {
   const script = `
     import * as uws from "uWebSockets.js";

@@ -23,7 +23,7 @@ const swapEveryMs = 1000;
 /** Swaps before memory is measured, until caches are full and garbage has been collected. */
 const warmingSwaps = 3;
 const maxGrowthMb = 40;
-/** Its image is some 66 MB. */
+/** Number of rows of a large snapshot, whose image takes some 66 MB. */
 const largeRows = 300_000;
 const leastReturnedMb = 50;
 

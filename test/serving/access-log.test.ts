@@ -22,7 +22,7 @@ import { preloaded } from "../support/stopping.ts";
 
 /** What the log says about requests: account, request and id, but no secrets. */
 
-// The core works with this part alone.
+// Only this part of the server is switched on, because the core has to work with it alone.
 process.env.SERVER_PARTS = "portal";
 
 type Line = Record<string, unknown>;
@@ -35,7 +35,7 @@ const linesOf = ({ process }: TestServer, message = "request"): Line[] =>
     .map((line): Line => JSON.parse(line))
     .filter(({ msg }) => msg === message);
 
-/** The lines of requests behind the first ones, once there are that many. */
+/** The log's lines of `count` requests after the first `first` lines, once they are there. */
 const linesWhen = (server: TestServer, count: number, first = 0) =>
   until(`${count} lines`, () => {
     const lines = linesOf(server).slice(first);
@@ -47,7 +47,7 @@ const send = (server: TestServer, request: string, headers: Record<string, strin
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
 const idOf = (answer: Answer) => answer.header("X-Request-Id");
 
-/** Bytes as random as a generator with a seed makes them. */
+/** Random bytes from a generator with a seed. */
 const randomBytes = (random: Random, count: number) =>
   Buffer.from(Array.from({ length: count }, () => random.int(256)));
 
@@ -341,7 +341,7 @@ test("with names of accounts every request of theirs is logged, and no other", a
     ["GET /api/v1/nothing", bearer(big)],
   ] as const)
     await send(server, request, headers);
-  // Sent together with requests of others, more than a thread times one by one.
+  // The account's requests are sent together with others. They are more in a second than those that are all timed.
   const [asked, others] = [400, 5];
   const text = requestText(`GET ${pricesPath}?procedure=5073`, bearer(server.key)).repeat(others);
   const round = text + requestText("GET /api/v1/usage", bearer(acme));

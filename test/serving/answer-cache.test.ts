@@ -5,7 +5,7 @@ import type { Answer } from "../../server/serving/reply.ts";
 
 /** Which answers a thread keeps, and how many bytes of them. */
 
-// Counted one and a half times, seven of them fill a generation of 4 MiB, of which there are two.
+// An answer counts one and a half times its bytes, so seven answers fill one of the two generations of 4 MiB.
 const answer = { bodyBytes: 400_000 } as Answer;
 const perGeneration = 7;
 

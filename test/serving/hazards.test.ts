@@ -3,7 +3,7 @@ import { after, afterEach, test } from "node:test";
 import { generateKey } from "../../server/accounts/keys.ts";
 import { Connection, call, pricesPath, rawRequest, requestText, startServer } from "../support/server.ts";
 
-/** Requests that have crashed or confused HTTP servers: this one answers or closes, and goes on. */
+/** Requests that have crashed or confused HTTP servers. This server answers or closes the connection, and goes on. */
 
 const unknownKey = generateKey();
 const env = { PORTAL: "on", CORS_ORIGINS: "https://a.example" };

@@ -183,7 +183,7 @@ test("Accept-Encoding headers that are never the same cost no memory", () => {
     return process.memoryUsage().heapUsed;
   };
   const before = usedAfter(1);
-  // Just before the cache forgets them, 10,000 answers take 20 MB.
+  // The memory is measured just before the cache of 10,000 headers is emptied, when it takes 20 MB.
   const grown = usedAfter(39_990) - before;
   assert.ok(grown < 30 * 2 ** 20, `${grown} bytes more`);
 });

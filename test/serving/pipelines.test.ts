@@ -13,7 +13,7 @@ import {
 
 /** Many requests on one connection before the first answer is read. */
 
-// The core works with this part alone.
+// Only this part of the server is switched on, because the core has to work with it alone.
 process.env.SERVER_PARTS = "replicas";
 
 const server = await startServer();
@@ -129,7 +129,7 @@ for (const [what, request, status] of [
 describe("answers that gather in one buffer", () => {
   const sizes = (...bodies: (number | undefined)[]) => {
     const recent = new RecentReplies();
-    // A client that asked long before.
+    // Answers to a client that asked long before.
     for (let i = 0; i < 64; i++) recent.add(100, 17_000);
     for (const body of bodies) recent.add(300, body);
     return recent.mayHaveCutHead(300);

@@ -281,7 +281,7 @@ test("no version is answered from, at the start or later, before the registry ha
 
 test("whatever isn't a regular file is refused unopened, and the good files beside it are served", async (t) => {
   const trial = new Trial();
-  // By this clock the new ones rest.
+  // By this clock the new files haven't changed for a minute, so none is taken for one that is still being written.
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() + 60_000 });
   execFileSync("mkfifo", [trial.path("2020.1.parquet")]);
   mkdirSync(trial.path("2020.2.parquet"));
@@ -513,7 +513,7 @@ for (const [which, time] of [
 }
 
 test("a small snapshot is published before the large one that it came with", async () => {
-  // The threshold between small and large loads is lowered to a quarter of this.
+  // Small loads get a quarter of this memory, which is less than the usual threshold between small and large loads.
   const loads = new Loads(232 * 2 ** 20);
   const trial = new Trial({ loads });
   const large = asReal(

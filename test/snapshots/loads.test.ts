@@ -60,7 +60,7 @@ test("a large snapshot is loaded beside small ones", async () => {
     encodeSnapshot(syntheticSnapshot({ dataYear: 2024, revision: 3, rows: 60_000, seed: 1 })),
   );
   const wanted = [large, await wantedOf(small)];
-  // A quarter of this is too little for the large one.
+  // Small loads get a quarter of this memory, too little for the large snapshot.
   const loads = new Loads(232 * mebibyte);
   const { most } = await threadsOf(() => Promise.all(wanted.map((each) => loads.load(each))));
   assert.equal(most, 2);

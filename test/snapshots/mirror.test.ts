@@ -178,7 +178,7 @@ test("bytes that aren't what the index says are thrown away, and asked for again
   }
   assert.deepEqual(readdirSync(join(folder, ".fetched")), []);
   assert.deepEqual(served(), []);
-  // It has never had what the index names.
+  // The folder has never had the files that the index names.
   assert.equal(mirror.syncAgeMs(now), now);
   origin.faulty = undefined;
   await mirror.poll(now);

@@ -210,7 +210,8 @@ export const facilities: Endpoint = endpoint({
     checkTogether(values);
     const { sort, order: _, limit, ...narrowing } = values;
     const { versions, offset } = context;
-    // All data versions have the same table of places. A bad parameter is reported before an unknown version.
+    // The newest version is used, because all have the same table of places, and a bad parameter is reported before an
+    // unknown version.
     const place = values.near === undefined ? undefined : placeOf(versions.images[0], values.near);
     const { image } = context;
     const procedure = values.procedure === undefined ? undefined : image.procedureOf.get(values.procedure);

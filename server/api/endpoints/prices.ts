@@ -18,7 +18,7 @@ import { pricesResponse } from "../responses.ts";
 
 const name = "prices";
 const maxLimit = 50;
-/** A number above any limit. */
+/** The factor of the group in a key. It is above any limit, so that the rest of the division is the limit. */
 const limitBase = 64;
 
 type Page = Pick<Context, "image" | "offset" | "segment" | "scratch">;

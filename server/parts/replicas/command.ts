@@ -27,7 +27,7 @@ async function withRedis<Result>(
   const client = await connectRedis(address, (fault) => {
     reason = fault;
   });
-  // In a Cluster each may be on a primary of its own.
+  // Two keys are asked for, because in a Cluster each may be on a primary of its own.
   const isThere = () =>
     Promise.all(["hc:{0}:servers", "hc:{directory}:rows"].map((key) => client.exists(key))).then(
       () => true,

@@ -75,7 +75,7 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
     () => directory.syncAgeMs(performance.now()) / 1000,
   );
   await readAtStart(options.address, ground, client, directory, state);
-  /** Does work that Redis may be absent for, which is logged elsewhere. */
+  /** Does work, and ignores errors because Redis is away, which is logged elsewhere. */
   const whenThere = async (work: () => Promise<void>): Promise<void> => {
     await work().catch((error) => {
       const isAway = client.status !== "ready" || shares?.isAway(performance.now());
@@ -101,7 +101,7 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
         save,
       );
       shares = sharing;
-      // What was changed before other servers' commands knew of this one.
+      // Reads what was changed before commands on other servers knew of this server and waited for it.
       if (sharing.isReady) await unlessStopping(whenThere(() => directory.read()));
       repeat("reading what other servers count", hearMs, () =>
         whenThere(() =>
@@ -202,7 +202,7 @@ async function startSharing(
   let { version: taken } = store.directory.position();
   const imported = store.usage.imported();
   const steadyAheadMs = steadyClock()() - performance.now();
-  // What Redis says of an account may come before the account itself.
+  // Redis' answers about an account may come before the account itself.
   const ofSlot = <Value>(account: number, none: Value, of: (slot: number) => Value): Value => {
     const slot = accounts.slotOf(account);
     return slot === undefined ? none : of(slot);
@@ -258,7 +258,7 @@ async function startSharing(
   let savedMembers = 0;
   let isAway: boolean | undefined;
   const untilMs = performance.now() + maxShareWaitMs;
-  // A start is given time to connect.
+  // Until this time a warning waits for its reason: at a start, as long as connecting may take.
   let reasonUntilMs = untilMs;
   repeat("sharing ceilings", stepMs, () => {
     const nowMs = performance.now();

@@ -1,19 +1,19 @@
 --[[
 The directory of accounts and keys that all servers have copies of: rows by name, each with the version in which it
-changed last. Who writes says which version it has seen, so that what it has checked (names that are free, numbers that
-come next) still holds when it is written.
+changed last. A writer names the version that it has seen, so that what it has checked (names that are free, numbers
+that come next) still holds when its rows are written.
 
-A life is a time in which Redis has lost nothing: it ends when Redis starts anew or its data are gone or older. What was
-lost is in the servers' copies, and each says all of its rows again once in a life. Until the first server has, and for a
-time in which the others may, nothing else is written. Versions are counted on from Redis' time in microseconds when a
-life begins, so that none is given twice: a row that is said again gets a new one, by which the others see it, and is
-compared by the one it had, its origin.
+A life is a time in which Redis has lost nothing: it ends when Redis starts anew or its data are gone or older. Lost
+rows are in the servers' copies, and each server resends all of its rows once in a life. Nothing else is written until
+the first server has done so, and for a time in which the others may. When a life begins, versions continue from Redis'
+time in microseconds, so that none is given twice. A resent row gets a new version, by which other servers notice it.
+Resent rows are compared by the version that they had before, their origin.
 
-KEYS  1 hash of rows, each the origin and the content, with epoch (names this directory: another one has another),
-      version, run (of Redis), life, since, learning (until when), served (whether a server was ever heard of), and count
+KEYS  1 hash of rows, each the origin and the content, with epoch (identifies this directory),
+      version, run (of Redis), life, since, learning (until when), served (whether a server has ever read), and count
       (of names); 2 rows' names by version
-ARGV  1 read, then: whether a server reads (1; a command "", which has nothing to say again), version of its copy, version
-        to read from, limit of rows, life in which it has said what it has, milliseconds of learning
+ARGV  1 read, then: whether a server reads (1; "" for a command, which has no rows to resend), version of its copy,
+        version to read from, limit of rows, life in which it has resent its rows, milliseconds of learning
       1 write, then: epoch, version seen, new epoch where there is none, JSON array of rows' names and contents in turn
         ("" for a row that is gone), whether it is all that a server has and founds the directory (0 or 1)
       1 restore, then: epoch, JSON array of versions, names and contents in turn of rows of a copy
@@ -44,7 +44,7 @@ local count = call('ZCARD', names)
 local seen = op == 'read' and tonumber(ARGV[3]) or 0
 if known[3] ~= run or count ~= tonumber(known[8] or 0) or op == 'read' and ARGV[6] == life and seen > version then
   life = run .. ':' .. time[1] .. string.format('%06d', time[2])
-  -- Names without their rows are what is left of a directory.
+  -- Names without their rows are what is left of a directory that was lost.
   since, learning, served = now, 0, served or epoch == '' and count > 0
   version = math.max(version, time[1] * 1000000 + time[2])
   call('HSET', rows, 'run', run, 'life', life, 'since', now, 'learning', 0, 'served', served and 1 or 0, 'count', count)
@@ -54,7 +54,7 @@ if seen > version or known[4] ~= life then
   call('HSET', rows, 'version', whole(version))
 end
 
--- Whether servers have reported what Redis may have lost, or there is none that could.
+-- Whether servers have resent what Redis may have lost, or there is no server that could.
 local function isSettled()
   if learning > 0 then return now >= learning end
   return not served and (epoch ~= '' or now - since >= noticedMs)

@@ -45,7 +45,7 @@ export class Directory {
   readonly #isServer: boolean;
   readonly #learningMs: number;
   #isSettled = true;
-  /** The calls run one after the other. */
+  /** The end of the last call. Each call waits for the one before. */
   #turn: Promise<unknown> = Promise.resolve();
   #reading: Promise<void> | undefined;
   /** When this copy last equalled Redis; before the first time, when the process started. */
@@ -55,7 +55,7 @@ export class Directory {
   onTaken: (rows: readonly TakenRow[]) => void = () => {};
 
   /**
-   * @param isServer whether a server reads, whose copy outlives Redis; not a command
+   * @param isServer whether the copy is a server's, which outlives Redis' data; false for a command's copy
    * @param ms milliseconds that servers have to report what Redis may have lost
    */
   constructor(store: Store, client: ScriptClient, isServer: boolean, ms = learningMs) {
@@ -152,7 +152,7 @@ export class Directory {
     const before = this.#store.directory.position();
     let [epoch, version, upTo, rows, life] = await this.#page(before, before.version);
     if (epoch === "" && this.isApart) {
-      // Redis has nothing yet: this database's rows found the directory.
+      // Redis has nothing yet, so the directory begins with the rows of this database.
       if (await this.#write("", 0, this.#store.directory.rows(), true)) await this.#read();
       return;
     }
@@ -198,7 +198,7 @@ export class Directory {
     return answer;
   }
 
-  /** @returns whether Redis accepted it: nobody changed anything since the version, and nothing lost is awaited */
+  /** @returns whether Redis accepted the rows: nothing was changed since the version, and no lost rows are awaited */
   async #write(
     epoch: string,
     version: number,
@@ -255,7 +255,10 @@ class RowsByAccount {
     }
   }
 
-  /** An account's rows are in one slice, because others refer to its own, and its imported use counts from its start. */
+  /**
+   * The rows in slices. An account's rows are in one slice, because they refer to the row of the account itself, and
+   * the account's imported requests have to count as soon as it is there.
+   */
   *slices(): Iterable<TakenRow[]> {
     let slice: TakenRow[] = [];
     const { "": others = [], ...accounts } = Object.fromEntries(this.#rows);

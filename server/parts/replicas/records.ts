@@ -10,7 +10,7 @@ interface ServerRow {
   isGone: boolean;
   /** Milliseconds since the last heartbeat. */
   age: number;
-  /** The version of the directory that it has applied. */
+  /** The version of the directory that the server has applied. */
   taken: string;
 }
 
@@ -52,7 +52,7 @@ export async function serversBehind(client: ScriptClient, version: number, maxMs
 
 /**
  * The requests that each server has leased and not used in some months.
- * @param isGivenBack whether only those count that are given back if the server is forgotten; as in `shares.lua`
+ * @param isGivenBack whether to count only requests that are given back if the server is forgotten; as in `shares.lua`
  */
 export async function leasesOf(
   client: RecordsClient,

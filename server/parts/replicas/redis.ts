@@ -44,7 +44,8 @@ export async function connectRedis(
     ...(password !== undefined && { password }),
     db,
     connectionName: "hcqs",
-    // Automatic pipelines wait for each other's answers, so calls to a distant Redis would queue.
+    // Automatic pipelining stays off: a pipeline waits for the answers to the one before, so calls to a distant Redis
+    // would queue.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -67,9 +68,10 @@ export async function connectRedis(
           redisOptions: common,
           enableOfflineQueue: false,
           slotsRefreshTimeout: maxAnswerMs,
-          // A command that waits for a failover sends nothing from which it would learn of the new primary.
+          // Refreshed regularly, because a command that waits for a failover sends nothing by which the client would
+          // learn of the new primary.
           slotsRefreshInterval: maxAnswerMs,
-          // A node that failed may have run the command.
+          // Not repeated, because a node that failed may have run the command.
           retryDelayOnFailover: 0,
           clusterRetryStrategy(tries, reason) {
             if (reason !== undefined) onFault(reason.message);
@@ -93,7 +95,7 @@ export async function connectRedis(
       client.disconnect(true);
     }
     const { message } = error.lastNodeError ?? error;
-    // After the last Sentinel comes the first one again: without a "Last error" none has failed.
+    // The client repeats its list of Sentinels from the first one on. Without a "Last error" none has failed.
     if (/^All sentinels are unreachable(?!.*Last error)/.test(message)) return;
     onFault(error.command?.name === "select" ? `database ${db}: ${message}` : inWords(message, isTls));
   };

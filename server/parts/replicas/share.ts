@@ -11,7 +11,7 @@ const lapseMs = 50_000;
 /** An account unused for this long gives back what it holds. Accounts with a low rate wait longer. */
 const minIdleMs = 1000;
 const idleRequests = 3;
-/** A client that was refused for lack of a lease retries after a second, perhaps on another server. */
+/** Time in which a client refused for lack of a lease comes back: it retries after a second, perhaps elsewhere. */
 const comesBackMs = 2000;
 const maxAwaitedMs = 30_000;
 const leaseSeconds = 10;
@@ -19,7 +19,7 @@ const leaseSeconds = 10;
 const shareMs = 2000;
 /** After this long without demand a server proposes that the account be at rest. Longer than `restMs` in the script. */
 const restMs = 5500;
-/** Interval between such proposals. */
+/** Interval between proposals that an account be at rest. */
 const proposeMs = 5000;
 /** Maximum age of a record's copy before it is requested again. */
 const copyMs = 1000;
@@ -38,7 +38,7 @@ export interface Counts {
   refused(account: number): number;
   /**
    * Sets the bound of a month: requests are admitted while fewer than `count` were.
-   * @param reason why others are refused
+   * @param reason why further requests are refused
    * @param left the quota minus other servers' counts
    */
   admitUpTo(account: number, month: number, count: number, reason: "burst" | "quota", left: number): void;
@@ -64,8 +64,9 @@ export interface Row {
   /** Requests per second. */
   burst: number;
   months: Record<string, MonthRow>;
-  /** Requests per second that come and that are held, if the account needs a share of the rate or has one. */
+  /** Incoming requests per second, if the account needs a share of the rate or has one. */
   demand?: number;
+  /** The share that this server holds, in requests per second; present with `demand`. */
   share?: number;
 }
 
@@ -83,10 +84,11 @@ export class Membership {
   readonly knew: number;
   readonly #isFreeWithoutRedis: boolean;
   members = 1;
-  /** This server's part of all accounts, from 0 to 1, and when it got one. */
+  /** This server's part of all accounts, from 0 to 1. */
   part = 0;
+  /** When this server last got a part after it had none. */
   joinedMs: number;
-  /** Whether it has read all flags, so that accounts without one have credit. */
+  /** Whether this server has read all flags, so that accounts without a flag have credit. */
   hasReadAll = false;
   isLearning = true;
   isLeaving = false;
@@ -111,7 +113,7 @@ export class Membership {
     return nowMs > this.contactMs + awayMs + 3 * this.tripMs;
   }
 
-  /** Whether all that is known to be left may be used. */
+  /** Whether all requests that are known to be left of a quota may be used. */
   isFree(nowMs: number): boolean {
     return this.#isFreeWithoutRedis && this.isAway(nowMs);
   }
@@ -127,7 +129,7 @@ export class Membership {
     return this.part === 0 && this.isFree(nowMs) ? 1 / Math.max(1, this.knew) : this.part;
   }
 
-  /** Requests of an account that may be admitted without a lease; must equal the function in `shares.lua`. */
+  /** Requests of an account that may be admitted without a lease; must equal `creditOf` in `shares.lua`. */
   credit(burst: number, quota: number, nowMs: number): number {
     if (!this.hasReadAll || this.part <= 0 || nowMs >= this.contactMs + lapseMs) return 0;
     return Math.min(Math.floor((quota * this.part) / 4), Math.max(1, Math.floor(burst * this.part + 1e-6)));
@@ -147,7 +149,7 @@ interface MonthShare {
   others: number;
   isTight: boolean;
   quota: number;
-  /** Whether Redis hasn't heard yet that the quota is lower. What was leased of the higher one is given back. */
+  /** Whether Redis still has to be told that the quota is lower. Requests leased of the higher quota are given back. */
   isLowered: boolean;
   /** A copy of Redis' record, to restore it if Redis loses it. */
   copy: string | undefined;
@@ -158,11 +160,11 @@ export class Share {
   readonly account: number;
   readonly #member: Membership;
   #months: MonthShare[] = [];
-  /** Requests that the rate allows now. */
+  /** Requests that the rate allowed at `#levelMs`. */
   #level = 0;
   #levelMs: number;
   isActive = false;
-  /** Requests per second while active, in force up to a time. */
+  /** Requests per second while active, in force up to `#untilMs`. */
   #rate = 0;
   #untilMs = 0;
   #counted = 0;
@@ -187,7 +189,7 @@ export class Share {
     this.#refused = member.counts.refused(account);
     this.#lookedMs = nowMs;
     this.enterMonths(firstMonth);
-    // As full as it could have become since this process joined.
+    // The bucket begins as full as it could have become since this server got its part.
     this.#levelMs = member.joinedMs;
     this.bind(nowMs);
   }
@@ -214,7 +216,7 @@ export class Share {
     return this.#months.reduce((sum, each) => sum + Math.max(0, each.granted - this.#used(each)), 0);
   }
 
-  /** Whether Redis hasn't heard yet that a quota is lower. */
+  /** Whether Redis still has to be told that a quota is lower. */
   get isLowered(): boolean {
     return this.#months.some(({ isLowered }) => isLowered);
   }
@@ -239,7 +241,7 @@ export class Share {
     return { month, name: monthName(month), base: used, ...open, ...none };
   }
 
-  /** The time of a few requests at this server's part of the rate: without one for so long the account is idle. */
+  /** The time without a request after which the account is idle: that of a few requests at this server's part. */
   get #idleMs(): number {
     return Math.max(minIdleMs, (1000 * idleRequests * this.#member.members) / this.#burst);
   }
@@ -347,7 +349,7 @@ export class Share {
   /**
    * Lowers the bounds to what is needed, and reports.
    * @param month the current month
-   * @param saysAll whether to report what Redis has known before
+   * @param saysAll whether to report also what was reported before
    * @returns undefined if there is nothing to report
    */
   report(nowMs: number, month: number, saysAll: boolean): Row | undefined {
@@ -398,11 +400,11 @@ export class Share {
     return isShort && !isIdle && this.#member.part < 1 && this.#member.isRested(nowMs);
   }
 
-  /** The last report, after which this server holds nothing; undefined if Redis knows nothing of it. */
+  /** The last report, after which this server holds nothing; undefined if Redis knows nothing of this account here. */
   lastReport(): Row | undefined {
     if (!this.#isListed && !this.#months.some((each) => each.told || this.#used(each) > each.base))
       return undefined;
-    // With the copies, because Redis may have lost its records just before, and the other servers leave as well.
+    // Contains the copies, because Redis may have just lost its records while the other servers leave as well.
     const months = this.#months.map((each) => [each.name, { ...this.#monthRow(each), copy: each.copy }]);
     const row = { id: this.account, burst: this.#burst, months: Object.fromEntries(months) };
     return this.#isListed ? { ...row, demand: 0, share: 0 } : row;
@@ -463,7 +465,7 @@ export class Share {
     if (isLive && (each.told?.used ?? each.base) !== used) return;
     const record = JSON.parse(copy);
     if (each.copy !== undefined && record.life !== life) return;
-    // Counts that Redis doesn't know yet make this too small, never too large.
+    // Counts that Redis doesn't know yet make the difference too small, never too large.
     each.others = Math.max(0, record.total - used);
     each.copy = copy;
     this.bind(nowMs);

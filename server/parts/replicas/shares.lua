@@ -1,22 +1,22 @@
 --[[
 Keeps the ceilings of all accounts: leases of quotas, and shares of rates. All records of ceilings are read and written
-here. Two sums hold at any time, and the trials check them:
+here. Two sums hold at any time, and the tests check them:
 
   quota:  settled use + what each server was granted or used + the credit of each server that may have it  <=  Q
   rate:   shares in force + the resting part of each server that may use it                                <=  R
 
-Each server has a part of all accounts, 1/N in the end, and the parts never sum to more than 1. Of an account at rest it
-may use its part of the rate, and a small credit of the quota, without asking. An account that needs more somewhere is
-flagged: "ID" is active (shares in place of resting parts), "ID@MONTH" is tight (no credit). Flags are numbered, and each
-call says which number its server has read; until then the server counts as if it still used what it had. That a flag has
-ended a server is told when it reports about the account: until then it uses less than it may. A server says less only
-after it uses less, and uses more only after it is told. Its values are absolute and its calls numbered, so a call may be
-lost, repeated or late.
+Each server has a part of all accounts, 1/N in the end, and the parts never sum to more than 1. Without asking, a server
+may use its part of an account's rate while the account is at rest, and a small credit of its quota. An account that
+needs more on some server is flagged: "ID" is active (shares in place of resting parts), "ID@MONTH" is tight (no
+credit). Flags are numbered, and each call names the last flag that its server has read. A server that hasn't read a
+flag counts as if it still used what it had. A server is told that a flag has ended when it reports about the account,
+and uses less than it may until then. A server reports less only after it uses less, and uses more only after it is told
+so. The values of its calls are absolute and the calls are numbered, so a call may be lost, repeated or late.
 
 A server's id is its place and the number of its start. A record of a month has what each server used and was granted
-(`servers`), what earlier servers at each place used (`left`), the use of all as servers are told it (`total`), the number
-of its version (`n`), the number of its flag while it is tight (`tight`), and the life of Redis in which it was last
-reported (`life`).
+(`servers`), what earlier servers at each place used (`left`), the use of all servers as it is told to them (`total`),
+the number of its version (`n`), the number of its flag while it is tight (`tight`), and the life of Redis in which it
+was last reported (`life`).
 
 KEYS  1 hash: meta with the servers, a heartbeat beat:ID for each server, and rate:ID for each active account; 2 flags by
       number; 3 4 hashes of the two months named in the call: a record by account
@@ -43,7 +43,8 @@ local delivererMs = 3000
 local meta = cjson.decode(call('HGET', hash, 'meta') or
   '{"version":0,"learning":0,"skew":0,"knew":0,"flags":0,"servers":{},"left":{},"months":{}}')
 local before = cjson.encode(meta)
--- By id: what each server has said of itself, and its heartbeat.
+-- By id: `servers` has what each server has reported about itself, `beats` its heartbeat. `last` is the latest time
+-- known, and `writes` has the fields of the hash to write.
 local servers, beats, last, writes = meta.servers, {}, 0, {}
 for id in pairs(servers) do
   beats[id] = cjson.decode(call('HGET', hash, 'beat:' .. id))
@@ -69,7 +70,8 @@ for i, month in ipairs(ask.months or {}) do
   if meta.months[month] and call('EXISTS', KEYS[2 + i]) == 0 then isLost, meta.months[month] = true, nil end
 end
 if isLost then
-  -- With the run, because a backup has an older life, and the clock may have been set back to it.
+  -- A life is named by run and time. The time isn't enough, because a backup has an earlier life, and the clock may
+  -- have been set back to its time.
   meta.life = string.format('%s:%.0f', run, raw)
   meta.run, meta.learning, meta.since = run, now + learningMs, now
   meta.version = max(meta.version, raw, tonumber(call('ZREVRANGE', flags, 0, 0, 'WITHSCORES')[2] or 0))
@@ -111,13 +113,13 @@ end
 -- loss.
 local me, own, count, unheard = ask.server, nil, 0, 0
 
--- Requests of an account that a server may admit without a lease; must equal `creditOf` in share.ts.
+-- Requests of an account that a server may admit without a lease; must equal `credit` in share.ts.
 local function creditOf(burst, quota, part)
   return part > 0 and min(floor(quota * part / 4), max(1, floor(burst * part + 1e-6))) or 0
 end
 
--- Credits of servers that may use them: of those that are heard of, and of those that are gone. One that is gone may have
--- used its credit before, unsaid.
+-- The sums of the credits that servers may use: one for servers that are there, and one for servers that are gone. A
+-- gone server may have used its credit without reporting it.
 local function credits(month, burst, quota, tight)
   local live, gone = 0, 0
   for _, server in pairs(servers) do
@@ -133,7 +135,7 @@ local function credits(month, burst, quota, tight)
 end
 
 local function writeRecord(i, account, record)
-  -- The highest number is that of the newest record, also after Redis has lost it.
+  -- While Redis learns, no number is raised, so that the newest record has the highest one, even if Redis has lost it.
   if not isLearning then record.n = record.n + 1 end
   local text = cjson.encode(record)
   call('HSET', KEYS[2 + i], account, text)
@@ -144,15 +146,15 @@ local function writeRecord(i, account, record)
   return text
 end
 
--- What a server may have used. Of one that was forgotten: what it said, and what it can have admitted unsaid in a second
--- from a full bucket.
+-- The requests that a server may have used. For a forgotten server: what it reported, plus what it can have admitted
+-- afterwards in a second from a full bucket.
 local function charged(id, entry, burst)
   local most = servers[id] and servers[id].forgotten and entry.used + 2 * burst + 1 or math.huge
   return max(entry.used, min(entry.granted, most))
 end
 
--- Adds to a record what earlier servers at a server's place counted, `base`, as far as the record lacks it. Servers count
--- at their place, and say it again when they start, so nothing is lost with Redis' records, and nothing counts twice.
+-- Adds to a record what earlier servers at a server's place counted (`base`), as far as the record lacks it. A server
+-- reports `base` again after each start, so no count is lost with Redis' records, and none is added twice.
 local function settle(record, id, base, burst)
   local place, known = placeOf(id), 0
   for other, entry in pairs(record.servers) do
@@ -230,7 +232,8 @@ local function lease(row, i, said)
     or record.tight ~= tight or record.total ~= total or ask.isLeaving then
     record.total, record.burst = total, row.burst
     record.servers[me] = { used = said.used, granted = ask.isLeaving and said.used or granted, life = meta.life }
-    -- While Redis learns, an entry stays: a newer copy of the record from another server has none of these requests in `left`.
+    -- While Redis learns, the entry of a server that leaves stays in `servers`, because another server may send a newer
+    -- copy of the record, whose `left` lacks these requests.
     if ask.isLeaving and not isLearning then
       local place = placeOf(me)
       record.left[place], record.servers[me] = (record.left[place] or 0) + said.used, nil
@@ -280,8 +283,9 @@ local function share(row)
   return { active = true, share = told }
 end
 
--- Adds the caller to the servers, and determines its part. A report may take several calls. The number of the flag that
--- the caller has read, and its new part, apply from the last of them on, because their rows say what it used before.
+-- Adds the caller to the servers, and determines its part. A report may take several calls. The last flag that the
+-- caller has read, and its new part, apply from the last of these calls on, because the rows of all of them report
+-- earlier use.
 local function join()
   own = servers[me]
   local isAsserting = ask.life ~= meta.life
@@ -290,7 +294,7 @@ local function join()
     servers[me] = own
   end
   if isAsserting then own.old = own.old or ask.knew > 0 end
-  -- Who comes later may have learned it in this life.
+  -- Only while Redis learns: a server that comes later may have learned its number of servers in this life.
   if isAsserting and isLearning then meta.knew = max(meta.knew, ask.knew) end
   own.months, own.taken = ask.months, ask.taken
   if not ask.hasMore then
@@ -322,7 +326,8 @@ local function join()
   return own.part
 end
 
--- One server at a time delivers events, until it is silent. After a loss the one before may still do so.
+-- Whether the caller delivers events. One server at a time does, until it is silent. No other server is chosen while
+-- Redis learns, because the one chosen before the loss may still deliver.
 local function delivers()
   local holder = servers[meta.deliverer]
   if not isLearning and (not holder or holder.gone or now - beats[meta.deliverer].at >= delivererMs) then
@@ -339,8 +344,8 @@ function ops.tick()
     if now - at > lateMs then meta.left[id] = nil end
   end
   if meta.left[me] or own and ask.seq <= beats[me].seq then return { stale = true } end
-  -- A late or repeated call of a server that has left, or the caller was declared gone: it has to say again what it
-  -- holds.
+  -- The call is a late or repeated one of a server that has left, or the caller was declared gone. The caller has to
+  -- report again what it holds.
   local isKnown = own and not own.gone
   if not isKnown and ask.life == meta.life and not (own and ask.isLeaving) then return { gone = true } end
   local part = 0

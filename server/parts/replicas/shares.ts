@@ -4,8 +4,8 @@ import { type Counts, Membership, type Row, type RowAnswer, Share } from "./shar
 
 /**
  * This server's side of shared quotas and rates: what it reports to Redis, and what it is told. Time, Redis and the
- * counts are arguments. This side lowers its own bounds before it says so, raises them when it is told to, and believes
- * only the answer to its last call; `shares.lua` has the other half.
+ * counts are arguments. This side lowers its own bounds before it reports that, raises them when it is told to, and
+ * applies only the answer to its last call. `shares.lua` has the side of Redis.
  */
 
 /** Milliseconds between calls while something changes. */
@@ -20,7 +20,7 @@ const maxAnswerMs = 2000;
  * for 2 s after the call, and others may get it after 3.5 s.
  */
 const maxUntickedMs = 1500;
-/** How much longer than its server a call may have been on the way. */
+/** Extra time that a call may take on its way to Redis, beyond the usual round trip. */
 const lateMs = 500;
 /** Accounts per call. */
 const maxRows = 1000;
@@ -69,8 +69,9 @@ export class Shares {
   /** Accounts that have to be reported to a Redis that lost something. */
   #toSay = new Set<Share>();
   #firstMonth: number;
-  /** The incarnation of Redis, and the number of servers known before it. */
+  /** The incarnation of Redis that answered last; "" to join again. */
   #life = "";
+  /** Number of servers known before this server has reported everything to that incarnation. */
   #knew: number;
   /** The number of the last flag that was read. */
   #read = 0;
@@ -79,13 +80,15 @@ export class Shares {
   #isUnderWay = false;
   #isChecking = true;
   #checkedMs = never;
-  /** When the next call is wanted at the latest, when one was considered, and when one was sent. */
+  /** The latest time at which the next call is wanted. */
   #askedMs: number;
+  /** When a call was last considered. */
   #lookedMs = never;
+  /** When a call was last sent. */
   #sentMs = never;
   #refilledMs = never;
   #wasAway = false;
-  /** Accounts that were heard of in this turn. */
+  /** Number of accounts whose records `hear` has read in the current pass over all accounts. */
   #heard = 0;
 
   /** @param firstMonth the earlier of the two months in which requests are counted */
@@ -130,7 +133,7 @@ export class Shares {
     return nowMs < this.#deliversUntilMs && !this.#member.isLeaving;
   }
 
-  /** Makes the next call come at once, so that commands need not wait for what this server has applied. */
+  /** Makes the next call come at once, so that Redis knows what this server has applied, for which commands wait. */
   confirm(): void {
     this.#ask(this.#options.clock());
   }
@@ -161,8 +164,8 @@ export class Shares {
   }
 
   /**
-   * Reads Redis' records of the next accounts in a month: what other servers have counted. For accounts in use here,
-   * answers to calls contain that.
+   * Reads what other servers have counted in a month, from Redis' records of the next accounts. For accounts in use
+   * here, the answers to calls contain these counts.
    * @param most accounts to read at once
    */
   async hear(month: number, most: number, read: RecordReader): Promise<void> {
@@ -203,7 +206,7 @@ export class Shares {
       this.#refilledMs = nowMs;
       for (const share of this.#live) share.look(nowMs);
     }
-    // All bounds that time changes were set again.
+    // Called after all bounds that change with time were set again.
     this.#options.counts.keepBounds(nowMs + maxUntickedMs);
     if (nowMs >= this.#dueMs() && !this.#member.isLeaving) void this.#report(nowMs, month);
   }
@@ -235,7 +238,7 @@ export class Shares {
     return this.#toSay.size > 0 || this.#member.part === 0 || !this.#member.hasReadAll;
   }
 
-  /** Reports what has to be said, and applies the answer. */
+  /** Reports what has to be reported, and applies the answer. */
   async #report(nowMs: number, month: number): Promise<void> {
     const wasAsked = nowMs >= this.#askedMs;
     this.#lookedMs = nowMs;
@@ -256,7 +259,7 @@ export class Shares {
     this.#isUnderWay = true;
     const hasMore = due.length > maxRows;
     const said = due.slice(0, maxRows);
-    // The others come first next time.
+    // Moves the reported accounts to the end, so that the others come first in the next call.
     if (hasMore) for (const [share] of said) if (this.#live.delete(share)) this.#live.add(share);
     const answer = await this.#send(nowMs, { rows: said.map(([, row]) => row), hasMore, isLeaving: false });
     if (answer === undefined) return;
@@ -276,14 +279,14 @@ export class Shares {
     const sequence = ++this.#sequence;
     const call = {
       ...{ op: "tick", server: this.#options.server, seq: sequence, check, ...said },
-      // While something has still to be said again, Redis takes none of this server's flags as read.
+      // While something has still to be reported again, Redis takes no flag as read by this server.
       ...{
         life: this.#toSay.size > 0 && !said.isLeaving ? "" : this.#life,
         knew: this.#knew,
         read: this.#read,
       },
       part: nowMs >= lapsesMs ? 0 : part,
-      // Lua would round it.
+      // Sent as text, because Lua would round a large number.
       taken: String(this.#options.taken()),
       elapsed: Math.ceil(nowMs - contactMs + tripMs + lateMs),
     };
@@ -293,7 +296,7 @@ export class Shares {
     if (sequence !== this.#sequence) return undefined;
     this.#isUnderWay = false;
     if (answer?.gone) {
-      // Redis doesn't count this server among the others any more: it joins again.
+      // Redis doesn't count this server among the others any more, so this server joins again.
       this.#life = "";
       Object.assign(this.#member, { part: 0, hasReadAll: false });
       this.#ask(nowMs);

@@ -18,7 +18,7 @@ export const times = (ratio: number) => `${ratio.toFixed(1)}×`;
 /** A percentage: 62%, with a decimal near 0 and 100: 99.9%. */
 export const percent = (share: number) =>
   `${share > 1 && share < 99 ? Math.round(share) : Math.round(share * 10) / 10}%`;
-/** Text from the address, without control characters. */
+/** Text from the page's URL, without control characters. */
 export const printable = (text: string) => text.replaceAll(/\p{C}/gu, "\ufffd");
 /** A change: +4.9%. */
 export const change = (share: number) => `${share > 0 ? "+" : share < 0 ? "−" : ""}${Math.abs(share)}%`;
