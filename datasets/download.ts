@@ -38,7 +38,7 @@ export async function download(url: string, path: string, wanted: Download): Pro
     deleteStaleParts(folder);
     const bytes = await retried(url, wanted, (attempt) => receive(url, part, wanted, attempt));
     const { size } = statSync(part);
-    // Processes in different containers may have the same id.
+    // Another process may have written to the file, because processes in different containers may have the same id.
     if (size !== bytes) throw new DataError(part, `${size} bytes`, `the ${bytes} that were downloaded`);
     await wanted.check(part);
     sync(part);
@@ -65,7 +65,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // A process of another user runs, too.
+    // EPERM means that the process runs, but belongs to another user.
     return systemCode(error) === "EPERM";
   }
 }
@@ -74,7 +74,7 @@ function deletePart(part: string): void {
   try {
     rmSync(part, { force: true });
   } catch {
-    // An error of the download matters more.
+    // Ignored, because the error of the download matters more.
   }
 }
 

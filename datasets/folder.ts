@@ -11,7 +11,7 @@ export function makeFolder(folder: string): void {
   try {
     mkdirSync(folder);
   } catch (error) {
-    // Another process may have made it.
+    // Another process may have made the folder.
     if (!existsSync(folder)) throw error;
   }
 }
@@ -27,8 +27,8 @@ export function sync(path: string): void {
 }
 
 /**
- * Identifies a file, to detect when another one takes its place; undefined if there is none. The time of its creation
- * tells it from a deleted file whose inode it was given.
+ * Identifies a file, to detect when another one takes its place; undefined if there is none. The time of creation tells
+ * the file from a deleted one that had the same inode.
  */
 export function identityOf(file: string): string | undefined {
   const stat = lstatSync(file, { bigint: true, throwIfNoEntry: false });

@@ -244,6 +244,6 @@ export async function readText(
 
 export const systemClock: Clock = {
   now: () => performance.now(),
-  // It is rejected when the signal is aborted.
+  // `delay` rejects when the signal is aborted, but `wait` resolves.
   wait: (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => {}),
 };

@@ -1,8 +1,8 @@
 import { shown } from "./errors.ts";
 
-/** Whether a text is an http or https URL without credentials. Messages and pages show the whole URL. */
+/** Whether a text is an http or https URL without credentials, which messages and pages may show whole. */
 export function isWebAddress(text: string): boolean {
-  // `URL.parse` also accepts URLs with any other number of slashes.
+  // `URL.parse` accepts any number of slashes after the colon, so the first two are checked here.
   const url = /^https?:\/\/[^/\\]/i.test(text) ? URL.parse(text) : null;
   return url !== null && url.username === "" && url.password === "";
 }
@@ -11,7 +11,7 @@ const maxSourceUrlCharacters = 2000;
 /** Describes in error messages what `isSourceUrl` accepts. */
 export const sourceUrlExpected = "an http or https URL, without a password";
 
-/** Whether a text may be a snapshot's source URL. Pages show it as a link. */
+/** Whether a text may be a snapshot's source URL, which pages show as a link. */
 export function isSourceUrl(text: string): boolean {
   return text.length <= maxSourceUrlCharacters && /^https?:\/\/[!-~]+$/i.test(text) && isWebAddress(text);
 }

@@ -14,11 +14,13 @@ export function firstNotBefore(start: number, end: number, isBefore: (position: 
   return low;
 }
 
-/** The position of the first text with a prefix, and that after the last, among texts in order of their bytes. */
+/** The positions of the first text with a prefix and after the last such text, among texts in byte order. */
 export function withPrefix(texts: TextColumn, prefix: Uint8Array): { start: number; end: number } {
   const { offsets, bytes } = texts;
   const count = offsets.length - 1;
-  /** Below 0 where a text comes before those with the prefix, 0 where it has it. */
+  /**
+   * Compares a text with the prefix: below 0 if the text comes before all texts with the prefix, 0 if the text has it.
+   */
   const compared = (i: number) => {
     const end = offsets[i + 1];
     for (let at = offsets[i], n = 0; n < prefix.length; at++, n++) {

@@ -164,7 +164,7 @@ test("the metrics that are described are those that there are", () => {
     documentAt("server/README.md").matchAll(/`(hcqs_[a-z_]*[a-z])/g),
     ([, name]) => name,
   );
-  // One metric's name contains the channel's.
+  // The name of one metric contains the name of a channel.
   const registered = Array.from(
     product.join("\n").matchAll(/["`](hcqs_[$a-z_{}.]*[a-z])["`]/g),
     ([, name]) => name,

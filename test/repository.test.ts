@@ -129,7 +129,10 @@ test("tests wait for conditions and not for some time", () => {
   assert.deepEqual(users, Object.keys(withTimers));
 });
 
-/** From top to bottom: a file imports its own room and those below. Rooms of one level don't know each other. */
+/**
+ * The rooms of the product, from the top level down. A file imports its own room and those below. Rooms of one level
+ * don't know each other.
+ */
 const levels = [
   ["server/main.ts"],
   ["server/commands"],
@@ -160,11 +163,12 @@ const imported = new Map(
 );
 
 test("the product imports by texts in double quotes, which the rules here read", () => {
-  // The rules find imports by a text in double quotes. Biome refuses single quotes; here are backquotes and expressions.
+  // The rules find imports by a text in double quotes. Biome refuses single quotes; this finds backquotes and
+  // expressions.
   const unread = product.filter((path) =>
     /\b(import|require)\s*\(\s*[^"\s]/.test(withoutComments(read(path))),
   );
-  // The server names the first in a page, the second to start a thread.
+  // The first file imports a module that the server names in a page, the second one that starts a thread's work.
   assert.deepEqual(unread, ["server/parts/portal/browser/main.ts", "server/serving/thread.ts"]);
 });
 
@@ -224,7 +228,7 @@ test("no files import each other in a circle", () => {
   assert.equal(done.size, sources.length);
 });
 
-/** The package of a specifier that may name a file in it. */
+/** The package of an import's specifier, which may name a file in the package. */
 function packageOf(specifier: string): string {
   return specifier.replace(/^apache-arrow\/.*/, "apache-arrow");
 }

@@ -56,7 +56,7 @@ const oldLayoutNames = ["providerid", "averageestimatedsubmittedcharges", "avera
 
 /** A file with fewer facilities isn't a whole release, which has some 3,000. */
 const leastFacilities = 2000;
-/** The portal's pages show this sentence above the numbers. */
+/** The sentence about a file with too few facilities, which the portal's pages show above the numbers. */
 const partText = (facilities: number) =>
   `This file has only ${facilities} hospitals, where a whole release has some 3,000: hospitals and states may be missing.`;
 

@@ -7,7 +7,7 @@ import type { Patience } from "../http.ts";
 
 /** An attempt is aborted after this long without receiving a byte. */
 export const stallMs = 30_000;
-/** Ten times the largest release. */
+/** Maximum bytes of a download: ten times the largest release. */
 const maxFileBytes = 2 ** 30;
 const maxTries = 6;
 /** Disk space to keep free for the snapshot. */

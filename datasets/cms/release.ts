@@ -94,7 +94,7 @@ export async function checkEnds(file: string, subject: string, allowUnterminated
   }
 }
 
-/** Yields the file's chunks. Each chunk is a new buffer, because the parser holds on to the end of it. */
+/** Yields the file's chunks. Each chunk is a new buffer, because the parser keeps the end of the one before. */
 async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
   for (let position = 0; ; ) {
     const buffer = Buffer.allocUnsafe(readChunkBytes);

@@ -8,7 +8,7 @@ import { DataError, jsonIn, shown } from "../../engine/index.ts";
 
 export const indexName = "index.json";
 
-/** Maximum bytes of a snapshot file. An image is larger than its file, and has at most this size. */
+/** Maximum bytes of a snapshot file: the maximum of an image, which is larger than its file. */
 const maxFileBytes = 2 ** 32;
 
 /** The form of a data version, `<year>.<revision>`. */

@@ -31,13 +31,19 @@ const fewestShown = 11;
  */
 const fewestPricedServices = 100;
 
-/** Spreads of amounts and volumes, as sigma of a log-normal distribution. */
+/** Spread of the hospitals' markups. This and the spreads below are the sigma of a log-normal distribution. */
 const markupSpread = 0.45;
+/** Spread of charges within a hospital. */
 const chargeSpread = 0.22;
+/** Spread of the hospitals' allowed amounts, as by local wages. */
 const wageSpread = 0.08;
+/** Spread of allowed amounts within a hospital. */
 const allowedSpread = 0.09;
+/** Spread of the demand for a procedure at a hospital. */
 const demandSpread = 1.3;
+/** Spread of the hospitals' sizes. */
 const sizeSpread = 1.2;
+/** Spread of the share of the allowed amount that Medicare pays, as the sigma of a normal distribution. */
 const paymentSpread = 0.01;
 /** Spreads of the numbers of outlier services, which are concentrated in few hospitals, and of their amounts. */
 const outlierSpread = { services: 1.5, amount: 0.3 };
@@ -45,8 +51,9 @@ const outlierSpread = { services: 1.5, amount: 0.3 };
 const repeatSpread = 0.3;
 /** Spreads of the values that are drawn anew for each year. */
 const yearlySpread = { charge: 0.05, allowed: 0.02, demand: 0.1 };
-/** Linear growth per year, as a share of the level of 2023. Linear growth stays in range up to 2099. */
+/** Year whose level of amounts the growth starts from. */
 const baseYear = 2023;
+/** Linear growth per year, as a share of the level of `baseYear`, so that amounts stay in range up to 2099. */
 const yearlyGrowth = { charge: 0.05, allowed: 0.03 };
 
 export interface SampleOptions {
@@ -88,8 +95,12 @@ export function syntheticSnapshot({ dataYear, revision, rows, seed }: SampleOpti
   });
 }
 
-/** Random streams. They are separate, so that additional draws in one don't change the numbers of another. */
+/**
+ * The random stream of addresses. It is separate, so that additional draws in it don't change the numbers of other
+ * streams.
+ */
 const addressStream = 1;
+/** Added to the year, this is the random stream of the use of procedures in that year. */
 const useStream = 10_000;
 
 /**
@@ -198,7 +209,7 @@ function statesOf(count: number): Uint8Array {
   return states;
 }
 
-/** Adds or removes one procedure per facility, in turn, until there are exactly `rows`. */
+/** Adds or removes one procedure per facility, in turn, until there are exactly `rows` rows. */
 function settle(offered: Uint8Array, rows: number): void {
   let missing = rows - offered.reduce((sum, procedures) => sum + procedures, 0);
   const step = Math.sign(missing);

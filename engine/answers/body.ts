@@ -4,7 +4,11 @@ import type { Image } from "../image/image.ts";
 const lastPage = Buffer.from(utf8("null}"));
 const [quote, closingBrace] = [34, 125];
 
-/** Length in bytes of the end of a body, which holds the source and the next page. @param next path in ASCII */
+/**
+ * The length in bytes of a body's end, which holds the source and the path of the next page.
+ *
+ * @param next path in ASCII
+ */
 export function endLength({ tail }: Image, next: Uint8Array | null): number {
   return tail.length + (next === null ? lastPage.length : next.length + 3);
 }

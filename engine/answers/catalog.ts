@@ -97,7 +97,8 @@ export function changesBetween(before: Image, after: Image): Changes {
 type TextSection = { [Name in keyof Image]: Image[Name] extends TextColumn ? Name : never }[keyof Image];
 
 /**
- * For each facility or procedure of an image: its position in another image, or −1, and whether its texts are equal.
+ * Finds each facility or procedure of an image in another image: its position there, or −1, and whether its texts are
+ * the same in both.
  */
 function counterparts(image: Image, other: Image, key: TextSection, texts: readonly TextSection[]) {
   const count = image[key].offsets.length - 1;

@@ -8,13 +8,13 @@ export interface RowCounts {
   suppressed: number;
 }
 
-/** Counts the rows of a scope. O(procedures), O(1) for one of them. */
+/** Counts the rows of a scope. O(procedures), or O(1) for a scope of one procedure. */
 export function rowsOfScope(image: Image, scope: ExportScope): RowCounts {
   const [rows, suppressed] = [image.groupRows, image.groupSuppressed].map((of) => sumOver(image, scope, of));
   return { rows, suppressed };
 }
 
-/** Counts the rows of a facility. O(its rows + log rows). */
+/** Counts the rows of a facility. O(rows of the facility + log rows). */
 export function rowsOfFacility(image: Image, facility: number): RowCounts {
   const start = firstRow(image, facility);
   let row = start;
@@ -26,7 +26,8 @@ export function rowsOfFacility(image: Image, facility: number): RowCounts {
 
 /** Counts the facilities of a group that charge less than `cents`. O(log facilities). */
 export function countBelow({ groupStart, order, charge }: Image, group: number, cents: number): number {
-  // A loop of its own, because answers call it for each of their rows.
+  // Bisects in a loop of its own, which is faster than `firstNotBefore`, because answers call this function once per
+  // row.
   let low = groupStart[group];
   let high = groupStart[group + 1];
   while (low < high) {

@@ -3,7 +3,7 @@ import { stateCodes } from "../snapshot/schema.ts";
 import { countBelow } from "./counts.ts";
 
 export interface Histogram {
-  /** Strictly ascending. If all charges are equal, the array holds that charge twice. */
+  /** Strictly ascending, unless all charges are equal: then the array holds that charge twice. */
   edges: number[];
   /** The number of charges in each bin. A bin excludes its upper edge, except the last bin. */
   counts: number[];

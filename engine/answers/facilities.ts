@@ -53,7 +53,10 @@ export interface Standing {
   medianCharge: number;
 }
 
-/** A row. Amounts are in cents. Unknown values are null, as are fields that only priced rows have. */
+/**
+ * A row. Amounts are in cents. Unknown values are null. So are the fields that only priced rows have, in all other
+ * rows.
+ */
 export interface FacilityPrice {
   procedure: number;
   status: RowStatus;

@@ -53,7 +53,8 @@ const pricedStatus = rowStatuses.indexOf("priced");
 const milesPerDegree = 69;
 const millionths = 1e6;
 /**
- * Buckets of the histogram that selects a page's facilities: enough that each holds few, few enough for a small list.
+ * Number of buckets in the histogram that selects a page's facilities: so many that each holds few facilities, and so
+ * few that the list of their counts is small.
  */
 const selectionBuckets = 2 ** 11;
 
@@ -194,7 +195,10 @@ export function orderFacilities(
   return order.map((i) => positions[i]);
 }
 
-/** The positions of the values with the `count` lowest keys, and of some others, ascending: all up to a bound. */
+/**
+ * The positions of the values with the `count` lowest keys, ascending. Other values in the last of these values' bucket
+ * are included.
+ */
 function withLowest(
   values: Float64Array,
   keyOf: (value: number) => number,

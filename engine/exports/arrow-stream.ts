@@ -22,7 +22,7 @@ const maxPieceBytes = 16 * 2 ** 10;
 const streamEnd = Uint8Array.of(255, 255, 255, 255, 0, 0, 0, 0);
 const padding = new Uint8Array(8);
 const nothing = padding.subarray(0, 0);
-/** Columns of a batch that are written before the generator yields. */
+/** Number of columns of a batch that are written before the generator yields. */
 const columnsAtOnce = 5;
 
 interface Column {
@@ -258,7 +258,10 @@ class Batch {
     return this.#head.length + this.#body;
   }
 
-  /** Yields an empty piece after every few columns, then the whole batch: its header contains the null counts. */
+  /**
+   * Yields an empty piece after every few columns, then the whole batch at once, because the header in front contains
+   * the null counts.
+   */
   *write(rows: Int32Array): Generator<Uint8Array, void> {
     if (this.#out === undefined) {
       this.#out = new Uint8Array(this.length);
@@ -319,8 +322,8 @@ class Batch {
 }
 
 /*
- * The messages are FlatBuffers. A table's fields stand in the order of Arrow's `Message.fbs` and `Schema.fbs`. A part is
- * written before what refers to it, and ends up behind it.
+ * The messages are FlatBuffers. A table's fields stand in the order of Arrow's `Message.fbs` and `Schema.fbs`. A part
+ * is written before the part that refers to it, and ends up behind that part.
  */
 
 const messageTypes = { schema: 1, dictionaryBatch: 2, recordBatch: 3 };

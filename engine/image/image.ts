@@ -18,7 +18,10 @@ import { type Counts, type Provenance, stateCodes } from "../snapshot/schema.ts"
  */
 
 const magic = 0x49514348; // "HCQI"
-/** Increase it when the layout or the bytes of any answer or cursor change, because ETags contain it. */
+/**
+ * The number of the format. It must be increased when the layout or the bytes of any answer or cursor change, because
+ * ETags contain the number.
+ */
 export const imageFormatVersion = 15;
 export const maxImageBytes = 2 ** 32 - 1;
 /** APC codes have four digits. */
@@ -32,7 +35,7 @@ interface ElementType<Values = Elements> {
 interface Tree<Leaf> {
   readonly [name: string]: Leaf | Tree<Leaf>;
 }
-/** A Buffer's `copy` is faster on shared memory than `set`, and its `toString` decodes it. */
+/** Bytes as a Buffer: on shared memory its `copy` is faster than `set`, and its `toString` can decode shared memory. */
 const bytes: ElementType<Buffer> = { size: 1, view: (...at) => Buffer.from(...at) };
 const uint8: ElementType<Uint8Array> = { size: 1, view: (...at) => new Uint8Array(...at) };
 const int32: ElementType<Int32Array> = { size: 4, view: (...at) => new Int32Array(...at) };
@@ -45,8 +48,9 @@ const texts = { offsets: int32, bytes };
 /** The distinct words of documents in byte order, the words of each document, and the documents of each word. */
 const textIndex = {
   words: texts,
-  /** The words ordered by length, then by bytes, and the start of each length. */
+  /** The words ordered by length, then by bytes. */
   byLength: uint32,
+  /** The start of each length in `byLength`. */
   lengthStart: uint32,
   /** A bit mask of the letters in each word, in the order of `byLength`; see `lettersOf`. */
   letters: int32,
@@ -54,9 +58,11 @@ const textIndex = {
   tokenStart: uint32,
   /** Words with their fields: word << fieldBits | field. */
   tokens: uint32,
-  /** For each word, how many documents have it, and which: ascending positions, or a bit set if that is shorter. */
+  /** For each word, how many documents have it. */
   documentCount: uint32,
+  /** For each word, the start of its documents in `postings`. */
   postingStart: uint32,
+  /** The documents of each word: ascending positions, or a bit set if that is shorter. */
   postings: int32,
   /** For each word, the fields in which it occurs in any document, one bit per field. */
   wordFields: uint8,
@@ -65,17 +71,18 @@ const textIndex = {
 };
 export type TextIndex = SectionsOf<typeof textIndex>;
 
-/**
- * An index of documents ordered by name size, name and code. It has the set of documents with prices, the document of
- * each facility or procedure, the rank of each document by name and code, the facility or procedure of each rank, and
- * each document's row as JSON up to its score.
- */
+/** An index of documents, which are ordered by name size, name and code. */
 const documents = {
   ...textIndex,
+  /** The set of documents with prices, as bits. */
   priced: int32,
+  /** The document of each facility or procedure. */
   documentOf: uint32,
+  /** The rank of each document by name and code. */
   nameRank: uint32,
+  /** The facility or procedure of each rank. */
   byName: uint32,
+  /** The row of each document as JSON, up to its score. */
   rows: texts,
 };
 
@@ -102,25 +109,27 @@ const layout = {
   payment: int32,
   outlierServices: int32,
   outlierAmount: int32,
-  /**
-   * Per facility: state (see `stateIndex`), position of its ZIP code among the places or −1, rank of its name, priced
-   * procedures.
-   */
+  /** The state of each facility; see `stateIndex`. */
   stateOf: uint8,
+  /** The position of each facility's ZIP code among the places, or −1. */
   placeOf: int32,
+  /** The rank of each facility's name. */
   nameOrder: uint32,
+  /** The number of priced procedures of each facility. */
   pricedProcedures: uint32,
-  /** ZIP codes as ascending numbers, and their coordinates in millionths of a degree. */
+  /** ZIP codes as ascending numbers. */
   placeZip: int32,
+  /** The latitude of each ZIP code in millionths of a degree. */
   placeLatitude: int32,
+  /** The longitude of each ZIP code in millionths of a degree. */
   placeLongitude: int32,
-  /**
-   * The ascending rows of each procedure, their start, and their amounts, stored side by side because lists read them
-   * all.
-   */
+  /** The ascending rows of each procedure. */
   procedureRows: uint32,
+  /** The start of each procedure's rows in `procedureRows`. */
   procedureStart: uint32,
+  /** The charges of `procedureRows`, stored side by side because lists read them all. */
   procedureCharge: int32,
+  /** The allowed amounts of `procedureRows`, stored side by side because lists read them all. */
   procedureAllowed: int32,
   groupStart: uint32,
   groupRows: uint32,
@@ -133,12 +142,11 @@ const layout = {
   order: uint32,
   rowEnd: uint32,
   answers: bytes,
-  /**
-   * HCPCS codes in ascending order, their procedures, and each procedure's codes as JSON (`null` if the snapshot has
-   * none).
-   */
+  /** HCPCS codes in ascending order. */
   hcpcs: texts,
+  /** The procedure of each HCPCS code. */
   hcpcsProcedure: uint32,
+  /** Each procedure's HCPCS codes as JSON; `null` if the snapshot has none. */
   includes: texts,
   documents: { facility: documents, procedure: documents },
 };
@@ -201,8 +209,9 @@ export interface Description {
   counts: Counts;
   /** Number of HCPCS codes of all procedures; null if the snapshot has none. */
   codes: number | null;
-  /** SHA-256 of the content and provenance, and of the rows alone. */
+  /** SHA-256 of the content and provenance. */
   sha256: string;
+  /** SHA-256 of the rows alone. */
   contentSha256: string;
   /** The name of the table of places; null without one. */
   places: string | null;
@@ -231,7 +240,10 @@ export function summaryOf({ summaries }: Pick<Image, "summaries">, group: number
 
 const medianAt = summaryFields.indexOf("median_charge");
 
-/** A group's median charge. Reading the whole summary would take longer than finding a rank. */
+/**
+ * A group's median charge. It is read alone, because reading the whole summary takes longer than finding a charge's
+ * rank.
+ */
 export function medianOf({ summaries }: Image, group: number): number {
   return summaries[group * summaryFields.length + medianAt];
 }

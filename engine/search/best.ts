@@ -1,6 +1,6 @@
 import { codedPoints } from "./scoring.ts";
 
-/** Keeps the best of many offers: those with more points, and by name where they are equal. */
+/** Keeps the best of many offers: those with the most points, and among equal points the first by name. */
 export class Best {
   readonly wanted: number;
   /** The best offers so far, followed by newer offers. */

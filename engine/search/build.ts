@@ -28,10 +28,13 @@ import {
 } from "./text.ts";
 import { genericWords } from "./vocabulary.ts";
 
-/** Estimated bytes on the heap: for a facility or procedure, a character of a text, a word, and a new word. */
+/** Estimated heap bytes of a facility or procedure. */
 const bytesPerDocument = 512;
+/** Estimated heap bytes of a character of a text. */
 const bytesPerCharacter = 16;
+/** Estimated heap bytes of a word in a text. */
 const bytesPerWord = 64;
+/** Estimated further heap bytes of each distinct word. */
 const bytesPerDistinctWord = 640;
 
 type Facilities = TableParts["facilities"];
@@ -39,7 +42,10 @@ type Procedures = TableParts["procedures"];
 /** The words of a text as they are written, and what they mean. */
 type WordsOf = (text: string) => { written: string[]; meant: string[] };
 
-/** A cache of the words of texts: facilities share cities and states, and each name is asked for three times. */
+/**
+ * Makes a cache of the words of texts. It pays because facilities share cities and states, and each name is asked for
+ * three times.
+ */
 export function wordsByText(): WordsOf {
   const known = new Map<string, ReturnType<WordsOf>>();
   return (text) => {
@@ -103,7 +109,7 @@ export function facilityDocuments(
     return [
       { words: name.meant, field: nameField },
       { words: otherNameWords(name.meant), field: nameField },
-      // The words as written, before they were replaced by their meaning, so that their prefixes are found too.
+      // The words that were replaced by their meaning, as written, so that their prefixes are found too.
       { words: replacedWords(name), field: repeatField },
       { words: replacedWords(city), field: repeatField },
       { words: wordsBesideName(facilities.ccn[i]), field: beyondField },
@@ -119,7 +125,7 @@ export function facilityDocuments(
 const replacedWords = ({ written, meant }: ReturnType<WordsOf>) =>
   written.filter((word, i) => meant[i] !== word);
 
-/** Maximum number of facilities with the same initials: with a city these still tell them apart. */
+/** Maximum number of facilities that share initials. Initials and a city still tell so few facilities apart. */
 const mostWithInitials = 3;
 
 /** The initials of each facility's name, unless many facilities share them or a name or city has them as a word. */
@@ -147,7 +153,8 @@ export function procedureDocuments(
     const name = procedureWords(procedures.name[i]);
     const terms = plainWordsOf[procedures.code[i]]?.terms ?? [];
     const plain = terms.flatMap((term) => [termStart, ...procedureWords(term)]);
-    // A repeated word, or one that is never needed, would only change the order of matches.
+    // Descriptors leave out generic words and the words of names and terms, which would only change the order of
+    // matches.
     const others = new Set([...name, ...plain, ...genericWords.procedure]);
     const described = new Set(included[i].flatMap(({ description }) => procedureWords(description)));
     return [
@@ -158,7 +165,7 @@ export function procedureDocuments(
   });
 }
 
-/** Documents are in order of the sizes of their names, then of the names, so that equal matches are found in order. */
+/** Orders documents by the sizes of their names, then by name, so that equal matches are found in that order. */
 function documentsOf(
   names: string[],
   isPriced: (i: number) => boolean,

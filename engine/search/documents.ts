@@ -8,8 +8,9 @@ export type SearchIndex = Image["documents"][DocumentKind];
 
 /** Bit sets with a bit per document, reused by all searches of a thread. */
 export const sets = {
-  /** Documents that were found at an earlier level, and documents that match all terms at this level. */
+  /** Documents that were found at an earlier level. */
   done: new Int32Array(0),
+  /** Documents that match all needed terms at this level, but were not found at an earlier one. */
   fresh: new Int32Array(0),
   /** Documents that match each needed term. */
   terms: [] as Int32Array[],

@@ -39,5 +39,5 @@ function endOfRow(matched: readonly string[]): Buffer {
 
 const plainEnd = Buffer.of(125);
 const comma = 44;
-/** The length of `0.123`. */
+/** Maximum length of a score in JSON, such as `0.123`. */
 const maxScoreLength = 5;

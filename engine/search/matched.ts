@@ -44,7 +44,7 @@ export function matchedBy(image: Image, terms: readonly Term[], procedures: Uint
         if ((fields & nameFields) === 0) for (const here of words) found.add(textAt(index.words, here));
         continue;
       }
-      // The document has it as several words, or not at all.
+      // The document has the word as several words, or not at all.
       const field = phrases.get(document);
       if (field !== undefined && (nameFields & (1 << field)) === 0) found.add(word);
     }

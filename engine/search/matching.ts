@@ -26,40 +26,40 @@ export const [none, twoTypos, oneTypo, prefix, exact] = [0, 1, 2, 3, 4];
 export const levelBits = 3;
 export const levelMask = (1 << levelBits) - 1;
 
-/** Words of the index that one word of the query may be split into or joined from, at most. */
+/** Maximum number of words that a word may be split into or joined from. */
 export const mostParts = 3;
 
 /** A word of the query, and its matches in the index. */
 export interface Term {
   kind: DocumentKind;
   word: string;
-  /** Whether every found document must match it. */
+  /** Whether every found document must match the word. */
   isNeeded: boolean;
-  /** Whether it follows "in" or "near", is part of a city before its state, or is a place that a name repeats. */
+  /** Whether the word follows "in" or "near", is part of a city before its state, or is a place that a name repeats. */
   isPlace: boolean;
   /** Words of the index: word << levelBits | level. */
   matches: number[];
   /** For each document that writes the word as several consecutive words, the field that they are in. */
   phrases: Map<number, number>;
-  /** The document whose CCN or APC code it is, or that includes it as a HCPCS code; or −1. */
+  /** The document whose CCN or APC code the word is, or that includes the word as a HCPCS code; −1 for none. */
   code: number;
 }
 
 export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void {
   const { word } = term;
   const index = image.documents[kind];
-  // A word that the index has as typed, as a city's name or for a procedure, is unlikely to be a typo of another.
+  // A word that is a city's name, or that the index of procedures has, is unlikely to be a typo of another word.
   const typed = findWord(index, meanings[kind](word));
   const isMeant = typed >= 0 && (kind === "procedure" || (index.wordFields[typed] & (1 << cityField)) !== 0);
   if (!isMeant) matchTypos(index, term, word);
-  // The index may have the singular of a plural with a typo.
+  // The word may be a mistyped plural, of which the index has only the singular.
   if (word.endsWith("s") && typed < 0) matchTypos(index, term, word.slice(0, -1));
   if (kind === "facility" || !absentWords.has(word)) matchPrefix(index, Buffer.from(word), [term]);
   // A word that the index has as typed is unlikely to stand for its singular or plural, or for a city's nickname.
   const other = typed < 0 ? exact : prefix;
   for (const same of otherNumbers(word)) matchExactly(index, same, other, [term]);
   for (const city of citiesOf(word)) matchExactly(index, city, term.isPlace ? exact : other, [term]);
-  // Maryland, where no facility is, isn't the M. D. of a name.
+  // Other forms of a state without a facility are left out: Maryland would match the M. D. of a name.
   for (const other of otherMeanings(word))
     if (!stateWords.has(other) || hasState(index, other)) matchExactly(index, other, prefix, [term]);
   matchPhrases(index, word, [], term);
@@ -76,7 +76,9 @@ export function hasState(index: TextIndex, word: string): boolean {
   return found >= 0 && (index.wordFields[found] & (1 << stateField)) !== 0;
 }
 
-/** The facility with a CCN, or −1. Five digits are a CCN without its leading zero, unless they are a word. */
+/**
+ * The facility with a CCN, or −1. Five digits are a CCN without its leading zero, unless the index has them as a word.
+ */
 function facilityWithCode(image: Image, word: string): number {
   const isShort = /^[0-9]{5}$/.test(word) && findWord(image.documents.facility, word) < 0;
   return findFacility(image, isShort ? `0${word}` : word);
@@ -142,7 +144,11 @@ function isSameStem(medical: string, parted: number, word: string): boolean {
   );
 }
 
-/** Finds documents that have a word as several words. @param before words of the index that match its start */
+/**
+ * Finds documents that have a word of the query as several words.
+ *
+ * @param before words of the index that match the start of the word
+ */
 function matchPhrases(index: SearchIndex, rest: string, before: readonly number[], term: Term): void {
   for (let cut = 1; cut < rest.length; cut++) {
     const start = findWord(index, meanings[term.kind](rest.slice(0, cut)));

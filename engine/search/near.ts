@@ -17,7 +17,10 @@ export interface Nearby {
   miles: number[];
 }
 
-/** The facilities within 50 miles of the place in a search; undefined where it names none, or a city of several states. */
+/**
+ * The facilities within 50 miles of the place in a search; undefined if the search names no place, or a city that is in
+ * several states.
+ */
 export function nearbyIn(image: Image, text: string): Nearby | undefined {
   const [, rest, where] = nearPattern.exec(text) ?? [];
   if (where === undefined) return undefined;

@@ -11,7 +11,7 @@ import { absentHospitals } from "./vocabulary.ts";
 interface NoMatch {
   /** The word without a match; undefined if no word of the text says what to look for. */
   word: string | undefined;
-  /** Whether nothing matches the word. Otherwise nothing matches it together with the other words. */
+  /** Whether no document matches the word. If false, some do, but none matches the other words too. */
   isUnknown: boolean;
   /** Up to three similar words, or matches of the other words. */
   near: string[];
@@ -55,7 +55,10 @@ export function explainNoMatch(image: Image, kind: DocumentKind, text: string): 
   return { word, isUnknown: false, near: nearest === undefined ? [] : namesOf(nearest) };
 }
 
-/** Why the data set lacks the kind of hospital that a text asks for; undefined if it may have it. */
+/**
+ * The reason why the data set lacks the kind of hospital that a text asks for; undefined if the data set may have that
+ * kind.
+ */
 export function absentHospital(image: Image, text: string): string | undefined {
   const words = splitWords(text);
   const found = absentHospitals.find(([ofKind]) => words.some((word) => ofKind.has(word)));

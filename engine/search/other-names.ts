@@ -36,7 +36,10 @@ function significant(words: readonly string[]): number[][] {
   return [all, all.filter((i) => !genericWords.facility.has(meaningOf(words[i])))];
 }
 
-/** Words of another name, separated by spaces → CCN. A single word stands for a hospital only if it is all of a name. */
+/**
+ * Maps the words of each other name, separated by spaces, to the CCN. A single word stands for a hospital only if it is
+ * the whole name.
+ */
 function hospitalsByWords(): { hospitals: Map<string, string>; mostWords: number } {
   const hospitals = new Map<string, string>();
   let mostWords = 0;
@@ -49,10 +52,13 @@ function hospitalsByWords(): { hospitals: Map<string, string>; mostWords: number
   return { hospitals, mostWords };
 }
 
-/** Made by a thread's first search, because it takes 10 ms and many threads never search. */
+/**
+ * The result of `hospitalsByWords`, made by a thread's first search, because it takes 10 ms and many threads never
+ * search.
+ */
 let known: ReturnType<typeof hospitalsByWords> | undefined;
 
-/** The longest other name of a hospital in a query: its CCN, and the positions of its words. */
+/** The longest other name of a hospital in a query: the hospital's CCN, and the positions of the name's words. */
 export function otherNameIn(
   words: readonly string[],
 ): { ccn: string; positions: readonly number[] } | undefined {

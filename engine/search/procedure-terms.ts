@@ -25,13 +25,13 @@ function allTerms(): Map<string, ProcedureTerm[]> {
   return Map.groupBy(terms, ({ words }) => words[0]);
 }
 
-/** Made by a thread's first search for a procedure, because many threads never search. */
+/** The result of `allTerms`, made by a thread's first search for a procedure, because many threads never search. */
 let termsByWord: ReturnType<typeof allTerms> | undefined;
 
 /**
- * The longest terms in a text, whose words may be in any order: one that a group holds, and one that none holds. The
- * second is left out where it is a part of a held term, or says nothing beside one. O(words · terms that begin with one
- * of them).
+ * The longest terms in a text, whose words may be in any order: one for what a group holds, and one for what no group
+ * holds. The second is left out if it is a part of a term that a group holds, or says nothing beside such a term.
+ * O(words · terms that begin with one of the words).
  */
 export function termsInText(text: string): Record<"held" | "absent", ProcedureTerm | undefined> {
   termsByWord ??= allTerms();
@@ -72,7 +72,7 @@ const longestOf = (terms: readonly ProcedureTerm[]) =>
     undefined,
   );
 
-/** What a text asks for and no group holds; undefined if it has no term for that. */
+/** The term in a text for what no group holds; undefined if the text has none. */
 export function absentProcedure(text: string): string | undefined {
   return termsInText(text).absent?.text;
 }

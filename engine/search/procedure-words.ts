@@ -2,13 +2,13 @@ import { linesOf, paragraphsOf } from "./data.ts";
 
 /** What people call procedures; the terms are in `data/`. */
 
-/** Words of the same kind that people also write beside a procedure, where they say nothing. */
+/** Words for what no group holds that people also write beside a procedure, where the words say nothing. */
 const asides = `
 anesthesia, burn, diabetes, diabetic, pregnant, pregnancy, hypertension, asthma, copd, concussion, dementia, anxiety, cough, cold,
 fever, smoking, alcohol, cpap, oxygen, shot, pap, insulin, baby, newborn, rehab, dentist
 `;
 
-/** Asides with which a part of the body alone asks for a drug, a visit or what ails it, and for no procedure. */
+/** Words that, beside only a part of the body, ask for a drug, a visit or an ailment, and for no procedure. */
 const asidesOfBodyParts = `
 medication, medicine, pill, antibiotic, supplement, diet, doctor, specialist, pain, ache
 `;
@@ -51,7 +51,7 @@ const meanings = new Map(
 
 export const wordForms: ReadonlySet<string> = new Set(meanings.keys());
 
-/** The form of a word that the index of procedures holds: that of its family, or its singular. */
+/** The form of a word that the index of procedures holds: the form of its family, or its singular. */
 export function procedureMeaning(word: string): string {
   const singular = singularOf(word);
   return meanings.get(word) ?? meanings.get(singular) ?? singular;

@@ -21,7 +21,7 @@ import {
 
 /** Bonus for a match in several fields. */
 const severalFields = 0.02;
-/** Worth of a match by field. Procedures, and words that may be a place, as after "in", have their own tables. */
+/** Worth of a match by field of a facility, for words that aren't a place. */
 const fieldWorth = worths({
   [nameField]: 1,
   [fillerField]: 1,
@@ -32,6 +32,7 @@ const fieldWorth = worths({
   [statePartField]: 0.8,
   [beyondField]: 0.92,
 });
+/** Worth of a match by field of a facility, for words that may be a place, as after "in". */
 const placeWorth = worths({
   [nameField]: 0.7,
   [fillerField]: 0.7,
@@ -42,6 +43,7 @@ const placeWorth = worths({
   [statePartField]: 0.8,
   [beyondField]: 0.92,
 });
+/** Worth of a match by field of a procedure. */
 const procedureWorth = worths(
   { [nameField]: 1, [fillerField]: 1, [repeatField]: 1, [beyondField]: 1, [describedField]: 0.5 },
   0,
@@ -50,7 +52,10 @@ const procedureWorth = worths(
 const optionalWeight = 0.15;
 /** Flags of a word of the index: whether it matches an optional or a needed word of the query. */
 const [askedAsOptional, askedAsNeeded] = [1, 2];
-/** Factor for names that don't begin with a word of the query: West Virginia University isn't Virginia's. */
+/**
+ * Factor for names whose first word isn't in the query: who asks for Virginia's university doesn't mean West
+ * Virginia's.
+ */
 const notLed = 0.8;
 
 /** The score of each set of matched fields, by bit mask. */
@@ -61,16 +66,23 @@ function worths(worthOf: Readonly<Record<number, number>>, bonus = severalFields
   });
 }
 
-/** Points of the best score, and of a document whose code is asked for. */
+/** Points of the best score. */
 export const maxPoints = 1000;
+/** Points of a document whose code is asked for. */
 export const codedPoints = 2 * maxPoints;
 
-/** Slightly more than 3, so that halves round down. It decides the last digit of scores. */
+/**
+ * Divisor of the sum of three equal parts of a score. It is slightly more than 3, so that halves in the last digit
+ * round down.
+ */
 const almostThree = 3.0001;
 
 /** Weight of a word such as removal in the likeness to a term. A needed word has weight 1. */
 const genericWeight = 0.3;
-/** Procedure groups that may share a term of one word that is enough to find them, whatever the other words. */
+/**
+ * Maximum number of procedure groups with the same term of one word, for the word to find them whatever the other words
+ * are.
+ */
 const mostWithRareWord = 2;
 
 /** Worth of a word that the term most like the query lacks, but another term of the group has. */
@@ -92,10 +104,13 @@ function raritiesAmong(documents: number): Float64Array {
 const scratch = {
   /** First entry of each word of the index. All zeros between searches. */
   entryOf: new Int32Array(0),
-  /** Entries: the term that a word matches, the level, the flags of the word, and the word's next entry or 0. */
+  /** The term that the word of each entry matches. */
   entryTerm: new Uint16Array(0),
+  /** The level of each entry's match. */
   entryLevel: new Uint8Array(0),
+  /** The flags of each entry's word. */
   entryAsked: new Uint8Array(0),
+  /** The next entry of the same word, or 0. */
   nextEntry: new Int32Array(0),
 };
 
@@ -223,8 +238,8 @@ export function likenesses(
 
 /**
  * How much the query is like a procedure group's name or terms, whichever is most similar: the weighted share of the
- * term's words that the query has, times that of the query's words that the term has. A word weighs more the fewer
- * groups have it. A word of the query that no group has weighs most.
+ * term's words that the query has, times the weighted share of the query's words that the term has. A word weighs more
+ * the fewer groups have it. A word of the query that no group has weighs most.
  */
 function likenessOf(
   index: SearchIndex,
@@ -246,14 +261,14 @@ function likenessOf(
     return term.isNeeded ? rarities[count] : best === exact ? genericWeight * rarities[count] : 0;
   });
   const weight = weights.reduce((sum, each) => sum + each, 0);
-  // One word of several says too little, unless it is a rare term of its own.
+  // A single word of a longer query says too little, unless the word is a rare term by itself.
   const leastRarity = rarities[Math.min(mostWithRareWord, documentOf.length)];
   const leastNeeded = Math.min(2, terms.filter(({ isNeeded }) => isNeeded).length);
   /** For each word of the query, the term that had it last. */
   const hadBy = new Uint32Array(terms.length);
-  /** For each matched term of the document, the share of its words that the query has. */
+  /** For each matched term of the document, the share of the term's words that the query has. */
   const shares: number[] = [];
-  /** For each of these terms, the weight of the query's words that it has. */
+  /** For each matched term of the document, the weight of the query's words that the term has. */
   const asks: number[] = [];
   let term = 0;
   return (document) => {

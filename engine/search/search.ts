@@ -65,7 +65,7 @@ export interface Matches {
 /**
  * Finds the documents with prices that match every significant word of a text: exactly, by prefix, or with a few typos,
  * written apart or together. They are ordered by their worst match; then by how well and in which fields the words
- * match, and how much of the name they are. A document whose code is a word of the text comes first.
+ * match, and what part of the name the words make up. A document whose code is a word of the text comes first.
  */
 export function search(
   image: Image,
@@ -98,12 +98,12 @@ function pageOf({ total, documents, scores }: Matches, offset: number, limit: nu
 }
 
 /**
- * The procedure groups that match every needed word, unless the longest term in the text is for what no group holds: the
- * removal of a kidney stone is not the removal of a kidney. Where no group matches every word, those with the terms that are
- * most like the text are found, unless it asks for what no group holds or has an unknown medical word. Their scores are low,
- * and so are those of groups whose terms only share the words between them.
+ * The procedure groups that match every needed word, unless the longest term in the text is for what no group holds:
+ * the removal of a kidney stone is not the removal of a kidney. If no group matches every word, the groups are found
+ * whose terms are most like the text, unless the text asks for what no group holds or has an unknown medical word. The
+ * scores of such groups are low, and so are those of groups that have all the words, but in different terms.
  *
- * @param most how many are needed at most, from the first one on
+ * @param most maximum number of groups needed, from the first one on
  */
 function findProcedures(
   index: SearchIndex,
@@ -133,8 +133,8 @@ function findProcedures(
 }
 
 /**
- * Whether a search is for one whole word that the groups found have only among other words of their terms: oil isn't
- * the removal of silicone oil from an eye.
+ * Whether a search is for one word that the groups found have only within longer terms: a search for oil isn't for the
+ * removal of silicone oil from an eye.
  */
 function isPartOfTerms(index: SearchIndex, terms: readonly Term[], { documents }: Matches): boolean {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
@@ -165,14 +165,17 @@ function mostAlike(index: SearchIndex, terms: readonly Term[], wanted: Int32Arra
 }
 
 /**
- * Likeness to a term above which a group with every word is meant, and from which a group without some of the words may
- * be meant.
+ * Bounds of the likeness to a term. Above `likeEnough`, a group that has every word is meant. From `leastLike` on, a
+ * group that lacks some of the words may be meant.
  */
 const [likeEnough, leastLike] = [0.5, 0.33];
 /** Factor of the scores of groups that may not be what is asked for. */
 const unsure = 0.5;
 
-/** The facilities around a place that match the other words of a search, the nearest first: a mile lowers the score. */
+/**
+ * The facilities around a place that match the other words of a search, the nearest first, because each mile lowers the
+ * score.
+ */
 function nearMatches(
   image: Image,
   { rest, facilities, miles }: Nearby,
@@ -202,9 +205,9 @@ const lowered = (scores: readonly number[], factor: number) =>
 const nothing: Matches = { total: 0, documents: new Uint32Array(0), scores: [] };
 
 /**
- * Leaves out the needed words that no document has, such as a part of a brand's name, and finds the document that matches
- * the others: if it is the only one, and at least two words match, one in its name and one in its place. Its score is
- * lower by the share of the words that were left out.
+ * Leaves out the needed words that no document has, such as a part of a brand's name, and finds the document that
+ * matches the others. It is found only if it is the sole match, and at least two words match: one in the document's
+ * name and one in its place. Its score is lowered by the share of the words that were left out.
  */
 function withoutUnknownWords(index: SearchIndex, terms: readonly Term[], wanted: Int32Array): Matches {
   const needed = terms.filter(({ isNeeded }) => isNeeded);

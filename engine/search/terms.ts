@@ -26,11 +26,11 @@ import { fillerWords, genericWords, placeWords, sentenceWords, wordsBeforeSelf }
 
 /** Parses a query: which of its words are needed, which are a place, and which belong together. */
 
-/** Letters of joined words from which a prefix of a word of the index is enough. */
+/** Minimum number of letters of joined words that match a word of the index by prefix. */
 const joinedPrefixLetters = 6;
 const placeFields = (1 << cityField) | (1 << stateField) | (1 << cityPartField) | (1 << statePartField);
 
-/** The words of a query in order with their matches. A word is there once, or twice if it may also be a place. */
+/** The terms of a query's words, in order. A word has one term, or two if it may also be a place. */
 export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] {
   const index = image.documents[kind];
   const split = splitWords(text);
@@ -51,7 +51,7 @@ export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] 
   );
   // A generic word alone asks for the names that have it; beside "near me" it says nothing.
   const isAnyNeeded = saySomething.includes(true) || typed.length < split.length;
-  // Before a word for a hospital, or beside such words only, "va" is no state: it means Veterans Affairs, whose hospitals
+  // Before a word for a hospital, or beside only such words, "va" isn't Virginia but Veterans Affairs, whose hospitals
   // aren't in the data.
   const isForVeterans =
     kind === "facility" &&
@@ -70,7 +70,7 @@ export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] 
     matchExactly(index, word, exact, [term]);
     return term;
   });
-  // Words typed apart that may be one of the index.
+  // Finds words typed apart that may be one word of the index.
   for (let start = 0; start < words.length; start++)
     for (let end = start + 2; end <= Math.min(words.length, start + mostParts); end++) {
       if (isFiller(words[end - 1], end - 1) || isFiller(words[start], start)) break;
@@ -99,7 +99,7 @@ function withoutSelf(words: readonly string[]): string[] {
   return words.filter((word, i) => word !== "me" || i === 0 || !wordsBeforeSelf.has(words[i - 1]));
 }
 
-/** The words, of which two are one where only together they say something: over active, heart burn, a fib, by pass. */
+/** Joins two words that say something only together: over active, heart burn, a fib, by pass. */
 function withoutGaps(index: TextIndex, words: readonly string[]): string[] {
   const joined: string[] = [];
   for (const word of withoutSelf(words)) {
@@ -134,7 +134,7 @@ function kindMeant(index: TextIndex, kind: DocumentKind, word: string): string {
 /** A number, a single letter, or a vertebra (l4, c5). */
 const numberOrLetter = /^([clst]?[0-9]{1,3}|[a-z]|1st|2nd|3rd|[4-9]th)$/;
 
-/** Whether a word tells no procedure group apart. A number does after "level", as in official names. */
+/** Whether a word doesn't tell procedure groups apart. A number does so only after "level", as in official names. */
 const saysNothing = (word: string, before?: string) =>
   sentenceWords.has(word) || asideWords.has(word) || (numberOrLetter.test(word) && before !== "level");
 

@@ -101,7 +101,7 @@ export function otherNumbers(word: string): string[] {
   return word.endsWith("y") ? [`${word.slice(0, -1)}ies`] : [`${word}s`];
 }
 
-/** Letters of a word, at least, to be a plural or have one. */
+/** Minimum number of letters of a word that may be a plural or have a plural. */
 const pluralLetters = 5;
 
 const stateForms = Object.entries(stateNames).map(([code, name]): [string, string] => [
@@ -128,8 +128,9 @@ export function citiesOf(joined: string): readonly string[] {
 }
 
 /**
- * The initials of a name's words, such as `bidmc` of Beth Israel Deaconess Medical Center: of all its words, and of those that
- * aren't fillers. Only initials of three letters or more tell names apart.
+ * The initials of a name's words, such as `bidmc` for Beth Israel Deaconess Medical Center: those of all words, and
+ * those of the words that aren't fillers. Initials of fewer than three letters are left out, because they don't tell
+ * names apart.
  */
 export function initialsOf(name: readonly string[]): string[] {
   const words = name.filter((word) => /^\p{L}/u.test(word));
@@ -141,9 +142,9 @@ export function initialsOf(name: readonly string[]): string[] {
 const initialLetters = 3;
 
 /**
- * The fields of a document that a word may be in: its name (there as a significant word, a weak word, or a repeated
- * one), the whole city or state with its words joined, one of several words of a city or state, or anything else, such
- * as a ZIP code or a term for a procedure.
+ * The fields of a document that a word may be in. In this order: a significant, a weak or a repeated word of the name;
+ * the whole city or the whole state, with its words joined; one of several words of a city or of a state; anything
+ * else, such as a ZIP code or a term for a procedure.
  */
 export const [
   nameField,
@@ -160,7 +161,7 @@ export const [
  * procedures don't need, because they have no places.
  */
 export const describedField = statePartField;
-/** Stands before each term of a procedure among its words. No query has it. */
+/** Stands before each term among a procedure's words. No query contains this text. */
 export const termStart = ",";
 /** What a significant word adds to the size of a name. A weak word adds 1. */
 export const wordSize = 3;
@@ -259,7 +260,7 @@ function distinctWords(documents: Document[]): [word: string, bytes: Buffer][] {
   return [...bytesOf].sort(([, a], [, b]) => a.compare(b));
 }
 
-/** The tokens of documents, and for each word the documents that have it and the fields in which they do. */
+/** The tokens of documents, and for each word the documents that have it and the fields in which it occurs. */
 function tokensOf(documents: Document[], words: string[]) {
   const position = new Map(words.map((word, i) => [word, i]));
   const tokenStart = new Uint32Array(documents.length + 1);

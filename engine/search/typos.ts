@@ -2,8 +2,9 @@ import type { TextIndex } from "../image/image.ts";
 import { bytesAt, textOf } from "../image/image.ts";
 import { lettersOf } from "./text.ts";
 
-/** Letters of a word, at least, for one typo and for two. */
+/** Minimum number of letters of a word that may have one typo. */
 export const oneTypoLetters = 5;
+/** Minimum number of letters of a word that may have two typos. */
 const twoTyposLetters = 9;
 
 export function allowedTypos(letters: number): number {
@@ -51,11 +52,15 @@ export function hasMoreBits(bits: number, most: number): boolean {
   return true;
 }
 
-/** Three rows of the distance table, long enough for nearly all words. */
+/** Makes three rows of the distance table. */
 const rowsOf = (width: number) => [0, 0, 0].map(() => new Uint16Array(width));
+/** Rows that are long enough for nearly all words. */
 const ordinaryRows = rowsOf(64);
 
-/** Typos between two words (optimal string alignment): their number, or more than `most` once it can't be reached. */
+/**
+ * The number of typos between two words (optimal string alignment), or any number above `most` once the typos are sure
+ * to be more.
+ */
 export function typosBetween(a: ArrayLike<number>, b: ArrayLike<number>, most: number): number {
   const width = b.length + 1;
   let [beforeLast, last, row] = width <= ordinaryRows[0].length ? ordinaryRows : rowsOf(width);

@@ -74,8 +74,8 @@ export function snapshotHead(file: Uint8Array, subject: string): SnapshotHead {
 }
 
 /**
- * Upper bounds, from the footer, of the bytes needed to load a snapshot: outside the heap (without the image) and on
- * it.
+ * Upper bounds of the bytes needed to load a snapshot, computed from its footer: outside the heap, without the image,
+ * and on the heap.
  */
 interface LoadNeed {
   buffers: number;
@@ -92,7 +92,7 @@ export function loadNeed({ fileBytes, footer: { groups, columns }, metadata }: S
       fileBytes +
       metadata.rows * bytesPerRow +
       largest(groups.map((group) => group.rows)) * bytesPerGroupRow +
-      // A decompressed page and, while it is checked, a copy.
+      // Bytes of a decompressed page, and of its copy while the page is checked.
       largest(groups.flatMap(({ chunks }) => chunks.map((chunk) => 2 * chunk.decodedLength))) +
       metadata.procedures * bytesPerProcedure,
     // A short string takes a few dozen heap bytes. Strings of earlier row groups may still be referenced.

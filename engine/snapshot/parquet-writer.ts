@@ -4,7 +4,10 @@ import { arrow } from "./arrow.ts";
 import { type metadataSchema, schemaVersion } from "./schema.ts";
 import { codeValues, type Snapshot } from "./snapshot.ts";
 
-/** The library is loaded by the first snapshot that is written: it takes 0.1 s, and few processes write one. */
+/**
+ * Loads the library. The first snapshot that is written does so, because loading takes 0.1 s and few processes write
+ * one.
+ */
 const loadLibrary = (): typeof import("parquet-wasm") => createRequire(import.meta.url)("parquet-wasm");
 
 /** Encodes a snapshot as Parquet: zstd, dictionary-coded texts, nulls for absent values, metadata in the footer. */

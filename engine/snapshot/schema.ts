@@ -56,16 +56,18 @@ export const maxCount = 2 ** 31 - 1;
 /** The largest amount that a snapshot holds, in cents: $21,474,836.47. */
 export const maxCents = 2 ** 31 - 1;
 
-/** Limits of a snapshot file. A footer that exceeds them is refused before anything is decompressed. */
+/** Maximum bytes of a snapshot file. A larger file is refused before anything is decompressed. */
 export const maxSnapshotFileBytes = 2 ** 31 - 1;
+/** Maximum rows of a snapshot. A footer with more is refused before anything is decompressed. */
 export const maxSnapshotRows = 50_000_000;
 /**
  * Upper bound of the priced rows in an image: each is stored twice as JSON of at least 96 bytes, and positions have 32
  * bits. Longer names lower the bound; the exact size is checked before memory is allocated.
  */
 export const maxImageRows = Math.floor(2 ** 32 / 2 / 96);
-/** Maximum decoded column bytes per row, in addition to a fixed allowance for the dictionaries of small files. */
+/** Maximum decoded column bytes per row, in addition to `columnBytesAllowance`. */
 export const maxColumnBytesPerRow = 512;
+/** Decoded column bytes that every file may have, for the dictionaries of small files. */
 export const columnBytesAllowance = 2 ** 20;
 
 /** Names of the 50 states, DC and the territories by code, in alphabetical order of codes. */
@@ -97,7 +99,7 @@ export const hcpcsPattern = /^(?:[0-9]{4}[0-9A-Z]|[A-Z][0-9]{4})$/;
 /** A code of the Rural-Urban Commuting Area (RUCA): 1 to 10 with an optional decimal, or 99 for "not coded". */
 export const ruralUrbanCodePattern = /^([1-9]|10|99)(\.[0-9])?$/;
 
-/** Maximum lengths of the names of facilities, cities and procedures, and of other texts. */
+/** Maximum length of the name of a facility, city or procedure, and of any other text. */
 export const maxNameCharacters = 500;
 /** Maximum length of a status indicator. CMS's have one or two characters. */
 export const maxStatusCharacters = 10;
@@ -180,8 +182,9 @@ export const metadataSchema = v.object({
   facilities: decimal,
   procedures: decimal,
   sha256,
-  /** These two are optional, because older snapshots lack them. */
+  /** Optional, because older snapshots lack the field. */
   content_sha256: v.optional(sha256),
+  /** Optional, because older snapshots lack the field. */
   source_sha256: v.optional(sha256),
   /** JSON of the HCPCS codes, ascending, each as `[code, procedure, status, description]`; absent where there are none. */
   hcpcs_codes: v.optional(v.string()),

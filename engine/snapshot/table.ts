@@ -87,7 +87,7 @@ export function makeTable({ facilities, procedures, rows }: TableParts): Snapsho
   return table;
 }
 
-/** The parts of each table: decoding its texts would take 15 ms for 117,000 rows. */
+/** The parts of each table, kept because decoding the texts again would take 15 ms for 117,000 rows. */
 const knownParts = new WeakMap<SnapshotTable, TableParts>();
 
 function textVector(texts: string[]): Vector<Utf8> {

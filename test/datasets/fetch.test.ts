@@ -66,7 +66,7 @@ class TestClock implements Clock {
     });
   }
 
-  /** Lets two intervals pass: one in which the last byte came, and one without any. */
+  /** Lets two intervals pass: one in which the last byte came, and one in which none came. */
   stall(): void {
     this.#isNextOver = true;
     this.#end();

@@ -12,7 +12,7 @@ import { csv, fullCsv, more, optionsFor, otherRow, row } from "../support/cms-fi
 const known = Object.entries(plainWordsOf).flatMap(([apc, { codes }]) =>
   codes.map((code) => codeLine(code, apc)),
 );
-/** The codes of 5072 and 5073 among them. */
+/** The known codes of 5072 and 5073, as they are in a snapshot. */
 const included = ["5072", "5073"]
   .flatMap((apc) => plainWordsOf[apc].codes.map((code) => hcpcs(code, apc)))
   .sort((a, b) => Number(a.code) - Number(b.code));

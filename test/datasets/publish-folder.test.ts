@@ -11,7 +11,7 @@ import { temporaryFolder } from "../support/folders.ts";
 
 /** Publishing snapshots into a folder that servers elsewhere fetch from. */
 
-/** Encoded once, because each encoding of the same content has other bytes. */
+/** Snapshot files, encoded once, because each encoding of the same content has other bytes. */
 const files = new Map<string, Buffer>();
 
 function fileOf(version: string, charge = 100): Buffer {

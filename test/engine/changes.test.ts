@@ -15,7 +15,7 @@ import { rounds } from "../support/rounds.ts";
 
 /** The changes between revisions, compared with the rows themselves. */
 
-/** The changes by definition: rows by their key, as texts. */
+/** Computes the changes by their definition, from texts of the rows by key. */
 function naive(before: Snapshot, after: Snapshot) {
   const byKey = (snapshot: Snapshot) =>
     new Map(rowsOf(snapshot).map((row) => [`${row.ccn} ${row.procedure_code}`, JSON.stringify(row)]));

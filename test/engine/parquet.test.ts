@@ -95,7 +95,7 @@ test("packed numbers of any width up to 24 bits are read wherever they start", (
     );
     const pages = [
       { ...numbers(...entries), dictionary: true },
-      // Three groups of eight, of which 21 are wanted; then a run.
+      // Three groups of eight values, of which 21 are used; then a run.
       coded(21, width, ...varint(2 * 3 + 1), ...packed),
       coded(9, width, 3, ...packed.slice(0, width), ...varint(2), ...lengthOf(0)),
     ];
@@ -308,7 +308,7 @@ test("Thrift's values are read up to the largest that a number holds", () => {
   assert.throws(() => field(13), { message: "a value of type 13" });
   assert.throws(() => field(8, ...Array(200).fill(0x80)), { message: "a number beyond 2^53" });
   assert.throws(() => parseFooter(Uint8Array.of(0), 104), { message: "a list is missing" });
-  // A field whose id is more than 15 above the last one's has it in a varint.
+  // A field has its id in a varint, if the id is more than 15 above that of the field before.
   assert.deepEqual(
     new ThriftReader(Uint8Array.of(0x15, 2, 0x05, 40, 4, 0x15, 6, 0)).struct(),
     new Map([

@@ -269,7 +269,7 @@ directoryTest(
   },
 );
 
-/** Queries of a kind, each with its answers, or none. */
+/** Queries for a kind of document, each with its expected answers, or none. */
 const searchesFor = (kind: DocumentKind) =>
   readFileSync(join(import.meta.dirname, `../support/${kind}-searches.tsv`), "utf8")
     .trim()
@@ -280,7 +280,7 @@ const searchesFor = (kind: DocumentKind) =>
     });
 
 directoryTest("queries for hospitals find the right one first", (image, hospitals, t) => {
-  // These hospitals have no ZIP codes, and so no places.
+  // Queries near a ZIP code are left out, because these hospitals have none, and so no places.
   const queries = searchesFor("facility").filter(([query]) => !/near \d{5}/.test(query));
   const ccns = new Set(hospitals.map(({ ccn }) => ccn));
   for (const [query, ...expected] of queries)
@@ -291,7 +291,7 @@ directoryTest("queries for hospitals find the right one first", (image, hospital
 });
 
 test("queries for procedures find the right group first or nothing, and few wrong ones score 0.5 or more", (t) => {
-  // Descriptors that have any of the patients' words, in any group, change few first answers.
+  // Descriptors may have any of the patients' words in any group. They change few first answers.
   const moved: string[] = [];
   const random = seededRandom(8);
   const words = Object.values(plainWordsOf).flatMap(({ terms }) => terms.flatMap((term) => term.split(" ")));

@@ -137,7 +137,7 @@ test("a compression that snapshots aren't written with is refused", () => {
   assert.equal(refusal(file), "compression: found SNAPPY, expected ZSTD or UNCOMPRESSED");
 });
 
-/** Changes to what may be absent. */
+/** Changes of values that may be absent. */
 const later: ((content: ReturnType<typeof contentOf>) => void)[] = [
   ({ facilities }) => (facilities.street[1] = "1 Main St"),
   ({ facilities }) => (facilities.zip[1] = "36301"),

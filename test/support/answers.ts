@@ -50,7 +50,10 @@ const documentSchema = v.object({ paths: named(v.strictObject({ get: operation }
 export type Operation = v.InferOutput<typeof operation>;
 type Response = v.InferOutput<typeof response>;
 
-/** Follows all references, of which none leads back to itself. Each leads to one object, so it is compiled once. */
+/**
+ * Follows all references, none of which leads back to itself. The same reference always gives the same object, so that
+ * each schema is compiled once.
+ */
 function followed(part: unknown, document: unknown, known = new Map<string, unknown>()): unknown {
   if (Array.isArray(part)) return part.map((item) => followed(item, document, known));
   if (typeof part !== "object" || part === null) return part;
@@ -104,7 +107,7 @@ addFormats.default(ajv);
 // OpenAPI's own keyword, for generators: each schema of a `oneOf` has the property as a constant.
 ajv.addKeyword("discriminator");
 
-/** Asserts that a value is what a schema of the document says, and has no field that it doesn't name. */
+/** Asserts that a value is what a schema of the document says, and has no field that the schema doesn't name. */
 export function checkValue(of: Record<string, unknown>, value: unknown, what: string): void {
   let check = checks.get(of);
   if (check === undefined) {
@@ -115,7 +118,7 @@ export function checkValue(of: Record<string, unknown>, value: unknown, what: st
 }
 const checks = new WeakMap<object, ReturnType<typeof ajv.compile>>();
 
-/** Headers of any HTTP answer, of which an OpenAPI document doesn't speak. */
+/** Headers that any HTTP answer may have, which an OpenAPI document doesn't describe. */
 const commonHeaders = new Set([
   "date",
   "content-length",
@@ -145,7 +148,7 @@ function responseAt(openapi: object, path: string | undefined, status: number, w
   const operations = operationsOf(openapi);
   if (path !== undefined)
     return operations.get(path)?.responses[status] ?? assert.fail(`${what}: undocumented status`);
-  // Nothing is found here, and any request may lack a key or be one too many.
+  // A path outside the document isn't found, and as on any path a key may be missing or a ceiling exceeded.
   assert.ok([401, 404, 429, 500].includes(status), `${what}: the path isn't in the document`);
   const all = [...operations.values()].flatMap(({ responses }) => responses[status] ?? []);
   return (
@@ -153,7 +156,10 @@ function responseAt(openapi: object, path: string | undefined, status: number, w
   );
 }
 
-/** The types of errors that a response has examples of: their own, or one of the operation's, `operation.type`. */
+/**
+ * The types of the errors that a response has examples of. An example is named by its type, or by an operation and the
+ * type: `operation.type`.
+ */
 const errorTypesOf = ({ content }: Response) =>
   Object.keys(content?.["application/json"]?.examples ?? {}).map((name) => name.replace(/^.*[.]/, ""));
 

@@ -33,7 +33,7 @@ export function serviceOf(
   });
 }
 
-/** A service asked by one account that is never refused, and what stands behind it. */
+/** Makes a service with a key of an account that is never refused. */
 export function openService(versions: Options["versions"]) {
   const [keys, limits] = [new KeyTable(), new Limits()];
   const key = generateKey(Buffer.alloc(32, 7));
@@ -54,7 +54,7 @@ export interface Told {
   status: number;
   remaining: number;
   reset: number;
-  /** As it was sent; undefined where the header is absent. */
+  /** The header's text; undefined if the header is absent. */
   retryAfter: string | undefined;
   etag: string | undefined;
   headers: ReadonlyMap<string, string>;
@@ -67,7 +67,7 @@ export interface Told {
  * Makes a request with a key.
  *
  * @param query undefined where the target has no `?`
- * @param others further headers, of those that are read
+ * @param others further headers that the service reads
  */
 export function ask(
   service: Service,

@@ -5,8 +5,10 @@ import { after } from "node:test";
 import * as v from "valibot";
 import { keepingStripped, node } from "./server.ts";
 
-/** The operator's commands, run again and again in one process, because a process for each run takes long. That each is a
- * process of its own, with options of its own, is tried by the tests of `hcqs`. */
+/**
+ * Runs the operator's commands again and again in one process, because a process for each run takes long. The tests of
+ * `hcqs` try that each command is a process of its own, with its own options.
+ */
 
 const folder = new URL("../../server/commands/", import.meta.url);
 const runner = `
@@ -38,7 +40,10 @@ after(() => child.disconnect());
 const result = v.object({ stdout: v.string(), stderr: v.string(), code: v.number() });
 export type Result = v.InferOutput<typeof result>;
 
-/** Runs commands such as `keys list` one after the other, after those asked for before; ~ is a space within a word. */
+/**
+ * Runs commands such as `keys list` one after the other, after those of earlier calls; ~ stands for a space within a
+ * word.
+ */
 export function run(
   stateDir: string,
   commands: readonly string[],

@@ -39,9 +39,9 @@ export function answer(
 }
 
 /**
- * Compares every price list of a snapshot, for the nation and every state, all rows of it, with the oracle's.
+ * Compares all rows of every price list of a snapshot, for the nation and every state, with the oracle's.
  *
- * @returns how many lists were asked for, how many there were, and how many rows in them
+ * @returns the number of lists asked for, the number of lists that there are, and the number of their rows
  */
 export function comparePrices(snapshot: Snapshot, subject: string) {
   const image = imageOf(snapshot);

@@ -9,7 +9,7 @@ import * as v from "valibot";
 
 /** The longest time that a process or a connection may take before a test fails. */
 export const maxWaitMs = 120_000;
-/** The longest wait for a condition before a test fails, unless it says otherwise. */
+/** The longest wait for a condition before a test fails, unless the test gives another one. */
 const maxUntilMs = 60_000;
 const pollMs = 10;
 
@@ -38,7 +38,7 @@ export async function listening(server: Server, host = "127.0.0.1"): Promise<num
   return address.port;
 }
 
-/** A port that is free. It is none of those that the system gives to whoever asks for any, so it stays free. */
+/** A free port. It is outside the range from which the system gives ports, so it stays free. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = 10_000 + Math.floor(Math.random() * 20_000);
@@ -91,7 +91,7 @@ export class Answer {
     return JSON.parse(this.body.toString("utf8"));
   }
 
-  /** The error in the body, which has nothing beside it. */
+  /** The error in the body, which has no other field. */
   error(): v.InferOutput<typeof errorSchema>["error"] {
     return v.parse(errorSchema, this.json()).error;
   }
@@ -148,7 +148,7 @@ export class Connection {
     await until("the server to read", () => (queues(this.#socket).request ?? 0) === 0);
   }
 
-  /** Bytes of answers that the server has handed over to the system, and no answer() has taken. */
+  /** Bytes of answers that the server has handed over to the system, and that no call of `answer` has taken. */
   get answeredBytes(): number {
     return queues(this.#socket).answers + this.#socket.readableLength + this.#received.length;
   }
@@ -172,7 +172,7 @@ export class Connection {
     else this.#socket.destroy();
   }
 
-  /** Closes it in an orderly way. */
+  /** Closes the connection in an orderly way. */
   close(): void {
     this.#socket.destroy();
   }

@@ -9,7 +9,7 @@ import { bigints, halfUp, hundredths, median, naivePrices, percentile, pricedRow
 type Quotient = [dividend: bigint, divisor: bigint];
 const ascending = ([a, b]: Quotient, [c, d]: Quotient) => (a * d < c * b ? -1 : a * d > c * b ? 1 : 0);
 
-/** A percentile of sorted quotients, interpolated exactly and rounded once, to a part of one. */
+/** A percentile of sorted quotients, interpolated exactly and rounded once to a multiple of 1/`parts`. */
 function quotientPercentile(sorted: Quotient[], percent: number, parts: bigint): bigint {
   const position = percent * (sorted.length - 1);
   const [a, b] = sorted[Math.floor(position / 100)];
@@ -84,7 +84,10 @@ function depthOf(snapshot: Snapshot, code: string, state: string | null) {
   };
 }
 
-/** Compares the depth of every procedure in the nation and in every state; returns how many. */
+/**
+ * Compares the answer about every procedure in the nation and in every state with its definition; returns how many
+ * there are.
+ */
 export function compareDistributions(snapshot: Snapshot): number {
   const versions = versionsOf(imageOf(snapshot));
   let compared = 0;

@@ -27,10 +27,7 @@ export { imageOf };
 export const imageWith = (snapshot: Snapshot, places: Places) =>
   attachImage(buildImage(snapshot, undefined, places));
 
-/**
- * @param images newest version first
- * @param file the snapshot file of each
- */
+/** @param images newest version first @param file the snapshot file of every image */
 export function versionsWith(file: SnapshotFile, ...images: Image[]): Versions {
   const names = images.map(({ description }) => versionName(description.provenance));
   return {

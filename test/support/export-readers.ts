@@ -58,7 +58,7 @@ export const readers: Record<
   { format: "csv" | "arrow" | "parquet"; read(bytes: Uint8Array): ExportedRow[] | Promise<ExportedRow[]> }
 > = {
   "DuckDB (CSV)": { format: "csv", read: csvRows },
-  // It reads numbers where they are, so they have to be aligned.
+  // Flechette reads numbers where they lie in memory, so the bytes are copied to be aligned.
   flechette: {
     format: "arrow",
     read: (stream) =>

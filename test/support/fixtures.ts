@@ -64,8 +64,9 @@ interface RandomOptions {
   density?: number;
 }
 
-/** Columns of facilities and of rows whose values may all be absent. */
+/** Columns of facilities whose values may all be absent. */
 const addresses = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescription"] as const;
+/** Columns of rows whose values may all be absent. */
 const measures = ["services", "beneficiaries", "payment", "outlierServices", "outlierAmount"] as const;
 
 /**
@@ -114,7 +115,7 @@ export function randomSnapshot(seed: number, options: RandomOptions = {}): Snaps
     state: ccns.map(() => random.pick(states)),
   };
   const procedures = { code: codes, name: codes.map((_, i) => text("Level", i)) };
-  // Drawn from a generator of their own, so that a seed's other numbers stay the same.
+  // The further columns have a generator of their own, so that a seed's other numbers stay the same.
   const more = seededRandom(seed + 2 ** 31);
   return arranged(testProvenance, {
     facilities: {
@@ -142,7 +143,10 @@ function randomAddresses(random: Random, ccns: string[]) {
   };
 }
 
-/** Numbers that differ from group to group in kind: few, extreme or ordinary ones, with none, some or all absent. */
+/**
+ * Draws the numbers of a column. Each group has one kind: few, extreme or ordinary numbers, of which none, some or all
+ * are absent.
+ */
 function randomMeasure(random: Random, procedure: number[]): Int32Array {
   const kinds = Array.from({ length: 1 + Math.max(...procedure) }, () => {
     const absent = random.pick([0, 0, 0.3, 0.9, 1]);
@@ -163,7 +167,7 @@ export function absent({ length }: ArrayLike<unknown>): Int32Array {
   return new Int32Array(length).fill(blank);
 }
 
-/** One way of drawing amounts per group: few different ones, so that they tie; extreme ones; ordinary ones. */
+/** Picks a way to draw a group's amounts: few different ones, so that they tie; extreme ones; or ordinary ones. */
 function randomAmounts(random: Random): () => number {
   const few = Array.from({ length: 1 + random.int(4) }, () => 1 + random.int(100_000));
   const extremes = [1, 2, 99, 100, 101, maxCents - 1, maxCents];

@@ -4,8 +4,9 @@ import { pricedRows, suppressedProcedure, versions } from "./server.ts";
 /** Seeded requests of all kinds, from right ones to noise, as bytes for a connection. */
 
 /**
- * What is known about the answer. A `plain` request has one of ours. A `last` one announces a body and has at most one
- * answer, the connection's last. A `rough` one and all behind it may have any.
+ * What is known about the answer to a request. A `plain` request gets an answer that the service makes. A `last`
+ * request announces a body and gets at most one answer, the connection's last. A `rough` request, and all requests
+ * behind it, may get any answer.
  */
 export type Kind = "plain" | "last" | "rough";
 
@@ -13,7 +14,7 @@ export interface Message {
   bytes: Buffer;
   kind: Kind;
   method: string;
-  /** With its query. */
+  /** The path with its query. */
   path: string;
 }
 
@@ -29,7 +30,7 @@ export interface Exchange {
 /** Keys that a request may carry, in the header or elsewhere. */
 export interface FuzzKeys {
   ample: string;
-  /** Keys of accounts whose burst or month is used up at once, and one of no account. */
+  /** Keys of accounts whose burst or month is used up at once, and a key of no account. */
   others: string[];
 }
 
@@ -137,7 +138,7 @@ function target(random: Random, keys: FuzzKeys): string {
   const near = nearTarget(random);
   switch (random.int(20)) {
     case 0: {
-      // Something else in the middle of a good one.
+      // Odd text in the middle of a good target.
       const at = 1 + random.int(near.length);
       return near.slice(0, at) + oddText(random) + near.slice(at);
     }
@@ -215,7 +216,7 @@ function authorization(random: Random, keys: FuzzKeys): string[] {
   }
 }
 
-/** As long as a key, with a checksum that isn't right. */
+/** A text as long as a key, with a wrong checksum. */
 const wrongKey = (random: Random) => `hcq_${octets(random, 49, 0x30, 0x3a)}`;
 
 const methods = "HEAD HEAD POST PUT DELETE PATCH OPTIONS TRACE BREW get M-SEARCH".split(" ");
@@ -234,7 +235,7 @@ function plain(random: Random, keys: FuzzKeys, only?: string, path = target(rand
   return { bytes: Buffer.from(text(headers), latin1), kind: "plain", method, path };
 }
 
-/** A request with a line or two more, before the empty one. */
+/** A request with one or two more lines before the empty line. */
 function withLines({ bytes, ...message }: Message, kind: Kind, lines: string, body = ""): Message {
   const head = bytes.toString(latin1, 0, bytes.length - 2);
   return { ...message, kind, bytes: Buffer.from(`${head}${lines}\r\n\r\n${body}`, latin1) };
@@ -266,7 +267,7 @@ function withBody(random: Random, keys: FuzzKeys, methods: string[]): Message {
 }
 
 function rough(random: Random, keys: FuzzKeys): Message {
-  // Without a key in the target: a key whose first letters are changed isn't recognised, so not masked.
+  // The target has no key, because a key whose first letters are changed isn't recognised, and so not masked.
   const message = plain(random, keys, "GET", nearTarget(random));
   const text = message.bytes.toString(latin1);
   const as = (bytes: string): Message => ({ ...message, kind: "rough", bytes: Buffer.from(bytes, latin1) });
@@ -330,7 +331,7 @@ function cut(random: Random, bytes: Buffer): Buffer[] {
   return ends.map((end, i) => bytes.subarray(ends[i - 1] ?? 0, end)).filter(({ length }) => length > 0);
 }
 
-/** The next connection's worth of requests. */
+/** The requests of the next connection. */
 export function exchange(random: Random, keys: FuzzKeys): Exchange {
   const count = random.int(3) > 0 ? 1 + random.int(3) : 1 + random.int(maxPipelined);
   const messages: Message[] = [];

@@ -13,7 +13,7 @@ import {
   specOf,
 } from "./parquet-file.ts";
 
-/** Small files that would cost a trusting reader gigabytes, each named by its lie. */
+/** Small files that would cost a trusting reader gigabytes, each named by its false claim. */
 
 const huge = 2 ** 31 - 1;
 /** Rows that a machine of 1 GiB could load if they existed. */

@@ -30,7 +30,7 @@ export class OnClocks {
     return { accounts, service: serviceOf({ ...accounts.tables, versions, ...clocks }) };
   }
 
-  /** The process ends as it is, and starts again. */
+  /** Starts the process again, without saving at its end. */
   restart(): void {
     this.#parts = this.start();
   }
@@ -45,7 +45,7 @@ export class OnClocks {
     return key;
   }
 
-  /** What the control thread does a few times a second. @returns whether other months came */
+  /** Does what the control thread does a few times a second. @returns whether the months changed */
   tick(): boolean {
     const { accounts } = this.#parts;
     const { firstMonth } = accounts;

@@ -5,7 +5,7 @@ import type { pricesResponse } from "../../server/api/responses.ts";
 
 /** The answers by their definitions alone: plain loops over a snapshot's rows, exact integers. */
 
-/** A price list without the path of its next page, which the data doesn't say. */
+/** A price list without the path of its next page, which doesn't follow from the data. */
 export type PricesBody = Omit<v.InferOutput<typeof pricesResponse>, "next">;
 
 /** Hundredths as a decimal number. A single division is correctly rounded: 1234n gives the same number as the text 12.34. */
@@ -32,7 +32,7 @@ export function median(sorted: bigint[]): bigint {
   return sorted.length % 2 === 1 ? sorted[half] : halfUp(sorted[half - 1] + sorted[half], 2n);
 }
 
-/** The statistics that count each service; null where services are unknown in all rows, or none. */
+/** The statistics that weight charges by services; null where the services of all rows are unknown or 0. */
 function weighted(charges: bigint[], services: number[]) {
   const known = services.filter((count) => count !== blank);
   const weights = services.map((count) => BigInt(count === blank ? 0 : count));
@@ -77,7 +77,7 @@ export function pricedRows({ facilities, procedures, rows }: TableParts, code: s
     .sort((a, b) => rows.charge[a] - rows.charge[b] || (ccnOf(a) < ccnOf(b) ? -1 : 1));
 }
 
-/** Priced rows by procedure, of each table once: the sample has 100,000 rows. */
+/** The priced rows of each table by procedure, found only once, because the sample has 100,000 rows. */
 const pricedByProcedure = new WeakMap<Int32Array, Map<number, number[]>>();
 
 export const isPriced = ({ charge, allowed }: TableParts["rows"], row: number) =>

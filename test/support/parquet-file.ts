@@ -47,14 +47,14 @@ export function structure(...fields: Field[]): number[] {
 /** A page and its header's claims. */
 export interface PageSpec {
   dictionary?: boolean;
-  /** 0 is DATA_PAGE, 2 DICTIONARY_PAGE; what it is unless given. */
+  /** The type in the header: 0 is DATA_PAGE, 2 is DICTIONARY_PAGE. The page's true type unless given. */
   type?: number;
   /** 0 is PLAIN, 8 RLE_DICTIONARY. */
   encoding: number;
   /** The encoding of the levels; 3, RLE, unless given. */
   levelEncoding?: number;
   values: number;
-  /** As it lies in the file, compressed. */
+  /** The page's content as it is in the file, compressed. */
   bytes: Uint8Array;
   decodedLength: number;
 }

@@ -93,7 +93,7 @@ export class Portal {
     return entry >= 0 && this.keys.slotOf(entry, now.getTime()) >= 0;
   }
 
-  /** Pages written so far: frames in the write-ahead log, which nothing removes here. */
+  /** Number of database pages written so far: frames in the write-ahead log, which nothing removes in these tests. */
   written(): number {
     return this.store.loggedFrames();
   }

@@ -47,7 +47,10 @@ function headOf(content: Buffer | string, headers: Record<string, string> = {}) 
 }
 
 const waiting: ServerResponse[] = [];
-/** Cuts the connections of partial answers. If this were done sooner, a client might never see the part. */
+/**
+ * Cuts the connections of partial answers. It is called after the client has the part, which an earlier cut might
+ * destroy.
+ */
 export function cutConnections(): void {
   for (const response of waiting.splice(0)) response.destroy();
 }

@@ -112,7 +112,7 @@ export class World {
     this.webhooks = this.#newWebhooks(options);
   }
 
-  /** Delivers what is due. With another `steadyMs` than the wall clock's, the wall clock was set. */
+  /** Delivers what is due. If `steadyMs` differs from the time of the wall clock, the wall clock was set. */
   deliver(at: Date, steadyMs = at.getTime()): Promise<void> {
     return this.webhooks.deliverDue(at, steadyMs);
   }
@@ -128,7 +128,7 @@ export class World {
     return event.id;
   }
 
-  /** Writes events of an account that are due. @returns their ids */
+  /** Stores due events of a new account. @returns their ids */
   due(name: string, webhook: string, { count = 1, tries = 0 } = {}): string[] {
     const fields = { name, plan: "enterprise", burst: 1, quota: 1, webhook, webhook_secret: secret } as const;
     return this.operator.atomically(() => {

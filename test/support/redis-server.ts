@@ -13,7 +13,7 @@ export interface RedisServer {
   path: string;
   /** A client of database 0. */
   client: Redis;
-  /** A client of each database. What is in one isn't in another. */
+  /** A client of each database. Databases share no keys. */
   clients: Redis[];
   stop(): Promise<void>;
 }
@@ -58,7 +58,7 @@ process.prependOnceListener("exit", () => {
 export class RedisNode {
   readonly port: number;
   readonly folder = temporaryFolder();
-  /** For the test itself. */
+  /** A client for the test itself. */
   readonly client: Redis;
   readonly #lines: readonly string[];
   readonly #words: readonly string[];
@@ -107,7 +107,7 @@ export class RedisNode {
     const ended = once(child, "exit").then(([code]) => {
       throw new Error(`redis-server ended with ${code}, expected it to serve: ${said}`);
     });
-    // Later on it may.
+    // After its start, the process may end.
     ended.catch(() => {});
     await Promise.race([ended, this.client.ping()]);
   }

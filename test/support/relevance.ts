@@ -102,7 +102,10 @@ export function find(
   });
 }
 
-/** Scores are in (0, 1] and never rise, nothing comes twice, and ties are ordered by name, then code. */
+/**
+ * Asserts that scores are in (0, 1] and never rise, that nothing comes twice, and that ties are ordered by name, then
+ * code.
+ */
 export function assertInOrder(found: Found[], subject: string): void {
   assert.equal(new Set(found.map(({ code }) => code)).size, found.length, `${subject}: something came twice`);
   for (const [i, { code, name, score }] of found.entries()) {
@@ -176,9 +179,7 @@ function eachWord(name: string, rewrite: (word: string) => string): string {
     .join("");
 }
 
-/**
- * Queries with each hospital's name, rewritten, and its city. The expected answers are all of the same name and city.
- */
+/** Queries with each hospital's name, rewritten, and its city. Expected is any hospital with the same name and city. */
 export function rewritten(hospitals: readonly Hospital[]): Map<string, Expectation[]> {
   const asked = (query: (hospital: Hospital) => string, keyOf: (hospital: Hospital) => string) => {
     const namesakes = Map.groupBy(hospitals, keyOf);

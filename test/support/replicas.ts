@@ -47,7 +47,7 @@ export class Replica {
     return this.#api;
   }
 
-  /** Its name in Redis. */
+  /** The replica's name in Redis. */
   get id(): string {
     const database = new Database(databaseFile(this.stateDir), { readonly: true });
     try {

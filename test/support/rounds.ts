@@ -1,4 +1,4 @@
-/** How many times as many rounds as quick tests take a long trial of the same properties takes. */
+/** Factor by which a long trial of properties has more rounds than the quick tests. */
 const times = Number(process.env.PROPERTY_ROUNDS || 1);
 
 /** The number of rounds in which a property is tried. */

@@ -41,17 +41,17 @@ process.prependOnceListener("exit", () => {
 export const pricedRows = {
   "5072": { AL: 40, NY: 20 },
   "5073": { AL: 2 },
-  /** The longest names: some dozen answers are larger than a socket's buffers. */
+  /** Has the longest names, so that a few dozen answers are larger than a socket's buffers. */
   "5361": { TX: 50 },
 } as const;
 /** A procedure whose rows are all suppressed. */
 export const suppressedProcedure = "5115";
 export const versions = ["2024.3", "2023.2", "2023.1"] as const;
 
-/** For tests that need one data version only: loading takes most of a start. */
+/** The versions for tests that need only the current one, because loading takes most of a start. */
 export const currentOnly = [versions[0]] as const;
 
-/** The snapshot of a version, whose charges are its own. */
+/** The snapshot of a version. Each version has other charges. */
 export function versionSnapshot(version: string): Snapshot {
   const rows: ShortRow[] = [];
   const [dataYear, revision] = version.split(".").map(Number);
@@ -228,7 +228,7 @@ export function spawnServer(options: ServerOptions, cwd?: string): Running {
   );
 }
 
-/** A start waits up to 9 s for a Redis that is down. */
+/** Maximum time of a start, which waits up to 9 s for a Redis that is down. */
 const maxStartMs = 60_000;
 
 /** The addresses in a server's `ready` line, once it is there. */
@@ -253,7 +253,7 @@ export interface TestServer {
   /** A key of an enterprise account that no test uses up. */
   key: string;
   keys(...args: string[]): Promise<Finished>;
-  /** SIGTERM; returns the exit code. */
+  /** Sends SIGTERM; returns the exit code. */
   stop(): Promise<number | null>;
 }
 
@@ -280,7 +280,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   };
 }
 
-/** Connections for as long as they are used, since a server closes those that rest. */
+/** Opens connections, uses them, and closes them at once, because a server closes idle ones. */
 export async function withConnections<Result>(
   { api }: Pick<TestServer, "api">,
   count: number,
@@ -303,7 +303,7 @@ export const call = (
   headers: Record<string, string | undefined> = {},
 ): Promise<Answer> => rawRequest(api, requestText(request, { Authorization: `Bearer ${key}`, ...headers }));
 
-/** Asks again and again on a connection that reads nothing, until the server can't hand over a whole answer. */
+/** Asks again and again on a connection from which nothing is read, until the server can't hand over a whole answer. */
 export async function getStuck(server: TestServer, connection: Connection): Promise<number> {
   const request = `GET ${pricesPath}?procedure=5361&limit=50`;
   const { head, body } = await call(server, request);
@@ -311,9 +311,10 @@ export async function getStuck(server: TestServer, connection: Connection): Prom
   for (let sent = 1; ; sent++) {
     await connection.send(requestText(request, { Authorization: `Bearer ${server.key}` }));
     await connection.allRead();
-    // An answer on another connection shows that the one thread is done with this one.
+    // The server has one thread, so an answer on another connection shows that it is done with this one.
     await call(server, request);
-    // A further request before the last answer is complete would be cut off. All answers have the first one's length.
+    // Stops when the last answer is incomplete, because a further request would be cut off. All answers are as long as
+    // the first.
     if (connection.answeredBytes < sent * (head.length + "\r\n\r\n".length + body.length)) return sent;
   }
 }

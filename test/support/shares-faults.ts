@@ -3,15 +3,15 @@ import { startOfMonth } from "../../server/shared/months.ts";
 import { seededRandom } from "./random.ts";
 import { Simulation } from "./shares-simulation.ts";
 
-/** Runs of the simulation with faults drawn from a seed, which end healed and used up. */
+/** Runs the simulation with faults drawn from a seed. At the end, all faults are healed and all quotas used up. */
 
 interface FaultyRun {
   simulation: Simulation;
-  /** Whether no server took anything with it. */
+  /** Whether nothing was lost: neither leases of servers nor writes of Redis. */
   isExact: boolean;
   /** What happened, to be read where a run fails. */
   history: string[];
-  /** By account, of the month before and the one that was used up at the end. */
+  /** The month before and the month that was used up at the end, for each account. */
   months: {
     account: number;
     quota: number;
@@ -36,7 +36,7 @@ export async function faultyRun(
   const startMs = startOfMonth(24315) - random.pick([20, 1000, 86_400]) * 1000;
   const simulation = new Simulation({ seed, client, accounts, startMs });
   const history: string[] = [];
-  // A server that is killed, or leaves without an answer, takes with it what it had leased.
+  // What a server has leased is lost when it is killed, or leaves without an answer.
   let isLossy = losesWrites;
   const note = (text: string) => history.push(`${(simulation.nowMs / 1000).toFixed(3)} ${text}`);
   const count = 1 + random.int(5);

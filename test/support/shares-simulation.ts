@@ -80,18 +80,19 @@ export interface VirtualServer {
   counts: VirtualCounts;
   isUp: boolean;
   isCut: boolean;
-  /** Whether its control thread stands still, while requests are served. */
+  /** Whether the server's control thread stands still, while requests are served. */
   isStopped: boolean;
   starts: number;
-  /** How far its wall clock is off. */
+  /** Milliseconds by which the server's wall clock is off. */
   offMs: number;
   plannedMs: number;
-  /** The version of the directory that it has applied. */
+  /** The version of the directory that the server has applied. */
   taken: number;
-  /** Accounts that were asked for since the last sweep. */
+  /** Accounts with requests since the last sweep. */
   marked: Set<number>;
-  /** What is on its disk: the count by month and account, and the servers that it knew. */
+  /** The count by month and account on the server's disk. */
   saved: Map<string, number>;
+  /** The number of servers that the server knew, as on its disk. */
   knew: number;
 }
 
@@ -101,15 +102,16 @@ interface SimulationOptions {
   accounts: readonly Ceilings[];
   /** The wall clock when the simulation begins. */
   startMs?: number;
-  /** One way through the network. */
+  /** Minimum milliseconds of one way through the network. */
   minDelayMs?: number;
+  /** Maximum milliseconds of one way through the network. */
   maxDelayMs?: number;
 }
 
 interface Tally {
   admitted: number;
   refused: number;
-  /** Refused for the quota while less than it was admitted. */
+  /** Requests that were refused for the quota, although fewer than the quota were admitted. */
   early: number;
 }
 
@@ -122,11 +124,13 @@ export class Simulation {
   readonly client: Redis;
   nowMs = 0;
   calls = 0;
-  /** The most by which admitted requests were over the quota, and over what a window of time allows. */
+  /** Maximum number by which admitted requests exceeded the quota. */
   overQuota = 0;
+  /** Maximum number by which admitted requests exceeded what a window of time allows. */
   overRate = 0;
-  /** Calls lost on the way there or back, and such that come twice, of a hundred. */
+  /** Percentage of calls that are lost on the way there or back. */
   lostPercent = 0;
+  /** Percentage of calls that come twice. */
   repeatedPercent = 0;
   isRefusing = false;
   minDelayMs: number;
@@ -135,13 +139,13 @@ export class Simulation {
   mostServers = 0;
   readonly tallies = new Map<string, Tally>();
   readonly #startMs: number;
-  /** What is planned, the next last; at one time in the order in which it was planned. */
+  /** Planned work, the next last. Work for the same time is done in the order in which it was planned. */
   readonly #planned: { ms: number; work: () => void | Promise<void> }[] = [];
   readonly #buckets: { level: number; ms: number }[];
   #run = 1;
   #redisOffMs = 0;
   #backup: [key: string, value: Buffer, ttl: number][] = [];
-  /** What those that stopped answering may have admitted of a quota that Redis lost. */
+  /** For each account, the requests that servers without an answer may have admitted of a quota that Redis lost. */
   readonly #allowances: number[];
   readonly #dead: number[];
 
@@ -335,7 +339,7 @@ export class Simulation {
     return tally;
   }
 
-  /** A request to a server; whether it was admitted. */
+  /** Makes a request to a server. @returns whether it was admitted */
   request(server: VirtualServer, account: number): boolean {
     if (!server.isUp) return false;
     const month = monthOf(this.#wallMs(server.offMs));
@@ -375,7 +379,7 @@ export class Simulation {
     server.isUp = false;
   }
 
-  /** Requests of each account that a server may admit by what it holds, of both months. */
+  /** For each account, the requests that a server may admit in both months by what it holds. */
   #mayAdmit({ counts, offMs }: VirtualServer): number[] {
     const first = this.#firstMonth(offMs);
     return this.accounts.map(({ burst }, account) =>
@@ -386,7 +390,7 @@ export class Simulation {
     );
   }
 
-  /** Redis loses writes: what those that it doesn't hear of hold isn't known any more. */
+  /** Allows for writes that Redis loses: what is held by servers that it doesn't hear of isn't known any more. */
   #lose(): void {
     const allow = () => {
       for (const server of this.servers) {
@@ -402,7 +406,7 @@ export class Simulation {
     this.at(this.nowMs + 2000, allow);
   }
 
-  /** Redis' clock is set. */
+  /** Sets Redis' clock. */
   setRedisClock(offMs: number): void {
     this.#redisOffMs = offMs;
   }
@@ -417,7 +421,7 @@ export class Simulation {
       ]);
   }
 
-  /** Redis starts again: with everything, with nothing, or with what was backed up. */
+  /** Starts Redis again: with everything, with nothing, or with what was backed up. */
   async restartRedis(state: "same" | "empty" | "backup"): Promise<void> {
     this.#run++;
     for (const { shares } of this.servers) shares.check();
@@ -428,7 +432,7 @@ export class Simulation {
       for (const [key, value, ttl] of this.#backup) await this.client.restore(key, ttl, value, "REPLACE");
   }
 
-  /** Redis drops a key of the script. */
+  /** Drops a key of the script from Redis. */
   async dropKey(key: string): Promise<void> {
     this.#lose();
     await this.client.del(key);

@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import { Store } from "../../server/store/store.ts";
 import { temporaryFolder } from "./folders.ts";
 
-/** Shared by tests of the state: the modes of its files, its accounts, and the messages about a lost database. */
+/** Helpers for tests of the state: the modes of its files, its accounts, and the messages about a lost database. */
 
 export const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
 

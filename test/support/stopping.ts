@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
-/** Shared by the trials of signals and of threads that die. */
+/** Helpers for the trials of signals and of threads that die. */
 
-/** Whether a process takes SIGHUP; a server takes it last of its signals, in its first instructions. */
+/** Whether a process handles SIGHUP. A server's first instructions make it handle signals, SIGHUP last. */
 export function takesSignals(pid: number): boolean {
   const [, caught] =
     /^SigCgt:\s+[0-9a-f]*([0-9a-f])$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];

@@ -17,7 +17,7 @@ import { SmtpServer } from "../support/smtp.ts";
 
 /** Getting a key, the account, the reference and the data, in Debian's Chromium, as a visitor uses them. */
 
-/** A busy machine is slow; what never comes still fails. */
+/** Maximum wait in milliseconds: long, because a busy machine is slow, and finite, so that what never comes fails. */
 const patienceMs = 120_000;
 const smallQuota = 3;
 
@@ -67,7 +67,7 @@ async function open(path: string, options: Parameters<typeof openPage>[2] = {}, 
   return guarded.page;
 }
 
-/** Each page is to behave well to its end. */
+/** Fails where a page didn't behave well until its end. */
 afterEach(async () => {
   for (const guarded of opened.splice(0)) {
     await guarded.close();
@@ -101,7 +101,7 @@ test("a visitor gets a key, uses it, sees that counted, replaces it and ends it"
   await page.getByRole("link", { name: "Get a key" }).click();
   const { burst, quota } = plans.free;
   await says(page, `${burst} requests a second, ${quota.toLocaleString("en-US")} a month`);
-  // By keyboard; the field that traps programs isn't reached.
+  // The form is filled in by keyboard, which doesn't reach the field that traps programs.
   await page.getByLabel("Your name").focus();
   await page.keyboard.press("Enter");
   for (const text of ["Enter your name.", "Enter your e-mail address."]) await page.getByText(text).waitFor();
@@ -134,7 +134,7 @@ test("a visitor gets a key, uses it, sees that counted, replaces it and ends it"
   }, `${pricesPath}?procedure=5072`);
   assert.deepEqual(statuses, [200, 200]);
 
-  // One by curl, two by the page, and this one.
+  // Four requests were made: one by curl, two by the page, and the one for the usage.
   await page.getByRole("link", { name: "Your account" }).first().click();
   await says(page, "4 of 10,000 this month; 9,996 left until");
   await button(page, "table").click();

@@ -31,7 +31,7 @@ const volumes = join(folder, "volumes");
 const bytesOf = (path: string) =>
   Number(execFileSync("du", ["-sb", path], { encoding: "utf8" }).split("\t")[0]);
 
-/** The first stage: its packages of Debian are this machine's npm. @returns the folder that it fills */
+/** Runs the first stage, with this machine's npm as its Debian packages. @returns the folder that it fills */
 function build(): string {
   const work = join(folder, "build");
   const [installPackages, ...commands] = wordsOf(buildStage, "RUN");
@@ -44,7 +44,7 @@ function build(): string {
   return work;
 }
 
-/** The second stage. @returns the bytes that it adds to Debian */
+/** Runs the second stage. @returns the bytes that it adds to Debian */
 function assemble(built: string): number {
   execFileSync("mmdebstrap", ["--quiet", "--variant=apt", "bookworm", root]);
   const bare = bytesOf(root);
@@ -180,7 +180,8 @@ test("it makes snapshots and keys, serves as process 1, says that it is healthy,
 
 test("the README's commands make a service of it", async () => {
   const block = readmeBlocks("sh").find((text) => text.includes("hcqs.service")) ?? assert.fail("no block");
-  // The image has what npm does; systemd doesn't run here.
+  // The first command isn't run, because the image has what it makes, nor are the last ones, because systemd doesn't
+  // run here.
   const [install, ...commands] = block.trim().split("\n");
   assert.equal(install, `cd ${wordsOf(buildStage, "WORKDIR")[0]} && ${wordsOf(buildStage, "RUN")[1]}`);
   assert.equal(commands.pop(), "systemctl daemon-reload && systemctl enable --now hcqs");
@@ -199,7 +200,7 @@ test("the README's commands make a service of it", async () => {
   const port = await freePort();
   const user = unitValues("User")[0];
   const env = { ...path, ...unitEnvironment, PORT: String(port), OPS_PORT: "0" };
-  // systemd makes it.
+  // In place of systemd, the script makes this folder.
   const cache = `/var/cache/${unitValues("CacheDirectory")[0]}`;
   const start = `install --directory --owner=${user} ${cache} && exec setpriv --reuid=${user} --regid=${user} --clear-groups ${unitValues("ExecStart")[0]}`;
   await useServer(

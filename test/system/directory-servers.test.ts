@@ -197,7 +197,7 @@ test("what was used before an export counts once where the server that counted i
   const none = join(temporaryFolder(), "none");
   const [{ code }] = await run(none, [`accounts import ${file}`], env);
   assert.equal(code, 0);
-  // It served on for a while.
+  // The exported server went on serving for a while.
   use(43);
   otherProxy.hold();
   const server = spawnServer({ datasetsDir: datasetsFolder(currentOnly), stateDir: from, env });

@@ -38,7 +38,7 @@ import {
 const maxFirstViewBytes = 160_000;
 const maxFirstViewRequests = 45;
 const maxLayoutShift = 0.01;
-/** A busy machine is slow; what never comes still fails. */
+/** Maximum wait in milliseconds: long, because a busy machine is slow, and finite, so that what never comes fails. */
 const patienceMs = 120_000;
 
 let server: TestServer;
@@ -68,7 +68,7 @@ async function open(path: string, options: Parameters<typeof openPage>[2] = {}):
   return guarded;
 }
 
-/** Each page is to behave well to its end. */
+/** Fails where a page didn't behave well until its end. */
 afterEach(async () => {
   for (const guarded of opened.splice(0)) {
     await guarded.close();
@@ -154,7 +154,7 @@ test("without JavaScript there are the sentence and a table; with it the page sa
     const rows = bare.locator("noscript tbody tr");
     if (withPrices.includes(path)) assert.match(await rows.last().innerText(), /\$/);
     else assert.ok((await bare.locator(".under a").count()) > 0, path);
-    // Before the browser warns about what only the page's program uses.
+    // The page is closed before the browser warns about preloaded files that only the page's program uses.
     await close();
     const { page, close: closeAgain } = await open(path, { mayFail });
     const drawn = withPrices.includes(path)
@@ -199,7 +199,7 @@ test("each picture has a table, a CSV and a curl command that give the API's num
   const answer = await answerOf<ProcedureAnswer>(path);
   const charges = card(page, "How charges are spread");
   await charges.getByRole("button", { name: "table" }).click();
-  // A dot for each facility, and so its numbers.
+  // The picture has a dot for each facility, so the table has each facility's numbers.
   const { data } = await answerOf<FacilitiesAnswer>(
     "/api/v1/healthcare/facilities?procedure=5072&state=NY&sort=charge",
   );
@@ -287,7 +287,7 @@ test("choosing a state, a procedure, a year and a hospital changes picture and a
   await page.locator('.procedure [role="option"]').first().waitFor();
   await page.getByRole("option", { name: "5073" }).click();
   await heading(page, "In Alabama, two hospitals charge");
-  // Two charges have no middle half.
+  // Two charges are drawn as dots, because they have no middle half.
   await page.locator(".facility-dot").nth(1).waitFor();
   assert.equal(
     await page.locator(".drawing:has(.facility-dot) circle").count(),
@@ -390,7 +390,7 @@ test("what is typed and entered at once is chosen, whatever comes next", async (
     ["procedure", "5073"],
     ["state", "AL"],
   ]);
-  // Tab chooses what is named, or what an arrow key went to, and nothing else.
+  // Tab chooses an option that the text names, or that an arrow key went to, and nothing else.
   const options = page.locator(".place [role=option]");
   await place.fill("new");
   await options.first().waitFor();
@@ -404,7 +404,7 @@ test("what is typed and entered at once is chosen, whatever comes next", async (
   await page.keyboard.press("Tab");
   await heading(page, `No prices for`);
   assert.equal(await place.inputValue(), name.split("\n")[0]);
-  // Whoever has gone on isn't told off, and text that nothing was found for doesn't stay.
+  // A visitor who has left the field sees no error, and text for which nothing was found doesn't stay.
   for (const waits of [false, true]) {
     await procedure.fill("qqqq");
     if (waits) await page.locator(".procedure .said", { hasText: "Nothing here matches" }).waitFor();
@@ -583,7 +583,7 @@ test("hospitals with nearly the same charge have marks that don't cover each oth
   const shapes = await page
     .locator(".card:has(.bar) .mark .pin-shape")
     .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().toJSON() as DOMRect));
-  // One beside the label, one at the charge and one at the allowed amount.
+  // Each hospital has three shapes: beside the label, at the charge and at the allowed amount.
   assert.equal(shapes.length, 9);
   const covered = shapes.filter((a, i) =>
     shapes

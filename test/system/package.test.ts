@@ -52,7 +52,7 @@ test("a project has the command by npx", () => {
   const inProject = { ...options, cwd: project, env };
   execFileSync("npm", ["install", "--prefer-offline", join(folder, packed)], inProject);
   assert.match(execFileSync("npx", ["hcqs", "--version"], inProject), /^\d+\.\d+\.\d+\n$/);
-  // Run by the Node of the dependencies.
+  // The command is run by the Node among the dependencies.
   execFileSync("npx", ["hcqs", "sample", "--help"], inProject);
 });
 

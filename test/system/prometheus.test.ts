@@ -24,7 +24,7 @@ interface Panel {
 }
 const { panels }: { panels: Panel[] } = JSON.parse(readFileSync(join(monitoring, "dashboard.json"), "utf8"));
 
-/** As Grafana would ask for all servers. */
+/** The dashboard's queries, as Grafana would send them for all servers. */
 const queries = panels.flatMap(({ title, targets = [] }) =>
   targets.map(({ expr }) => ({
     title,
@@ -74,7 +74,7 @@ async function ask<Data>(path: string): Promise<Data | undefined> {
   return data;
 }
 
-/** Requests of several kinds. */
+/** Makes requests of several kinds. */
 async function load(): Promise<void> {
   await call(server, `GET ${pricesPath}?procedure=5072`);
   await call(server, "GET /api/v1/search?q=hospital");

@@ -28,8 +28,9 @@ export interface Proxied {
   service: TestServer;
   /** The service, at the proxy's address. */
   proxy: Pick<TestServer, "api" | "key">;
-  /** Keys whose month and whose second are used up by the first request. */
+  /** A key whose month is used up by the first request. */
   spentKey: string;
+  /** A key whose second is used up by the first request. */
   slowKey: string;
   /** Port of the service, as it stands in the proxy's connections. */
   port: number;
@@ -39,7 +40,8 @@ export interface Proxied {
 /**
  * Starts the service and a proxy.
  *
- * @param command of the proxy, which stays in the foreground, by the service's address and the port to listen on
+ * @param command returns the proxy's command, which stays in the foreground, for the service's address and the port to
+ *   listen on
  */
 export async function startProxied(
   command: (folder: string, upstream: string, port: number) => string[],

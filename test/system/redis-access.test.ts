@@ -29,7 +29,7 @@ function certificates(): { authority: string; certificate: string; key: string }
   return { authority, certificate, key };
 }
 
-/** What a server and its commands need; a Cluster's also `+cluster|slots`. */
+/** The rights that a server and its commands need. For a Cluster they also need `+cluster|slots`. */
 const rights = "~hc:* resetchannels -@all +@read +@write +@scripting +@connection -@dangerous +info +time";
 
 test("by TLS, as a user who may do nothing but what servers and commands need", async () => {
@@ -85,7 +85,7 @@ test("why Redis can't be used is said, by servers and commands, without the pass
   after(() => redis.stop());
   const seed = temporaryFolder();
   const place = `127.0.0.1:${redis.port}`;
-  // Longer than a host name may be, so that no slow resolver is asked.
+  // This name is longer than a host name may be, so that no slow resolver is asked.
   const nowhere = "x".repeat(64);
   await Promise.all(
     Object.entries({
@@ -191,7 +191,7 @@ test("a Cluster isn't asked again for what it may have done", async () => {
     await until("the Cluster", async () => /cluster_state:ok/.test(String(await ask(node, "INFO"))));
   const address = redisAddress(`redis+cluster://127.0.0.1:${port}`);
   const client = await connectRedis(address, () => {});
-  // Of slot 15495.
+  // A key of slot 15495.
   const key = "{a}";
   await until("the connection", async () => (await client.incr(key).catch(() => 0)) > 0);
   const before = Number(await redis.client.get(key));
@@ -241,7 +241,8 @@ test("a server leaves a primary that refuses writes when the Sentinels name anot
   createKey(seed, "one", { burst: 500, quota: 900 });
   const server = new Replica(seed, `redis+sentinel://127.0.0.1:${sentinel.port}/hc`);
   await server.start();
-  // As of a primary that is cut off from its replicas and the Sentinels, but not from the server.
+  // The old primary refuses writes, like one that is cut off from its replicas and the Sentinels, but not from the
+  // server.
   await old.client.config("SET", "min-replicas-to-write", "1");
   await until("the server to say why", () => /"reason":"NOREPLICAS .*"Redis is away/.test(server.log));
   await sentinel.client.call("SENTINEL", "REMOVE", "hc");

@@ -80,7 +80,7 @@ const early = (clients: readonly Client[]) =>
 test("together they admit exactly the quota, and each knows what is left", async (t) => {
   const clients = await clientsOf(all.key);
   await Promise.all(clients.map((client) => client.askUntil(() => sum(clients) >= 300)));
-  // Only one of them makes requests; it hears of the others.
+  // Only one client makes requests; its replica hears of the others' requests.
   await until("one replica to know of all", async () => {
     await clients[0].ask();
     return clients[0].last === "admitted" && clients[0].remaining === all.quota - sum(clients);
@@ -151,7 +151,7 @@ test("a replica that is stopped gives back what it holds, and one that starts wi
     const contents = await Promise.all(
       hashes.map(async (key) => JSON.stringify(await redis.client.hgetall(key))),
     );
-    // Its late calls are recognised for ten seconds, and the months keep its count.
+    // `left` is ignored: it keeps the count of the server that left, and recognises late calls of it for ten seconds.
     const others = contents.map((content) => content.replace(/\\"left\\":\{[^}]*\}/g, ""));
     return !others.some((content) => content.includes(replicas[2].id));
   });
@@ -162,7 +162,7 @@ test("a replica that is stopped gives back what it holds, and one that starts wi
   const lost = new Replica(replicas[2].stateDir, "redis://127.0.0.1:1");
   await lost.start();
   assert.match(lost.log, /Redis is away/);
-  // It knows the account, and what was used of it by itself.
+  // The server knows the account, and how much of its quota the server itself has admitted.
   const client = await clientOf(lost, leaving.key);
   await client.ask();
   assert.equal(client.last, "lease");

@@ -9,7 +9,10 @@ import { Client, Replica } from "../support/replicas.ts";
 import { ample, createKey } from "../support/server.ts";
 import { nginxCommand, startProxy } from "./proxy.ts";
 
-/** What the compose file for several servers runs, without an engine for containers, and three servers in place of two. */
+/**
+ * The setup of the compose file for several servers, without a container engine, and with three servers in place of
+ * two.
+ */
 
 const count = 3;
 const { services } = parse(deployFile("compose.replicas.yaml"), { merge: true });
@@ -82,7 +85,7 @@ test("three servers are restarted one after the other, and no request fails", as
   let looks = 0;
   const counted = await until("the counts of all", async () => {
     const used = await Promise.all(keys.map((key) => replicas[0].usage(key)));
-    // Each look counts as well.
+    // Each look at the usage counts as a request, too.
     looks += keys.length;
     const all = used.reduce((total, one) => total + (one?.used ?? Number.NaN), 0) - looks;
     return all >= answered && all;

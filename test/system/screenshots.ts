@@ -7,8 +7,8 @@ import { launch, narrow, openPage, wide } from "../support/browser.ts";
 import { ample, call, createKey, pricesPath, startServer, temporaryFolder } from "../support/server.ts";
 
 /*
- * Pictures of the pages, both sizes and both schemes, over the whole sample: `npm run screenshots`. They are to be
- * looked at; README.md shows two of them.
+ * Makes pictures of the pages in both sizes and both colour schemes, over the whole sample: `npm run screenshots`. They
+ * are to be looked at; README.md shows two of them.
  */
 
 const folder = path.resolve(import.meta.dirname, "../../server/parts/portal/screenshots");

@@ -205,7 +205,7 @@ test("a silent server's part is nobody's after a loss, whoever joins", async () 
   for (let i = 0; i < 8; i++) {
     for (const caller of all) await caller.call();
     ms += 1000;
-    // By now it knows them as well.
+    // By now the third server knows the others as well.
     all[2].said.knew = 3;
   }
   const sum = all.reduce((total, { said }) => total + said.part, 0);
@@ -241,7 +241,7 @@ test("a record is restored from the newest copy, without what was reported since
   assert.deepEqual([servers.a.used, servers.b.used, n], [30, 2, JSON.parse(copy ?? "").n]);
   ms += 2500;
   assert.equal((await b.report(2, 20)).total, 32);
-  // Only while servers report what Redis lost.
+  // A copy is taken over only while servers report what Redis lost.
   await b.report(2, 20, 0, { copy: JSON.stringify({ ...JSON.parse(copy ?? ""), n: 99, left: { z: 500 } }) });
   assert.deepEqual((await record()).left, {});
 });
@@ -253,7 +253,7 @@ test("what earlier servers at a place counted is added to a record that lacks it
   const start = async (name: string, base: number) => {
     const caller = new Caller(name);
     const { total } = await caller.report(0, 0, 0, { base });
-    // What is said again isn't added again.
+    // A base that is reported again isn't added again.
     assert.equal((await caller.report(0, 0, 0, { base })).total, total);
     return total;
   };
@@ -297,7 +297,7 @@ test("nothing is granted while servers report what Redis lost, and a lease that 
   assert.ok(held > 900, String(held));
   const late = await a.report(50, granted);
   assert.equal(late.granted, Math.max(50, quota - held));
-  // Until a server says less, it may use what it was granted.
+  // A server may use what it was granted until it reports less.
   quota = 300;
   assert.equal((await b.report(0, held)).granted, held);
 });

@@ -28,9 +28,9 @@ async function servers(count: number, ...accounts: Ceilings[]) {
 type Server = Simulation["servers"][number];
 
 /**
- * Has requests come evenly from now on.
+ * Plans requests that come evenly from now on.
  *
- * @param serverOf which gets the i-th, as it comes; all of them in turn
+ * @param serverOf the server that gets the i-th request, chosen when it comes; by default all servers in turn
  */
 function load(
   simulation: Simulation,
@@ -43,7 +43,7 @@ function load(
     simulation.at(simulation.nowMs + i * everyMs, () => void simulation.request(serverOf(i), account));
 }
 
-/** How many of a hundred requests that come to each server at one moment are admitted. */
+/** For each running server, how many of a hundred requests at one moment are admitted. */
 const admittedAtOnce = (simulation: Simulation) =>
   simulation.servers
     .filter(({ isUp }) => isUp)
@@ -169,7 +169,7 @@ for (const state of ["same", "empty"] as const)
   test(`who asks for less than the rate is refused nothing when Redis starts anew ${state === "same" ? "with what it had" : "empty"}`, async () => {
     const ceilings = { burst: 30, quota: 100_000 };
     const simulation = await servers(3, ceilings, ceilings);
-    // Of the first account half the rate is asked for, and of the second more than there is.
+    // Half the rate of the first account is asked for, and more than the rate of the second.
     load(simulation, 600, 1000 / 15);
     load(simulation, 3600, 1000 / 90, undefined, 1);
     await simulation.run(simulation.nowMs + 10_000);
@@ -203,7 +203,7 @@ test("while a Redis that lost everything learns what servers hold, none has cred
   const simulation = await servers(3, { burst: 20, quota });
   load(simulation, 2000, 10);
   while (simulation.tally(0).admitted < quota - 10) await simulation.run(simulation.nowMs + 10);
-  // Then the servers' copies of the record are old enough to be asked for again in the first call.
+  // After this pause, the servers' copies of the record are old enough to be asked for again in the first call.
   simulation.isRefusing = true;
   await simulation.run(simulation.nowMs + 1500);
   await simulation.restartRedis("empty");
@@ -361,7 +361,7 @@ for (const joins of [0, 1, 2])
     const before = simulation.tally(1).admitted;
     await simulation.run(simulation.nowMs + 30_000);
     const admitted = simulation.tally(1).admitted - before;
-    // The part of the one that died is nobody's for a minute.
+    // Nobody uses the dead server's part of the rate for a minute.
     const left = (30 * 30 * 2) / 3;
     assert.ok(admitted >= 0.95 * left && admitted <= 1.05 * left, `${admitted}`);
     assert.equal(simulation.overRate, 0);
@@ -381,7 +381,7 @@ test("a server that is forgotten gives back its lease but for what it can have a
   assert.deepEqual((await serversOf(redis.client)).map(({ id }) => id).sort(), ["s0.1", "s1.1"]);
   load(simulation, 3000, 25, (i) => simulation.servers[i % 2]);
   await simulation.run(simulation.nowMs + 80_000);
-  // A second's worth from a full bucket, and its credit.
+  // The forgotten server keeps a second's worth from a full bucket, and its credit.
   const kept = 41 + 6;
   assert.equal(simulation.tally(0).admitted, 1000 - kept + unsaid);
   assert.equal((await simulation.record(0)).total, 1000);
@@ -439,7 +439,7 @@ test("one server at a time delivers events, and another one when it is silent or
 
 test("a change is waited for until all that were heard of within a minute have applied it", async () => {
   const simulation = await servers(3, { burst: 30, quota: 1000 });
-  // With the simulation's time in place of Redis'.
+  // Calls the script with the simulation's time in place of Redis'.
   const evalsha: ScriptClient["evalsha"] = (digest, keys, ...values) =>
     redis.client.evalsha(
       ...[digest, keys, ...values.slice(0, -1)],

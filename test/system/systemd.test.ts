@@ -11,7 +11,7 @@ import { temporaryFolder } from "../support/server.ts";
 
 const unit = deployFile("hcqs.service");
 
-/** Tenths: systemd rates services from 0.0, nothing to fear, to 10.0. */
+/** Maximum exposure in tenths. systemd rates services from 0.0 (nothing to fear) to 10.0. */
 const maxExposure = 15;
 
 test("the unit exposes the system no more than it must", (t) => {
@@ -20,7 +20,7 @@ test("the unit exposes the system no more than it must", (t) => {
   const { status, stdout, stderr } = spawnSync("systemd-analyze", options, { encoding: "utf8" });
   assert.equal(status, 0, stdout + stderr);
   t.diagnostic(stdout.trim().split("\n").at(-1) ?? "");
-  // V8 compiles at run time.
+  // Memory must stay writable and executable, because V8 compiles at run time.
   assert.deepEqual(unitValues("MemoryDenyWriteExecute"), []);
 });
 

@@ -113,7 +113,7 @@ test("a patient finds what a knee replacement costs within 25 miles of a city, a
     await heading(page, dollars(summary.max_charge ?? 0));
     await heading(page, `for a ${name}`);
     const allowed = data.map(({ medicare_allowed }) => medicare_allowed ?? 0).sort((a, b) => a - b);
-    // Of few hospitals the sentence gives the range.
+    // For few hospitals, the sentence gives the range.
     const least = `${dollars(allowed[0])} to ${dollars(allowed[allowed.length - 1])}`;
     await heading(page, `Medicare allows ${data.length < 8 ? least : dollars(summary.median_allowed ?? 0)}`);
     const first = page.locator(".facilities tbody tr").first();

@@ -27,7 +27,7 @@ export async function startConsole(core: Core): Promise<RunningPart> {
   return {
     opsPages: shown,
     begin() {
-      // After the ready line, which must not be delayed, but before the files can change.
+      // Reads the files after the ready line, which must not be delayed, but before the files can change.
       setImmediate(
         safely(
           () => shown.loadFiles(),

@@ -13,7 +13,7 @@ interface Now {
 export class History {
   readonly #traffic: Pick<Traffic, "snapshot">;
   readonly #now: () => Now;
-  /** The samples, oldest first. */
+  /** The samples of seconds, oldest first. */
   readonly samples: Sample[] = [];
   /** The samples of whole minutes, oldest first. */
   readonly minutes: Sample[] = [];

@@ -16,7 +16,7 @@ interface ServerState {
   threads: number;
   started_at: string;
   ready: boolean;
-  /** The fault of the state's files. */
+  /** The fault of the state's files; null if there is none. */
   fault: string | null;
   /** Ids of servers that shared the state and are gone. */
   gone: readonly string[];

@@ -26,7 +26,7 @@ function letterOf({ id, threshold, payload: text }: StoredEvent, to: string): Em
 export function emailSender(mailer: Mailer | undefined, metrics: Metrics): Sender {
   return {
     channel: "email",
-    // All e-mails go to the same server, so aborting one wouldn't help another.
+    // A try is never aborted for another, which wouldn't help: all e-mails go to the same server.
     maxUnderWay: 20,
     minTryMs: Number.POSITIVE_INFINITY,
     tries: metrics.emailDeliveries,

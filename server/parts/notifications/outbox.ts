@@ -11,7 +11,10 @@ import type { Account, Channel, Delivery, Store, StoredEvent } from "../../store
  */
 
 const longestPauseMs = Math.max(...pausesSeconds) * 1000;
-/** Smaller differences between the wall clock and the steady clock don't mean that it was set. */
+/**
+ * Minimum change, in milliseconds, of the difference between wall clock and steady clock that means that the wall clock
+ * was set.
+ */
 const minStepMs = 100;
 
 /** The result of a try. `impossible`: not tried, and retrying wouldn't help. */
@@ -28,7 +31,7 @@ export interface Sender {
   /** Time that a try gets before it may be aborted. */
   readonly minTryMs: number;
   readonly tries: Counter<"outcome">;
-  /** Tries once, until the signal aborts it. An error means that it is tried again. */
+  /** Tries once to send an event, until the signal aborts the try. An error means that the event is tried again. */
   send(
     event: StoredEvent,
     account: Account | undefined,
@@ -96,7 +99,7 @@ export class Outbox {
     await Promise.all(tries);
   }
 
-  /** Seconds since the oldest pending event was made, as of the last look; 0 where there is none. */
+  /** Seconds since the oldest pending event was made, as of the last look for due events; 0 if none is pending. */
   oldestPendingAge(now: Date): number {
     const since = this.#oldestPending;
     return since === undefined ? 0 : Math.max(0, now.getTime() - since) / 1000;
@@ -108,7 +111,10 @@ export class Outbox {
     for (const { cutOff } of this.#underWay.values()) cutOff.abort(new Error("given up"));
   }
 
-  /** Moves planned tries along with the wall clock when it is set. After a start no pause is longer than the longest one. */
+  /**
+   * Moves the times of planned tries along with the wall clock when that is set. The first call after a start only
+   * shortens pauses that are longer than the longest one.
+   */
   #followClock(now: Date, steadyMs: number): void {
     const aheadMs = now.getTime() - steadyMs;
     const stepMs = aheadMs - (this.#aheadMs ?? aheadMs);
@@ -129,7 +135,7 @@ export class Outbox {
     const ranMs = Math.round(steadyMs - longest.startedMs);
     if (ranMs < minTryMs) return false;
     longest.cutOff.abort(new Error(`cut off after ${ranMs} ms without an answer: others were waiting`));
-    // Recorded before anything else happens, so that its event isn't due meanwhile.
+    // The aborted try's result is recorded before anything else happens, so that the event isn't due meanwhile.
     this.#underWay.delete(longest.event.id);
     return true;
   }

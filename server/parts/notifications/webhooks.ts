@@ -18,7 +18,7 @@ function signedHeaders(event: StoredEvent, secrets: string[], now: Date): Record
   };
 }
 
-/** The secrets that sign an account's posts: after a rotation the old one too, until it ends. */
+/** The secrets that sign an account's posts: after a rotation also the old secret, until it expires. */
 function secretsOf(account: Account, now: Date): string[] {
   const { webhook_secret, webhook_old_secret, webhook_old_secret_until } = account;
   const isOverlap = webhook_old_secret_until !== null && now.getTime() < webhook_old_secret_until;
@@ -51,7 +51,7 @@ export function webhookSender(store: Store, metrics: Metrics, options: PostOptio
       if (status !== 410) return { kind: "retry", answer };
       const record = () => {
         const current = store.accounts.byId(account.id);
-        // Only if the account still has the URL that answered 410.
+        // Removes the webhook only if the account still has the URL that answered 410.
         if (current?.webhook === url) store.accounts.update({ ...current, ...noWebhook });
       };
       return { kind: "failed", answer, record };

@@ -160,7 +160,7 @@ export class PortalActions {
     return { account, key };
   }
 
-  /** Runs a change in one transaction. It is in force everywhere when the promise resolves. */
+  /** Runs a change in one transaction. The change is in force everywhere when the promise resolves. */
   async #write<Result>(now: Date, work: () => Result): Promise<Result> {
     const { log, fault, change, takeEffect } = this.#options;
     if (fault() !== undefined) throw unavailable("nothing can be changed now; try again later", 60);
@@ -169,14 +169,17 @@ export class PortalActions {
     try {
       await takeEffect();
     } catch (error) {
-      // The change is stored, and takes effect as those of commands do. An error would lose a new key, which is
-      // shown only once.
+      // No error is thrown, because the change is stored and takes effect later, as changes by commands do. An error
+      // would lose a new key, which is shown only once.
       log.error({ reason: reasonOf(error) }, "a change by the portal isn't confirmed by all servers yet");
     }
     return result;
   }
 
-  /** A full key table would keep all other changes from taking effect. */
+  /**
+   * Refuses new keys before the key table is full, because a full table would keep all other changes from taking
+   * effect.
+   */
   #checkRoom(): void {
     if (this.#options.keyCount() >= maxOwnKeys)
       throw new ApiError("unavailable", "there is no room for more keys: ask the operator");

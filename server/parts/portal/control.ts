@@ -14,7 +14,7 @@ export function checkAccount(
   isShared: boolean,
   stateDir: string,
 ): void {
-  // A shared state may have it.
+  // The account may exist in a state that servers share.
   const mayExist = mayMakeAccount || isShared || existsSync(databaseFile(stateDir));
   if (portalAccount !== undefined && !mayExist) throw noPortalAccount(portalAccount);
 }
@@ -26,7 +26,7 @@ export async function startPortal(settings: PortalSettings, core: Core): Promise
     keyCount: () => core.accounts.tables.keys.count,
     now: () => new Date(),
   });
-  // After the last answer, and before the state is closed.
+  // Runs after the last answer, and before the state is closed.
   core.atEnd(async () => {
     if (core.fault() === undefined) await portal.end();
   });

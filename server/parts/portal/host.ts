@@ -107,7 +107,7 @@ export class PortalHost {
     return true;
   }
 
-  /** Revokes the pages' keys. Where that can't be stored, they expire. */
+  /** Revokes the pages' keys. If that can't be stored, the keys expire by themselves. */
   async end(): Promise<void> {
     const { store, change, now } = this.#options;
     if (this.#ids.length === 0) return;

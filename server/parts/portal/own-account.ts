@@ -32,7 +32,10 @@ export interface Caller {
 
 export interface OwnAccountOptions extends Pick<Core, "store"> {
   settings: PortalSettings;
-  /** Runs a change of the caller's account in one transaction. It is in force everywhere when the promise resolves. */
+  /**
+   * Runs a change of the caller's account in one transaction. The change is in force everywhere when the promise
+   * resolves.
+   */
   write<Result>(caller: Caller, now: Date, work: () => Result): Promise<Result>;
   /** @throws ApiError when no more keys may be made */
   checkRoom(): void;

@@ -10,7 +10,7 @@ import { tabTitle } from "./browser/words.ts";
 
 /** Settings of this server that the pages need; the browser's `api.ts` reads them. */
 export interface PageSettings {
-  /** The key of the pages; null where explore asks for one. */
+  /** The key of the pages; null if the Explore page has to ask visitors for a key. */
   key: string | null;
   signup: "open" | "email" | "off";
   mail: boolean;
@@ -108,7 +108,8 @@ export class Pages {
         scripts: ["drawing"],
         ...(["/", embedPage].includes(path) && { first: `${browser}/ahead.ts` }),
         modules: [`${browser}/main.ts`, `${browser}/${page}`],
-        // Browsers warn about assets that are preloaded and not used.
+        // Only the page that shows the map preloads it, because browsers warn about assets that are preloaded and not
+        // used.
         data: path === "/" ? ["states"] : [],
         framedBy: path === embedPage ? embedOrigins : [],
         settings: {
@@ -119,7 +120,7 @@ export class Pages {
         } satisfies PageSettings,
       });
       const sentence = sentences[path];
-      // Without a key in the page, its visitors need one to see the numbers.
+      // The server writes no numbers into a page without a key, whose visitors need a key to see numbers.
       if (settings.key === null || sentence === undefined) return file;
       return { ...file, slots: { head: headOf(title, description), sentence, noscript } };
     });

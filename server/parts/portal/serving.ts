@@ -17,7 +17,10 @@ import { write } from "./written.ts";
 
 /** Answers requests for the portal's pages and assets. */
 
-/** Pages that a thread writes numbers into. Each takes 1 to 2 ms, and no key's ceiling bounds them. */
+/**
+ * Maximum number of pages a second that a thread writes numbers into. Each takes 1 to 2 ms, and no key's ceiling limits
+ * them.
+ */
 const maxWrittenPerSecond = 50;
 
 export const pages: MakePages = (context) => {
@@ -38,7 +41,7 @@ export class Portal {
   readonly #context: Pick<PagesContext, "read" | "report">;
   readonly #writing: PerSecond;
 
-  /** @param writing limits the pages that numbers are written into; beyond it pages come without */
+  /** @param writing limits the number of pages that numbers are written into; further pages come without numbers */
   constructor(files: readonly WebFile[], context: Pick<PagesContext, "read" | "report">, writing: PerSecond) {
     this.#context = context;
     this.#writing = writing;
@@ -102,7 +105,7 @@ function plain(status: string, text: string, ...headers: string[]): Reply {
   return { status: Number.parseInt(status, 10), head: lines.join("\r\n"), body: Buffer.from(text) };
 }
 
-/** Posts of this thread that the control thread works on at a time. */
+/** Maximum number of posts of this thread that the control thread works on at a time. */
 const maxUnderWay = 64;
 
 export function portalPosts({ trustedProxies, ask, report }: Omit<PagesContext, "read">): PostHandler {
@@ -119,7 +122,7 @@ export function portalPosts({ trustedProxies, ask, report }: Omit<PagesContext, 
       const { path, authorization, contentType, body } = post;
       if (body === undefined)
         return failure(new ApiError("body_too_large", "a body has at most 16384 bytes"));
-      // A page of another origin can't send this type without a preflight.
+      // Only JSON is accepted, because a page of another origin can't send this type without a preflight.
       if (!isJson(contentType)) return failure(notJson);
       if (!isUtf8(body)) return failure(new ApiError("invalid_parameter", "the body isn't UTF-8"));
       if (underWay >= maxUnderWay) return failure(tooManyPosts);

@@ -44,7 +44,11 @@ export const settingTable = {
 
 export type PortalSettings = ReturnType<typeof portalSettings>;
 
-/** Applies the defaults that depend on the core's. @throws DataError when SIGNUP needs e-mail and none is sent */
+/**
+ * Applies the defaults that depend on the core's settings.
+ *
+ * @throws DataError when SIGNUP needs e-mail and none is sent
+ */
 export function portalSettings(own: ValuesOf<typeof settingTable>, core: Settings) {
   const signup: "open" | "email" | "off" = own.SIGNUP ?? (core.isTrial ? "open" : "off");
   if (signup === "email" && core.SMTP_URL === undefined)

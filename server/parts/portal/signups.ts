@@ -21,8 +21,8 @@ const daySeconds = 86_400;
 const maxSignupsPerClient = 5;
 const maxLinksPerMailbox = 3;
 /**
- * E-mails being sent at a time. A mail server that hangs delays each by seconds, and each takes one of a serving
- * thread's posts.
+ * Maximum number of e-mails being sent at a time. A mail server that hangs delays each by seconds, and each occupies
+ * one of the posts that a serving thread may have under way.
  */
 const maxEmailsUnderWay = 16;
 /** Milliseconds that a person needs to fill in the form. Faster senders are bots. */
@@ -205,7 +205,7 @@ function mailboxOf(email: string): string {
 }
 
 const base32 = "abcdefghijklmnopqrstuvwxyz234567";
-/** Characters of the random suffix, which make a billion suffixes. */
+/** Number of characters of the random suffix, enough for a billion suffixes. */
 const suffixLength = 6;
 const maxNameTries = 5;
 

@@ -29,8 +29,8 @@ import {
 import { caveatOf, htmlOf, noteOf, tableOf, type Written, written } from "./written-html.ts";
 
 /**
- * Writes the numbers for an address into its page, for link previews and browsers without JavaScript. Other browsers
- * write them again.
+ * Writes the numbers for an address into its page, for link previews and browsers without JavaScript. Browsers with
+ * JavaScript write the numbers again.
  */
 
 type Query = Record<string, string | number | null>;
@@ -71,7 +71,8 @@ function writePrices(path: string, parameters: URLSearchParams, choice: Choice, 
             limit: leastForQuartiles,
           }),
         );
-  // As in the browser: the usual procedure, and another one only if the nation has no price of it.
+  // Chooses the procedure as the browser does: the usual one, and another only if the nation has no price for the usual
+  // one.
   const isUsual = () =>
     orNone(() => ask(`/healthcare/procedures/${defaultProcedure}`, { bins: 1 })) !== undefined;
   const most = () =>
@@ -135,7 +136,7 @@ function writePrices(path: string, parameters: URLSearchParams, choice: Choice, 
   );
 }
 
-/** The prices around a ZIP code, with the allowed amounts where they are few. */
+/** The prices around a ZIP code, with the allowed amounts if the hospitals are few. */
 function aroundOf(answer: FacilitiesAnswer & PricesAnswer): PricesAnswer {
   const amounts = answer.data.filter(isPriced).map(({ medicare_allowed }) => medicare_allowed);
   const isAll = amounts.length === answer.summary.facilities;

@@ -11,7 +11,7 @@ import { answersOf, Receiver } from "../../support/quota-events.ts";
 
 /** Which addresses events are posted to. */
 
-/** Where the address space is of special purpose, and where it is public from there on, in turns. */
+/** Addresses at which special-purpose and public address space begin, in turns. */
 const bounds = {
   IPv4: [
     "0.0.0.0 1.0.0.0 10.0.0.0 11.0.0.0 100.64.0.0 100.128.0.0 127.0.0.0 128.0.0.0 168.63.129.16 168.63.129.17",
@@ -186,9 +186,9 @@ test("a connection that takes a while isn't given up for the host's next address
         reject,
       );
     });
-    // The thread stands still before it sees that the connection is there.
+    // Blocks the thread before it sees that the connection is there.
     stat(".", () => stand(500));
-    // Both callbacks are ready then, so the second follows at once.
+    // After this block both callbacks are ready, so the second follows the first at once.
     stand(50);
   });
   assert.equal(await posted, 200);

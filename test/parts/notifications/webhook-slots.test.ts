@@ -122,7 +122,7 @@ async function silenceNames(t: TestContext): Promise<() => number> {
   server.bind(0, "127.0.0.1");
   await once(server, "listening");
   t.after(() => server.close());
-  // A resolver calls this query first.
+  // A name is looked up by this query first.
   const ask: (host: string) => Promise<string[]> = Resolver.prototype.resolve4;
   t.mock.method(Resolver.prototype, "resolve4", function (this: Resolver, host: string) {
     this.setServers([`127.0.0.1:${server.address().port}`]);
@@ -191,7 +191,7 @@ for (const [what, accounts, hasFailed] of [
         if (hasFailed) world.operator.events.updateDelivery({ ...delivery, tries: 1 });
       }
     });
-    // Called when a try starts.
+    // The outbox calls `byId` when a try starts.
     const asked = t.mock.method(world.store.accounts, "byId");
     const delivering: Promise<void>[] = [];
     const waiting = new Map<number, number>();
@@ -203,7 +203,7 @@ for (const [what, accounts, hasFailed] of [
         if (since !== undefined) delays.push(ms - since);
         waiting.delete(args[0]);
       }
-      // The result of the try that was cut off is stored.
+      // Waits until the result of the aborted try is stored.
       await turn();
       asked.mock.resetCalls();
       world.due(`other ${ms}`, receiver.url());

@@ -211,7 +211,7 @@ for (const stepMs of [1000, 20 * hourMs, monthMs, 120 * monthMs].flatMap((ms) =>
     await isAt(10_000, stepMs, 2);
     assert.equal(world.delivery(id).next, later(70_000 + stepMs).getTime());
     await isAt(69_999, 0, 2);
-    // Set while the try is under way.
+    // The clock is set while the try is under way.
     receiver.answer = undefined;
     const delivering = world.deliver(later(70_000), 70_000);
     await until("the post", () => receiver.held.length === 1);

@@ -19,7 +19,7 @@ const actions: [path: string, body: object][] = [
   ["/portal/keys/revoke", { id: 1 }],
 ];
 
-/** A portal with an account of somebody. */
+/** A portal on which somebody has signed up. */
 async function signedUp(t: TestContext) {
   const portal = new Portal(t);
   const key = await portal.signUp("ann@example.com");

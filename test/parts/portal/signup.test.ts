@@ -148,7 +148,7 @@ test("a mailbox has one account, however its address is written", async (t) => {
   assert.equal(portal.accountNames().length, 3);
 });
 
-/** Signs up with a mailbox of its own each time. @returns the statuses */
+/** Signs up many times, each time with another mailbox. @returns the statuses */
 async function flood(
   portal: Portal,
   count: number,

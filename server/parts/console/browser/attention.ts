@@ -12,7 +12,7 @@ interface AttentionProps {
   /** Shares of recent requests, from 0 to 1. */
   refusedShare: number;
   failedShare: number;
-  /** The time that 99% of recent requests keep below, as text; undefined where it isn't long. */
+  /** The time within which 99% of recent requests were answered, as text; undefined if it is short. */
   slow: string | undefined;
 }
 

@@ -12,7 +12,7 @@ import { Traffic } from "./traffic.ts";
 
 /** Starts the console: reads the server's stream and shows whether the server is up, and what needs attention. */
 
-/** Microseconds. Answers take a few milliseconds. */
+/** Minimum time per request that counts as slow, in microseconds. Answers take a few milliseconds. */
 const leastSlow = 250_000;
 const stream: string = JSON.parse(document.querySelector("#settings")?.textContent ?? "{}").stream;
 

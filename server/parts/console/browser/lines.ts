@@ -21,13 +21,14 @@ interface LinesProps {
   text(value: number): string;
 }
 
-/** Pixels. Points are at a share of the width, so that the drawing needn't know it. */
+/** Height of the drawing in pixels. Points are at a share of the width, so that the drawing needn't know its width. */
 const height = 220;
 const [top, floor] = [16, 196];
 const rowSeconds = 60;
 
-/** Dashes and widths tell the lines apart without their colours. */
+/** Dashes of the lines, which tell them apart without their colours. */
 const dashes = ["", "6 3", "1 4", "8 3 2 3"];
+/** Widths of the lines, which tell them apart without their colours. */
 const widths = [2, 1.5, 3, 2.5];
 
 export function Lines(props: LinesProps) {
@@ -89,7 +90,7 @@ function Drawing({ title, samples, now, series, isLogarithmic, text }: LinesProp
     </svg></div>`;
 }
 
-/** A time of day, the same way everywhere. */
+/** A time of day, in the same form in all texts of the lines. */
 const clock = (time: Date | number, second?: "2-digit") =>
   new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", ...(second && { second }) });
 

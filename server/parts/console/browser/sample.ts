@@ -1,9 +1,10 @@
-/** Describes the traffic of a while, and merges such samples into one of a longer while. */
+/** Describes samples of the traffic, and merges samples into one of a longer time. */
 
 /** Number of one-second samples from which the figures, the legends and a route's current rate are computed. */
 export const figureSeconds = 10;
-/** Samples that the server and the page keep: of a second each, and of a minute each. */
+/** Number of one-second samples that the server and the page keep. */
 export const keptSeconds = 600;
+/** Number of one-minute samples that the server and the page keep. */
 export const keptMinutes = 1440;
 
 /** The traffic of about one second or minute. Rates are per second. */
@@ -12,9 +13,11 @@ export interface Sample {
   at: number;
   /** Answers per second, by `<route> <status>`. */
   requests: Record<string, number>;
-  /** Percentiles of the time per request in microseconds; null without requests. */
+  /** Median time per request in microseconds; null without requests. */
   p50: number | null;
+  /** The 90th percentile of the time per request in microseconds; null without requests. */
   p90: number | null;
+  /** The 99th percentile of the time per request in microseconds; null without requests. */
   p99: number | null;
   /** Requests per second that a ceiling refused. */
   refused: number;

@@ -36,7 +36,7 @@ export function Page() {
     setSaid(why);
     keepKey(null);
   };
-  // What had the keyboard's focus is gone when a visitor signs in or out.
+  // Moves the keyboard's focus when a visitor signs in or out, because the element that had it is gone.
   const before = useRef(key);
   useEffect(() => {
     if (before.current !== key) document.querySelector<HTMLElement>("#main")?.focus();
@@ -115,7 +115,7 @@ interface PlaceProps {
   children?: unknown;
 }
 
-/** A form for one destination of warnings. An empty value turns it off. */
+/** A form for one destination of quota warnings. An empty value turns the destination off. */
 function Place({ field, param, value, button, save, children }: PlaceProps) {
   const [text, setText] = useState(value ?? "");
   const [said, setSaid] = useState("");

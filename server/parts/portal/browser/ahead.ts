@@ -4,5 +4,5 @@ import { askAhead } from "./explore-data.ts";
 
 /** Sends the first requests of the Explore page while its other modules are still being loaded. */
 
-// Where the server found no prices, `load` asks for what there is.
+// Nothing is requested ahead if the server found no prices: then `load` asks for what there is.
 if (hasWrittenPrices) askAhead(choiceOf(new URL(location.href)));

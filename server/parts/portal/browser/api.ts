@@ -12,7 +12,7 @@ function settingsIn(page: Document): PageSettings {
 const first = location.href;
 const sentence = document.querySelector(".sentence")?.innerHTML;
 
-/** Whether the server wrote prices into the page, rather than why there are none. */
+/** Whether the server wrote prices into the page, and not the reason why there are none. */
 export const hasWrittenPrices = sentence?.includes('class="charge"') ?? false;
 
 /** The HTML of the sentence that the server wrote into the page for this address; empty for another one. */
@@ -27,9 +27,9 @@ async function renewSettings(): Promise<boolean> {
 }
 
 export const base = "/api/v1";
-/** Seconds to wait for another try. A longer Retry-After is about the month's quota. */
+/** Maximum seconds to wait for another try. A longer Retry-After means that the month's quota is used up. */
 const maxWaitSeconds = 5;
-/** Retries of a request that exceeds the rate. */
+/** Maximum number of retries of a request that exceeds the rate. */
 const maxRetries = 5;
 
 /** A failed request: an error of the API, or `offline` where the server can't be reached. */
@@ -118,7 +118,7 @@ function send(path: string, options: RequestInit, key: string | null): Promise<R
   return reached(fetch(path, { ...options, headers }));
 }
 
-/** What a connection brings. @throws Failure where it breaks off */
+/** Waits for something that comes over a connection. @throws Failure when the connection breaks */
 const reached = <T>(awaited: Promise<T>): Promise<T> =>
   awaited.catch(() => {
     throw new Failure(0, "offline", "the server can't be reached");
@@ -149,11 +149,16 @@ const kept = new Map<string, { answer: Promise<unknown>; atMs: number }>();
 const maxKeptAnswers = 60;
 const maxKeptMs = 300_000;
 
-/** Whether there is no data for the arguments. The same request would fail again. */
+/** Whether an error means that there is no data for the arguments. The same request would fail again. */
 const isAbsence = (error: unknown): error is Failure =>
   error instanceof Failure && (error.status === 404 || error.status === 400);
 
-/** An answer, or that there is none, perhaps some minutes old. A request that is under way isn't sent twice. @throws Failure */
+/**
+ * The answer for a path, or the failure that there is none. Both may be some minutes old. A request that is under way
+ * isn't sent twice.
+ *
+ * @throws Failure
+ */
 export function ask<T>(path: string): Promise<T> {
   const known = kept.get(path);
   if (known !== undefined && Date.now() - known.atMs < maxKeptMs) return known.answer as Promise<T>;

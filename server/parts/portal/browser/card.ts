@@ -9,7 +9,9 @@ import type { Pinned } from "./explore-data.ts";
 import type { PictureFormat } from "./save-picture.ts";
 import { isSynthetic, warningOf } from "./words.ts";
 
-/** Frames a picture, with its numbers, and ways to save and share it: as a picture, as CSV, as a table, by curl and by link. */
+/**
+ * Frames a picture, and offers its numbers as a table, files of it as a picture and as CSV, a curl command and a link.
+ */
 
 interface CardProps {
   title: string;
@@ -24,13 +26,13 @@ interface CardProps {
   /** Path of the API that the numbers are from. */
   path?: string | undefined;
   isTable?: boolean;
-  /** Another way to save the CSV, where the picture shows only a part. */
+  /** Another way to save the CSV, if the picture shows only a part of the rows. */
   csv?: { title: string; save: () => Promise<void> } | undefined;
   /** What the picture is about, after the title in a file. */
   subject?: string;
-  /** Above the picture in a file. */
+  /** Text above the picture in a file. */
   sentence?: string;
-  /** Below the picture in a file, in a frame and on paper; undefined where there is no picture. */
+  /** Text below the picture in a file, in a frame and on paper; undefined if there is no picture. */
   source?: string | undefined;
   /** Permanent addresses of these numbers, on the page and as a picture alone. */
   links?: { page: string; embed?: string | undefined } | undefined;
@@ -46,7 +48,7 @@ export function sourceText(
 ): string {
   const shown = versions.flatMap((version) => datasets.filter((one) => one.data_version === version));
   const titles = [...new Set(shown.map(({ publisher, title }) => `${publisher}, ${title}`))].join("; ");
-  // A sample's title says that it is one.
+  // Warnings about synthetic samples are left out, because a sample's title says that it is one.
   const real = shown.filter(({ caveat }) => !isSynthetic(caveat));
   const warnings = [...new Set(real.flatMap(({ caveat }) => warningOf(caveat)?.text ?? []))].join(" ");
   const names = pinned.map(({ letter, ccn, entry }) => `${letter}: ${entry?.facility ?? ccn}. `).join("");

@@ -11,7 +11,7 @@ export const radiusesInMiles = [10, defaultMiles, 50, 100];
 /** What the list can be sorted by. */
 const sorts = ["charge", "name", "distance", "allowed", "markup", "services"];
 
-/** The parameters of a place, to change them to those of the nation. */
+/** Changes of parameters that turn any place into the nation. */
 export const nowhere = { state: null, near: null, within: null, city: null };
 
 export interface Choice {
@@ -29,8 +29,9 @@ export interface Choice {
   versions: string | null;
   /** CCNs of the hospitals to compare. */
   pinned: string[];
-  /** The lowest and the highest charge in the list, in dollars. */
+  /** The lowest charge in the list, in dollars; null without a limit. */
   from: string | null;
+  /** The highest charge in the list, in dollars; null without a limit. */
   to: string | null;
   sort: string;
   order: "asc" | "desc";
@@ -52,7 +53,7 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
   const sort = sorts.find((one) => one === chosen("sort")) ?? "charge";
   return {
     procedure: chosen("procedure"),
-    // Other text is kept, to be named where nothing is found.
+    // Text that names no state is kept, so that the page can name it when nothing is found.
     state: state !== null && near === null ? (stateOf(state) ?? state.toUpperCase()) : null,
     near,
     within: within > 0 ? within : defaultMiles,

@@ -170,7 +170,7 @@ export function Chooser(props: ChooserProps) {
           onMouseDown=${(event: MouseEvent) => {
             event.preventDefault();
             pick(option);
-            // On a phone, the keyboard goes away from the answer.
+            // Closes the keyboard of a phone, which would cover the answer.
             if (isTouch.current) input.current?.blur();
           }}
         >
@@ -183,7 +183,10 @@ export function Chooser(props: ChooserProps) {
   </div>`;
 }
 
-/** The option that a text names. Who leaves a field by Tab may not have wanted another one. */
+/**
+ * The option that a text names exactly. Tab chooses no other option, because a visitor who leaves the field may not
+ * want one.
+ */
 const exact = (options: readonly Option[], text: string) =>
   options.find(({ id, title }) => [id, title].some((one) => one.toLowerCase() === text.trim().toLowerCase()));
 

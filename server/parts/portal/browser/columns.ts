@@ -1,6 +1,6 @@
 /** Describes the columns of a CSV export, and how to load it elsewhere. */
 
-/** Columns by name: type, with its unit, and meaning, with a bar between them. */
+/** Columns by name. The text has the type with its unit, a bar, and the meaning. */
 export const columns: Readonly<Record<string, string>> = {
   data_year: "integer | calendar year of the services",
   data_version: "text | data version, such as 2024.1",

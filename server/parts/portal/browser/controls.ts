@@ -96,7 +96,7 @@ async function findProcedure({ state, year }: Choice, text: string, hasCodes: bo
     ...plain.map((row) => optionOf(row, includedIn(row.code, text))),
     ...others.flatMap((one) => (one.type === "procedure" ? [optionOf(one, one.matched)] : [])),
   ];
-  // Not grouped by part of the body, because suggestions are ordered by relevance.
+  // Suggestions aren't grouped by part of the body, because they are ordered by relevance.
   return [
     ...new Map(options.reverse().map((option) => [option.id, { ...option, group: undefined }])).values(),
   ].reverse();
@@ -108,7 +108,7 @@ const notFound = (text: string, hasCodes: boolean) =>
     : `Nothing here matches “${printable(text)}”. The data has operations and larger procedures of outpatients. Scans, tests, visits, drugs and hospital stays aren't in it.`;
 
 async function findPlace(choice: Choice, text: string, priced: Set<string> | null): Promise<Option[]> {
-  // Perhaps after a city and a state, with the four digits of ZIP+4, or before a distance.
+  // A ZIP code may stand after a city and a state or before a distance, and may have the four digits of ZIP+4.
   const [, zip] = /(?<!\d)(\d{5})(?!\d)/.exec(text) ?? [];
   if (zip) return offeredMiles.map((miles) => around(zip, miles));
   if (/^\d/.test(text)) throw new Error("A ZIP code has five digits.");
@@ -150,7 +150,7 @@ function isAlike(name: string, typed: string): boolean {
 /** Large cities that are named like a state. */
 const citiesLikeStates = ["new york", "washington"];
 
-/** The usual radius is the first suggestion. */
+/** Radiuses to suggest, in miles. The usual radius is the first. */
 const offeredMiles = [...new Set([defaultMiles, ...radiusesInMiles])];
 
 const around = (zip: string, miles: number, city?: string): Option => ({
@@ -159,7 +159,10 @@ const around = (zip: string, miles: number, city?: string): Option => ({
   detail: city && `ZIP code ${zip}`,
 });
 
-/** Offers the surroundings of cities of a name, or of a similar one, by the ZIP code that most of the city's hospitals have. */
+/**
+ * Offers the surroundings of cities with a name, or a similar one. The ZIP code of most of a city's hospitals stands
+ * for the city.
+ */
 async function findCities({ year }: Choice, name: string): Promise<Option[]> {
   const hospitalsIn = async (city: string) => {
     const path = pathOf("/healthcare/facilities", { city, limit: 100 }, year);
@@ -172,7 +175,7 @@ async function findCities({ year }: Choice, name: string): Promise<Option[]> {
     if (meant) rows = await hospitalsIn(meant.city);
   }
   const byCity = [...Map.groupBy(rows, ({ city, state }) => `${city}, ${state}`)];
-  // Columbus is rather that of Ohio.
+  // The city with the most hospitals comes first: Columbus usually means the one in Ohio.
   const cities = d3.sort(byCity, ([, { length }]) => -length);
   const radiuses = cities.length === 1 ? offeredMiles : [defaultMiles];
   return cities.flatMap(([city, rows]) => {

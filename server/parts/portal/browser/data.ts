@@ -105,7 +105,7 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
   </details>`;
 }
 
-/** A number of states, of which the District of Columbia is none: 49 states and DC. */
+/** Counts states as text. The District of Columbia isn't a state: 49 states and DC. */
 function statesText(codes: readonly string[]): string {
   const states = codes.filter((code) => code !== "DC").length;
   const text = counted(states, "state", "states");

@@ -26,7 +26,7 @@ function Download({ version, name, ending, about }: Record<"version" | "name" | 
   const [said, setSaid] = useState("");
   const { failure, isBusy, run } = useAction();
   useEffect(() => {
-    // The file can be downloaded without its size.
+    // A failure here is ignored, because the file can be downloaded without knowing its size.
     request(path, { method: "HEAD" }).then(
       ({ ok, headers }) => setBytes(ok ? Number(headers.get("Content-Length")) : 0),
       () => {},

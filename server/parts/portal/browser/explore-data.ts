@@ -38,7 +38,7 @@ export interface Pinned {
   ccn: string;
   /** The hospital; null where the data doesn't have it. */
   entry: Entry | null;
-  /** Where its charge stands among those around a ZIP code; null where there are none. */
+  /** The rank of the hospital's charge among the charges around a ZIP code; null if there are none. */
   standing: Pick<Standing, "rank" | "facilities"> | null;
   trend: FacilityTrendsAnswer | null;
 }
@@ -53,17 +53,19 @@ export interface View {
   /** The prices in the chosen place; a failure where there are none. */
   scope: Scope | Failure;
   nation: ProcedureAnswer | Failure;
-  /** The first hospitals between the chosen charges; empty where none charges that. */
+  /** The first hospitals whose charges are in the chosen range; empty if no charge is. */
   list: HospitalList;
-  /** All hospitals of the place, cheapest first, where they are few. */
+  /** All hospitals of the place, cheapest first; null if they are many. */
   few: Priced[] | null;
   trends: TrendsAnswer | Failure;
   pinned: Pinned[];
-  /** The procedure's hospitals where none has a price. */
+  /** The procedure's hospitals, if none of them has a price; otherwise null. */
   unpriced: FacilitiesAnswer | null;
 }
 
-/** What is known of the procedure: its prices there, or in the nation, or its hospitals without prices. */
+/**
+ * What is known of the procedure: its prices in the chosen place, or in the nation, or its hospitals without prices.
+ */
 export const knownOf = ({ scope, nation, unpriced }: View) => there(scope) ?? there(nation) ?? unpriced;
 
 /** The data for a part of the page. `datasets` is empty until the data versions are loaded. */
@@ -97,7 +99,7 @@ export function askAhead(choice: Choice): void {
   const { nation, scope, list, trends } = pathsOf(choice.procedure ?? defaultProcedure, choice);
   for (const path of [nation, scope, list, trends])
     ask(path).catch(() => {
-      // It fails again for `load`, which says so.
+      // The request fails again in `load`, which shows the failure.
     });
 }
 
@@ -127,7 +129,7 @@ export async function load(choice: Choice): Promise<View> {
   const scope = around instanceof Failure ? around : around ? aroundScope(around) : (inState ?? nation);
   const unpricedThere = () => {
     if (nation instanceof Failure) return unpricedOf({ ...choice, state: null, near: null }, code);
-    // Around a ZIP code all hospitals were asked for.
+    // Around a ZIP code, `around` has the hospitals without prices, too.
     if (around) return there(around);
     return isCovered ? unpricedOf(choice, code) : null;
   };
@@ -143,8 +145,8 @@ export async function load(choice: Choice): Promise<View> {
 const noPrice = new Failure(404, "not_found", "no hospital there has a price");
 
 /**
- * Whether the chosen state has prices for the procedure, and whether a data version has the state. What isn't there isn't
- * asked for, because the browser would write each 404 to its console.
+ * Whether the chosen state has prices for the procedure, and whether a data version has the state. Data that isn't
+ * there isn't requested, because the browser would write each 404 to its console.
  */
 async function coverageOf({ state }: Choice, nationAsked: Promise<ProcedureAnswer | Failure>) {
   const nation = state === null ? null : there(await nationAsked);
@@ -195,7 +197,9 @@ function histogramOf(charges: number[], { min_charge: min, max_charge: max }: Ch
   return { edges, counts: bars.map(({ length }) => length) };
 }
 
-/** All hospitals of a state or the nation, where they are few. It is often the request for the list. */
+/**
+ * All hospitals of a state or the nation; null if they are many. The request is often the same as that for the list.
+ */
 async function fewOf(scope: Scope | Failure, choice: Choice, procedure: string): Promise<Priced[] | null> {
   if (scope instanceof Failure || scope.summary.facilities > mostDots) return null;
   const place = { procedure, ...placeOf(choice) };
@@ -221,7 +225,7 @@ function pinnedOf({ pinned, year }: Choice, procedure: string): Promise<Pinned[]
   );
 }
 
-/** The hospitals without prices of a procedure that has no others. @returns null where the data has no row */
+/** The hospitals of a procedure, none of which has a price. @returns null where the data has no row */
 async function unpricedOf(choice: Choice, procedure: string): Promise<FacilitiesAnswer | null> {
   const path = facilitiesPath(
     { procedure, ...placeOf(choice), status: "all", limit: maxPageRows },

@@ -42,7 +42,9 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const added = more?.of === list ? more : { of: list, data: [], next: list.next, shown: firstShown };
   const range = rangeOf(choice);
   const median = summary.facilities < leastForQuartiles ? null : summary.median_charge;
-  /** A lower allowed amount is unlike the others': perhaps the group's name doesn't say what was done there. */
+  /**
+   * The allowed amount below which a hospital's is unusual: perhaps the group's name doesn't say what was done there.
+   */
   const leastUsual = median === null ? 0 : summary.median_allowed / unusualFactor;
   const isNear = choice.near !== null;
   const top = pinned.flatMap(({ letter, entry }) => (entry && isPriced(entry) ? [{ letter, entry }] : []));
@@ -61,7 +63,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
         next = page.next;
       }
       setMore({ of: list, data, next, shown });
-      // The button is gone then.
+      // The focus moves to the end of the list, because the button for more rows is gone.
       if (next === null) setTimeout(() => end.current?.focus({ preventScroll: true }));
     } catch (error) {
       setSaid(`${asFailure(error).message}: try again`);
@@ -166,7 +168,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
 
 /** A form for the lowest and the highest charge to list. */
 function Charges({ from, to }: { from: string | null; to: string | null }) {
-  // A bar's ends have cents.
+  // Amounts are rounded, because those that a click on a bar chooses have cents.
   const [shownLow, shownHigh] = [from, to].map((amount) => amount && String(Math.round(Number(amount))));
   const [low, setLow] = useState(shownLow ?? "");
   const [high, setHigh] = useState(shownHigh ?? "");

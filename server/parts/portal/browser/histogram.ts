@@ -59,7 +59,7 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
     return from === to ? { count, x: from - 5, width: 10 } : { count, x: from, width: to - from };
   });
   const dots = few === null ? [] : swarm(few, x, middle, (floor - top) / 2);
-  // Without quartiles the charges are above the axis only.
+  // Without quartiles the compared hospitals are marked at their dots, because charges are drawn above the axis only.
   const dotYOf = (ccn: string) => dots.find(({ price }) => price.ccn === ccn)?.y ?? middle;
   const noteOfBar = (i: number) => ({
     x: bars[i].x + bars[i].width / 2,
@@ -88,7 +88,7 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
     : "";
   const label = `The charges of ${hospitals(summary.facilities)}: from ${money(summary.min_charge)} to ${money(summary.max_charge)}${quartiles}. Medicare allows from ${money(allowed.min)} to ${money(allowed.max)}.`;
   const median = x(summary.median_charge);
-  /** Where the median's label finds room. */
+  /** Whether the median's label is left of its line, because there is no room on the right. */
   const isLeft = median + 120 > width;
   return html`<${Steps}
     label=${label}
@@ -141,7 +141,7 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
       }
       <${Marks} marks=${marks} x=${x} width=${width} floor=${floor} chargeY=${hasQuartiles ? chargeY : dotYOf} allowedY=${allowedY} />
       ${
-        // Text is above the marks' lines.
+        // The text is drawn after the marks, so that it is above their lines.
         !hasQuartiles &&
         html`<g class="strip charge"><${AmountsText} width=${width} y=${top - 4} title="Charged" amounts=${(few ?? []).map((one) => one.submitted_charge)} /></g>`
       }

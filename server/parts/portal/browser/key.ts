@@ -10,7 +10,10 @@ import { useLeaveWarning, useReadAt } from "./location.ts";
 /** The key in this browser. The component updates when it changes, even in another tab. */
 export const useOwnKey = () => useReadAt(ownKey, keyChanged, "storage");
 
-/** Shows a new key. A browser without a key keeps it, unless the visitor declines: then leaving asks first. */
+/**
+ * Shows a new key. A browser without a key stores the new one, unless the visitor declines: then the browser asks
+ * before the page is left.
+ */
 export function NewKey({ value }: { value: string }) {
   const kept = useOwnKey();
   const [before] = useState(ownKey);

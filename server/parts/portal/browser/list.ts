@@ -8,11 +8,11 @@ import { Key, placedTicks, type Scale, Shape, useWidth } from "./picture.ts";
 
 export interface Column {
   title: string;
-  /** Class of its cells. */
+  /** Class of the column's cells. */
   kind: string;
-  /** Name of the order in the address; undefined for a column that the list can't be sorted by. */
+  /** Name of the column's order in the address; undefined if the list can't be sorted by the column. */
   sort?: string;
-  /** What its numbers mean, on hover. */
+  /** What the column's numbers mean, shown on hover. */
   hint?: string;
 }
 
@@ -32,7 +32,7 @@ export interface Row {
 interface Amounts {
   charged: number;
   allowed: number;
-  /** Null for too few hospitals. */
+  /** The median to compare with; null for too few hospitals. */
   median: number | null;
 }
 
@@ -120,6 +120,6 @@ function DotsAxis({ x }: { x: Scale }) {
   </svg></div>`;
 }
 
-/** What the dots show, as a legend. @param median whose median the line is; null where there is none */
+/** A legend of the dots. @param median the place whose median the line shows; null without a line */
 export const DotsLegend = ({ median }: { median: string | null }) =>
   html`<${Key} kind="charge" /> charged, <${Key} kind="allowed" /> allowed by Medicare${median !== null && html`, <span class="median-key"></span> ${median}`}`;

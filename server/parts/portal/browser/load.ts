@@ -61,7 +61,7 @@ const retryMs = 5000;
 
 interface ErrorBandProps {
   of: Pick<ReturnType<typeof useLoaded>, "view" | "failure" | "retry">;
-  /** What is still on screen after a failed request for something else. */
+  /** What the page still shows after a request for something else failed. */
   shown?: string | undefined;
 }
 
@@ -103,7 +103,7 @@ function reasonOf(failure: Failure, retry: () => void, isTold: boolean) {
 const signupOffer = (text: string, more: string) =>
   settings.signup === "off" ? "Paste yours:" : html`<a href="/signup">${text}</a>${more}`;
 
-/** A warning that the numbers are invented, or a part of those that there are. */
+/** A warning that the numbers are invented, or only a part of the numbers that CMS published. */
 export function WarningBand({ caveat }: { caveat: string | undefined }) {
   const warning = caveat === undefined ? null : warningOf(caveat);
   return warning && html`<div class="band sample" role="note"><b>${warning.title}</b> ${warning.text}</div>`;

@@ -63,7 +63,7 @@ export function choose(changes: Record<string, string | null>): void {
   );
 }
 
-/** Pins a hospital, or takes it off. Where there are enough, another one isn't added. */
+/** Adds a hospital to those compared, or removes it. No hospital is added beyond `maxPinned`. */
 export function pin({ pinned }: Choice, ccn: string): void {
   const others = pinned.filter((each) => each !== ccn);
   if (others.length === maxPinned) return;

@@ -61,7 +61,7 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
   const [outlines, setOutlines] = useState<Shape[]>([]);
   useEffect(() => {
     loadShapes().then(setOutlines, () => {
-      // The next visit tries again.
+      // Forgets the failure, so that the next visit tries again.
       shapes = null;
     });
   }, []);
@@ -136,7 +136,7 @@ interface LegendProps {
   thresholds: number[];
   colours: number;
   medians: number[];
-  /** What else is on the map: the class of its ground, and what it means. */
+  /** Further entries of the legend: the class of an area on the map, and the area's meaning. */
   swatches: { id: string; text: string }[];
   width: number;
 }
@@ -146,7 +146,7 @@ function Legend({ thresholds, colours, medians, swatches, width }: LegendProps) 
   if (low === undefined || high === undefined || width === 0)
     return html`<svg class="legend" height="30"></svg>`;
   const ends = [low, ...thresholds, high];
-  // As many digits as tell the levels apart.
+  // Amounts are rounded to as many digits as are needed to tell the levels apart.
   const texts =
     [2, 3]
       .map((digits) => ends.map((end) => money(Number(end.toPrecision(digits)))))
@@ -172,7 +172,7 @@ function Legend({ thresholds, colours, medians, swatches, width }: LegendProps) 
   </svg>`;
 }
 
-/** Names the states without prices, and Maryland's reason, which most questions are about. */
+/** Names the states without prices, and gives the reason for Maryland, which most questions are about. */
 function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): string {
   if (rows.size === 0) return "";
   const isOnMap = (code: string) => Number(states[code].fips) < 60;

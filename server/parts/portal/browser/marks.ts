@@ -10,7 +10,7 @@ interface MarksProps {
   x: Scale;
   width: number;
   floor: number;
-  /** The height of the line of charges; of each hospital's dot where there is none. */
+  /** The height at which charges are marked: one line's, or without a line that of each hospital's dot. */
   chargeY: number | ((ccn: string) => number);
   allowedY: number;
 }
@@ -18,7 +18,7 @@ interface MarksProps {
 const markRows = [14, 30, 46];
 const shapeSize = 11;
 
-/** The first row with room from `start` on, which is taken up to `end`. @param ends where each row is taken up to */
+/** Takes the first row that is free at `start`, up to `end`. @param ends where the taken part of each row ends */
 function rowFor(ends: number[], start: number, end: number): number {
   const row = Math.max(
     0,
@@ -32,7 +32,7 @@ function rowFor(ends: number[], start: number, end: number): number {
 export function Marks({ marks, x, width, floor, chargeY, allowedY }: MarksProps) {
   const free = () => markRows.map(() => Number.NEGATIVE_INFINITY);
   const [labels, charges, allowed] = [free(), free(), free()];
-  // Shapes that would cover each other are one below the other: above them is text.
+  // Shapes that would cover each other are drawn one below the other, because there is text above them.
   const down = (ends: number[], at: number) =>
     shapeSize * rowFor(ends, at - shapeSize / 2, at + shapeSize / 2);
   return marks

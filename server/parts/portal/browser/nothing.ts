@@ -13,8 +13,8 @@ interface Absence {
   /** The procedure's official name; undefined where the data doesn't have it. */
   official: string | undefined;
   /**
-   * The procedure's hospitals, none with a price: those of the place, or of the nation where that has no price either.
-   * Null where there are none.
+   * The procedure's hospitals, none with a price: those of the chosen place, or those of the nation if the nation has
+   * no price either. Null if there are none.
    */
   unpriced: Pick<FacilitiesAnswer, "summary" | "data"> | null;
   isZipKnown: boolean;
@@ -26,7 +26,10 @@ interface Absence {
 interface Nothing {
   title: string;
   why: string;
-  /** Links to what there is. They change these parameters of the address; null stands for the page without any. */
+  /**
+   * Links to pages that show something. Each changes these parameters of the address; null stands for the page without
+   * parameters.
+   */
   ways: { text: string; changes: Record<string, string | null> | null }[];
 }
 

@@ -3,7 +3,7 @@
 export interface Schema {
   type?: string | string[];
   enum?: (string | number)[];
-  /** Choices, where not all values are listed by `enum`. */
+  /** Values to choose from, if `enum` doesn't list all of them. */
   examples?: (string | number)[];
   anyOf?: Schema[];
   oneOf?: Schema[];

@@ -19,7 +19,7 @@ export function useWidth(): [(element: HTMLElement | null) => void, number] {
   return [ref, width];
 }
 
-/** How many times its lowest amount a scale spans at least: amounts that are nearly equal are near each other. */
+/** Minimum ratio of a scale's highest to its lowest amount, so that nearly equal amounts are near each other. */
 const leastSpan = 4;
 
 /** A logarithmic scale of some amounts, with a margin. */

@@ -25,7 +25,7 @@ function linksOf(view: View, picture: string) {
   const lasting = { procedure: view.code, year: known?.source.data_version ?? null, versions };
   const linkTo = (path: string, more: Record<string, null> = {}) =>
     location.origin + path + new URL(withParameters({ ...lasting, ...more }), location.origin).search;
-  // The other pictures are of the nation then, and so is the sentence above them.
+  // Around a ZIP code, all pictures but that of the charges show the nation, and so does the sentence above them.
   const place = picture === "charges" ? {} : { near: null, within: null, city: null };
   return { page: linkTo("/"), embed: settings.embeds ? linkTo(`/embed/${picture}`, place) : undefined };
 }
@@ -39,7 +39,7 @@ const nameOf = (view: View, what: string, version: string) => {
 export function Charges({ view, datasets }: PartProps) {
   const scope = there(view.scope);
   const { choice, few, list, pinned, paths } = view;
-  // A single point adds nothing to the sentence.
+  // A picture of a single charge adds nothing to the sentence.
   const isAlone = scope?.summary.facilities === 1 && !pinned.some(({ entry }) => entry && isPriced(entry));
   if (!scope || isAlone) return null;
   const { data_version } = scope.source;

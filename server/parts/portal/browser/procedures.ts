@@ -1,9 +1,10 @@
 /** Plain names of the procedure groups, by part of the body. */
 
 /**
- * A line has a group's code, its plain name, with the article that it has in a sentence, and what else belongs to it. A group (a comprehensive APC) is a mix of
- * procedures of similar cost: a name says what most of its patients get, and the rest isn't complete. Written by hand
- * from the groups' descriptions and CMS's Hospital Outpatient PPS Addendum B, for readers who aren't clinicians.
+ * Each line has a group's code, its plain name with the article that it has in a sentence, and what else belongs to the
+ * group. A group (a comprehensive APC) is a mix of procedures of similar cost: the name says what most of the group's
+ * patients get, and the rest of the line isn't complete. The list is written by hand from the groups' descriptions and
+ * CMS's Hospital Outpatient PPS Addendum B, for readers who aren't clinicians.
  */
 const list = `
 Skin and soft tissue
@@ -138,7 +139,7 @@ export function titleOf(group: { code: string; name: string }): string {
   return title[0].toUpperCase() + title.slice(1);
 }
 
-/** The part of what a group includes that has a word of a text; none where its name has one already. */
+/** The things that a group includes and that have a word of a text; none if the group's plain name has such a word. */
 export function includedIn(code: string, text: string): string[] {
   const words = wordsOf(text).filter((word) => word.length > 2);
   const hasWord = (of = "") => wordsOf(of).some((own) => words.some((word) => own.startsWith(word)));
@@ -152,8 +153,8 @@ export function includedIn(code: string, text: string): string[] {
 }
 
 /**
- * Codes of the groups with plain words that begin with each word of a text. Groups with all of them in their name come
- * first.
+ * Codes of the groups that have, for each word of a text, a plain word that begins with it. Groups with all these words
+ * in their name come first.
  */
 export function codesBy(text: string): string[] {
   const words = wordsOf(text).filter((word) => word.length > 2);

@@ -27,7 +27,7 @@ const manyChoices = 12;
 
 export function Page() {
   const loaded = useLoaded("openapi", async () => {
-    // Without prices the examples of the document have to do.
+    // Without prices the reference uses the examples of the document.
     const examples = loadedExamples().catch(() => ({}));
     const document = await get<object>(`${base}/openapi.json`);
     return { document: resolved(document, document) as OpenApi, examples: await examples };
@@ -66,7 +66,9 @@ export function Page() {
   </div>`;
 }
 
-/** Examples of parameters that the loaded data answers; the document's are from the synthetic sample. */
+/**
+ * Examples of parameters to which the loaded data has answers, because the document's are from the synthetic sample.
+ */
 async function loadedExamples(): Promise<Record<string, string>> {
   const most = pathOf("/healthcare/procedures", { sort: "facilities", limit: 1 });
   const [{ code: procedure }] = (await ask<ProceduresAnswer>(most)).data;

@@ -9,7 +9,7 @@ interface Caption {
 const margin = 24;
 const lineHeight = 20;
 const font = "system-ui, sans-serif";
-/** The share of the width that a line may take. The fonts of other machines are wider. */
+/** Maximum share of the width that a line of text takes, because other machines may have wider fonts. */
 const fullLine = 0.94;
 const pngScale = 2;
 const space = "http://www.w3.org/2000/svg";

@@ -21,7 +21,10 @@ import {
   withoutPrice,
 } from "./words.ts";
 
-/** Says in words what the pictures show and what they can't: the sentence, the choices, why there is nothing, and how to read it. */
+/**
+ * Says in words what the pictures show and what they can't: the sentence, the choices, why there is nothing, and how to
+ * read the pictures.
+ */
 
 /** The procedure's plain name with place and year; empty where nothing is known of it. */
 export function titleText(view: View): string {
@@ -50,10 +53,13 @@ function pinnedClause({ choice, code }: View, scope: Scope, { letter, ccn, entry
   return html`<b class="letter">${letter}</b> <a href=${inYear(`/facilities/${ccn}`, { procedure: code })}>${entry.facility}</a>${clause.map(shown)}`;
 }
 
-/** Shows place and compared hospitals as chips, each with a button that removes it. A range of charges is the list's. */
+/**
+ * Shows place and compared hospitals as chips, each with a button that removes it. A range of charges has no chip,
+ * because it belongs to the list.
+ */
 export function Chips({ view: { choice, pinned, scope } }: { view: View }) {
   const place = placeTitle(choice);
-  // Where nothing is found, the text has links to larger circles.
+  // The next larger radius to offer; none where nothing is found, because the text there has links to larger circles.
   const wider =
     choice.near === null || scope instanceof Failure
       ? undefined

@@ -123,7 +123,7 @@ function Confirmation({ token, done }: { token: string; done: (made: Made) => vo
   const confirm = () =>
     run(async () => {
       done(await post<Made>("/portal/signup/confirm", { token }));
-      // Reloading this page would offer a used link.
+      // The token is removed from the address, because reloading the page would offer a used link.
       history.replaceState(null, "", "/signup");
     });
   if (failure?.param === "token")

@@ -11,7 +11,10 @@ import { leastForQuartiles, standingText } from "./words.ts";
 
 /** Lists a hospital's procedures, with its charges beside those of nation and state. */
 
-/** A row that nothing can be compared with is the last of those in descending order. */
+/**
+ * A charge divided by the median of a place. It is 0 if no other hospital is there, so that the row comes last in
+ * descending order.
+ */
 const comparedWith = (row: FacilityRow, { facilities, median_charge }: Standing) =>
   facilities === 1 ? 0 : row.submitted_charge / median_charge;
 
@@ -26,7 +29,7 @@ const keys: Readonly<Record<string, (row: FacilityRow) => number | string>> = {
   services: (row) => row.services ?? 0,
 };
 
-/** The order in an address: first what is most above the nation, unless it names another one. */
+/** The order that an address names; without one, the charges that are most above the nation's median come first. */
 export function sortedBy(parameters: URLSearchParams): Sorted {
   const sort = parameters.get("sort") ?? "";
   if (!Object.hasOwn(keys, sort)) return { sort: "nation", order: "desc" };

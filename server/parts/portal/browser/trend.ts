@@ -157,7 +157,7 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
 }
 
 const labelHeight = 27;
-/** A label has two lines, both above the years. */
+/** The lowest place of a label, whose two lines have to be above the years. */
 const lowestLabel = floor - 18;
 
 /** Moves labels apart, downwards, and up again where they would leave the picture. */

@@ -9,7 +9,10 @@ import { choicesOf, type Operation, type Parameter, requestPath } from "./openap
 /** Sends an example request from a form, with the current key, and shows the answer. */
 
 const maxLines = 200;
-/** A chunk of the network may be of a line or two, so chunks are read until they are this long. */
+/**
+ * Number of bytes of a file to show. A chunk of the network may have only a line or two, so chunks are read until there
+ * are this many bytes.
+ */
 const shownBytes = 16_384;
 
 /** JSON on several lines; other text unchanged. */

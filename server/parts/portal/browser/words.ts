@@ -14,13 +14,16 @@ export const isFew = ({ facilities }: { facilities: number }) => facilities < le
 /** Whether a caveat is a synthetic sample's. */
 export const isSynthetic = (caveat: string): boolean => /synthetic/i.test(caveat);
 
-/** A synthetic sample's caveat, to follow that it is one. */
+/** The caveat of a synthetic sample without its beginning, to follow a text that says that it is a sample. */
 const sampleText = (caveat: string): string =>
   caveat
     .replace(/^This is a synthetic sample: (.)/, (_, letter) => letter.toUpperCase())
     .replace(/\b(f)acilities\b/gi, (_, letter) => (letter === "F" ? "Hospitals" : "hospitals"));
 
-/** What must be known before a caveat's numbers: that they are invented, or a part of those that there are. */
+/**
+ * The warning that must stand before numbers with a caveat: that they are invented, or only a part of the numbers that
+ * CMS published. Null if the caveat needs none.
+ */
 export function warningOf(caveat: string): { title: string; text: string } | null {
   if (isSynthetic(caveat)) return { title: "Synthetic sample.", text: sampleText(caveat) };
   const [part] = /This file has only .*/.exec(caveat) ?? [];
@@ -205,7 +208,7 @@ type Rank = Pick<Standing, "rank" | "facilities">;
 export const withoutPrice =
   " has no price for this procedure: it doesn't do it, or for too few Medicare patients.";
 
-/** Why there is no hospital of a number. CMS gives Maryland's hospitals numbers that begin with 21. */
+/** Says why no hospital has a number. CMS gives Maryland's hospitals numbers that begin with 21. */
 export const noHospital = (ccn: string, year: string | null = null) =>
   (/^[0-9A-Z]{6}$/i.test(ccn)
     ? `No hospital in the data has the number (CCN) ${ccn}: ${ccn.startsWith("21") ? `it would be in Maryland. ${whyMaryland}.` : "it may have closed or merged, or Medicare may pay it in another way."}`
