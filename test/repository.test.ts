@@ -4,7 +4,7 @@ import { dirname, join, matchesGlob, resolve } from "node:path";
 import { test } from "node:test";
 import { tracked } from "./support/readme.ts";
 
-/** The repository keeps its own rules. */
+/** Checks that the repository's files follow its rules, such as which imports are allowed. */
 
 const root = resolve(import.meta.dirname, "..");
 const sources = tracked.filter((path) => path.endsWith(".ts"));

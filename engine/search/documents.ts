@@ -16,7 +16,7 @@ export const sets = {
   terms: [] as Int32Array[],
 };
 
-/** Clears the sets for a search of an index with a number of needed terms, and enlarges them as necessary. */
+/** Clears the sets for a search, and enlarges them if the index or the number of needed terms requires it. */
 export function makeRoom({ documentOf }: SearchIndex, terms: number): void {
   const bitWords = bitWordsOf(documentOf.length);
   if (sets.done.length < bitWords) {

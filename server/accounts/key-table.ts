@@ -21,7 +21,7 @@ const [empty, active, revoked, suspended] = [0, 1, 2, 3];
 const entriesBytes = capacity * entryWords * 4;
 /** The entries are followed by the keys' ids, as 64-bit floats. */
 const idsBytes = capacity * Float64Array.BYTES_PER_ELEMENT;
-/** The ids are followed by one byte per group of entries: whether an entry was first used on a new day. */
+/** The ids are followed by a byte for each group of entries: 1 if one of its keys was used for the first time of a day. */
 const groupEntries = 1024;
 /** The largest day that 16 bits hold, in the year 2149. Later days are stored as this one. */
 const maxDay = 2 ** 16 - 1;

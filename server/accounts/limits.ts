@@ -8,7 +8,7 @@ const slotWords = 16;
 const quotaWord = 0;
 /** The word with the rate, in requests per second. */
 const burstWord = 1;
-/** The time at which the bucket is full, on a clock of `burst` ticks per millisecond, modulo 2^32. */
+/** The time at which the bucket is full again, in ticks, as 32 bits that wrap around. A millisecond has `burst` ticks. */
 const fullAtWord = 2;
 /** The second in which the bucket was last used. It tells a recent `fullAt` from one that has wrapped around. */
 const usedAtWord = 3;

@@ -96,7 +96,7 @@ export class Accounts {
     return this.#bySlot[slot].account.id;
   }
 
-  /** Requests that this server counted in a month that is in memory, or was. */
+  /** Requests that this server counted for an account in a month; 0 if that isn't known. */
   used(id: number, month: number): number {
     const entry = this.#entries.get(id);
     if (entry === undefined) return 0;

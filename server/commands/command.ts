@@ -127,7 +127,8 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
   const mayCreate = subcommand.makesState === true && !isServed(stateDir);
   const isNew = !existsSync(databaseFile(stateDir));
   const context = { settings, now: new Date(), input };
-  // Tried before a state is made, because a state left by a failed command would hide a mistyped STATE_DIR.
+  // The command is tried before a new database is made. If it failed afterwards, the database would be left where a
+  // mistyped STATE_DIR points to.
   if (isNew && mayCreate) rehearse(subcommand, args, context);
   const store = Store.open(stateDir, { mayCreate });
   try {

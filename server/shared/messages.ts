@@ -9,7 +9,7 @@ export interface SnapshotFile {
   sha256: string;
 }
 
-/** What a version changed, compared with the revision before it. */
+/** The revision before a version, and what changed since. */
 export type Previous = { data_version: string } & Changes;
 
 export interface PublishedVersion {

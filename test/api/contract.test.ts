@@ -19,7 +19,7 @@ import {
 } from "../support/server.ts";
 import { account } from "../support/state.ts";
 
-// All parts of the server are switched off, because the core alone keeps what is tested here.
+// All parts are switched off, because the core has to answer all of this without them.
 process.env.SERVER_PARTS = "none";
 
 /** The answers to every kind of mistake, which requests count, and what happens at an account's two ceilings. */

@@ -8,7 +8,7 @@ import { watchHeap } from "../../server/shared/runtime.ts";
 
 const limit = 1000 * 2 ** 20;
 
-/** Lets the watch read the heap's use: each of the percentages once, then the last one again. */
+/** Runs `watchHeap` with these percentages of heap in use, one for each look. From then on it sees the last one. */
 function look(t: TestContext, ...percents: number[]): void {
   const heap = v8.getHeapStatistics();
   let at = 0;

@@ -40,7 +40,7 @@ const queries = [
 const asText = ({ code, state, limit }: (typeof queries)[number]) =>
   `?procedure=${code}${state === null ? "" : `&state=${state}`}&limit=${limit}`;
 
-/** A revision whose charges are higher than revision 0's by as many dollars as its number. */
+/** The revision N: its amounts are N dollars higher than those of revision 0. */
 function snapshotOf(revision: number, seed: number): Snapshot {
   const snapshot = syntheticSnapshot({ dataYear, revision, rows, seed });
   return changed(snapshot, ({ rows: { charge, allowed } }) => {

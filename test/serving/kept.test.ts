@@ -6,7 +6,7 @@ import { imageOf, versionsOf } from "../support/endpoint-oracle.ts";
 import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import { pricesPath } from "../support/server.ts";
 
-/** An answer that is asked for often is made once. */
+/** An answer that was asked for a few times is kept, and not made again. */
 
 const rows = Array.from({ length: 50 }, (_, i): ShortRow => [String(i).padStart(6, "0"), "AL", "5072", i, i]);
 const versions = versionsOf(imageOf(snapshotOf(rows)));

@@ -229,7 +229,7 @@ test("commands are refused, too, when what SQLite has beside the database is ano
   guard.close();
 });
 
-/** A guard over a database whose log has an account that its backup doesn't. */
+/** A guarded database, and a backup of it that lacks the last account. That account is only in the write-ahead log. */
 function guardedWithBackup() {
   const world = guarded();
   const { store, file, guard } = world;

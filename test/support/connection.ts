@@ -167,7 +167,7 @@ export class Connection {
 
   /** Cuts the connection. */
   cut(): void {
-    // A socket that is shutting down, because the other end has, can't be reset, and would never close.
+    // A socket that the other end has shut down can't be reset: `resetAndDestroy` would never close it.
     if (this.#socket.writable) this.#socket.resetAndDestroy();
     else this.#socket.destroy();
   }

@@ -199,7 +199,7 @@ export class Outbox {
     const over = { id, channel, tries, next_try_at: null, last_answer };
     if (kind === "delivered") return { ...over, state: "delivered" };
     if (kind !== "retry" || tries >= maxTries) return { ...over, state: "failed" };
-    // The wall clock may have been set meanwhile.
+    // In the wall clock's time as it is now, because the clock may have been set since the delivery was tried.
     const startedAt = Math.round(startedMs + (this.#aheadMs ?? 0));
     return { ...over, state: "pending", next_try_at: startedAt + pausesSeconds[tries - 1] * 1000 };
   }

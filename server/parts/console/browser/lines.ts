@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import { figureSeconds, type Sample } from "./sample.ts";
 
-/** Draws lines over time, live, with a legend in place and a table of their numbers. */
+/** Draws live lines over time, with a legend that has the values at the pointer, and a table of the numbers. */
 
 interface Series {
   name: string;

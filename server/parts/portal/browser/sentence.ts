@@ -22,8 +22,8 @@ import {
 } from "./words.ts";
 
 /**
- * Says in words what the pictures show and what they can't: the sentence, the choices, why there is nothing, and how to
- * read the pictures.
+ * Draws the text around the pictures: the sentence that sums them up, what was chosen, why nothing was found, and how to
+ * read them.
  */
 
 /** The procedure's plain name with place and year; empty where nothing is known of it. */

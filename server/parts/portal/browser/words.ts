@@ -151,7 +151,7 @@ export function whatIsPaid(year: number, allowed?: number, isMedian = false): st
   return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. Besides the yearly deductible, the patient usually pays a fifth of that${amounts && `: ${amounts}`}.`;
 }
 
-/** What a hospital's patients pay of the allowed amount on average; empty where that isn't known. */
+/** What patients or their other insurance pay of the allowed amount on average; empty where that isn't known. */
 export const paidByPatients = (allowed: number, payment: number | null | undefined): string =>
   typeof payment === "number" && payment <= allowed
     ? `, of which its patients or their other insurance paid ${money(allowed - payment)} on average, with the deductible`
