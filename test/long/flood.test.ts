@@ -30,7 +30,7 @@ const unreadClients = Math.ceil(connections / 50);
 const unreadBlock = 64 * 2 ** 10;
 /** Maximum bytes sent by a client that reads nothing, far more than the system's buffers hold. */
 const maxUnreadBytes = 64 * 2 ** 20;
-/** The same maximum for requests sent one by one, with which the server keeps up. */
+/** Maximum bytes sent by a client that sends requests one by one and reads nothing. The server keeps up with such a client. */
 const maxUnreadInPieces = 4 * 2 ** 20;
 /** Number of requests that would keep a thread busy for longer than a stop may take, if all were answered. */
 const unreadRequests = 20_000;

@@ -49,6 +49,13 @@ const admittedAtOnce = (simulation: Simulation) =>
     .filter(({ isUp }) => isUp)
     .map((server) => Array.from({ length: 100 }, () => simulation.request(server, 0)).filter(Boolean).length);
 
+/** Stops all servers in order, and empties Redis afterwards. */
+async function stopAll(simulation: Simulation): Promise<void> {
+  for (const server of simulation.servers) simulation.leave(server);
+  await simulation.run(simulation.nowMs + 1000);
+  await simulation.restartRedis("empty");
+}
+
 const months = ["2026-01", "2026-02"];
 
 test("the script is sent once, asks which run of Redis it is when told to, and ignores a call that comes again", async () => {
@@ -244,9 +251,7 @@ for (const startsTogether of [true, false])
     const pass = (ms: number) => simulation.run(simulation.nowMs + ms);
     load(simulation, 590, 50);
     await pass(30_000);
-    for (const server of simulation.servers) simulation.leave(server);
-    await pass(1000);
-    await simulation.restartRedis("empty");
+    await stopAll(simulation);
     for (const server of simulation.servers) {
       simulation.start(server);
       if (!startsTogether) await pass(10_000);
@@ -263,9 +268,7 @@ test("what is used up stays used up for servers that start with a Redis that was
     const simulation = await servers(3, { burst: 60, quota: 240 + left });
     load(simulation, 240, 50);
     await simulation.run(simulation.nowMs + 20_000);
-    for (const server of simulation.servers) simulation.leave(server);
-    await simulation.run(simulation.nowMs + 1000);
-    await simulation.restartRedis("empty");
+    await stopAll(simulation);
     for (const server of simulation.servers) simulation.start(server);
     while (simulation.servers.some(({ shares }) => !shares.isReady))
       await simulation.run(simulation.nowMs + 10);

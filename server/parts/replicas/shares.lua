@@ -154,16 +154,17 @@ local function charged(id, entry, burst)
 end
 
 -- Adds to a record what earlier servers at a server's place counted (`base`), as far as the record lacks it. A server
--- reports `base` again after each start, so no count is lost with Redis' records, and none is added twice.
+-- reports `base` again after each start, so no count is lost with Redis' records, and none is added twice. Returns whether
+-- the record lacked something.
 local function settle(record, id, base, burst)
   local place, known = placeOf(id), 0
+  local left = record.left[place] or 0
   for other, entry in pairs(record.servers) do
     if other ~= id and placeOf(other) == place then known = known + charged(other, entry, burst) end
   end
-  local left = max(record.left[place] or 0, base - known)
-  local isMore = left > (record.left[place] or 0)
-  if isMore then record.left[place] = left end
-  return isMore
+  if base - known <= left then return false end
+  record.left[place] = base - known
+  return true
 end
 
 -- Takes a server's report of an account's month, and grants a lease.
