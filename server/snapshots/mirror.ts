@@ -9,7 +9,7 @@ import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
 
 /** Mirrors the snapshots of a remote index into the snapshots' folder. */
 
-export interface MirrorOptions {
+interface MirrorOptions {
   /** The index's URL. */
   url: string;
   folder: string;

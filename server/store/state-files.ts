@@ -37,7 +37,7 @@ export function makeStateFolder(folder: string): void {
 }
 
 /** Makes an empty file if it is missing, readable by its owner only. SQLite gives its -wal and -shm files the same mode. */
-export function makePrivateFile(file: string): void {
+function makePrivateFile(file: string): void {
   if (existsSync(file)) return;
   const descriptor = openSync(file, "a", fileMode);
   fchmodSync(descriptor, fileMode);
