@@ -82,6 +82,8 @@ export interface VirtualServer {
   isCut: boolean;
   /** Whether the server's control thread stands still, while requests are served. */
   isStopped: boolean;
+  /** Whether the server's reads of records fail. */
+  isDeaf: boolean;
   starts: number;
   /** Milliseconds by which the server's wall clock is off. */
   offMs: number;
@@ -192,6 +194,7 @@ export class Simulation {
         isUp: false,
         isCut: false,
         isStopped: false,
+        isDeaf: false,
         starts: 0,
         offMs,
         knew: 1,
@@ -219,13 +222,18 @@ export class Simulation {
     server.marked.clear();
     this.mostServers = Math.max(this.mostServers, this.servers.filter(({ isUp }) => isUp).length);
     this.#plan(server, this.nowMs);
-    const everySecond = async () => {
+    const everySecond = () => {
       if (server.shares !== shares || !server.isUp) return;
       this.#save(server);
-      await this.#hear(server);
       this.at(this.nowMs + 1000, everySecond);
     };
     this.at(this.nowMs + 1000 * this.random.next(), everySecond);
+    const hear = async () => {
+      if (server.shares !== shares || !server.isUp) return;
+      await this.#hear(server);
+      this.at(this.nowMs + 100, hear);
+    };
+    this.at(this.nowMs + 100, hear);
   }
 
   #sharesOf(
@@ -268,9 +276,9 @@ export class Simulation {
   }
 
   async #hear(server: VirtualServer): Promise<void> {
-    if (server.isCut || this.isRefusing || this.lostPercent > 0) return;
+    if (server.isCut || server.isDeaf || this.isRefusing || this.lostPercent > 0) return;
     const month = monthOf(this.#wallMs(server.offMs));
-    await server.shares.hear(month, this.accounts.length, (accounts, name) =>
+    await server.shares.hear(this.nowMs, month, (accounts, name) =>
       this.client.hmget(monthKey(name), ...accounts.map(String)),
     );
   }

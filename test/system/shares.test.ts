@@ -49,11 +49,11 @@ const admittedAtOnce = (simulation: Simulation) =>
     .filter(({ isUp }) => isUp)
     .map((server) => Array.from({ length: 100 }, () => simulation.request(server, 0)).filter(Boolean).length);
 
-/** Stops all servers in order, and empties Redis afterwards. */
-async function stopAll(simulation: Simulation): Promise<void> {
+/** Stops all servers in order. Afterwards Redis loses one key, or all. */
+async function stopAll(simulation: Simulation, lostKey?: string): Promise<void> {
   for (const server of simulation.servers) simulation.leave(server);
   await simulation.run(simulation.nowMs + 1000);
-  await simulation.restartRedis("empty");
+  await (lostKey === undefined ? simulation.restartRedis("empty") : simulation.dropKey(lostKey));
 }
 
 const months = ["2026-01", "2026-02"];
@@ -195,7 +195,7 @@ for (const state of ["same", "empty"] as const)
 test("what a server that died had counted and leased is known to a Redis that lost it, by other servers' copies", async () => {
   const simulation = await servers(3, { burst: 100, quota: 1000 });
   load(simulation, 300, 10, () => simulation.servers[0]);
-  await simulation.run(simulation.nowMs + 5000);
+  await simulation.run(simulation.nowMs + 8000);
   const { servers: fields, left } = await simulation.record(0);
   simulation.kill(simulation.servers[0]);
   await simulation.restartRedis("empty");
@@ -262,22 +262,47 @@ for (const startsTogether of [true, false])
     assert.equal(simulation.tally(0).admitted, 600);
   });
 
-test("what is used up stays used up for servers that start with a Redis that was emptied", async () => {
-  for (const left of [0, 1, 5, 20]) {
-    await redis.client.flushall();
-    const simulation = await servers(3, { burst: 60, quota: 240 + left });
-    load(simulation, 240, 50);
-    await simulation.run(simulation.nowMs + 20_000);
-    await stopAll(simulation);
-    for (const server of simulation.servers) simulation.start(server);
-    while (simulation.servers.some(({ shares }) => !shares.isReady))
-      await simulation.run(simulation.nowMs + 10);
-    admittedAtOnce(simulation);
-    load(simulation, 200, 50);
-    await simulation.run(simulation.nowMs + 20_000);
-    assert.equal(simulation.tally(0).admitted, 240 + left);
-  }
-});
+for (const [lost, order] of [
+  // With an emptied Redis, servers that start first can't know what those have counted that start later.
+  ["everything", [[0, 1, 2]]],
+  ["flags", [[0, 1, 2]]],
+  ["flags", [[0, 1], [2]]],
+  ["flags", [[0], [1], [2]]],
+] as const)
+  test(`what is used up stays used up when ${order.join(" then ")} start with a Redis that lost ${lost}`, async () => {
+    for (const left of [0, 20])
+      for (const [user, asksEarly] of [undefined, 0, 2].flatMap(
+        (i) =>
+          [
+            [i, true],
+            [i, false],
+          ] as const,
+      )) {
+        await redis.client.flushall();
+        const simulation = await servers(3, { burst: 60, quota: 240 + left });
+        for (let i = user ?? 0; simulation.tally(0).admitted < 240; i += user === undefined ? 1 : 0) {
+          simulation.request(simulation.servers[i % 3], 0);
+          await simulation.run(simulation.nowMs + 50);
+        }
+        await stopAll(simulation, lost === "flags" ? "hc:{0}:flags" : undefined);
+        for (const group of order) {
+          const starting = group.map((i) => simulation.servers[i]);
+          // Records can be read only later than flags.
+          for (const server of starting) server.isDeaf = true;
+          for (const server of starting) simulation.start(server);
+          await simulation.run(simulation.nowMs + 4000);
+          assert.ok(starting.every(({ shares }) => !shares.isReady));
+          if (asksEarly) admittedAtOnce(simulation);
+          for (const server of starting) server.isDeaf = false;
+          await simulation.run(simulation.nowMs + 500);
+          assert.ok(starting.every(({ shares }) => shares.isReady));
+          admittedAtOnce(simulation);
+        }
+        load(simulation, 200, 50);
+        await simulation.run(simulation.nowMs + 20_000);
+        assert.equal(simulation.tally(0).admitted, 240 + left, `left ${left}, used on ${user}`);
+      }
+  });
 
 test("a server that leaves soon after its first start, and starts again, is counted once", async () => {
   for (const ms of [30, 200, 700, 1500]) {

@@ -19,10 +19,8 @@ import { Shares } from "./shares.ts";
 
 /** Interval between checks of local counts. */
 const stepMs = 10;
-/** Interval between reads of other servers' counts for accounts that aren't in use here. */
-const hearMs = 5000;
-/** Accounts per batch when reading other servers' counts. */
-const heardAtOnce = 1000;
+/** Interval between looks whether other servers' counts have to be read. */
+const hearMs = 100;
 /** Interval between reads of accounts and keys. Commands wait for the next one. */
 const directoryMs = 250;
 /** Interval between checks for thresholds that were crossed by the sum of all servers' counts. */
@@ -92,7 +90,7 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
     delivers: () => fault() === undefined && shares?.delivers(performance.now()) === true,
     gone: () => gone,
     async shareCeilings(accounts, limits, save) {
-      const sharing = await startSharing(
+      const { sharing, ready } = startSharing(
         options,
         ground,
         { client, directory, state },
@@ -101,13 +99,14 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
         save,
       );
       shares = sharing;
-      // Reads what was changed before commands on other servers knew of this server and waited for it.
-      if (sharing.isReady) await unlessStopping(whenThere(() => directory.read()));
       repeat("reading what other servers count", hearMs, () =>
         whenThere(() =>
-          sharing.hear(monthOf(Date.now()), heardAtOnce, (ids, month) => recordsOf(client, ids, month)),
+          sharing.hear(performance.now(), monthOf(Date.now()), (ids, month) => recordsOf(client, ids, month)),
         ),
       );
+      await ready();
+      // Reads what was changed before commands on other servers knew of this server and waited for it.
+      if (sharing.isReady) await unlessStopping(whenThere(() => directory.read()));
       repeat("reading accounts and keys from Redis", directoryMs, async () => {
         if (fault() === undefined) await whenThere(() => directory.read());
       });
@@ -178,15 +177,18 @@ async function warnOfLosses({ kind }: RedisAddress, client: RedisClient, log: Lo
   }
 }
 
-/** Shares the ceilings from now on, and waits until this server has its share or Redis is found to be down. */
-async function startSharing(
+/**
+ * Shares the ceilings from now on.
+ * @returns `ready` waits until this server has its share, or Redis is found to be down
+ */
+function startSharing(
   { isFreeWithoutRedis }: Options,
   { store, log, metrics, repeat, atEnd, unlessStopping }: Ground,
   { client, directory, state }: { client: RedisClient; directory: Directory; state: RedisState },
   accounts: Accounts,
   limits: Limits,
   save: () => void,
-): Promise<Shares> {
+): { sharing: Shares; ready: () => Promise<void> } {
   const run = sharesIn(client);
   const script: SharesScript = async (...call) => {
     try {
@@ -277,9 +279,11 @@ async function startSharing(
     isAway = isLost;
     state.reason = undefined;
   });
-  while (!shares.isReady && isAway !== true && performance.now() < untilMs)
-    await unlessStopping(delay(waitStepMs));
-  return shares;
+  const ready = async () => {
+    while (!shares.isReady && isAway !== true && performance.now() < untilMs)
+      await unlessStopping(delay(waitStepMs));
+  };
+  return { sharing: shares, ready };
 }
 
 const redisAway =

@@ -88,8 +88,10 @@ export class Membership {
   part = 0;
   /** When this server last got a part after it had none. */
   joinedMs: number;
-  /** Whether this server has read all flags, so that accounts without a flag have credit. */
+  /** Whether this server has read all flags. */
   hasReadAll = false;
+  /** Whether this server has read Redis' records of all accounts since its start. */
+  hasHeard = false;
   isLearning = true;
   isLeaving = false;
   /** When the last answered call was sent. */
@@ -131,7 +133,7 @@ export class Membership {
 
   /** Requests of an account that may be admitted without a lease; must equal `creditOf` in `shares.lua`. */
   credit(burst: number, quota: number, nowMs: number): number {
-    if (!this.hasReadAll || this.part <= 0 || nowMs >= this.contactMs + lapseMs) return 0;
+    if (!this.hasReadAll || !this.hasHeard || this.part <= 0 || nowMs >= this.contactMs + lapseMs) return 0;
     return Math.min(Math.floor((quota * this.part) / 4), Math.max(1, Math.floor(burst * this.part + 1e-6)));
   }
 }
@@ -461,9 +463,11 @@ export class Share {
   hear(month: number, copy: string, isLive: boolean, life: string, nowMs: number): void {
     const each = this.#months.find((known) => known.month === month);
     if (each === undefined) return;
+    const record = JSON.parse(copy);
+    // Redis may have lost the flag.
+    if (record.tight !== undefined) each.isTight = true;
     const used = this.#used(each);
     if (isLive && (each.told?.used ?? each.base) !== used) return;
-    const record = JSON.parse(copy);
     if (each.copy !== undefined && record.life !== life) return;
     // Counts that Redis doesn't know yet make the difference too small, never too large.
     each.others = Math.max(0, record.total - used);

@@ -22,8 +22,10 @@ const maxAnswerMs = 2000;
 const maxUntickedMs = 1500;
 /** Extra time that a call may take on its way to Redis, beyond the usual round trip. */
 const lateMs = 500;
-/** Accounts per call. */
+/** Accounts per call, and per read of records. */
 const maxRows = 1000;
+/** Interval between reads of other servers' counts. */
+const hearMs = 5000;
 /** How long this server delivers events after it was told to; shorter than `delivererMs` in the script. */
 const deliversForMs = 2000;
 const never = Number.NEGATIVE_INFINITY;
@@ -90,6 +92,8 @@ export class Shares {
   #wasAway = false;
   /** Number of accounts whose records `hear` has read in the current pass over all accounts. */
   #heard = 0;
+  /** When `hear` reads next. */
+  #hearsMs = never;
 
   /** @param firstMonth the earlier of the two months in which requests are counted */
   constructor(options: SharesOptions, firstMonth: number, nowMs: number) {
@@ -104,7 +108,8 @@ export class Shares {
 
   /** Whether this server has its part, and its buckets are full. */
   get isReady(): boolean {
-    return this.#member.hasReadAll && this.#member.isRested(this.#options.clock());
+    const { hasReadAll, hasHeard } = this.#member;
+    return hasReadAll && hasHeard && this.#member.isRested(this.#options.clock());
   }
 
   /** Servers that this one knows of. */
@@ -164,22 +169,32 @@ export class Shares {
   }
 
   /**
-   * Reads what other servers have counted in a month, from Redis' records of the next accounts. For accounts in use
-   * here, the answers to calls contain these counts.
-   * @param most accounts to read at once
+   * Reads what other servers have counted in a month from Redis' records, if it is due: of all accounts after the
+   * start, later of the next accounts. For accounts in use here, the answers to calls contain these counts.
    */
-  async hear(month: number, most: number, read: RecordReader): Promise<void> {
+  async hear(nowMs: number, month: number, read: RecordReader): Promise<void> {
     // Until Redis has learned what servers hold, its records may be incomplete.
-    if (this.#member.isLearning) return;
+    if (this.#member.isLearning || nowMs < this.#hearsMs) return;
+    this.#hearsMs = nowMs + hearMs;
+    do await this.#hearNext(month, read);
+    while (!this.#member.hasHeard && !this.#member.isLearning);
+  }
+
+  async #hearNext(month: number, read: RecordReader): Promise<void> {
     const all = [...this.#shares.values()];
-    const shares = all.slice(this.#heard, this.#heard + most);
-    this.#heard = this.#heard + most < all.length ? this.#heard + most : 0;
+    const shares = all.slice(this.#heard, this.#heard + maxRows);
+    const isLast = this.#heard + maxRows >= all.length;
+    this.#heard = isLast ? 0 : this.#heard + maxRows;
     const records = await read(
       shares.map(({ account }) => account),
       monthName(month),
     );
     for (const [i, record] of records.entries())
       if (record) shares[i].hear(month, record, this.#live.has(shares[i]), this.#life, this.#options.clock());
+    if (isLast && !this.#member.hasHeard && !this.#member.isLearning) {
+      this.#member.hasHeard = true;
+      for (const share of this.#shares.values()) share.bind(this.#options.clock());
+    }
   }
 
   /** Notes that requests of an account were admitted or refused. */
