@@ -6,8 +6,6 @@ import { DataError, systemCode } from "../engine/query.ts";
 import { makeFolder, sync } from "./folder.ts";
 import { type Attempt, Break, bodyOf, openAddress, type Patience, retried } from "./http.ts";
 
-/** Downloads files. */
-
 export interface Download extends Patience {
   /** The file's size, if known in advance. */
   expectedBytes?: number;
@@ -16,7 +14,7 @@ export interface Download extends Patience {
   spareBytes: number;
   /** Advice for the error message when the folder can't be written to, or the disk is full. */
   whereElse: string;
-  /** Throws if the headers show that it isn't the wanted file. */
+  /** Throws if the headers belong to another file than the wanted one. */
   checkHead?(headers: IncomingHttpHeaders): void;
   /** Receives the bytes downloaded so far, and the size if known. */
   onProgress?(bytes: number, totalBytes: number | undefined): void;
@@ -25,8 +23,8 @@ export interface Download extends Patience {
 }
 
 /**
- * Downloads a file. It is called `<path>.<process id>.part` until it is complete, checked and flushed to disk, and is
- * deleted if that fails. A process downloads one file at a time into a folder.
+ * Downloads a file. The file is called `<path>.<process id>.part` until it is complete, checked and flushed to disk. If
+ * the download fails, the file is deleted. A process may download only one file at a time into a folder.
  *
  * @throws DataError when the file can't be downloaded or written, or its content is wrong
  */
@@ -51,7 +49,7 @@ export async function download(url: string, path: string, wanted: Download): Pro
   }
 }
 
-/** Deletes what downloads of processes that don't run any more have left in a folder. */
+/** Deletes unfinished downloads from a folder if the process that began them doesn't run any more. */
 export function deleteStaleParts(folder: string): void {
   for (const name of readdirSync(folder)) {
     const [, pid] = /\.([0-9]+)\.part$/.exec(name) ?? [];
@@ -74,11 +72,14 @@ function deletePart(part: string): void {
   try {
     rmSync(part, { force: true });
   } catch {
-    // Ignored, because the error of the download matters more.
+    // A file that can't be deleted is ignored, because the error of the download matters more.
   }
 }
 
-/** Requests a file once. @returns its bytes @throws Break when a retry may succeed, DataError when it won't */
+/**
+ * Requests a file once. @returns the number of bytes received @throws Break when a retry may succeed, DataError when it
+ * won't
+ */
 async function receive(url: string, part: string, wanted: Download, attempt: Attempt): Promise<number> {
   const response = await openAddress(url, {}, attempt);
   wanted.checkHead?.(response.headers);

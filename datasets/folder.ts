@@ -2,8 +2,8 @@ import { closeSync, existsSync, fsyncSync, lstatSync, mkdirSync, openSync } from
 import { dirname } from "node:path";
 
 /**
- * Makes a folder and its parents. Node's `recursive` option never returns on a file system such as /proc, which refuses
- * new names.
+ * Makes a folder and its parents. Node's `recursive` option isn't used, because it never returns on a file system such
+ * as /proc, which refuses new names.
  */
 export function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
@@ -27,8 +27,8 @@ export function sync(path: string): void {
 }
 
 /**
- * Identifies a file, to detect when another one takes its place; undefined if there is none. The time of creation tells
- * the file from a deleted one that had the same inode.
+ * Returns a text that identifies a file, so that its replacement is detected; undefined if there is no file. The time
+ * of creation distinguishes the file from a deleted file that had the same inode.
  */
 export function identityOf(file: string): string | undefined {
   const stat = lstatSync(file, { bigint: true, throwIfNoEntry: false });

@@ -31,7 +31,7 @@ export interface Patience {
   /** An attempt is aborted if fewer than `leastBytes` arrive in this interval. */
   stallMs: number;
   leastBytes: number;
-  /** Aborts the current attempt for good. */
+  /** Aborts the current attempt, without a retry. */
   stopping?: AbortSignal;
 }
 
@@ -56,7 +56,8 @@ export class Break extends Error {
 /**
  * Retries an attempt with backoff until it succeeds.
  *
- * @throws DataError when a retry wouldn't help, or the last attempt failed; the signal's reason when it is stopped
+ * @throws DataError when a retry wouldn't help, or the last attempt failed; the reason of `stopping` when that is
+ *   aborted
  */
 export async function retried<Result>(
   url: string,
@@ -80,7 +81,7 @@ export async function retried<Result>(
   }
 }
 
-/** Aborts an attempt to which too few bytes arrive in an interval. */
+/** Runs an attempt, and aborts it if too few bytes arrive in an interval. */
 async function unlessStalled<Result>(
   { clock, stallMs, leastBytes, stopping }: Patience,
   work: (attempt: Attempt) => Promise<Result>,
@@ -104,7 +105,7 @@ async function unlessStalled<Result>(
     });
   } finally {
     over.abort();
-    // An unread response would keep the process alive.
+    // Aborting ends an unread response, which would keep the process alive.
     stalled.abort();
     await watching;
   }
@@ -162,7 +163,7 @@ function ask(
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const { request } = address.startsWith("https:") ? https : http;
-  // Each request has its own connection, as a kept one could be closed by the server just when it is used.
+  // Each request has its own connection, because the server could close a reused connection just when it is used.
   const all = { accept: "*/*", "accept-encoding": "identity", connection: "close", ...headers };
   return new Promise((resolve, reject) => {
     request(address, { headers: all, signal })
@@ -204,7 +205,7 @@ function refusal(url: string, { statusCode = 0, statusMessage = "", headers }: I
   return new Break(found, retryAfterMs);
 }
 
-/** The time by the server's clock, to which Retry-After dates refer. */
+/** The time by the server's clock. Dates in Retry-After refer to this clock. */
 function serverTime(headers: IncomingHttpHeaders): number {
   return Date.parse(headers.date ?? "");
 }
@@ -225,7 +226,7 @@ export async function* bodyOf(
   }
 }
 
-/** Reads a response's body as text. @throws DataError when it has more than `maxBytes` */
+/** Reads a response's body as text. @throws DataError when the body has more than `maxBytes` */
 export async function readText(
   url: string,
   response: IncomingMessage,

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Places, stateIndex } from "../engine/query.ts";
 
-/** The npm package with the ZIP codes. The version equals that in package.json. */
+/** The version of npm's package `zipcodes`, which has the ZIP codes. It equals the version in package.json. */
 const version = "8.0.0";
 const name = `GeoNames postal codes (CC BY 4.0), as in npm's zipcodes ${version}`;
 /** Matches a ZIP code with coordinates and state in the package's JSON. */

@@ -1,6 +1,6 @@
 import { shown } from "./errors.ts";
 
-/** Whether a text is an http or https URL without credentials, which messages and pages may show whole. */
+/** Whether a text is an http or https URL without credentials. Messages and pages may show such a URL in full. */
 export function isWebAddress(text: string): boolean {
   // `URL.parse` accepts any number of slashes after the colon, so the first two are checked here.
   const url = /^https?:\/\/[^/\\]/i.test(text) ? URL.parse(text) : null;
@@ -16,7 +16,7 @@ export function isSourceUrl(text: string): boolean {
   return text.length <= maxSourceUrlCharacters && /^https?:\/\/[!-~]+$/i.test(text) && isWebAddress(text);
 }
 
-/** A URL for messages, without its credentials. */
+/** Formats a URL for messages, without its credentials. */
 export function shownAddress(text: string): string {
   return shown(text.replace(/^([a-z][a-z0-9+.-]*:[/\\]+)?.*@/is, "$1…@"));
 }

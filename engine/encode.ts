@@ -9,7 +9,7 @@ export function hundredthsLength(value: number): number {
   return value % 100 === 0 ? length : value % 10 === 0 ? length + 2 : length + 3;
 }
 
-/** Writes a number given in hundredths as JSON: 218894 → `2188.94`. @returns the position after it */
+/** Writes a number given in hundredths as JSON: 218894 → `2188.94`. @returns the position after the number */
 export function writeHundredths(out: Uint8Array, start: number, value: number): number {
   const end = start + hundredthsLength(value);
   const fraction = value % 100;
@@ -42,7 +42,7 @@ export function jsonUpTo(field: string, object: Record<string, string>): string 
 
 /** Concatenated strings with the offset of each, in the layout of an Arrow Utf8 column. */
 export interface TextColumn {
-  /** Start of each string, followed by the end of the last. */
+  /** The start of each string, followed by the end of the last string. */
   offsets: Int32Array;
   bytes: Buffer;
 }

@@ -39,7 +39,7 @@ export function reasonOf(error: unknown): string {
   return error.message || ("code" in error ? String(error.code) : error.name);
 }
 
-/** The reason in an operating system error, without code and path; for any other error its message. */
+/** The reason in an operating system error, without code and path. For any other error it is the message. */
 export function fileReasonOf(error: unknown): string {
   const reason = reasonOf(error);
   return systemCode(error) === undefined

@@ -2,7 +2,7 @@ import type { TextColumn } from "./encode.ts";
 
 /** Searches in sorted data, by bisection. */
 
-/** The first position from `start` on that isn't before what is looked for, or `end`. O(log positions). */
+/** The first position from `start` on for which `isBefore` is false, or `end` if there is none. O(log positions). */
 export function firstNotBefore(start: number, end: number, isBefore: (position: number) => boolean): number {
   let low = start;
   let high = end;
@@ -14,7 +14,10 @@ export function firstNotBefore(start: number, end: number, isBefore: (position: 
   return low;
 }
 
-/** The positions of the first text with a prefix and after the last such text, among texts in byte order. */
+/**
+ * The range of the texts with a prefix, among texts in byte order. `start` is the position of the first such text,
+ * `end` is the position after the last.
+ */
 export function withPrefix(texts: TextColumn, prefix: Uint8Array): { start: number; end: number } {
   const { offsets, bytes } = texts;
   const count = offsets.length - 1;

@@ -1,4 +1,4 @@
-/** The entry of the server. Loading it all takes a while, so signals are handled first. */
+/** The entry point of the server. Loading all modules takes a while, so signals are handled first. */
 
 import "./control/signals.ts";
 import { makeEarly } from "./snapshots/loader-threads.ts";

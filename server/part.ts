@@ -18,26 +18,29 @@ import type { Traffic } from "./shared/traffic.ts";
 import type { SnapshotFolder } from "./snapshots/snapshots.ts";
 import type { AccountRecord, Store } from "./store/store.ts";
 
-/** How a part plugs into the core. `server/parts.ts` lists the parts; the core works without any. */
+/** How a part plugs into the core. `server/parts.ts` lists the parts. The core works without any part. */
 
 /** A feature apart from the core, with its settings. */
 export interface Part {
   readonly settings: SettingTable;
-  /** @returns undefined if the settings disable the part @throws DataError when settings contradict each other */
+  /**
+   * Reads the part's settings. @returns undefined if they disable the part @throws DataError when settings contradict
+   * each other
+   */
   configure(environment: NodeJS.ProcessEnv, core: Settings): PartRun | undefined;
 }
 
-/** An enabled part. Its modules aren't loaded before one of these functions is called. */
+/** An enabled part. Its modules are loaded when one of these functions is called. */
 export interface PartRun {
   /** The module that runs in serving threads; see `serving/part.ts`. */
   readonly serving?: URL;
-  /** Checks what can be checked before a state is made. @throws DataError */
+  /** Runs the part's checks that need no state, before a state is made. @throws DataError */
   check?(isShared: boolean): Promise<void>;
   /** Shares the state among several servers. At most one part has this. */
   shareState?(ground: Ground): Promise<SharedState>;
-  /** Runs an operator's command on the state that servers share. Present with `shareState`. */
+  /** Runs an operator's command on the state that servers share. Present if `shareState` is present. */
   runCommand?(command: SharedCommand): Promise<CommandOutput>;
-  /** The servers that share the state. Present with `shareState`. */
+  /** The servers that share the state. Present if `shareState` is present. */
   servers?(): Promise<SharingServer[]>;
   /**
    * Gives back the leases of a server that is gone for good. @throws DataError when the server is unknown or running
@@ -47,11 +50,11 @@ export interface PartRun {
 }
 
 export interface RunningPart {
-  /** Serves all paths that aren't the API's. At most one part does. */
+  /** Serves all paths outside the API. At most one part has this. */
   pages?: Pages;
-  /** Serves the paths of the operator's listener that aren't the core's. At most one part does. */
+  /** Serves the paths of the operator's listener that the core doesn't serve. At most one part has this. */
   opsPages?: OpsPages;
-  /** Runs once, when the server listens and before the ready line. */
+  /** Called once, when the server listens and before it prints the ready line. */
   begin?(apiUrl: string): void | Promise<void>;
 }
 
@@ -63,7 +66,7 @@ export interface Pages {
 }
 
 export interface OpsPages {
-  /** @returns undefined where there is no such file */
+  /** The file with a path; undefined if there is no such file. */
   file(path: string): WebFile | undefined;
   readonly streamPath: string;
   stream(response: ServerResponse): void;
@@ -91,16 +94,16 @@ export interface CommandOutput {
   result: string;
   /** Remarks, on stderr. */
   note?: string;
-  /** Added accounts with existing usage. */
+  /** Accounts that the command added, if they have counted requests. */
   entered?: AccountRecord[];
 }
 
-/** Changes the state on every server that shares it. Atomic: if `work` throws, nothing changes. */
+/** Changes the state on every server that shares it. The change is atomic: if `work` throws, nothing changes. */
 export type Change = <Result>(work: () => Result) => Promise<Result>;
 
 export interface SharedState {
   change: Change;
-  /** Waits until the other servers have the last change too, up to `maxMs`. */
+  /** Waits up to `maxMs` until the other servers have applied the last change. */
   taken(maxMs: number): Promise<unknown>;
   /** Whether it is this server's turn to deliver events. */
   delivers(): boolean;
@@ -118,13 +121,13 @@ export interface Ground {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly store: Store;
-  /** Why the state can't be written now; undefined if it can. */
+  /** The reason why the state can't be written now; undefined if it can be written. */
   fault(): string | undefined;
   /** Repeats `work` until the server ends. A failure is logged, and the next run tries again. */
   repeat(what: string, everyMs: number, work: () => void | Promise<void>): void;
-  /** Registers a shutdown step. The last one registered runs first. */
+  /** Registers a shutdown step. The step that is registered last runs first. */
   atEnd(close: () => void | Promise<void>): void;
-  /** Waits for a step of the start. @throws when the server is stopping meanwhile */
+  /** Waits for a step of the start. @throws when the server is stopping */
   unlessStopping<Result>(work: Promise<Result>): Promise<Result>;
 }
 
@@ -133,7 +136,7 @@ export interface Core extends Ground {
   readonly snapshots: SnapshotFolder;
   readonly connections: Connections;
   readonly traffic: Traffic;
-  /** Undefined where no e-mail is sent. */
+  /** Undefined if no e-mail is sent. */
   readonly mailer: Mailer | undefined;
   isReady(): boolean;
   change: Change;
@@ -146,7 +149,10 @@ export interface Core extends Ground {
   showPages(files: readonly WebFile[]): void;
 }
 
-/** @param configure returns undefined where the settings switch the part off @throws DataError about a setting */
+/**
+ * Defines a part. @param configure returns undefined if the settings switch the part off @throws DataError about a
+ * setting
+ */
 export function definePart<Table extends SettingTable>(
   settings: Table,
   configure: (own: ValuesOf<Table>, core: Settings) => PartRun | undefined,

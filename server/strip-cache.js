@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { threadId } from "node:worker_threads";
 
 /**
- * Caches TypeScript modules with their types stripped, beside Node's compile cache. Otherwise each thread would load a
- * compiler to strip the same types, which takes half of a start's time. Preload it by `--import`. An installed package
- * needs it even without a compile cache, because Node doesn't strip types below `node_modules`. Plain JavaScript, so
- * that it needs no stripping.
+ * Caches TypeScript modules without their types, beside Node's compile cache. Without this cache, each thread would
+ * load a compiler to strip the same types, which takes half of a start's time. Preload this module by `--import`. An
+ * installed package needs it even without a compile cache, because Node doesn't strip types below `node_modules`. It is
+ * plain JavaScript, so that it needs no stripping.
  */
 
 const folder = process.env.NODE_COMPILE_CACHE;
@@ -43,7 +43,7 @@ export function stripTypes(source) {
 export function kept(name, make) {
   if (!folder) return make();
   const path = join(folder, name);
-  // Marks the end, to detect a partly written file.
+  // Marks the end of the file, so that a partly written file is detected.
   const end = `\n//${name}`;
   try {
     const found = readFileSync(path);

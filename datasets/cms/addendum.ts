@@ -16,11 +16,11 @@ import { foreignKind } from "./kind.ts";
 import { cleanName } from "./names.ts";
 
 /**
- * Reads CMS's OPPS Addendum B, which assigns HCPCS codes to APCs. The lines before the header and the order and names
- * of columns differ from quarter to quarter.
+ * Reads CMS's OPPS Addendum B, which assigns HCPCS codes to APCs. The lines before the header vary from quarter to
+ * quarter, as do the order and the names of the columns.
  */
 
-/** Maximum bytes of an addendum. CMS's have one to three megabytes. */
+/** Maximum bytes of an addendum. CMS's addenda have one to three megabytes. */
 const maxAddendumBytes = 2 ** 25;
 /** Maximum number of lines before the header. */
 const maxTitleLines = 50;
@@ -31,11 +31,11 @@ type Columns = Record<keyof typeof columnNames, number>;
 export interface Addendum {
   /** Ascending by code. The procedure is empty where a code has no APC. */
   codes: HcpcsCode[];
-  /** The calendar year, if the lines before the header name one. */
+  /** The calendar year in the lines before the header; undefined if they have no year. */
   year: string | undefined;
 }
 
-/** @throws DataError when the file isn't such an addendum */
+/** Reads an addendum. @throws DataError when the file isn't an OPPS Addendum B */
 export async function readAddendum(file: string): Promise<Addendum> {
   const bytes = await bytesOf(file);
   const records = recordsIn(bytes, file);
@@ -69,7 +69,7 @@ export async function readAddendum(file: string): Promise<Addendum> {
 async function bytesOf(file: string): Promise<Buffer> {
   try {
     const status = await stat(file);
-    // Checked before reading, because reading a pipe would wait for its writer.
+    // The kind of file is checked before reading, because reading a pipe would wait for its writer.
     if (!status.isFile()) throw new DataError(file, "something that isn't a regular file", "a CSV file");
     if (status.size > maxAddendumBytes)
       throw new DataError(file, `${status.size} bytes`, `at most ${maxAddendumBytes} of an OPPS Addendum B`);
@@ -153,7 +153,7 @@ function codeIn(record: string[], at: Columns, line: string): HcpcsCode | undefi
   return { code, procedure, status, description };
 }
 
-/** Warnings about codes in the search vocabulary that the addendum assigns to another group, a sentence each. */
+/** Returns a warning for each code that the search vocabulary and the addendum assign to different groups. */
 export function contradictedCodes({ codes }: Addendum): string[] {
   const procedures = new Map(codes.map(({ code, procedure }) => [code, procedure || "no APC"]));
   return Object.entries(plainWordsOf).flatMap(([expected, { codes }]) =>

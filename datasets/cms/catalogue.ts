@@ -14,7 +14,7 @@ import { type Caller, cmsPatience } from "./download.ts";
 export const catalogueUrl = "https://data.cms.gov/data.json";
 /** The title under which CMS lists the files, reduced to lower-case letters and digits. */
 const titleLetters = "medicareoutpatienthospitalsbyproviderandservice";
-/** Maximum bytes of a catalogue. CMS's has about ten megabytes. */
+/** Maximum bytes of a catalogue. CMS's catalogue has about ten megabytes. */
 const maxCatalogueBytes = 2 ** 28;
 const catalogueTries = 2;
 /** Maximum nesting depth. CMS's catalogue has three levels. */
@@ -45,7 +45,7 @@ export const knownOffers: readonly Offer[] = knownFiles.map((file) =>
   offerOf(dataYearOf([file]) ?? 0, `https://data.cms.gov/sites/default/files/${file}`),
 );
 
-/** The newest release of each data year, newest first, from the catalogue or, if that fails, from known URLs. */
+/** Finds the newest release of each data year, newest first. Known URLs are used if the catalogue can't be read. */
 export async function offers(url: string, caller: Caller): Promise<readonly Offer[]> {
   try {
     const text = await retried(url, cmsPatience(caller, catalogueTries), async (attempt) =>
@@ -60,10 +60,10 @@ export async function offers(url: string, caller: Caller): Promise<readonly Offe
 }
 
 /**
- * The newest release of each data year in a DCAT catalogue. Entries may be nested anywhere. A release needs only the
- * URL of a CSV file, and the data set's title on the entry or on one above it.
+ * Finds the newest release of each data year in a DCAT catalogue. Entries may be nested anywhere. A release needs only
+ * the URL of a CSV file, and the data set's title on its entry or on an outer entry.
  *
- * @throws DataError when it has none
+ * @throws DataError when the catalogue has no release
  */
 export function offersIn(text: string, subject: string): Offer[] {
   const catalogue = jsonIn(text, subject, "a catalogue in JSON");
@@ -75,7 +75,7 @@ export function offersIn(text: string, subject: string): Offer[] {
     if (year === undefined) continue;
     const modified = textOf(fields.get("modified")) ?? textOf(fields.get("issued")) ?? "";
     const other = newest.get(year);
-    // Of equally new files the first one is taken, because CMS lists the newest first.
+    // If two files are equally new, the first one is taken, because CMS lists the newest file first.
     if (other === undefined || modified > other.modified)
       newest.set(year, { offer: offerOf(year, url), modified });
   }
@@ -89,9 +89,9 @@ export function offersIn(text: string, subject: string): Offer[] {
 }
 
 interface CatalogueEntry {
-  /** Titles of this entry and those above it, outermost first. */
+  /** Titles of this entry and of the entries around it, outermost first. */
   titles: string[];
-  /** Fields by name, reduced to letters and digits, without a prefix such as `dcat:`. */
+  /** Fields by name. A name is reduced to letters and digits, without a prefix such as `dcat:`. */
   fields: Map<string, unknown>;
 }
 
@@ -110,14 +110,14 @@ function* filesIn(node: unknown, above: string[], depth: number): Generator<Cata
   for (const value of fields.values()) yield* filesIn(value, titles, depth + 1);
 }
 
-/** The URL of the CSV file that an entry describes; undefined if it describes none. */
+/** The URL of the CSV file that an entry describes; undefined if the entry describes no CSV file. */
 function addressOf(fields: Map<string, unknown>): string | undefined {
   const url = textOf(fields.get("downloadurl")) ?? textOf(fields.get("accessurl"));
   if (url === undefined || !isWebAddress(url)) return undefined;
   return /\.csv$/i.test(new URL(url).pathname) ? url : undefined;
 }
 
-/** The data year in the first text that has one. A text is a URL with DYnn in the file name, a period or a title. */
+/** The data year in the first text that has a year. A text is a URL with DYnn in the file name, a period or a title. */
 function dataYearOf(texts: unknown[]): number | undefined {
   for (const given of texts) {
     const text = textOf(given) ?? "";
@@ -126,7 +126,7 @@ function dataYearOf(texts: unknown[]): number | undefined {
       short === undefined && !/^https?:/.test(text) ? (/(?<![0-9])20[0-9]{2}(?![0-9])/.exec(text) ?? []) : [];
     const year = Number(short === undefined ? long : `20${short}`);
     if (year >= minDataYear && year <= maxDataYear) return year;
-    // Older releases have a different layout.
+    // A release of another year isn't offered, because older releases have a different layout.
     if (!Number.isNaN(year)) return undefined;
   }
   return undefined;

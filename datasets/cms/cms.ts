@@ -51,12 +51,12 @@ const amountColumns = ["charge", "allowed", "payment", "outlierAmount"] as const
 const countColumns = ["services", "beneficiaries", "outlierServices"] as const;
 const addressColumns = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescription"] as const;
 
-/** Column names of earlier layouts. A file with one of them but no allowed amount has the layout of 2011–2015. */
+/** Column names of earlier layouts. A file with such a name but no allowed amount has the layout of 2011–2015. */
 const oldLayoutNames = ["providerid", "averageestimatedsubmittedcharges", "averagetotalpayments"];
 
-/** A file with fewer facilities isn't a whole release, which has some 3,000. */
+/** Minimum number of facilities of a whole release. Real releases have some 3,000 facilities. */
 const leastFacilities = 2000;
-/** The sentence about a file with too few facilities, which the portal's pages show above the numbers. */
+/** The sentence that the portal's pages show above the numbers if a file has too few facilities. */
 const partText = (facilities: number) =>
   `This file has only ${facilities} hospitals, where a whole release has some 3,000: hospitals and states may be missing.`;
 
@@ -85,8 +85,8 @@ export function cmsProvenance(
 const amountPattern = /^([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?$/;
 
 /**
- * Parses dollars in plain decimal text into cents, rounded half up. Rounds the decimal digits, because the
- * floating-point value of 1.005 is slightly less.
+ * Parses dollars in plain decimal text into cents, rounded half up. The decimal digits are rounded, because the
+ * floating-point value of 1.005 is slightly less than 1.005.
  *
  * @returns `blank` for white space only, NaN for text that isn't a non-negative amount; inexact above `maxCents`
  */
@@ -112,11 +112,11 @@ const countPattern = /^([0-9]+)(?:\.0*)?$/;
 export class CmsTable {
   readonly #file: string;
   readonly #fields: number;
-  /** The number of columns up to the last one with a name. */
+  /** The number of columns up to the last column with a name. */
   readonly #named: number;
   readonly #at: Record<Column, number>;
   /**
-   * The number of fields in the first row, which all other rows must have too. It may differ from the header's by
+   * The number of fields in the first row. All other rows must have the same number. The header's number may differ by
    * unnamed empty columns.
    */
   #width: number;
@@ -130,7 +130,7 @@ export class CmsTable {
   /** Positions of facilities by CCN, in every spelling that occurs. */
   readonly #facilityIndex = new Map<string, number>();
   readonly #procedureIndex = new Map<string, number>();
-  /** The first spelling of each procedure's name, and its line. Repetitions of it needn't be cleaned again. */
+  /** The first spelling of each procedure's name, and its line. A repeated spelling isn't cleaned again. */
   readonly #procedureText: { name: string; line: number }[] = [];
 
   readonly #facility: number[] = [];
@@ -231,8 +231,9 @@ export class CmsTable {
   }
 
   /**
-   * Refuses two rows for one facility and procedure, naming the first pair in the file. `order` has equal keys side by
-   * side.
+   * Refuses two rows for one facility and procedure. The error names the first such pair in the file.
+   *
+   * @param order positions of the rows, with the rows of a facility and procedure side by side
    */
   #refuseDuplicates(order: Uint32Array): void {
     const [facility, procedure] = [this.#facility, this.#procedure];
@@ -277,7 +278,7 @@ export class CmsTable {
     return facility;
   }
 
-  /** The facility with the CCN of a row, ignoring case. */
+  /** Finds or adds the facility with the CCN of a row, ignoring case. */
   #facilityOf(record: string[], line: number): number {
     const text = record[this.#at.ccn];
     const known = this.#facilityIndex.get(text);
@@ -380,7 +381,7 @@ export class CmsTable {
   }
 }
 
-/** The positions of the columns; −1 for a missing optional one. */
+/** The positions of the columns; −1 for a missing optional column. */
 function findColumns(header: string[], subject: string): Record<Column, number> {
   const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
   const names = header.map(plain);

@@ -3,9 +3,9 @@ import { DataError } from "../../engine/index.ts";
 import { type Download, download } from "../download.ts";
 import type { Patience } from "../http.ts";
 
-/** What is particular to downloads from CMS. */
+/** Limits and checks of downloads from CMS. */
 
-/** An attempt is aborted after this long without receiving a byte. */
+/** An attempt is aborted after this time without receiving a byte. */
 export const stallMs = 30_000;
 /** Maximum bytes of a download: ten times the largest release. */
 const maxFileBytes = 2 ** 30;
@@ -16,7 +16,7 @@ const spareBytes = 2 ** 24;
 const foreignTypes =
   /^(text\/html|application\/(xhtml|json|xml|zip|gzip|pdf)|image\/|audio\/|video\/|multipart\/)/;
 
-/** The clock of whoever downloads, and where messages go. */
+/** The caller's clock, and the function that receives messages for the user. */
 export type Caller = Pick<Patience, "clock" | "say">;
 
 export function cmsPatience({ clock, say }: Caller, maxTries: number): Patience {

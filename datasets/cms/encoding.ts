@@ -5,10 +5,13 @@ export interface StrayByte {
   value: number;
 }
 
-/** A line end, a multi-byte UTF-8 character (Unicode, table 3-7), or another byte beyond ASCII, in bytes as Latin-1. */
+/**
+ * A line end, a multi-byte UTF-8 character (Unicode, table 3-7), or another byte beyond ASCII. Bytes are read as
+ * Latin-1.
+ */
 const marks =
   /(\r\n?|\n)|[\xc2-\xdf][\x80-\xbf]|(?:\xe0[\xa0-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]|\xed[\x80-\x9f])[\x80-\xbf]|(?:\xf0[\x90-\xbf]|[\xf1-\xf3][\x80-\xbf]|\xf4[\x80-\x8f])[\x80-\xbf]{2}|[\x80-\xff]/g;
-/** What the next chunk may continue: a line end or a character. */
+/** An unfinished line end or character at the end of a chunk, which the next chunk may complete. */
 const incomplete = /(?:\r|[\xc2-\xf4][\x80-\xbf]{0,2})$/;
 
 /** Counts the lines of a text file and finds bytes that aren't UTF-8. O(bytes). */

@@ -25,7 +25,7 @@ export interface ImportOptions extends ReleaseOptions {
  * Imports a CMS release as the next snapshot of its year, unless a snapshot of the year already has the same rows and
  * codes.
  *
- * @throws DataError when a file is invalid; nothing is written then
+ * @throws DataError when a file is invalid; then nothing is written
  */
 export async function importFile(options: ImportOptions, known: readonly KnownVersion[]) {
   const { file, year, out, released, sourceUrl, codesFile } = options;
@@ -53,7 +53,7 @@ export async function importFile(options: ImportOptions, known: readonly KnownVe
     path: there?.path ?? written(),
     /** Whether a file was written; false if a snapshot with the same rows existed. */
     isNew: there === undefined,
-    /** Options that were ignored: they differ from the metadata of the existing snapshot. */
+    /** Options that were ignored, although they differ from the metadata of the existing snapshot. */
     unwritten: [
       ...(there && released !== null && released !== there.provenance.released ? ["--released"] : []),
       ...(there && sourceUrl !== null && sourceUrl !== there.provenance.sourceUrl ? ["--source-url"] : []),

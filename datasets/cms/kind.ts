@@ -21,9 +21,9 @@ const separators: readonly [separator: string, name: string][] = [
 ];
 
 /**
- * Names the kind of a file that isn't comma-separated text, such as "a gzip file"; undefined if it may be CSV.
+ * Names the kind of a file that isn't comma-separated text, such as "a gzip file"; undefined if the file may be CSV.
  *
- * @param start its first bytes, up to a megabyte: a workbook is a zip archive with certain file names
+ * @param start the file's first bytes, up to a megabyte, because file names in a zip archive identify a workbook
  */
 export function foreignKind(start: Buffer): string | undefined {
   const hexadecimal = start.toString("hex", 0, 16);

@@ -50,13 +50,13 @@ function versionsIn(
   return names.sort().flatMap((name) => {
     const path = join(out, name);
     try {
-      // Reading a FIFO would block for ever.
+      // Only a regular file is read, because reading a FIFO would block for ever.
       if (!statSync(path).isFile())
         throw new DataError(path, "something that isn't a regular file", "a snapshot");
       const { metadata } = snapshotHead(readFileSync(path), path);
       const version = basename(name, ".parquet");
       const claimed = `${metadata.data_year}.${metadata.revision}`;
-      // A server would refuse such a file.
+      // A server would refuse a file whose name differs from the version in its metadata.
       if (claimed !== version) throw new DataError(`${path}: data version in its metadata`, claimed, version);
       return [{ year: metadata.data_year, version, synthetic: isSynthetic(metadata) }];
     } catch (error) {

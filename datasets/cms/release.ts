@@ -9,7 +9,7 @@ import { type StrayByte, TextScan } from "./encoding.ts";
 import { foreignKind } from "./kind.ts";
 
 const readChunkBytes = 2 ** 20;
-/** Maximum bytes of a record: above any real one, but low enough to detect an unclosed quote early. */
+/** Maximum bytes of a record. Real records are shorter. The limit is low enough to detect an unclosed quote early. */
 const maxRecordBytes = 2 ** 16;
 
 /** Maximum number of lines before the header that an error message calls title lines. */
@@ -31,9 +31,9 @@ export interface ReleaseOptions {
 interface Release {
   table: SnapshotTable;
   provenance: Omit<Provenance, "revision">;
-  /** The first byte that isn't UTF-8; if there is one, the file was read as Windows-1252. */
+  /** The first byte that isn't UTF-8. If there is such a byte, the file was read as Windows-1252. */
   stray: StrayByte | undefined;
-  /** Number of facilities with several names or addresses, of which the commonest is used. */
+  /** Number of facilities with several names or addresses. The commonest name and address are used. */
   severalNames: number;
   /** Optional columns that the file lacks, by CMS's names. */
   absentColumns: string[];
@@ -42,14 +42,15 @@ interface Release {
 }
 
 /**
- * Reads a CMS release in two passes: one checks encoding and truncation, one reads the rows. @throws DataError when it
- * is invalid
+ * Reads a CMS release in two passes. The first pass checks encoding and truncation, the second pass reads the rows.
+ *
+ * @throws DataError when the release is invalid
  */
 export async function readRelease(options: ReleaseOptions): Promise<Release> {
   const { file, year, released, sourceUrl } = options;
   let handle: FileHandle | undefined;
   try {
-    // Checked before opening, because opening a pipe would wait for its writer.
+    // The kind of file is checked before opening, because opening a pipe would wait for its writer.
     if (!(await stat(file)).isFile())
       throw new DataError(file, "something that isn't a regular file", "a CSV file");
     handle = await open(file);
@@ -94,7 +95,7 @@ export async function checkEnds(file: string, subject: string, allowUnterminated
   }
 }
 
-/** Yields the file's chunks. Each chunk is a new buffer, because the parser keeps the end of the one before. */
+/** Yields the file's chunks. Each chunk is a new buffer, because the parser keeps the end of the previous chunk. */
 async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
   for (let position = 0; ; ) {
     const buffer = Buffer.allocUnsafe(readChunkBytes);
@@ -145,7 +146,7 @@ async function readTable(
   let header: string[] = [];
   let nextLine = 1;
   let emptyLines = 0;
-  /** Lines with values in which no header was found so far: their number, and the first one's error. */
+  /** The lines with values read before a header was found: their number, and the error of the first such line. */
   let titles: { error: unknown; lines: number } | undefined;
   const startOfRecord = (parser: Parser) => nextLine + parser.info.empty_lines - emptyLines;
 

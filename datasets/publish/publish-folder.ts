@@ -32,7 +32,7 @@ async function place(from: string, to: string): Promise<void> {
   }
 }
 
-/** @throws DataError when a file isn't a valid snapshot of the version in its name */
+/** Checks a snapshot file. @throws DataError when the file isn't a valid snapshot of the version in its name */
 function checkSound(path: string, version: string): void {
   const { provenance } = decodeSnapshot(readFileSync(path), path);
   if (versionName(provenance) !== version)
@@ -45,7 +45,7 @@ function publishedIn(folder: string): IndexEntry[] {
 }
 
 /**
- * Copies the snapshots of a folder into another one, then writes and returns their index.
+ * Copies the snapshots of a folder into another folder, then writes and returns the index of the copies.
  *
  * @throws DataError when a snapshot is invalid, or its version was published with other content
  */

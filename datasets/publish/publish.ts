@@ -14,7 +14,7 @@ import {
 import { makeFolder, sync } from "../folder.ts";
 import { isSynthetic } from "../sample/synthetic-mark.ts";
 
-/** A data version that a server has served. Its number can't be used for other content. */
+/** A data version that a server has served. Its version number can't be used for other content. */
 export interface KnownVersion {
   version: string;
   sha256: string;
@@ -25,10 +25,11 @@ const maxRevision = 9999;
 
 /**
  * Writes the next revision of a year into a folder, which is made if it doesn't exist. The file is linked into place
- * after it is flushed to disk, so readers never see a partial file, and no file is ever replaced. Synchronous, so that
- * no signal handler runs in between. @returns the path of the new file
+ * after it is flushed to disk. So readers never see a partial file, and no file is ever replaced. The function is
+ * synchronous, so that no signal handler runs meanwhile.
  *
- * @param encode encodes the snapshot as that revision; called again if another process takes the revision first
+ * @param encode encodes the snapshot with a revision number; called again if another process takes that number first
+ * @returns the path of the new file
  * @throws DataError when the folder can't be written, or all revisions of the year are used; leaves no file then
  */
 export function publishSnapshot(
@@ -42,7 +43,7 @@ export function publishSnapshot(
     const names = [...namesIn(outDir), ...known.map(({ version }) => version)];
     const last = revisionsOf(dataYear, names).at(-1);
     const revision = 1 + (last?.revision ?? 0);
-    // On some file systems every name seems to be taken; this prevents an endless loop.
+    // On some file systems every name seems to be taken. This check prevents an endless loop.
     if (revision === taken)
       throw new DataError(outDir, "a name that is taken and not there", "a folder that can be written");
     taken = revision;
@@ -59,8 +60,8 @@ export function publishSnapshot(
 }
 
 /**
- * Finds the newest snapshot of a year in a folder with the same rows, and the same codes if `wanted` has any. Files
- * that contradict a known version are skipped, because no server would serve them.
+ * Finds the newest snapshot of a year in a folder with the same rows, and with the same codes if `wanted` has any.
+ * Files that contradict a known version are skipped, because no server would serve such a file.
  */
 export function findContent(
   outDir: string,
@@ -108,7 +109,7 @@ export function newestSnapshot(outDir: string, maxYear: number): string | undefi
   return undefined;
 }
 
-/** Whether a file's metadata say that it is a synthetic snapshot; false if it can't be read. */
+/** Whether a file's metadata say that it is a synthetic snapshot; false if the file can't be read. */
 export function isSyntheticFile(path: string): boolean {
   try {
     return isSynthetic(snapshotHead(readFileSync(path), path).metadata);
@@ -131,7 +132,7 @@ function revisionsOf(dataYear: number, names: string[]): { revision: number; nam
   return found.sort((a, b) => a.revision - b.revision);
 }
 
-/** @returns false if the name is taken */
+/** Writes a new file, complete or not at all. @returns false if the name is taken */
 function placeNew(outDir: string, path: string, bytes: Uint8Array): boolean {
   const temporary = join(outDir, `.${randomUUID()}.tmp`);
   try {

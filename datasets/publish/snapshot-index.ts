@@ -8,7 +8,7 @@ import { DataError, jsonIn, shown } from "../../engine/index.ts";
 
 export const indexName = "index.json";
 
-/** Maximum bytes of a snapshot file: the maximum of an image, which is larger than its file. */
+/** Maximum bytes of a snapshot file. An image has the same maximum, and is larger than its file. */
 const maxFileBytes = 2 ** 32;
 
 /** The form of a data version, `<year>.<revision>`. */
@@ -24,7 +24,7 @@ const expected = {
 const entry = v.object(
   {
     version: v.pipe(v.string(expected.version), v.regex(versionPattern, expected.version)),
-    /** Relative to the index. */
+    /** The file's path, relative to the index. */
     file: v.pipe(v.string(expected.file), v.regex(/^\w[\w.-]*(?:\/\w[\w.-]*)*$/, expected.file)),
     bytes: v.pipe(
       v.number(expected.bytes),
@@ -35,7 +35,7 @@ const entry = v.object(
     /** SHA-256 of the file's bytes. */
     sha256: v.pipe(v.string(expected.sha256), v.regex(/^[0-9a-f]{64}$/, expected.sha256)),
   },
-  // Reached when the entry isn't an object or lacks a field.
+  // Gives the message for an entry that isn't an object or lacks a field.
   ({ path }) =>
     Object.entries(expected).find(([name]) => name === path?.at(-1)?.key)?.[1] ??
     `an object with ${Object.keys(expected).join(", ")}`,
@@ -51,7 +51,7 @@ const snapshotIndex = v.pipe(
   ),
 );
 
-/** @throws DataError when a text isn't an index */
+/** Parses an index of snapshots. @throws DataError when the text isn't an index */
 export function indexIn(text: string, where: string): IndexEntry[] {
   const result = v.safeParse(snapshotIndex, jsonIn(text, where, "an index of snapshots"));
   if (result.success) return result.output;

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** The few published figures that the synthetic sample is drawn around, from the tables in `data/`. */
+/** Published figures on which the synthetic sample is based, from the tables in `data/`. */
 
 interface ProcedureFigures {
   code: string;
@@ -21,7 +21,7 @@ interface ProcedureFigures {
   name: string;
 }
 
-/** Factors are the state's average divided by the national one. */
+/** The figures of a state. Factors are the state's average divided by the national average. */
 interface StateFigures {
   state: string;
   hospitals: number;
@@ -31,7 +31,7 @@ interface StateFigures {
   zip: string;
 }
 
-/** The lines of a file in `data/`, each as `count` words; the last word takes the rest of the line. */
+/** The lines of a file in `data/`, each split into `count` texts. The last text is the rest of the line. */
 function linesOf(name: string, count: number): string[][] {
   const lines = readFileSync(new URL(`data/${name}`, import.meta.url), "utf8").split("\n");
   return lines

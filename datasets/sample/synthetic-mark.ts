@@ -1,4 +1,4 @@
-/** Recognises synthetic snapshots. A separate module, so that the generator needn't be loaded. */
+/** Recognises synthetic snapshots. This module is separate, so that the generator needn't be loaded. */
 
 /** The publisher of all synthetic snapshots. */
 export const syntheticPublisher = "Healthcare Charge Query Service (synthetic)";

@@ -15,7 +15,7 @@ import { zipsByStart } from "../places.ts";
 import { procedureFigures, ruralUrbanFigures, stateFigures } from "./calibration.ts";
 import { syntheticPublisher } from "./synthetic-mark.ts";
 
-/** Default number of rows: one more than CMS's file of 2023 has. */
+/** Default number of rows. CMS's file of 2023 has one row less. */
 export const defaultSampleRows = 116_800;
 export const defaultSampleSeed = 20_230_101;
 /** The largest seed; the smallest is 0. */
@@ -45,13 +45,13 @@ const demandSpread = 1.3;
 const sizeSpread = 1.2;
 /** Spread of the share of the allowed amount that Medicare pays, as the sigma of a normal distribution. */
 const paymentSpread = 0.01;
-/** Spreads of the numbers of outlier services, which are concentrated in few hospitals, and of their amounts. */
+/** Spreads of the number of outlier services and of their amounts. Few hospitals have most of the outlier services. */
 const outlierSpread = { services: 1.5, amount: 0.3 };
 /** Spread of a hospital's services per beneficiary. */
 const repeatSpread = 0.3;
 /** Spreads of the values that are drawn anew for each year. */
 const yearlySpread = { charge: 0.05, allowed: 0.02, demand: 0.1 };
-/** Year whose level of amounts the growth starts from. */
+/** The year in which the growth of amounts starts. */
 const baseYear = 2023;
 /** Linear growth per year, as a share of the level of `baseYear`, so that amounts stay in range up to 2099. */
 const yearlyGrowth = { charge: 0.05, allowed: 0.03 };
@@ -59,16 +59,16 @@ const yearlyGrowth = { charge: 0.05, allowed: 0.03 };
 export interface SampleOptions {
   dataYear: number;
   revision: number;
-  /** 1 to `maxSnapshotRows`; a facility has about 37.7 rows. */
+  /** Number of rows, from 1 to `maxSnapshotRows`. A facility has about 37.7 rows. */
   rows: number;
-  /** 0 to `maxSampleSeed`. */
+  /** The seed, from 0 to `maxSampleSeed`. */
   seed: number;
 }
 
 /**
- * Generates a synthetic snapshot. The same options give the same snapshot on any machine. Another year with the same
- * rows and seed has the same facilities, nearly the same procedures at each, and that year's amounts. O(rows), about 56
- * bytes a row.
+ * Generates a synthetic snapshot. The same options give the same snapshot on any machine. Snapshots of several years
+ * with the same rows and seed have the same facilities and nearly the same procedures at each facility, but different
+ * amounts. O(rows), about 56 bytes a row.
  *
  * @throws DataError when `rows` is out of range
  */
@@ -100,11 +100,12 @@ export function syntheticSnapshot({ dataYear, revision, rows, seed }: SampleOpti
  * streams.
  */
 const addressStream = 1;
-/** Added to the year, this is the random stream of the use of procedures in that year. */
+/** The random stream for the use of procedures in a year has this number plus the year. */
 const useStream = 10_000;
 
 /**
- * A source of random numbers. One source determines what stays the same over the years, others what changes each year.
+ * A source of random numbers. One source determines what stays the same over the years, other sources determine what
+ * changes each year.
  */
 interface RandomSource {
   below(count: number): number;
@@ -177,7 +178,7 @@ function hospitalsFor(rows: number, random: RandomSource, addresses: RandomSourc
     facilities.ruralUrbanCode.push(code);
     facilities.ruralUrbanDescription.push(description);
     size[i] = random.bell();
-    // A logistic curve: the smallest hospitals offer a handful of procedures, the largest nearly all.
+    // A logistic curve, so that the smallest hospitals offer a handful of procedures and the largest offer nearly all.
     const share = 1 / (1 + Math.exp(-0.1 - sizeSpread * size[i]));
     offered[i] = Math.max(1, Math.round(share * procedureFigures.length));
   }
@@ -185,7 +186,7 @@ function hospitalsFor(rows: number, random: RandomSource, addresses: RandomSourc
   return { facilities, state, size, offered };
 }
 
-/** The rural-urban code at a quantile of all hospitals, from 0 to below 1. */
+/** The rural-urban code at a quantile of all hospitals. @param share the quantile, from 0 to below 1 */
 function ruralUrbanOf(share: number) {
   let reached = 0;
   for (const figures of ruralUrbanFigures) {
@@ -260,7 +261,8 @@ function rowsFor(
     const { chargeFactor, allowedFactor } = stateFigures[state[facility]];
     const markup = chargeGrowth * chargeFactor * logNormal(lasting.bell(), markupSpread);
     const wage = allowedGrowth * allowedFactor * logNormal(lasting.bell(), wageSpread);
-    // Numbers are drawn for every procedure, even if it isn't offered, so that other years draw the same ones.
+    // Numbers are drawn for every procedure, even if the facility doesn't offer it, so that other years draw the same
+    // numbers.
     for (let p = 0; p < kinds; p++) {
       demand[p] = services[p] + lasting.bell() * demandSpread + yearly.bell() * yearlySpread.demand;
       chargeNoise[p] = lasting.bell();
@@ -318,9 +320,9 @@ function suppress(rows: Rows, volume: Float32Array): number {
 }
 
 /**
- * Fills in the services of priced rows, and the columns that depend on them. The row with the least volume gets the
- * fewest services that CMS publishes; they grow with volume so that a procedure's services add up to its share of the
- * nation's.
+ * Fills in the services of priced rows, and the columns that depend on services. The row with the least volume gets the
+ * fewest services that CMS publishes. Services grow with volume, so that a procedure's services add up to its share of
+ * the nation's services.
  */
 function measureUse(
   rows: Rows,

@@ -7,7 +7,7 @@ const [quote, closingBrace] = [34, 125];
 /**
  * The length in bytes of a body's end, which holds the source and the path of the next page.
  *
- * @param next path in ASCII
+ * @param next the path of the next page in ASCII; null on the last page
  */
 export function endLength({ tail }: Image, next: Uint8Array | null): number {
   return tail.length + (next === null ? lastPage.length : next.length + 3);
@@ -24,7 +24,7 @@ export function writeEnd({ tail }: Image, next: Uint8Array | null, body: Buffer,
   return at;
 }
 
-/** The start of `scratch` if it has room, otherwise a new buffer. */
+/** Returns memory for `length` bytes: the start of `scratch` if it is long enough, otherwise a new buffer. */
 export function room(length: number, scratch: Buffer): Buffer {
   return length <= scratch.length ? scratch.subarray(0, length) : Buffer.allocUnsafe(length);
 }

@@ -9,7 +9,7 @@ export interface Coverage {
   procedures_without_prices: string[];
 }
 
-/** Territories outside Medicare's outpatient payment system. Puerto Rico is inside (42 CFR 419.20). */
+/** Territories outside Medicare's outpatient payment system. Puerto Rico is inside the system (42 CFR 419.20). */
 const outsideOpps = new Set(["AS", "GU", "MP", "VI"]);
 
 export function coverageOf(image: Image): Coverage {
@@ -38,7 +38,10 @@ export function coverageOf(image: Image): Coverage {
   };
 }
 
-/** The status of a version: `current` for the default, `available` for the newest of an older year, else `superseded`. */
+/**
+ * The status of a version: `current` for the default version, `available` for the newest version of another year, else
+ * `superseded`.
+ */
 export type Status = "current" | "available" | "superseded";
 
 /** @param images newest version first */
@@ -53,13 +56,11 @@ export function statusOf(images: readonly Image[], image: Image): Status {
 export interface Changes {
   rows_added: number;
   rows_removed: number;
-  /**
-   * Rows that have the same CCN and APC code in both, but differ in any other column, including names and addresses.
-   */
+  /** Rows that have the same CCN and APC code in both versions, but differ in another column, such as the name. */
   rows_changed: number;
 }
 
-/** Compares the rows of two versions. O(rows); not for serving threads. */
+/** Compares the rows of two versions. O(rows), too slow for serving threads. */
 export function changesBetween(before: Image, after: Image): Changes {
   const facilities = counterparts(after, before, "ccn", [
     ...(["facilityName", "city", "state", "street", "zip"] as const),
@@ -97,8 +98,8 @@ export function changesBetween(before: Image, after: Image): Changes {
 type TextSection = { [Name in keyof Image]: Image[Name] extends TextColumn ? Name : never }[keyof Image];
 
 /**
- * Finds each facility or procedure of an image in another image: its position there, or −1, and whether its texts are
- * the same in both.
+ * Finds each facility or procedure of an image in another image. Returns its position in the other image, or −1, and
+ * whether its texts are the same in both images.
  */
 function counterparts(image: Image, other: Image, key: TextSection, texts: readonly TextSection[]) {
   const count = image[key].offsets.length - 1;

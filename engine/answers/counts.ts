@@ -26,8 +26,7 @@ export function rowsOfFacility(image: Image, facility: number): RowCounts {
 
 /** Counts the facilities of a group that charge less than `cents`. O(log facilities). */
 export function countBelow({ groupStart, order, charge }: Image, group: number, cents: number): number {
-  // Bisects in a loop of its own, which is faster than `firstNotBefore`, because answers call this function once per
-  // row.
+  // Bisects without `firstNotBefore`, because this loop is faster, and answers call this function once per row.
   let low = groupStart[group];
   let high = groupStart[group + 1];
   while (low < high) {

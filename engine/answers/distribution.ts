@@ -3,15 +3,15 @@ import { stateCodes } from "../snapshot/schema.ts";
 import { countBelow } from "./counts.ts";
 
 export interface Histogram {
-  /** Strictly ascending, unless all charges are equal: then the array holds that charge twice. */
+  /** The bins' edges in cents, strictly ascending. If all charges are equal, the array holds the charge twice. */
   edges: number[];
-  /** The number of charges in each bin. A bin excludes its upper edge, except the last bin. */
+  /** The number of charges in each bin. Every bin but the last excludes its upper edge. */
   counts: number[];
 }
 
 /**
- * A histogram of the charges of a group (from `findGroup`), with bins of equal width on a logarithmic scale. It has at
- * most `bins` bins: edges that round to the same cent are merged. O(bins · log facilities).
+ * A histogram of the charges of a group (from `findGroup`), with bins of equal width on a logarithmic scale. It has
+ * fewer than `bins` bins if edges round to the same cent, because such edges are merged. O(bins · log facilities).
  */
 export function histogramOf(image: Image, group: number, bins: number): Histogram {
   const [start, end] = [image.groupStart[group], image.groupStart[group + 1]];

@@ -45,7 +45,7 @@ export function describeFacility(image: Image, facility: number) {
 
 /** The rank of a charge among the facilities of a group. Amounts are in cents. */
 export interface Standing {
-  /** 1 is the lowest charge; equal charges share a rank. */
+  /** The rank of the charge. The lowest charge has rank 1, and equal charges have the same rank. */
   rank: number;
   facilities: number;
   /** The share of facilities that charge strictly less, in tenths of a percent, rounded half up. */
@@ -54,8 +54,8 @@ export interface Standing {
 }
 
 /**
- * A row. Amounts are in cents. Unknown values are null. So are the fields that only priced rows have, in all other
- * rows.
+ * The row of a procedure at a facility. Amounts are in cents. Unknown values are null. Fields that only priced rows
+ * have are null in all other rows.
  */
 export interface FacilityPrice {
   procedure: number;
@@ -73,7 +73,7 @@ export interface FacilityPrice {
   state: Standing | null;
 }
 
-/** Every priced procedure at a facility, by code. */
+/** The rows of all priced procedures at a facility, by code. */
 export function facilityPrices(image: Image, facility: number): FacilityPrice[] {
   const prices: FacilityPrice[] = [];
   for (let row = firstRow(image, facility); image.facility[row] === facility; row++)

@@ -28,14 +28,14 @@ export interface FacilityFilter {
   states?: readonly string[] | undefined;
   city?: string | undefined;
   ccns?: readonly string[] | undefined;
-  /** A circle around a place, given by its position in the table of places. */
+  /** A circle around a place. `place` is a position in the table of places. */
   near?: { place: number; miles: number } | undefined;
 }
 
 /** The facilities that match a filter, ascending by CCN. */
 export interface FacilityList {
   filter: FacilityFilter;
-  /** With a procedure in the filter, the positions of its rows; otherwise the positions of the facilities. */
+  /** The positions of the procedure's rows if the filter has a procedure, otherwise the positions of the facilities. */
   items: Uint32Array<ArrayBuffer>;
   /** The values to sort by; `blank` where absent. */
   values: Float64Array;
@@ -53,12 +53,12 @@ const pricedStatus = rowStatuses.indexOf("priced");
 const milesPerDegree = 69;
 const millionths = 1e6;
 /**
- * Number of buckets in the histogram that selects a page's facilities: so many that each holds few facilities, and so
- * few that the list of their counts is small.
+ * Number of buckets in the histogram that selects a page's facilities. It is large enough that a bucket holds few
+ * facilities, and small enough that the list of counts is short.
  */
 const selectionBuckets = 2 ** 11;
 
-/** Lists facilities. O(rows of the procedure), or O(facilities) without one. */
+/** Lists the facilities that match a filter. O(rows of the procedure), or O(facilities) without a procedure. */
 export function listFacilities(image: Image, filter: FacilityFilter, sort: FacilitySort): FacilityList {
   const {
     facility: facilityOf,
@@ -123,7 +123,7 @@ export function facilityAt(image: Image, { filter, items }: FacilityList, i: num
 }
 
 /**
- * Returns the function that gives a row's or facility's sort value. Values are rounded as in answers, so that values
+ * Returns the function that gives the sort value of a row or facility. Values are rounded as in answers, so that values
  * that look equal are ties.
  */
 function sortedBy(
@@ -144,7 +144,7 @@ function sortedBy(
   return values[sort];
 }
 
-/** The facilities that match the filter's CCNs and city; undefined if it has neither. */
+/** The facilities that match the filter's CCNs and city; undefined if the filter has neither. */
 function chosenFacilities(image: Image, { ccns, city }: FacilityFilter): ReadonlySet<number> | undefined {
   const named = ccns && new Set(ccns.map((ccn) => findFacility(image, ccn)));
   if (city === undefined) return named;
@@ -153,8 +153,8 @@ function chosenFacilities(image: Image, { ccns, city }: FacilityFilter): Readonl
 }
 
 /**
- * Returns a function for a facility's distance in tenths of a mile: −1 if too far, undefined if its location is
- * unknown.
+ * Returns a function that computes a facility's distance in tenths of a mile. The function returns −1 if the facility
+ * is too far away, and undefined if the facility's location is unknown.
  */
 function distancesFrom(image: Image, { place, miles }: { place: number; miles: number }) {
   const { placeOf, placeLatitude, placeLongitude } = image;
@@ -171,7 +171,8 @@ function distancesFrom(image: Image, { place, miles }: { place: number; miles: n
 }
 
 /**
- * The positions of a list's first facilities by value: ties by CCN, absent values last. O(length).
+ * Finds the first facilities of a list in sort order, as positions in the list. Ties are ordered by CCN, and absent
+ * values come last. O(length).
  *
  * @param count number of facilities wanted; the result may be longer
  */
@@ -185,7 +186,7 @@ export function orderFacilities(
   const keyOf = (value: number) => (value === blank ? most + 1 : isDescending ? most - value : value);
   const positions = withLowest(values, keyOf, most + 1, count);
   const keys = Float64Array.from(positions, (position) => keyOf(values[position]));
-  // A markup may need more than 32 bits, so it is sorted by its lower half, then by its upper half.
+  // A markup may need more than 32 bits, so keys are sorted by their lower half, then by their upper half.
   let order = stableOrder(new Uint32Array(keys), identityOrder(keys.length));
   if (most + 1 >= 2 ** 32)
     order = stableOrder(
@@ -196,8 +197,8 @@ export function orderFacilities(
 }
 
 /**
- * The positions of the values with the `count` lowest keys, ascending. Other values in the last of these values' bucket
- * are included.
+ * The positions of the values with the `count` lowest keys, in ascending order. The result includes the positions of
+ * all other values in the last bucket needed.
  */
 function withLowest(
   values: Float64Array,
@@ -219,8 +220,8 @@ function withLowest(
 }
 
 /**
- * The statistics of a list with a procedure, in cents. If no row is priced, all except the number of facilities are
- * NaN.
+ * The statistics of a list with a procedure, in cents. If no row is priced, all statistics except the number of
+ * facilities are NaN.
  */
 export function summaryOfList(image: Image, { filter, items: rows }: FacilityList): Summary {
   const { procedure = 0, states, city, ccns, near, minCharge, maxCharge, status } = filter;

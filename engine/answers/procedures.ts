@@ -34,6 +34,6 @@ export function listProcedures(
       ...summary,
     });
   }
-  // The list is in order of code already, and the sort is stable, so ties stay in that order.
+  // The list is in order of code already. The sort is stable, so ties stay in order of code.
   return list.sort(orders[order]);
 }

@@ -1,19 +1,22 @@
 import type { Image } from "../image/image.ts";
 import { ratioPercentiles } from "../image/statistics.ts";
 
-/** The change from a number above zero, in tenths of a percent, rounded half up. */
+/** The change from `before`, which is above zero, to `now`, in tenths of a percent, rounded half up. */
 export function changeOf(before: number, now: number): number {
   return Math.floor((2000 * (now - before) + before) / (2 * before));
 }
 
-/** The number of facilities that are in both of two groups, and the medians of their changes. */
+/** The number of facilities that are in both of two groups, and the median changes of their amounts. */
 interface Matched {
   facilities: number;
   charge: number;
   allowed: number;
 }
 
-/** Compares the facilities that two groups of different images share, by CCN; null if they share none. O(n log n). */
+/**
+ * Compares the facilities that two groups of different images have in common, matched by CCN. Returns null if there is
+ * no such facility. O(n log n).
+ */
 export function matchGroups(before: Image, groupBefore: number, now: Image, group: number): Matched | null {
   const [earlier, later] = [rowsByCcn(before, groupBefore), rowsByCcn(now, group)];
   const [earlierCcns, laterCcns] = [ccnNumbers(before, earlier), ccnNumbers(now, later)];
@@ -40,7 +43,7 @@ interface Pairs {
   now: number[];
 }
 
-/** The rows of a procedure group in snapshot order, which is by CCN. */
+/** The rows of a procedure group, ordered by CCN as in the snapshot. */
 function rowsByCcn({ order, groupStart }: Image, group: number): Uint32Array {
   return order.slice(groupStart[group], groupStart[group + 1]).sort();
 }
@@ -55,7 +58,7 @@ function ccnNumbers({ ccn: { offsets, bytes }, facility }: Image, rows: Uint32Ar
   return numbers;
 }
 
-/** The median percent change of pairs of amounts, in tenths of a percent, rounded once, half up. */
+/** The median percent change of pairs of amounts, in tenths of a percent, rounded half up only at the end. */
 function medianChange(pairs: Pairs, before: Int32Array, now: Int32Array): number {
   const dividends = pairs.now.map((row) => now[row]);
   const divisors = pairs.before.map((row) => before[row]);

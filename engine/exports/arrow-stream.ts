@@ -27,11 +27,13 @@ const columnsAtOnce = 5;
 
 interface Column {
   name: string;
-  /** Texts by code; undefined for numbers. */
+  /** The column's texts by dictionary code; undefined for a column of numbers. */
   dictionary?: Dictionary;
   isFloat?: boolean;
   mayBeAbsent?: boolean;
-  /** Reads a column's values for some rows: dictionary codes, numbers or cents; `blank` where absent. */
+  /**
+   * Reads the column's values for some rows. A value is a dictionary code, a number or cents, and `blank` if absent.
+   */
   read: Reader;
 }
 
@@ -135,7 +137,7 @@ function columnsOf(image: Image, scope: ExportScope): Column[] {
   ];
 }
 
-/** The length of what `arrowPieces` yields. O(rows). */
+/** The total number of bytes that `arrowPieces` yields. O(rows). */
 export function arrowBytes(image: Image, scope: ExportScope): number {
   const columns = columnsOf(image, scope);
   const rows = sumOver(image, scope, image.groupRows);
@@ -182,7 +184,7 @@ export function* arrowPieces(image: Image, scope: ExportScope): Generator<Uint8A
   yield streamEnd;
 }
 
-/** The dictionary code of each used position. Entries of other positions are undefined. */
+/** The dictionary code of each used position. The entries of unused positions have no meaning. */
 function codesOf(used: Int32Array, count: number): Int32Array {
   const codes = new Int32Array(count);
   for (let code = 0; code < used.length; code++) codes[used[code]] = code;
@@ -201,7 +203,7 @@ function* offsetPieces({ texts: { offsets }, used }: Dictionary): Generator<Uint
     yield new Uint8Array(piece.buffer);
     filled = 0;
   }
-  // Offsets have 4 bytes each, so an even number of them fills a multiple of 8.
+  // An offset has 4 bytes, so an odd number of offsets needs padding to a multiple of 8 bytes.
   if (used.length % 2 === 0) piece[filled++] = 0;
   yield new Uint8Array(piece.buffer, 0, filled * 4);
 }
@@ -259,8 +261,8 @@ class Batch {
   }
 
   /**
-   * Yields an empty piece after every few columns, then the whole batch at once, because the header in front contains
-   * the null counts.
+   * Yields an empty piece after every few columns, and then the whole batch. The batch is one piece, because the header
+   * at its start contains the null counts.
    */
   *write(rows: Int32Array): Generator<Uint8Array, void> {
     if (this.#out === undefined) {
@@ -322,8 +324,8 @@ class Batch {
 }
 
 /*
- * The messages are FlatBuffers. A table's fields stand in the order of Arrow's `Message.fbs` and `Schema.fbs`. A part
- * is written before the part that refers to it, and ends up behind that part.
+ * The messages are FlatBuffers. A table's fields stand in the order of Arrow's `Message.fbs` and `Schema.fbs`. A
+ * FlatBuffer is written from its end to its start, so a part is written before the part that refers to it.
  */
 
 const messageTypes = { schema: 1, dictionaryBatch: 2, recordBatch: 3 };
@@ -334,10 +336,13 @@ const double = 2;
 /** A struct of two 64-bit numbers: a node's length and null count, or a buffer's offset and length. */
 type Pair = readonly [number, number];
 
-/** A scalar with its size in bytes, or the place of a part. Zero and the place 0 are left out. */
+/**
+ * The value of a table's field: a scalar with its size in bytes, or the place of a part. A scalar 0 and the place 0 are
+ * left out.
+ */
 type Field = readonly [size: 1 | 2 | 4 | 8, value: number] | number;
 
-/** Writes a table. @returns its place */
+/** Writes a table. @returns the table's place */
 function table(builder: Builder, ...fields: Field[]): number {
   builder.startObject(fields.length);
   for (const [slot, field] of fields.entries()) {
@@ -351,14 +356,14 @@ function table(builder: Builder, ...fields: Field[]): number {
   return builder.endObject();
 }
 
-/** Writes a list of parts. @returns its place */
+/** Writes a list of parts. @returns the list's place */
 function list(builder: Builder, places: number[]): number {
   builder.startVector(4, places.length, 4);
   for (const place of places.toReversed()) builder.addOffset(place);
   return builder.endVector();
 }
 
-/** @param headerOf writes the header and returns its place */
+/** Makes a message. @param headerOf writes the header and returns the header's place */
 function message(type: number, bodyBytes: number, headerOf: (builder: Builder) => number): Uint8Array {
   const builder = new Builder();
   builder.finish(table(builder, [2, metadataVersion], [1, type], headerOf(builder), [8, bodyBytes]));
@@ -398,7 +403,7 @@ function dictionaryMessage(id: number, { count, offsets, texts }: DictionaryByte
 }
 
 function recordBatch(builder: Builder, count: number, nodes: Pair[], buffers: Pair[]): number {
-  // The nodes are written first, so the message ends with them.
+  // FlatBuffers are written from end to start, so the nodes, which are written first, end the message.
   const [nodesAt, buffersAt] = [nodes, buffers].map((pairs) => {
     builder.startVector(16, pairs.length, 8);
     for (const value of pairs.flat().reverse()) builder.addInt64(BigInt(value));

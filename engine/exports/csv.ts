@@ -10,7 +10,7 @@ import { type ExportScope, rowStatuses, ScopeRows, statusOfRow, sumOver } from "
 
 /** A piece ends with the line that reaches this many bytes. */
 const pieceBytes = 4 * 2 ** 10;
-/** Maximum bytes of a line: it has six texts of up to 500 characters with three bytes each. */
+/** Maximum bytes of a line. A line has six texts of up to 500 characters with three bytes each. */
 const maxLineBytes = 10 * 2 ** 10;
 /** Below this length, a loop copies bytes faster than `set`. */
 const minSetBytes = 40;
@@ -19,7 +19,10 @@ const lineEnd = utf8("\r\n");
 
 const firstColumns =
   "data_year,data_version,ccn,facility,city,state,code,procedure,submitted_charge,medicare_allowed,status";
-/** The names of the snapshot's other columns, without `_cents`, because amounts in an export are in dollars. */
+/**
+ * The names of the snapshot's columns from `street` on. The ending `_cents` is removed, because amounts in an export
+ * are in dollars.
+ */
 const furtherColumns = snapshotColumns
   .slice(snapshotColumns.findIndex(({ name }) => name === "street"))
   .map(({ name }) => name.replace(/_cents$/, ""));
@@ -28,8 +31,8 @@ const header = utf8(`${[firstColumns, ...furtherColumns].join(",")}\r\n`);
 const statusBytes = rowStatuses.map(utf8);
 
 /**
- * Yields the lines of a scope's rows in pieces. A piece is valid until the next one is requested, and empty if none of
- * the scanned rows is in the scope.
+ * Yields the lines of a scope's rows in pieces. A piece is valid until the next one is requested. It is empty if none
+ * of the scanned rows is in the scope.
  */
 export function* csvPieces(image: Image, scope: ExportScope): Generator<Uint8Array, void> {
   const lines = new RowLines(image);
@@ -96,7 +99,7 @@ class RowLines {
     this.#procedure = this.#procedures[procedure];
   }
 
-  /** The number of bytes that `write` would write, computed in a third of the time. */
+  /** The number of bytes that `write` would write for a row. Computing it takes a third of the time of writing. */
   length(row: number): number {
     const image = this.#image;
     const [charge, allowed] = [image.charge[row], image.allowed[row]];

@@ -41,7 +41,10 @@ export class ScopeRows {
     return this.#next >= this.#image.facility.length;
   }
 
-  /** The next row, or −1 if none of the next `maxScannedRows` matches; then call again unless `isOver`. */
+  /**
+   * Returns the next row of the scope, or −1 if none of the next `maxScannedRows` rows is in the scope. After −1, call
+   * this method again unless `isOver`.
+   */
   next(): number {
     const { facility, procedure } = this.#image;
     const end = Math.min(facility.length, this.#next + maxScannedRows);

@@ -24,7 +24,7 @@ export function encodeHeads(
   return encodeText(heads);
 }
 
-/** A group's statistics as JSON. Faster than `JSON.stringify`, which matters for thousands of groups. */
+/** A group's statistics as JSON. `JSON.stringify` would be too slow for thousands of groups. */
 function summaryText(summaries: Float64Array, group: number): string {
   const texts = summaryFields.map((field, i) => {
     const value = inDollars(field, summaries[group * summaryFields.length + i]);

@@ -27,7 +27,7 @@ export interface BuildLimits {
 }
 
 /**
- * Builds the image of a snapshot. O(rows), runs at load only.
+ * Builds the image of a snapshot when it is loaded. O(rows).
  *
  * @param places locations of ZIP codes; without them `near` finds nothing
  * @throws SizeError before it exceeds the limits
@@ -105,7 +105,7 @@ export function buildImage(
   return buffer;
 }
 
-/** The codes that each procedure includes. */
+/** The HCPCS codes of each procedure. */
 function includedCodes(procedures: string[], codes: Snapshot["codes"]): HcpcsCode[][] {
   const byProcedure = Map.groupBy(codes ?? [], ({ procedure }) => procedure);
   return procedures.map((code) => byProcedure.get(code) ?? []);
@@ -117,7 +117,7 @@ function includesText(codes: readonly HcpcsCode[] | null): string {
   return JSON.stringify(shown ?? null);
 }
 
-/** The rank of each text; equal texts share one. */
+/** The rank of each text. Equal texts have the same rank. */
 function ranksOf(names: string[]): Uint32Array {
   const ranks = new Uint32Array(names.length);
   const order = ascending(names);
@@ -128,7 +128,7 @@ function ranksOf(names: string[]): Uint32Array {
   return ranks;
 }
 
-/** Fills in the CSV length of each group's rows. An export needs it for Content-Length. */
+/** Fills in the CSV length of each group's rows, which an export needs for Content-Length. */
 function measureCsv(image: Image): void {
   const lengthOf = csvLengths(image);
   for (let row = 0; row < image.facility.length; row++) {

@@ -5,7 +5,8 @@ import type { TableParts } from "../snapshot/table.ts";
 export type Groups = Omit<ReturnType<typeof groupRows>, "priced">;
 
 /**
- * Groups the rows by procedure, and sorts the priced rows by group, and within a group by charge, then CCN.
+ * Groups the rows by procedure, and by procedure and state. The priced rows of a group are ordered by charge, then by
+ * CCN.
  *
  * @param stateOf the state of each facility, by `stateIndex`
  * @param national number of procedures, which is also the number of national groups

@@ -24,7 +24,7 @@ const magic = 0x49514348; // "HCQI"
  */
 export const imageFormatVersion = 15;
 export const maxImageBytes = 2 ** 32 - 1;
-/** APC codes have four digits. */
+/** Maximum number of procedures, because APC codes have four digits. */
 const maxProcedures = 10_000;
 
 type Elements = Uint8Array | Int32Array | Uint32Array | Float64Array;
@@ -35,7 +35,7 @@ interface ElementType<Values = Elements> {
 interface Tree<Leaf> {
   readonly [name: string]: Leaf | Tree<Leaf>;
 }
-/** Bytes as a Buffer: on shared memory its `copy` is faster than `set`, and its `toString` can decode shared memory. */
+/** Bytes as a Buffer. On shared memory, a Buffer's `copy` is faster than `set`, and its `toString` decodes text. */
 const bytes: ElementType<Buffer> = { size: 1, view: (...at) => Buffer.from(...at) };
 const uint8: ElementType<Uint8Array> = { size: 1, view: (...at) => new Uint8Array(...at) };
 const int32: ElementType<Int32Array> = { size: 4, view: (...at) => new Int32Array(...at) };
@@ -54,7 +54,7 @@ const textIndex = {
   lengthStart: uint32,
   /** A bit mask of the letters in each word, in the order of `byLength`; see `lettersOf`. */
   letters: int32,
-  /** The start of each document's tokens, followed by the end of the last. */
+  /** The start of each document's tokens, followed by the end of the last document's tokens. */
   tokenStart: uint32,
   /** Words with their fields: word << fieldBits | field. */
   tokens: uint32,
@@ -62,7 +62,7 @@ const textIndex = {
   documentCount: uint32,
   /** For each word, the start of its documents in `postings`. */
   postingStart: uint32,
-  /** The documents of each word: ascending positions, or a bit set if that is shorter. */
+  /** The documents of each word: ascending positions, or a bit set where a bit set is shorter. */
   postings: int32,
   /** For each word, the fields in which it occurs in any document, one bit per field. */
   wordFields: uint8,
@@ -80,7 +80,7 @@ const documents = {
   documentOf: uint32,
   /** The rank of each document by name and code. */
   nameRank: uint32,
-  /** The facility or procedure of each rank. */
+  /** The facility or procedure at each rank by name and code. */
   byName: uint32,
   /** The row of each document as JSON, up to its score. */
   rows: texts,
@@ -146,7 +146,7 @@ const layout = {
   hcpcs: texts,
   /** The procedure of each HCPCS code. */
   hcpcsProcedure: uint32,
-  /** Each procedure's HCPCS codes as JSON; `null` if the snapshot has none. */
+  /** Each procedure's HCPCS codes as JSON; `null` if the snapshot has no codes. */
   includes: texts,
   documents: { facility: documents, procedure: documents },
 };
@@ -170,9 +170,9 @@ const elementTypes = leavesOf<ElementType>(layout);
 const headerWords = 2 + 2 * elementTypes.length;
 
 /**
- * Statistics of a group, in the order of `summaries`: amounts in cents, spread in hundredths. `services` is NaN if no
- * row of the group has services; the weighted charges are NaN also if their sum is 0. `weighted_facilities` counts the
- * rows that have services.
+ * Statistics of a group, in the order of `summaries`. Amounts are in cents, the spread is in hundredths. `services` is
+ * NaN if no row of the group has services. The weighted charges are NaN if the services are unknown or add up to 0.
+ * `weighted_facilities` counts the rows that have services.
  */
 export const summaryFields = [
   "facilities",
@@ -207,17 +207,17 @@ export const detailFields = [
 export interface Description {
   provenance: Provenance;
   counts: Counts;
-  /** Number of HCPCS codes of all procedures; null if the snapshot has none. */
+  /** Number of HCPCS codes of all procedures; null if the snapshot has no codes. */
   codes: number | null;
   /** SHA-256 of the content and provenance. */
   sha256: string;
   /** SHA-256 of the rows alone. */
   contentSha256: string;
-  /** The name of the table of places; null without one. */
+  /** The name of the table of places; null without a table. */
   places: string | null;
 }
 
-/** An attached image: typed arrays over shared memory, which must not be written to, and look-up tables. */
+/** An attached image: typed arrays over shared memory, and look-up tables. The arrays must not be written to. */
 export interface Image extends Omit<Sections, "description"> {
   readonly buffer: SharedArrayBuffer;
   readonly description: Readonly<Description>;
@@ -228,7 +228,7 @@ export interface Image extends Omit<Sections, "description"> {
   readonly procedures: number;
 }
 
-/** Position of each state among the groups of a procedure's states; see `stateGroup`. */
+/** Position of each state among a procedure's state groups; see `stateGroup`. */
 export const stateIndex: ReadonlyMap<string, number> = new Map(stateCodes.map((code, i) => [code, i]));
 
 /** A group's statistics: amounts in cents, spread in hundredths; all 0 for a group without rows. */
@@ -240,10 +240,7 @@ export function summaryOf({ summaries }: Pick<Image, "summaries">, group: number
 
 const medianAt = summaryFields.indexOf("median_charge");
 
-/**
- * A group's median charge. It is read alone, because reading the whole summary takes longer than finding a charge's
- * rank.
- */
+/** Reads only a group's median charge, because reading the whole summary takes longer than finding a charge's rank. */
 export function medianOf({ summaries }: Image, group: number): number {
   return summaries[group * summaryFields.length + medianAt];
 }
@@ -286,7 +283,7 @@ export function groupSize({ groupStart }: Image, group: number): number {
   return groupStart[group + 1] - groupStart[group];
 }
 
-/** The group of an APC code over the nation (state null) or within a state; −1 where there is no priced row. */
+/** The group of an APC code over the nation (state null) or within a state; −1 if the group has no priced row. */
 export function findGroup(image: Image, procedureCode: string, state: string | null): number {
   const procedure = image.procedureOf.get(procedureCode);
   if (procedure === undefined || (state !== null && !stateIndex.has(state))) return -1;
@@ -369,7 +366,7 @@ function viewsOf<Shape extends Tree<ElementType>>(
 /**
  * Allocates an image and lays out its header and sections.
  *
- * @throws SizeError when it would be larger than `maxBytes`, DataError when it would be larger than any image can be
+ * @throws SizeError when the image would be larger than `maxBytes`, DataError when it would exceed `maxImageBytes`
  */
 export function layOut(contents: Contents, subject: string, maxBytes: number): SharedArrayBuffer {
   let end = headerWords * 4;

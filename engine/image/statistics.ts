@@ -1,8 +1,8 @@
 /**
- * Percentile by linear interpolation between closest ranks (numpy's default, SQL `quantile_cont`), rounded half up.
- * Exact: all arithmetic is on integers below 2^53.
+ * Percentile by linear interpolation between closest ranks (numpy's default, SQL `quantile_cont`), rounded half up. The
+ * result is exact, because all arithmetic is on integers below 2^53.
  *
- * @param at returns the value at rank i, 0 ≤ i < count: ascending integers below 2^40
+ * @param at returns the value at a rank from 0 to below `count`; the values are ascending integers below 2^40
  */
 export function percentile(at: (rank: number) => number, count: number, percent: number): number {
   const position = (count - 1) * percent;
@@ -14,7 +14,8 @@ export function percentile(at: (rank: number) => number, count: number, percent:
 }
 
 /**
- * Percentiles of exact quotients of integers, interpolated as in `percentile` and rounded once, half up. O(n log n).
+ * Percentiles of exact quotients of integers, interpolated as in `percentile`, and rounded half up only at the end. O(n
+ * log n).
  *
  * @param scale factor applied before rounding: 100 gives hundredths
  */
@@ -45,7 +46,7 @@ export function ratioInHundredths(amount: number, divisor: number): number {
  * Lower weighted median: the smallest value for which the weights of all values up to it reach half of the total.
  *
  * @param values ascending
- * @param total the sum of all weights: above 0, below 2^52
+ * @param total the sum of all weights, above 0 and below 2^52
  */
 export function weightedMedian(values: Int32Array, weights: Int32Array, total: number): number {
   let at = 0;
@@ -53,7 +54,9 @@ export function weightedMedian(values: Int32Array, weights: Int32Array, total: n
   return values[at];
 }
 
-/** Weighted mean, rounded half up. Exact: the part of the sum that exceeds a number's precision is kept separately. */
+/**
+ * Weighted mean, rounded half up. It is exact, because the part of the sum beyond a number's precision is kept apart.
+ */
 export function weightedMean(values: Int32Array, weights: Int32Array, total: number): number {
   let large = 0n;
   let small = 0;

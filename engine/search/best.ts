@@ -1,9 +1,9 @@
 import { codedPoints } from "./scoring.ts";
 
-/** Keeps the best of many offers: those with the most points, and among equal points the first by name. */
+/** Keeps the documents with the most points. If points are equal, the first documents by name are kept. */
 export class Best {
   readonly wanted: number;
-  /** The best offers so far, followed by newer offers. */
+  /** The best documents so far, as sorted keys, followed by the keys of newer documents. */
   readonly #keys: Float64Array;
   #length = 0;
   #worst = Number.POSITIVE_INFINITY;

@@ -39,12 +39,12 @@ const bytesPerDistinctWord = 640;
 
 type Facilities = TableParts["facilities"];
 type Procedures = TableParts["procedures"];
-/** The words of a text as they are written, and what they mean. */
+/** Returns the words of a text as they are written, and the meaning of each word. */
 type WordsOf = (text: string) => { written: string[]; meant: string[] };
 
 /**
- * Makes a cache of the words of texts. It pays because facilities share cities and states, and each name is asked for
- * three times.
+ * Makes a function that caches the words of texts. Facilities share cities and states, and the words of each name are
+ * needed three times.
  */
 export function wordsByText(): WordsOf {
   const known = new Map<string, ReturnType<WordsOf>>();
@@ -109,7 +109,7 @@ export function facilityDocuments(
     return [
       { words: name.meant, field: nameField },
       { words: otherNameWords(name.meant), field: nameField },
-      // The words that were replaced by their meaning, as written, so that their prefixes are found too.
+      // Adds the written forms of words that their meaning replaced, so that prefixes of these forms are found too.
       { words: replacedWords(name), field: repeatField },
       { words: replacedWords(city), field: repeatField },
       { words: wordsBesideName(facilities.ccn[i]), field: beyondField },
@@ -125,10 +125,13 @@ export function facilityDocuments(
 const replacedWords = ({ written, meant }: ReturnType<WordsOf>) =>
   written.filter((word, i) => meant[i] !== word);
 
-/** Maximum number of facilities that share initials. Initials and a city still tell so few facilities apart. */
+/** Maximum number of facilities that share indexed initials. Initials and a city still tell so few facilities apart. */
 const mostWithInitials = 3;
 
-/** The initials of each facility's name, unless many facilities share them or a name or city has them as a word. */
+/**
+ * The initials of each facility's name. Initials are left out if more than `mostWithInitials` facilities share them, or
+ * if they are a word of a name or city.
+ */
 function unambiguousInitials({ name, city }: Facilities, wordsOf: WordsOf): string[][] {
   const all = name.map((text) => initialsOf(wordsOf(text).written));
   const counts = new Map<string, number>();
@@ -140,7 +143,7 @@ function unambiguousInitials({ name, city }: Facilities, wordsOf: WordsOf): stri
   );
 }
 
-/** @param included the HCPCS codes of each procedure */
+/** Makes the documents of the procedures. @param included the HCPCS codes of each procedure */
 export function procedureDocuments(
   procedures: Procedures,
   included: readonly HcpcsCode[][],
@@ -153,8 +156,8 @@ export function procedureDocuments(
     const name = procedureWords(procedures.name[i]);
     const terms = plainWordsOf[procedures.code[i]]?.terms ?? [];
     const plain = terms.flatMap((term) => [termStart, ...procedureWords(term)]);
-    // Descriptors leave out generic words and the words of names and terms, which would only change the order of
-    // matches.
+    // Generic words and words of names and terms are left out of the descriptors, because they would only change the
+    // order of matches.
     const others = new Set([...name, ...plain, ...genericWords.procedure]);
     const described = new Set(included[i].flatMap(({ description }) => procedureWords(description)));
     return [
@@ -165,7 +168,7 @@ export function procedureDocuments(
   });
 }
 
-/** Orders documents by the sizes of their names, then by name, so that equal matches are found in that order. */
+/** Makes the index of documents. They are ordered by name size, then by name. Equal matches are found in this order. */
 function documentsOf(
   names: string[],
   isPriced: (i: number) => boolean,

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** Reads the words and names that searches know beside those of a snapshot: texts in `data/`, with comments after `#`. */
+/** Reads the vocabulary of searches from the text files in `data/`. A line that begins with `#` is a comment. */
 
 function textOf(name: string): string {
   return readFileSync(new URL(`data/${name}`, import.meta.url), "utf8")
@@ -8,12 +8,12 @@ function textOf(name: string): string {
     .trim();
 }
 
-/** The lines of a file. */
+/** The lines of a file in `data/`. */
 export function linesOf(name: string): string[] {
   return textOf(name).split("\n");
 }
 
-/** The paragraphs of a file, which empty lines separate. */
+/** The paragraphs of a file in `data/`, which empty lines separate. */
 export function paragraphsOf(name: string): string[] {
   return textOf(name).split("\n\n");
 }

@@ -4,10 +4,10 @@ import type { DocumentKind } from "./documents.ts";
 import type { Matches } from "./search.ts";
 
 /**
- * The answer to a search: its rows, each with its score.
+ * Writes the answer to a search as JSON, with a row and a score for each match.
  *
  * @param head JSON up to the first row
- * @returns a copy outside shared memory: the start of `out`, or memory of its own
+ * @returns bytes outside shared memory, in `out` if they fit, otherwise in new memory
  */
 export function encodeMatches(
   image: Image,

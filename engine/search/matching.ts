@@ -35,13 +35,16 @@ export interface Term {
   word: string;
   /** Whether every found document must match the word. */
   isNeeded: boolean;
-  /** Whether the word follows "in" or "near", is part of a city before its state, or is a place that a name repeats. */
+  /**
+   * Whether the word is part of a place: it follows "in" or "near", belongs to a city before its state, or occurs in
+   * the query a second time.
+   */
   isPlace: boolean;
   /** Words of the index: word << levelBits | level. */
   matches: number[];
-  /** For each document that writes the word as several consecutive words, the field that they are in. */
+  /** For each document that has the word as several consecutive words, the field of these words. */
   phrases: Map<number, number>;
-  /** The document whose CCN or APC code the word is, or that includes the word as a HCPCS code; −1 for none. */
+  /** The document with the word as its CCN or APC code, or among its HCPCS codes; −1 if there is none. */
   code: number;
 }
 
@@ -52,14 +55,15 @@ export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void 
   const typed = findWord(index, meanings[kind](word));
   const isMeant = typed >= 0 && (kind === "procedure" || (index.wordFields[typed] & (1 << cityField)) !== 0);
   if (!isMeant) matchTypos(index, term, word);
-  // The word may be a mistyped plural, of which the index has only the singular.
+  // The word may be a mistyped plural, and the index has only singulars.
   if (word.endsWith("s") && typed < 0) matchTypos(index, term, word.slice(0, -1));
   if (kind === "facility" || !absentWords.has(word)) matchPrefix(index, Buffer.from(word), [term]);
   // A word that the index has as typed is unlikely to stand for its singular or plural, or for a city's nickname.
   const other = typed < 0 ? exact : prefix;
   for (const same of otherNumbers(word)) matchExactly(index, same, other, [term]);
   for (const city of citiesOf(word)) matchExactly(index, city, term.isPlace ? exact : other, [term]);
-  // Other forms of a state without a facility are left out: Maryland would match the M. D. of a name.
+  // The other form of a state doesn't match if the state has no facility. Otherwise Maryland would match the M. D. of a
+  // name.
   for (const other of otherMeanings(word))
     if (!stateWords.has(other) || hasState(index, other)) matchExactly(index, other, prefix, [term]);
   matchPhrases(index, word, [], term);
@@ -77,7 +81,8 @@ export function hasState(index: TextIndex, word: string): boolean {
 }
 
 /**
- * The facility with a CCN, or −1. Five digits are a CCN without its leading zero, unless the index has them as a word.
+ * The facility with a CCN, or −1. Five digits are a CCN without its leading zero, unless the index has these digits as
+ * a word.
  */
 function facilityWithCode(image: Image, word: string): number {
   const isShort = /^[0-9]{5}$/.test(word) && findWord(image.documents.facility, word) < 0;
@@ -95,20 +100,20 @@ export function matchExactly(index: TextIndex, word: string, level: number, term
   if (meaning !== word) enter(meaning);
 }
 
-/** Adds the words with a prefix. */
+/** Adds the words of the index that begin with `start` to the matches of the terms. */
 export function matchPrefix(index: TextIndex, start: Uint8Array, terms: readonly Term[]): void {
   const found = withPrefix(index.words, start);
   for (let i = found.start; i < found.end; i++)
     for (const { matches } of terms) matches.push((i << levelBits) | prefix);
 }
 
-/** Endings of medical words. The stem before the ending tells words apart: a vasectomy is no mastectomy. */
+/** Endings of medical words. Two such words are different if their stems differ, as in vasectomy and mastectomy. */
 export const medicalEnding = /(ectomy|oscopy|otomy|ostomy|plasty|graphy|tripsy|lysis|desis|pexy|centesis)$/;
 
 function matchTypos(index: TextIndex, { kind, matches }: Term, word: string): void {
   const letters = [...word].length;
   const allowed = allowedTypos(letters);
-  // Numbers aren't matched by typos: another number is another place or procedure.
+  // Numbers don't match with typos, because another number means another place or procedure.
   if (allowed === 0 || /^[0-9]+$/.test(word)) return;
   if (kind === "procedure" && absentWords.has(word)) return;
   forEachClose(index, Buffer.from(word), letters, allowed, (close, typos) => {
@@ -118,7 +123,7 @@ function matchTypos(index: TextIndex, { kind, matches }: Term, word: string): vo
       const ending = medicalEnding.exec(found) ?? medicalEnding.exec(word);
       if (ending !== null && !isSameStem(found, ending.index, word)) return;
     }
-    // A word that occurs only in nicknames and initials is unlikely to be meant by a typo.
+    // A typo is unlikely to mean a word that occurs only in nicknames and initials.
     if (kind === "facility" && index.wordFields[close] === 1 << beyondField) return;
     matches.push((close << levelBits) | (typos === 1 ? oneTypo : twoTypos));
   });
@@ -126,7 +131,7 @@ function matchTypos(index: TextIndex, { kind, matches }: Term, word: string): vo
 
 /**
  * Whether a word begins with the stem of a medical word. One letter after the first may be missing or added
- * (masectomy), or be another vowel (histerectomy); another consonant makes another word.
+ * (masectomy), or be another vowel (histerectomy). Another consonant makes another word.
  *
  * @param parted the number of letters of the stem
  */
@@ -147,6 +152,7 @@ function isSameStem(medical: string, parted: number, word: string): boolean {
 /**
  * Finds documents that have a word of the query as several words.
  *
+ * @param rest the part of the word that isn't matched yet
  * @param before words of the index that match the start of the word
  */
 function matchPhrases(index: SearchIndex, rest: string, before: readonly number[], term: Term): void {
@@ -182,7 +188,7 @@ export function documentsWith({ documentCount }: TextIndex, { matches, phrases, 
   return count;
 }
 
-/** Adds the documents that match a term at a level to a set. @returns whether there are any */
+/** Adds the documents that match a term at a level to a set. @returns whether a document matches */
 export function mark(
   index: SearchIndex,
   { matches, phrases, code }: Term,

@@ -11,14 +11,14 @@ import { absentHospitals } from "./vocabulary.ts";
 interface NoMatch {
   /** The word without a match; undefined if no word of the text says what to look for. */
   word: string | undefined;
-  /** Whether no document matches the word. If false, some do, but none matches the other words too. */
+  /** Whether no document matches the word. If false, some documents match the word, but not the other words too. */
   isUnknown: boolean;
-  /** Up to three similar words, or matches of the other words. */
+  /** Up to three similar words, or names of documents that match the other words. */
   near: string[];
 }
 
 const mostNear = 3;
-/** Maximum number of words that are left out in turn to see what the others find. */
+/** Maximum number of words to try. Each of these words is left out in turn, to see what the other words find. */
 const mostLeftOut = 8;
 
 export function explainNoMatch(image: Image, kind: DocumentKind, text: string): NoMatch {
@@ -42,7 +42,7 @@ export function explainNoMatch(image: Image, kind: DocumentKind, text: string): 
   }
   let word: string | undefined;
   let nearest: Matches | undefined;
-  // The rarest word first: it says most about what is looked for.
+  // The rarest word comes first, because it says most about what is searched for.
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   const rarestFirst = needed.toSorted((a, b) => documentsWith(index, a) - documentsWith(index, b));
   for (const term of rarestFirst.slice(0, mostLeftOut)) {

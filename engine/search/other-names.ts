@@ -2,9 +2,9 @@ import { linesOf } from "./data.ts";
 import { indexWords, meaningOf } from "./text.ts";
 import { fillerWords, genericWords } from "./vocabulary.ts";
 
-/** Names of hospitals beside their official ones, and health systems; both are in `data/`. */
+/** Unofficial names of hospitals, and health systems. Both are read from files in `data/`. */
 
-/** CCN → the other names of the hospital. */
+/** CCN → the unofficial names of the hospital. */
 export const otherNames: ReadonlyMap<string, string[]> = new Map(
   linesOf("hospital-names.txt").map((line) => [
     line.slice(0, 6),
@@ -25,20 +25,22 @@ const systemWords = new Map<string, string[]>();
 for (const { name, ccns } of systems)
   for (const ccn of ccns) systemWords.set(ccn, [...(systemWords.get(ccn) ?? []), ...indexWords(name)]);
 
-/** The words of a hospital's other names and of its systems. */
+/** The words of a hospital's unofficial names and of its systems. */
 export function wordsBesideName(ccn: string): string[] {
   return [...(otherNames.get(ccn) ?? []).flatMap(indexWords), ...(systemWords.get(ccn) ?? [])];
 }
 
-/** The significant words of a name with their positions, with and without generic words such as hospital. */
+/**
+ * The positions of a name's significant words: first with generic words such as hospital, then without generic words.
+ */
 function significant(words: readonly string[]): number[][] {
   const all = [...words.keys()].filter((i) => !fillerWords.has(words[i]));
   return [all, all.filter((i) => !genericWords.facility.has(meaningOf(words[i])))];
 }
 
 /**
- * Maps the words of each other name, separated by spaces, to the CCN. A single word stands for a hospital only if it is
- * the whole name.
+ * Maps the words of each unofficial name, separated by spaces, to the hospital's CCN. A single word stands for a
+ * hospital only if it is the whole name.
  */
 function hospitalsByWords(): { hospitals: Map<string, string>; mostWords: number } {
   const hospitals = new Map<string, string>();
@@ -58,7 +60,10 @@ function hospitalsByWords(): { hospitals: Map<string, string>; mostWords: number
  */
 let known: ReturnType<typeof hospitalsByWords> | undefined;
 
-/** The longest other name of a hospital in a query: the hospital's CCN, and the positions of the name's words. */
+/**
+ * Finds the longest unofficial name of a hospital in a query. Returns the hospital's CCN and the positions of the
+ * name's words.
+ */
 export function otherNameIn(
   words: readonly string[],
 ): { ccn: string; positions: readonly number[] } | undefined {

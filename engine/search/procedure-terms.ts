@@ -2,7 +2,9 @@ import { absentTerms, asideWords, bodyPartAsides, bodyParts, plainWordsOf } from
 import { procedureWords } from "./text.ts";
 import { fillerWords, sentenceWords } from "./vocabulary.ts";
 
-/** Finds terms for procedures in a text: those of groups, and those for what no group holds. */
+/**
+ * Finds terms for procedures in a text. Some terms are for procedures in a group, others for procedures in no group.
+ */
 
 interface ProcedureTerm {
   text: string;
@@ -10,7 +12,7 @@ interface ProcedureTerm {
   isAbsent: boolean;
 }
 
-/** Single words for what no group holds. They aren't matched by prefix or with typos. */
+/** Terms of one word for procedures in no group. These words aren't matched by prefix or with typos. */
 export const absentWords: ReadonlySet<string> = new Set(absentTerms.filter((term) => !term.includes(" ")));
 
 const significantWords = (text: string) => procedureWords(text).filter((word) => !fillerWords.has(word));
@@ -29,15 +31,15 @@ function allTerms(): Map<string, ProcedureTerm[]> {
 let termsByWord: ReturnType<typeof allTerms> | undefined;
 
 /**
- * The longest terms in a text, whose words may be in any order: one for what a group holds, and one for what no group
- * holds. The second is left out if it is a part of a term that a group holds, or says nothing beside such a term.
- * O(words · terms that begin with one of the words).
+ * Finds the longest term for a procedure in a group, and the longest term for a procedure in no group. The words of a
+ * term may be in any order. The second term is left out if it is a part of a term for a group's procedure, or says
+ * nothing beside such a term. O(words · terms that begin with one of the words).
  */
 export function termsInText(text: string): Record<"held" | "absent", ProcedureTerm | undefined> {
   termsByWord ??= allTerms();
   const terms = termsByWord;
   const words = procedureWords(text);
-  // Two words may be a term of one word: gall bladder. Then neither has a meaning of its own.
+  // Two words may be written for a term of one word, such as gall bladder. Then neither word has a meaning of its own.
   const pairs = words
     .slice(1)
     .map((word, i) => [words[i], word])
@@ -72,7 +74,7 @@ const longestOf = (terms: readonly ProcedureTerm[]) =>
     undefined,
   );
 
-/** The term in a text for what no group holds; undefined if the text has none. */
+/** The term in a text for a procedure in no group; undefined if the text has no such term. */
 export function absentProcedure(text: string): string | undefined {
   return termsInText(text).absent?.text;
 }

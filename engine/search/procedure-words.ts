@@ -1,14 +1,14 @@
 import { linesOf, paragraphsOf } from "./data.ts";
 
-/** What people call procedures; the terms are in `data/`. */
+/** The words that people use for procedures. The terms are in `data/`. */
 
-/** Words for what no group holds that people also write beside a procedure, where the words say nothing. */
+/** Words that ask for something that no group holds. Beside the name of a procedure they say nothing. */
 const asides = `
 anesthesia, burn, diabetes, diabetic, pregnant, pregnancy, hypertension, asthma, copd, concussion, dementia, anxiety, cough, cold,
 fever, smoking, alcohol, cpap, oxygen, shot, pap, insulin, baby, newborn, rehab, dentist
 `;
 
-/** Words that, beside only a part of the body, ask for a drug, a visit or an ailment, and for no procedure. */
+/** Words that, together with only a part of the body, ask for a drug, a visit or an ailment, and for no procedure. */
 const asidesOfBodyParts = `
 medication, medicine, pill, antibiotic, supplement, diet, doctor, specialist, pain, ache
 `;
@@ -21,7 +21,7 @@ const partsOfBody =
 
 const termsIn = (text: string) => text.replace(/\s+/g, " ").trim().split(", ");
 
-/** APC → its terms, and HCPCS codes of frequent procedures in it. */
+/** APC code → the group's terms, and the HCPCS codes of frequent procedures in the group. */
 export const plainWordsOf: Readonly<Record<string, { terms: readonly string[]; codes: readonly string[] }>> =
   Object.fromEntries(
     paragraphsOf("procedures.txt").map((paragraph) => {
@@ -31,7 +31,7 @@ export const plainWordsOf: Readonly<Record<string, { terms: readonly string[]; c
     }),
   );
 
-/** Terms for what no comprehensive APC holds. */
+/** Terms for procedures and other things that no comprehensive APC includes. */
 export const absentTerms: readonly string[] = [
   ...paragraphsOf("absent-procedures.txt"),
   asides,
@@ -51,7 +51,7 @@ const meanings = new Map(
 
 export const wordForms: ReadonlySet<string> = new Set(meanings.keys());
 
-/** The form of a word that the index of procedures holds: the form of its family, or its singular. */
+/** The form of a word in the index of procedures: the form that stands for several related words, or the singular. */
 export function procedureMeaning(word: string): string {
   const singular = singularOf(word);
   return meanings.get(word) ?? meanings.get(singular) ?? singular;

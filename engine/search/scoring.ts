@@ -21,7 +21,7 @@ import {
 
 /** Bonus for a match in several fields. */
 const severalFields = 0.02;
-/** Worth of a match by field of a facility, for words that aren't a place. */
+/** The worth of a match in each field of a facility, for words that aren't a place. */
 const fieldWorth = worths({
   [nameField]: 1,
   [fillerField]: 1,
@@ -32,7 +32,7 @@ const fieldWorth = worths({
   [statePartField]: 0.8,
   [beyondField]: 0.92,
 });
-/** Worth of a match by field of a facility, for words that may be a place, as after "in". */
+/** The worth of a match in each field of a facility, for words that may be a place, such as words after "in". */
 const placeWorth = worths({
   [nameField]: 0.7,
   [fillerField]: 0.7,
@@ -43,7 +43,7 @@ const placeWorth = worths({
   [statePartField]: 0.8,
   [beyondField]: 0.92,
 });
-/** Worth of a match by field of a procedure. */
+/** The worth of a match in each field of a procedure. */
 const procedureWorth = worths(
   { [nameField]: 1, [fillerField]: 1, [repeatField]: 1, [beyondField]: 1, [describedField]: 0.5 },
   0,
@@ -53,8 +53,8 @@ const optionalWeight = 0.15;
 /** Flags of a word of the index: whether it matches an optional or a needed word of the query. */
 const [askedAsOptional, askedAsNeeded] = [1, 2];
 /**
- * Factor for names whose first word isn't in the query: who asks for Virginia's university doesn't mean West
- * Virginia's.
+ * Factor for names whose first word isn't in the query. For example, a query for Virginia's university doesn't mean
+ * West Virginia's university.
  */
 const notLed = 0.8;
 
@@ -68,7 +68,7 @@ function worths(worthOf: Readonly<Record<number, number>>, bonus = severalFields
 
 /** Points of the best score. */
 export const maxPoints = 1000;
-/** Points of a document whose code is asked for. */
+/** Points of a document whose code is in the query. */
 export const codedPoints = 2 * maxPoints;
 
 /**
@@ -77,18 +77,21 @@ export const codedPoints = 2 * maxPoints;
  */
 const almostThree = 3.0001;
 
-/** Weight of a word such as removal in the likeness to a term. A needed word has weight 1. */
+/** Weight of a generic word, such as removal, in the likeness to a term. A needed word has weight 1. */
 const genericWeight = 0.3;
 /**
- * Maximum number of procedure groups with the same term of one word, for the word to find them whatever the other words
- * are.
+ * If at most this many procedure groups have the same term of one word, the word finds these groups whatever the other
+ * words of the query are.
  */
 const mostWithRareWord = 2;
 
-/** Worth of a word that the term most like the query lacks, but another term of the group has. */
+/** Worth of a query's word that the most similar term lacks, but another term of the group has. */
 const worthOfOtherTerms = 0.5;
 
-/** Weights of words by the number of documents that have them. Computed for one size of index at a time. */
+/**
+ * The weight of a word by the number of documents that have the word. Holds the weights for one size of index at a
+ * time.
+ */
 let rarities = new Float64Array(0);
 
 function raritiesAmong(documents: number): Float64Array {
@@ -102,7 +105,7 @@ function raritiesAmong(documents: number): Float64Array {
 
 /** Memory that all searches of a thread reuse. */
 const scratch = {
-  /** First entry of each word of the index. All zeros between searches. */
+  /** First entry of each word of the index. It is all zeros between searches. */
   entryOf: new Int32Array(0),
   /** The term that the word of each entry matches. */
   entryTerm: new Uint16Array(0),
@@ -143,7 +146,7 @@ export function forgetWords(terms: readonly Term[]): void {
 
 type Scorer = (document: number, size: number) => number;
 
-/** The scorer of a search. It is valid until `forgetWords`. */
+/** The scorer of a search. It is valid until `forgetWords` is called. */
 export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
   enterWords(index, terms);
   const { tokenStart, tokens } = index;
@@ -165,7 +168,7 @@ export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
     let nameWords = 0;
     let nameFillers = 0;
     let asked = 0;
-    // Whether the first significant word of the name is asked for.
+    // Whether the query has the first significant word of the name.
     let isLed = true;
     let isBegun = false;
     const end = tokenStart[document + 1];
@@ -178,7 +181,7 @@ export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
         isLed = entryAsked[entry] !== 0;
       }
       if (entry === 0) continue;
-      // Only the first occurrence of a word in a name has one of these fields.
+      // Only a word's first occurrence in a name has the field `nameField` or `fillerField`.
       if ((field === nameField || field === fillerField) && entryAsked[entry] !== 0) {
         nameWords++;
         if (field === fillerField) nameFillers++;
@@ -220,7 +223,7 @@ export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
 }
 
 /**
- * How much a query is like each of some procedure groups, from 0 to 1.
+ * The likeness of a query to each of the given procedure groups, from 0 to 1.
  *
  * @param otherTerms the worth of a word that the most similar term lacks, but another term of the group has
  */
@@ -237,9 +240,9 @@ export function likenesses(
 }
 
 /**
- * How much the query is like a procedure group's name or terms, whichever is most similar: the weighted share of the
- * term's words that the query has, times the weighted share of the query's words that the term has. A word weighs more
- * the fewer groups have it. A word of the query that no group has weighs most.
+ * Computes how much the query is like a procedure group's name or terms, whichever is most similar. The result is the
+ * weighted share of the term's words that the query has, times the weighted share of the query's words that the term
+ * has. The fewer groups have a word, the more the word weighs. A word of the query that no group has weighs most.
  */
 function likenessOf(
   index: SearchIndex,
@@ -264,7 +267,7 @@ function likenessOf(
   // A single word of a longer query says too little, unless the word is a rare term by itself.
   const leastRarity = rarities[Math.min(mostWithRareWord, documentOf.length)];
   const leastNeeded = Math.min(2, terms.filter(({ isNeeded }) => isNeeded).length);
-  /** For each word of the query, the term that had it last. */
+  /** For each word of the query, the last term that had the word. */
   const hadBy = new Uint32Array(terms.length);
   /** For each matched term of the document, the share of the term's words that the query has. */
   const shares: number[] = [];
@@ -318,7 +321,10 @@ function likenessOf(
   };
 }
 
-/** The fraction of a name that the query matches; 0 unless a needed word or the whole name matches. Fillers count little. */
+/**
+ * The fraction of a name that the query matches. It is 0 unless a needed word or the whole name matches. Fillers count
+ * little.
+ */
 export function coverageOf(size: number, nameWords: number, nameFillers: number, isNamed: boolean): number {
   if (nameWords === 0) return 0;
   const named = Math.min(1, (wordSize * nameWords) / (size + (wordSize - 1) * nameFillers));
@@ -330,7 +336,7 @@ function pointsOf(level: number, quality: number, coverage: number): number {
   return Math.round(maxPoints * ((level - 1 + (level < exact ? Math.min(1, good) : good)) / exact));
 }
 
-/** Points that no document of a level exceeds. */
+/** The maximum points of a document that is found at a level. */
 export function mostPoints(level: number): number {
   return level === exact ? codedPoints : Math.round((maxPoints * level) / exact);
 }

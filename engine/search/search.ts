@@ -44,12 +44,12 @@ import { genericWords } from "./vocabulary.ts";
 
 /*
  * Finds the documents that match a text, best first. A search finds the words of the index that match each word of the
- * query (`terms.ts`, `matching.ts`), intersects their documents as bit sets, and scores them (`scoring.ts`) level by
- * level, until no other can be among the best. A directory has a few thousand words, so typos are found by comparing
- * words of about the same length, without tables of n-grams or deletions.
+ * query (`terms.ts`, `matching.ts`), and intersects their documents as bit sets. It scores the documents (`scoring.ts`)
+ * level by level, until no further document can be among the best. A directory has a few thousand words, so typos are
+ * found by comparing words of about the same length, without tables of n-grams or deletions.
  *
  * No library does this over memory that threads share: MiniSearch keeps JavaScript objects in each thread, and Lucene
- * and Tantivy need other runtimes. None of them matches words that are written apart or together.
+ * and Tantivy need other runtimes. None of these three matches words that are written apart or together.
  */
 
 /** A page of matches, best first. */
@@ -58,14 +58,15 @@ export interface Matches {
   documents: Uint32Array;
   /** The score of each document, above 0 and at most 1. */
   scores: number[];
-  /** The codes and words that found each procedure, if not its name. */
+  /** The codes and words by which each procedure was found, except the words of its name. */
   matched?: string[][];
 }
 
 /**
  * Finds the documents with prices that match every significant word of a text: exactly, by prefix, or with a few typos,
- * written apart or together. They are ordered by their worst match; then by how well and in which fields the words
- * match, and what part of the name the words make up. A document whose code is a word of the text comes first.
+ * written apart or together. They are ordered by their worst match. Equal documents are ordered by how well and in
+ * which fields the words match, and by what part of the name the words make up. A document whose code is a word of the
+ * text comes first.
  */
 export function search(
   image: Image,
@@ -91,17 +92,18 @@ export function search(
   return found.total === 0 ? pageOf(withoutUnknownWords(index, terms, wanted), offset, limit) : found;
 }
 
-/** @param found matches from the first one on */
+/** Cuts a page out of matches that begin with the first match. */
 function pageOf({ total, documents, scores }: Matches, offset: number, limit: number): Matches {
   const end = offset + limit;
   return { total, documents: documents.slice(offset, end), scores: scores.slice(offset, end) };
 }
 
 /**
- * The procedure groups that match every needed word, unless the longest term in the text is for what no group holds:
- * the removal of a kidney stone is not the removal of a kidney. If no group matches every word, the groups are found
- * whose terms are most like the text, unless the text asks for what no group holds or has an unknown medical word. The
- * scores of such groups are low, and so are those of groups that have all the words, but in different terms.
+ * Finds the procedure groups that match every needed word. If the longest term in the text is for a procedure in no
+ * group, nothing is found: the removal of a kidney stone is not the removal of a kidney. If no group matches every
+ * word, the groups whose terms are most like the text are found, unless the text asks for a procedure in no group or
+ * has an unknown medical word. The scores of such groups are low. A group that has all the words, but in different
+ * terms, has a low score too.
  *
  * @param most maximum number of groups needed, from the first one on
  */
@@ -113,7 +115,8 @@ function findProcedures(
   wanted: Int32Array,
 ): Matches {
   const { held, absent } = termsInText(text);
-  // One word for a part of the body doesn't outweigh one for what is done: a kidney's ultrasound is no kidney's surgery.
+  // A one-word term for a part of the body doesn't outweigh a term for something in no group. For example, an
+  // ultrasound of a kidney isn't surgery of a kidney.
   const heldWords = held === undefined || held.words.length === 1 ? [] : held.words;
   const isAbsent = absent !== undefined && !absent.words.every((word) => isInNames(index, word));
   if (isAbsent && absent.words.length > heldWords.length) return nothing;
@@ -133,8 +136,8 @@ function findProcedures(
 }
 
 /**
- * Whether a search is for one word that the groups found have only within longer terms: a search for oil isn't for the
- * removal of silicone oil from an eye.
+ * Whether the search has only one word, and the groups found have the word only within longer terms. For example, a
+ * search for oil isn't for the removal of silicone oil from an eye.
  */
 function isPartOfTerms(index: SearchIndex, terms: readonly Term[], { documents }: Matches): boolean {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
@@ -173,8 +176,8 @@ const [likeEnough, leastLike] = [0.5, 0.33];
 const unsure = 0.5;
 
 /**
- * The facilities around a place that match the other words of a search, the nearest first, because each mile lowers the
- * score.
+ * Finds the facilities around a place that match the other words of a search. The nearest facility comes first, because
+ * each mile lowers the score.
  */
 function nearMatches(
   image: Image,
@@ -206,8 +209,8 @@ const nothing: Matches = { total: 0, documents: new Uint32Array(0), scores: [] }
 
 /**
  * Leaves out the needed words that no document has, such as a part of a brand's name, and finds the document that
- * matches the others. It is found only if it is the sole match, and at least two words match: one in the document's
- * name and one in its place. Its score is lowered by the share of the words that were left out.
+ * matches the remaining words. The document is found only if it is the sole match, and at least two words match: one in
+ * the document's name and one in its place. Its score is lowered by the share of the words that were left out.
  */
 function withoutUnknownWords(index: SearchIndex, terms: readonly Term[], wanted: Int32Array): Matches {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
@@ -260,7 +263,8 @@ function pricedIn(image: Image, kind: DocumentKind, state: string | null): Int32
 }
 
 /**
- * Goes from the best level to the worst, and scores no documents that can't be better than those of the page.
+ * Finds a page of the matching documents. Goes from the best level to the worst, and scores no document that can't be
+ * better than those on the page.
  *
  * @param wanted the documents to look for, as bits
  */
@@ -277,7 +281,7 @@ export function find(
   const bitWords = bitWordsOf(documentOf.length);
   makeRoom(index, needed.length);
   const { done, fresh } = sets;
-  // Documents that aren't looked for count as found before.
+  // Documents that aren't wanted are marked as found already.
   for (let i = 0; i < bitWords; i++) done[i] = ~wanted[i];
   const page = new Best(Math.min(offset + limit, documentOf.length));
   const codes = needed.map(({ code }) => code).filter((code) => code >= 0);

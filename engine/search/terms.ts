@@ -49,7 +49,8 @@ export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] 
   const saySomething = words.map(
     (word, i) => !isFiller(word, i) && !genericWords[kind].has(meanings[kind](word)),
   );
-  // A generic word alone asks for the names that have it; beside "near me" it says nothing.
+  // If all words are generic, each word is needed, because it may be in a name. With "near me", no generic word is
+  // needed.
   const isAnyNeeded = saySomething.includes(true) || typed.length < split.length;
   // Before a word for a hospital, or beside only such words, "va" isn't Virginia but Veterans Affairs, whose hospitals
   // aren't in the data.
@@ -86,7 +87,9 @@ export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] 
   return terms;
 }
 
-/** Gives the words of the longest other name of a hospital in the query that hospital's code. */
+/**
+ * Finds the longest unofficial name of a hospital in the query, and gives the words of this name the hospital's code.
+ */
 function enterOtherName(image: Image, terms: readonly Term[]): void {
   const found = otherNameIn(terms.map(({ word }) => word));
   const facility = found === undefined ? -1 : findFacility(image, found.ccn);
@@ -115,8 +118,8 @@ function withoutGaps(index: TextIndex, words: readonly string[]): string[] {
 }
 
 /**
- * The generic word that a mistyped word stands for, unless a word of the index begins with it; otherwise the word
- * itself.
+ * The generic word that a mistyped word stands for. If a word of the index begins with the mistyped word, or no generic
+ * word is meant, it is the mistyped word itself.
  */
 function kindMeant(index: TextIndex, kind: DocumentKind, word: string): string {
   if (word.length < oneTypoLetters || (kind === "procedure" && isKnown(word))) return word;
@@ -134,7 +137,10 @@ function kindMeant(index: TextIndex, kind: DocumentKind, word: string): string {
 /** A number, a single letter, or a vertebra (l4, c5). */
 const numberOrLetter = /^([clst]?[0-9]{1,3}|[a-z]|1st|2nd|3rd|[4-9]th)$/;
 
-/** Whether a word doesn't tell procedure groups apart. A number does so only after "level", as in official names. */
+/**
+ * Whether a word doesn't tell procedure groups apart. A number tells groups apart only after "level", as in official
+ * names.
+ */
 const saysNothing = (word: string, before?: string) =>
   sentenceWords.has(word) || asideWords.has(word) || (numberOrLetter.test(word) && before !== "level");
 

@@ -11,7 +11,7 @@ import {
   weakWords,
 } from "./vocabulary.ts";
 
-/** What people type for letters that Unicode doesn't take apart into a plain letter and an accent. */
+/** Plain spellings of letters that Unicode doesn't decompose into a plain letter and an accent. */
 const plainLetters: Readonly<Record<string, string>> = {
   ø: "o",
   ł: "l",
@@ -57,12 +57,12 @@ export function splitWords(text: string): string[] {
 
 const singleLetter = /^[a-z]$/;
 
-/** What a word of a hospital's name or place means. */
+/** The meaning of a word in a hospital's name or place: the long form of an abbreviation, or the word itself. */
 export function meaningOf(word: string): string {
   return abbreviations.get(word) ?? word;
 }
 
-/** What a word means, by what is searched for. */
+/** The functions that return a word's meaning, by what is searched for. */
 export const meanings = { facility: meaningOf, procedure: procedureMeaning } as const;
 
 export function indexWords(text: string): string[] {
@@ -81,7 +81,7 @@ export function otherNameWords(words: readonly string[]): string[] {
   return [...found].flat();
 }
 
-/** The names of institutions by their first word, each with its other name. */
+/** Pairs of names of institutions, as words, by the first word of the first name. */
 const institutionsByWord = Map.groupBy(
   institutions
     .map((names) => names.map(indexWords))
@@ -108,7 +108,7 @@ const stateForms = Object.entries(stateNames).map(([code, name]): [string, strin
   code.toLowerCase(),
   splitWords(name).join(""),
 ]);
-/** Words of states, their codes and their names in one word. */
+/** The codes of states, and the names of states written as one word. */
 export const stateWords: ReadonlySet<string> = new Set(stateForms.flat());
 
 /** A word → words that may mean the same: states and their codes, and ambiguous short forms. */
@@ -122,15 +122,15 @@ export function otherMeanings(word: string): readonly string[] {
   return others.get(word) ?? [];
 }
 
-/** The cities that a nickname stands for, or the text itself. All are written as one word. */
+/** The cities that a nickname stands for, or the text itself. Each city is written as one word. */
 export function citiesOf(joined: string): readonly string[] {
   return cityNicknames.get(joined) ?? [joined];
 }
 
 /**
- * The initials of a name's words, such as `bidmc` for Beth Israel Deaconess Medical Center: those of all words, and
- * those of the words that aren't fillers. Initials of fewer than three letters are left out, because they don't tell
- * names apart.
+ * The initials of a name, first of all words, then of the words that aren't fillers. Beth Israel Deaconess Medical
+ * Center has the initials `bidmc`. Initials of fewer than three letters are left out, because they don't tell names
+ * apart.
  */
 export function initialsOf(name: readonly string[]): string[] {
   const words = name.filter((word) => /^\p{L}/u.test(word));
@@ -142,9 +142,9 @@ export function initialsOf(name: readonly string[]): string[] {
 const initialLetters = 3;
 
 /**
- * The fields of a document that a word may be in. In this order: a significant, a weak or a repeated word of the name;
- * the whole city or the whole state, with its words joined; one of several words of a city or of a state; anything
- * else, such as a ZIP code or a term for a procedure.
+ * The fields of a document that a word may be in. The first three are for significant, weak and repeated words of the
+ * name. Two are for the whole city and the whole state, with their words joined. Two are for a single word of a city or
+ * state of several words. The last is for anything else, such as a ZIP code or a term for a procedure.
  */
 export const [
   nameField,
@@ -161,7 +161,7 @@ export const [
  * procedures don't need, because they have no places.
  */
 export const describedField = statePartField;
-/** Stands before each term among a procedure's words. No query contains this text. */
+/** Marks the start of each term among a procedure's words. No query contains this text. */
 export const termStart = ",";
 /** What a significant word adds to the size of a name. A weak word adds 1. */
 export const wordSize = 3;
@@ -171,7 +171,7 @@ export const fieldMask = (1 << fieldBits) - 1;
 /** The texts of a document as words, each with its field. */
 export type Document = { words: string[]; field: number }[];
 
-/** A place's words, and where there are several the whole name as one word, such as `newyork`. */
+/** The words of a place. If there are several words, the whole name is added as one word, such as `newyork`. */
 export function placeWordsOf(words: string[], whole: number, part: number): Document {
   if (words.length === 1) return [{ words, field: whole }];
   return [
@@ -219,7 +219,7 @@ function nameFieldOf(word: string, isRepeated: boolean): number {
 }
 
 /**
- * Builds the index of documents. O(words · log words), runs at load only.
+ * Builds the index of documents when an image is built. O(words · log words).
  *
  * @param sizes the size of each document's name, ascending
  */
@@ -282,7 +282,7 @@ function tokensOf(documents: Document[], words: string[]) {
   return { tokenStart, tokens, documentsOf, wordFields };
 }
 
-/** The start of each key among sorted keys, and the end of the last. */
+/** The start of each key among sorted keys, followed by the end of the last key. */
 function startsOf(keys: number[], largest: number): Uint32Array {
   const starts = new Uint32Array(largest + 2);
   for (const key of keys) starts[key + 1]++;

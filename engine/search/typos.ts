@@ -35,14 +35,14 @@ export function forEachClose(
   }
 }
 
-/** A word's letters: its bytes, where they are ASCII. */
+/** The code points of a word in UTF-8. The bytes of an ASCII word are its code points. */
 export function codePoints(word: Uint8Array): ArrayLike<number> {
   for (let i = 0; i < word.length; i++)
     if (word[i] > 127) return Array.from(textOf(word), (letter) => letter.codePointAt(0) ?? 0);
   return word;
 }
 
-/** Whether more than `most` bits are set; `most` is small. */
+/** Whether more than `most` bits are set. The time grows with `most`, which should be small. */
 export function hasMoreBits(bits: number, most: number): boolean {
   let rest = bits;
   for (let i = 0; i <= most; i++) {
@@ -58,8 +58,8 @@ const rowsOf = (width: number) => [0, 0, 0].map(() => new Uint16Array(width));
 const ordinaryRows = rowsOf(64);
 
 /**
- * The number of typos between two words (optimal string alignment), or any number above `most` once the typos are sure
- * to be more.
+ * The number of typos between two words (optimal string alignment). If there are more than `most`, the result is any
+ * number above `most`.
  */
 export function typosBetween(a: ArrayLike<number>, b: ArrayLike<number>, most: number): number {
   const width = b.length + 1;

@@ -1,4 +1,6 @@
-/** Abbreviations, cut words, misspellings and plurals of names in CMS's directory; the index holds the long form. */
+/**
+ * Long form → its abbreviations, cut forms, misspellings and plurals in CMS's directory. The index has the long form.
+ */
 const shortFormsOf: Readonly<Record<string, string>> = {
   association: "assoc assn",
   authority: "auth",
@@ -74,7 +76,7 @@ export const ambiguousForms: readonly (readonly [short: string, long: string])[]
   ["w", "west"],
 ];
 
-/** Nicknames of cities, and of states with a city's name → their words in the index. Words are joined. */
+/** Nicknames of places → words of the index. A nickname and each of its words is written without spaces. */
 export const cityNicknames: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({
     abq: "albuquerque",
@@ -124,7 +126,7 @@ export const fillerWords: ReadonlySet<string> = setOf(
   "a an and at by for from in near of on or the to with apc ccn inc llc llp lp pllc cpt hcpcs corp",
 );
 
-/** Words of sentences, and words for whom, where and how, that don't tell procedures apart. They are never needed. */
+/** Words of questions and sentences that don't tell procedures apart. They are never needed. */
 export const sentenceWords: ReadonlySet<string> = setOf(
   "i me my your his her we you it its this that is are was be am do does did how much many what which who where " +
     "when why can could should will would get getting got gets have having had has need needs needed want wants " +
@@ -157,7 +159,7 @@ export const weakWords: ReadonlySet<string> = new Set([
   ...["university", "science"],
 ]);
 
-/** Names of institutions in the directory and their other names. Each finds the other. */
+/** Pairs of names of the same institution: the name in CMS's directory and another name. Each name finds the other. */
 export const institutions: readonly (readonly [name: string, otherName: string])[] = [
   ["ahn", "allegheny"],
   ["ecu", "east carolina university"],
@@ -201,7 +203,7 @@ export const institutions: readonly (readonly [name: string, otherName: string])
   ["wvu", "west virginia university"],
 ];
 
-/** Words for hospitals that the data set doesn't have, each list with the reason. */
+/** Words for kinds of hospitals that the data set doesn't have, with the reason for each list of words. */
 export const absentHospitals: readonly (readonly [words: ReadonlySet<string>, reason: string])[] = [
   [
     setOf("va vamc vha veteran veterans"),

@@ -1,8 +1,8 @@
 import { countOf, listOf, type Struct, structOf, ThriftReader } from "./thrift.ts";
 
 /*
- * Reads the footer of a Parquet file (parquet-format 2). The footer isn't trusted: its figures are checked against the
- * file's size here, and against the pages when they are read.
+ * Reads the footer of a Parquet file (parquet-format 2). The footer isn't trusted. Its figures are checked against the
+ * file's size here, and against the pages when the pages are read.
  */
 
 export interface ParquetFooter {
@@ -37,7 +37,7 @@ export interface ColumnChunk {
 export const headBytes = 4;
 /** Bytes of the footer's length and the magic number at the file's end. */
 export const tailBytes = 8;
-/** Maximum bytes of a footer: twice what all codes of CMS's addendum take. */
+/** Maximum bytes of a footer. It is twice what all HCPCS codes of CMS's addendum take. */
 const maxFooterBytes = 2 ** 19;
 const magic = "PAR1";
 const codecs = "UNCOMPRESSED SNAPPY GZIP LZO BROTLI LZ4 ZSTD LZ4_RAW".split(" ");
@@ -96,7 +96,7 @@ function columnChunk(column: Struct, end: number): ColumnChunk {
   const data = structOf(column.get(3));
   if (column.has(1)) throw new Error("a chunk in another file");
   const [pages, dictionary] = [countOf(data.get(9)), data.get(11)];
-  // Some writers give 0 where there is no dictionary.
+  // Some writers set the dictionary's position to 0 if there is no dictionary.
   const start = typeof dictionary === "number" && dictionary > 0 ? Math.min(dictionary, pages) : pages;
   const length = countOf(data.get(7));
   if (start < headBytes || start + length > end) throw new Error("a chunk outside the file");

@@ -21,7 +21,10 @@ import {
 
 /** Bytes per row outside the heap: the table's columns, and working memory for sorting and encoding. */
 const bytesPerRow = 108;
-/** Bytes per row of the row group being read: codes of the text columns and of one more column, and levels. */
+/**
+ * Bytes per row of the row group being read, for the codes of all text columns, the codes of one more column, and
+ * levels.
+ */
 const bytesPerGroupRow = 64;
 /** Heap bytes per character of the codes' JSON. The worst case is an empty list, which has three characters. */
 const bytesPerCodeCharacter = 32;
@@ -38,8 +41,8 @@ export interface SnapshotHead {
 /**
  * Finds the footer of a snapshot file.
  *
- * @param head the file's first `headBytes` bytes, or fewer if it is shorter
- * @param tail its last `tailBytes` bytes, or fewer
+ * @param head the file's first `headBytes` bytes, or fewer if the file is shorter
+ * @param tail the file's last `tailBytes` bytes, or fewer if the file is shorter
  */
 export function snapshotFooterRange(size: number, head: Uint8Array, tail: Uint8Array, subject: string) {
   if (size > maxSnapshotFileBytes)
@@ -74,8 +77,8 @@ export function snapshotHead(file: Uint8Array, subject: string): SnapshotHead {
 }
 
 /**
- * Upper bounds of the bytes needed to load a snapshot, computed from its footer: outside the heap, without the image,
- * and on the heap.
+ * Upper bounds of the bytes needed to load a snapshot, computed from its footer. `buffers` is the memory outside the
+ * heap, without the image. `heap` is the memory on the heap.
  */
 interface LoadNeed {
   buffers: number;

@@ -3,10 +3,9 @@ import type { ColumnChunk } from "./footer.ts";
 import { countOf, type Struct, structOf, ThriftReader } from "./thrift.ts";
 
 /*
- * Reads the pages of a column chunk. Page headers state a decompressed size and a number of values, which aren't
- * trusted: a page may decompress to no more bytes than its header says, a chunk to no more than the footer says, and
- * numbers of values are checked against the bytes or the row count. Only the encodings that snapshots use are
- * supported.
+ * Reads the pages of a column chunk. Page headers aren't trusted. A page may decompress to no more bytes than its
+ * header says, and a chunk to no more than the footer says. Numbers of values are checked against the bytes or the row
+ * count. Only the encodings that snapshots use are supported.
  */
 
 const encodings =
@@ -50,7 +49,7 @@ function* pagesOf(file: Uint8Array, chunk: ColumnChunk): Generator<Page> {
 
 function decompressed(bytes: Uint8Array, length: number): Uint8Array {
   return zstdDecompressSync(bytes, {
-    // zlib fails if the output is longer, and requires a limit of at least 1.
+    // zlib fails if the output is longer than this limit, which must be at least 1.
     maxOutputLength: Math.max(1, length),
     chunkSize: Math.max(64, length),
     params: { [constants.ZSTD_d_windowLogMax]: maxWindowLog },
@@ -70,7 +69,7 @@ function valuesOf(header: Struct): Omit<Page, "bytes"> {
 export interface PlainType<Value> {
   /** Minimum bytes of a value. */
   minBytes: number;
-  /** Passes `count` values, read from position `at`, to `take`. @returns the position after them */
+  /** Passes `count` values, read from position `at`, to `take`. @returns the position after the values */
   read(bytes: Uint8Array, at: number, count: number, take: (value: Value) => void): number;
 }
 
@@ -103,7 +102,7 @@ export const plainText: PlainType<string> = {
 /** The values of a column in a row group. */
 export interface ColumnValues<Value> {
   codes: Int32Array;
-  /** The values that rows refer to. They are distinct if the file's dictionary is. */
+  /** The distinct values that rows refer to. Values repeat only if the file's dictionary has duplicates. */
   values: Value[];
 }
 

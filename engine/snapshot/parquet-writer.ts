@@ -5,8 +5,7 @@ import { type metadataSchema, schemaVersion } from "./schema.ts";
 import { codeValues, type Snapshot } from "./snapshot.ts";
 
 /**
- * Loads the library. The first snapshot that is written does so, because loading takes 0.1 s and few processes write
- * one.
+ * Loads the library when the first snapshot is written, because loading takes 0.1 s and few processes write a snapshot.
  */
 const loadLibrary = (): typeof import("parquet-wasm") => createRequire(import.meta.url)("parquet-wasm");
 

@@ -58,11 +58,11 @@ export const maxCents = 2 ** 31 - 1;
 
 /** Maximum bytes of a snapshot file. A larger file is refused before anything is decompressed. */
 export const maxSnapshotFileBytes = 2 ** 31 - 1;
-/** Maximum rows of a snapshot. A footer with more is refused before anything is decompressed. */
+/** Maximum rows of a snapshot. A footer with more rows is refused before anything is decompressed. */
 export const maxSnapshotRows = 50_000_000;
 /**
- * Upper bound of the priced rows in an image: each is stored twice as JSON of at least 96 bytes, and positions have 32
- * bits. Longer names lower the bound; the exact size is checked before memory is allocated.
+ * Upper bound of the priced rows in an image. Each row is stored twice as JSON of at least 96 bytes, and positions have
+ * 32 bits. Longer names lower the bound, so the exact size is checked before memory is allocated.
  */
 export const maxImageRows = Math.floor(2 ** 32 / 2 / 96);
 /** Maximum decoded column bytes per row, in addition to `columnBytesAllowance`. */
@@ -99,9 +99,9 @@ export const hcpcsPattern = /^(?:[0-9]{4}[0-9A-Z]|[A-Z][0-9]{4})$/;
 /** A code of the Rural-Urban Commuting Area (RUCA): 1 to 10 with an optional decimal, or 99 for "not coded". */
 export const ruralUrbanCodePattern = /^([1-9]|10|99)(\.[0-9])?$/;
 
-/** Maximum length of the name of a facility, city or procedure, and of any other text. */
+/** Maximum length of any text, such as the name of a facility, city or procedure. */
 export const maxNameCharacters = 500;
-/** Maximum length of a status indicator. CMS's have one or two characters. */
+/** Maximum length of a status indicator. CMS's status indicators have one or two characters. */
 export const maxStatusCharacters = 10;
 
 export const minDataYear = 2016;
@@ -131,17 +131,17 @@ export interface HcpcsCode {
   description: string;
 }
 
-/** `<data_year>.<revision>`, e.g. `2024.2`. */
+/** The name of a data version, `<data_year>.<revision>`, such as `2024.2`. */
 export function versionName({ dataYear, revision }: Provenance): string {
   return `${dataYear}.${revision}`;
 }
 
-/** Counts over a snapshot's rows; `rows` is the sum of the other three. */
+/** Counts over a snapshot's rows. `rows` is the sum of `pricedRows`, `suppressedRows` and `incompleteRows`. */
 export interface Counts {
   rows: number;
-  /** Charge and allowed amount both present and above zero. */
+  /** Rows with a charge and an allowed amount above zero. */
   pricedRows: number;
-  /** Both amounts blank. */
+  /** Rows in which both amounts are blank. */
   suppressedRows: number;
   /** Rows with one blank amount, or an amount of zero. */
   incompleteRows: number;
@@ -186,6 +186,8 @@ export const metadataSchema = v.object({
   content_sha256: v.optional(sha256),
   /** Optional, because older snapshots lack the field. */
   source_sha256: v.optional(sha256),
-  /** JSON of the HCPCS codes, ascending, each as `[code, procedure, status, description]`; absent where there are none. */
+  /**
+   * JSON of the HCPCS codes, ascending, each as `[code, procedure, status, description]`; absent if there are no codes.
+   */
   hcpcs_codes: v.optional(v.string()),
 });

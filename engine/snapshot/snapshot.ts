@@ -51,10 +51,11 @@ export function countRows(table: SnapshotTable): Counts {
 }
 
 /**
- * Both checksums cover the content in a canonical form, independent of the Parquet encoding: a line of JSON with schema
- * version and counts, one line per facility and procedure, then the columns of the rows as little-endian 32-bit
- * integers, beginning with the positions of facilities and procedures. The whole snapshot's checksum starts with a
- * different word, and has a second line with provenance and codes.
+ * Computes the checksum of the whole snapshot and the checksum of its rows. Both cover the content in a canonical form,
+ * independent of the Parquet encoding: a line of JSON with schema version and counts, one line per facility and
+ * procedure, then the columns of the rows as little-endian 32-bit integers, beginning with the positions of facilities
+ * and procedures. The input of the whole snapshot's checksum starts with a different word, and has a second line with
+ * provenance and codes.
  */
 function checksums(table: SnapshotTable, provenance: Provenance, counts: Counts, codes: Snapshot["codes"]) {
   const { facilities, procedures, rows } = partsOf(table);
@@ -92,7 +93,7 @@ function provenanceValues(provenance: Provenance, codes: Snapshot["codes"]): unk
   ];
 }
 
-/** A code as the list of values stored in files. */
+/** The values of a HCPCS code, in the order in which files store them. */
 export function codeValues({ code, procedure, status, description }: HcpcsCode): string[] {
   return [code, procedure, status, description];
 }

@@ -24,9 +24,9 @@ type ColumnTypes = {
 /**
  * The rows of a snapshot: an Arrow table of one record batch, with one row per facility and procedure, ascending by CCN
  * and APC code. Text columns are dictionary-coded. A column of facilities has one dictionary entry per facility,
- * ascending by CCN, and a column of procedures one per procedure, ascending by code. So all facility columns share the
- * same codes, and so do all procedure columns. Absent values are null in Arrow's validity bitmaps; the value arrays
- * hold `blank` for numbers, and the code of an empty string for texts.
+ * ascending by CCN. A column of procedures has one entry per procedure, ascending by code. So all facility columns
+ * share the same codes, and so do all procedure columns. Absent values are null in Arrow's validity bitmaps. The value
+ * arrays hold `blank` for absent numbers, and the code of an empty string for absent texts.
  */
 export type SnapshotTable = Table<ColumnTypes>;
 
@@ -50,8 +50,8 @@ export interface TableParts {
 }
 
 /**
- * Makes a table from sorted parts: facilities by CCN, procedures by code, rows by both. It reuses the arrays of
- * numbers.
+ * Makes a table from sorted parts: facilities by CCN, procedures by code, rows by CCN and code. The table reuses the
+ * arrays of numbers.
  */
 export function makeTable({ facilities, procedures, rows }: TableParts): SnapshotTable {
   // Neighbouring columns must not share memory: the library's IPC writer would merge their buffers.
@@ -108,7 +108,7 @@ function validity(values: Int32Array) {
   return nullCount === 0 ? { nullCount } : { nullCount, nullBitmap };
 }
 
-/** @param table one that `makeTable` made */
+/** The parts of a table. @param table made by `makeTable` */
 export function partsOf(table: SnapshotTable): TableParts {
   const parts = knownParts.get(table);
   if (parts === undefined) throw new TypeError("table: found one from elsewhere, expected one of makeTable");
@@ -147,7 +147,7 @@ function ascendingOf(used: Int32Array, keys: string[]): number[] {
   return ascending(keys).filter((position) => isUsed[position] === 1);
 }
 
-/** The positions of `keys`, ascending by code units. */
+/** The positions of `keys` in ascending order of the keys, by UTF-16 code units. */
 export function ascending(keys: string[]): number[] {
   return keys.map((_, i) => i).sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] > keys[b] ? 1 : 0));
 }

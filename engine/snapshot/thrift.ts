@@ -100,7 +100,7 @@ export class ThriftReader {
     }
   }
 
-  /** Zigzag: 0, −1, 1, −2, … */
+  /** Reads an integer in zigzag encoding: 0, −1, 1, −2, … */
   #integer(): number {
     const coded = this.#varint();
     return coded % 2 === 0 ? coded / 2 : -(coded + 1) / 2;

@@ -29,7 +29,7 @@ export function keyState(key: StoredKey, now: Date): "active" | "revoked" | "exp
   return key.expires_at !== null && key.expires_at <= now.getTime() ? "expired" : "active";
 }
 
-/** @throws DataError when the time is in the past */
+/** Checks that a time is in the future. @throws DataError when the time is in the past */
 export function checkToCome(what: string, at: number, now: Date): void {
   if (at <= now.getTime()) throw new DataError(what, isoTime(at), "a time in the future");
 }
@@ -52,7 +52,7 @@ export function makeKey(
   return { key, id: store.keys.create(account, hashKey(key), key.slice(-4), expires, now, label), expires };
 }
 
-/** Replaces a key. The old key ends after the overlap, or earlier if it expires. @throws DataError */
+/** Replaces a key. The old key ends after the overlap, or at its expiry if that is earlier. @throws DataError */
 export function rotateKey(
   store: Store,
   old: StoredKey,

@@ -2,7 +2,10 @@ import { maxAccounts } from "./limits.ts";
 
 /** Counts of requests by UTC day, per account slot, in shared memory. */
 
-/** A slot has 32 words: the month, and its count at the end of each day, so that the days add up to the month's count. */
+/**
+ * Words of a slot: the month, and the month's count at the end of each day. A day's requests are the difference of two
+ * counts, so the days add up to the month's count.
+ */
 const slotWords = 32;
 /** Marks a slot whose month is being changed. */
 const noMonth = 0;
@@ -24,7 +27,7 @@ export class UsageDays {
     Atomics.store(this.#words, base, month);
   }
 
-  /** Sets the month's count at the end of a day, from 1. */
+  /** Sets the month's count at the end of a day. @param day from 1 */
   put(slot: number, day: number, used: number): void {
     Atomics.store(this.#words, slot * slotWords + day, used);
   }
@@ -37,7 +40,7 @@ export class UsageDays {
     return Array.from({ length: today }, (_, i) => {
       const said = isKnown ? Atomics.load(this.#words, base + 1 + i) : 0;
       const start = end;
-      // A day's count isn't negative when the clock was set back or a request was given back.
+      // Keeps a day's count from being negative after the clock was set back or a request was uncounted.
       end = i + 1 === today ? used : Math.min(used, Math.max(start, said));
       return end - start;
     });

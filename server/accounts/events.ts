@@ -2,13 +2,15 @@ import { maxAccounts } from "./limits.ts";
 
 /** The quota events of a month, per account slot, in shared memory. */
 
-/** Maximum events in a slot; the newest are kept. A month has three for each quota set in it. */
+/** Maximum events in a slot. The newest events are kept. A month has three events for each quota that was set in it. */
 export const maxEvents = 15;
-/** A slot has 64-bit words: the month, and one word per event; 0 is none. */
+/** Number of 64-bit words of a slot: the month, and one word per event. An unused word is 0. */
 const slotWords = 1 + maxEvents;
 /** Marks a slot whose month is being changed. */
 const noMonth = 0n;
-/** An event is one word, so that it is written atomically: Unix milliseconds times this, plus the threshold. */
+/**
+ * An event's word is its Unix milliseconds times this number, plus the threshold. A single word is written atomically.
+ */
 const timeUnit = 128n;
 
 export interface UsageEvent {
@@ -32,7 +34,10 @@ export class UsageEvents {
     Atomics.store(this.#words, base, BigInt(month));
   }
 
-  /** Adds an event to a slot, in place of the oldest one. Does nothing if the slot has it, or has only newer ones. */
+  /**
+   * Adds an event to a slot, in place of the oldest event. Does nothing if the slot has the event, or only newer
+   * events.
+   */
   put(slot: number, { threshold, created_at }: UsageEvent): void {
     const word = BigInt(created_at) * timeUnit + BigInt(threshold);
     let oldest = slot * slotWords + 1;

@@ -3,9 +3,9 @@ import { dayMs } from "../shared/months.ts";
 import type { StoredKey } from "../store/store.ts";
 
 /*
- * The table of keys lies in shared memory, so that every thread sees a new or a revoked key at once and no thread has a
- * copy. It is a hash table with linear probing; entries never move or vanish. Only the control thread writes to it,
- * except for the days of last use, which serving threads write.
+ * The table of keys is in shared memory, so that every thread sees a new or a revoked key at once and no thread has a
+ * copy. It is a hash table with linear probing, in which entries never move or vanish. Only the control thread writes
+ * to the table, except for the days of last use, which serving threads write.
  */
 
 export const maxKeys = 500_000;
@@ -19,11 +19,14 @@ const [slotWord, expiryWord, hashWord] = [1, 2, 4];
 /** States of an entry. Keys of a deleted account are in the state `revoked`. */
 const [empty, active, revoked, suspended] = [0, 1, 2, 3];
 const entriesBytes = capacity * entryWords * 4;
-/** The entries are followed by the keys' ids, as 64-bit floats. */
+/** Bytes of the keys' ids, which follow the entries as 64-bit floats. */
 const idsBytes = capacity * Float64Array.BYTES_PER_ELEMENT;
-/** The ids are followed by a byte for each group of entries: 1 if one of its keys was used for the first time of a day. */
+/**
+ * Entries per group. The ids are followed by a byte for each group: 1 if a key in the group was used for the first time
+ * on a day.
+ */
 const groupEntries = 1024;
-/** The largest day that 16 bits hold, in the year 2149. Later days are stored as this one. */
+/** The largest day that 16 bits hold, in the year 2149. Later days are stored as this day. */
 const maxDay = 2 ** 16 - 1;
 
 export type SlotState = "active" | "suspended" | "deleted";
@@ -48,7 +51,7 @@ export class KeyTable {
     this.#groups = Buffer.from(buffer, entriesBytes + idsBytes);
   }
 
-  /** Entries in use, those of deleted keys included. Known in the writing thread only. */
+  /** Number of entries in use, including the entries of deleted keys. Known in the writing thread only. */
   get count(): number {
     return this.#count;
   }
@@ -66,10 +69,10 @@ export class KeyTable {
     }
     this.#ids[at / entryWords] = key.id;
     this.#words[at + slotWord] = slot;
-    // An aligned store of 64 bits, which readers see whole or not at all.
+    // Readers see an aligned store of 64 bits whole or not at all.
     this.#expiries[(at + expiryWord) / 2] = key.expires_at ?? Number.POSITIVE_INFINITY;
     const usable = isSuspended ? suspended : active;
-    // Stored last: a reader that sees the state sees the rest.
+    // The state is stored last, so that a reader that sees the state sees the whole entry.
     Atomics.store(this.#halves, 2 * at, key.revoked_at === null ? usable : revoked);
   }
 
@@ -86,13 +89,16 @@ export class KeyTable {
     }
   }
 
-  /** The entry of a key, whatever its state; −1 where there is none. */
+  /** The entry of a key, whatever its state; −1 if the table doesn't have the key. */
   find(hash: Buffer): number {
     const at = this.#locate(hash);
     return Atomics.load(this.#halves, 2 * at) === empty ? -1 : at;
   }
 
-  /** The account slot of an entry, which is marked as used; −1 when the key is revoked, suspended or expired. */
+  /**
+   * Returns the account slot of an entry, and marks its key as used. Returns −1 when the key is revoked, suspended or
+   * expired.
+   */
   slotOf(entry: number, nowMs: number): number {
     if (Atomics.load(this.#halves, 2 * entry) !== active) return -1;
     if (this.#expiries[(entry + expiryWord) / 2] <= nowMs) return -1;
@@ -103,11 +109,11 @@ export class KeyTable {
 
   #noteDay(entry: number, day: number): void {
     Atomics.store(this.#halves, 2 * entry + 1, day);
-    // Set after the day, because `sweepDays` clears the mark before it reads the days.
+    // The group's mark is set after the day, because `sweepDays` clears the mark before it reads the days.
     Atomics.store(this.#groups, Math.floor(entry / entryWords / groupEntries), 1);
   }
 
-  /** Reports the keys that were used on another day than at the last call. Called by the writing thread only. */
+  /** Reports the keys whose day of last use has changed since the last call. Called by the writing thread only. */
   sweepDays(tell: (key: number, day: number) => void): void {
     this.#toldDays ??= new Uint16Array(capacity);
     const toldDays = this.#toldDays;

@@ -18,7 +18,7 @@ export function generateKey(random: Buffer = randomBytes(32)): string {
   return `${prefix}${secret}${base62(BigInt(crc32(secret)), 6)}`;
 }
 
-/** Whether a text has a key's form and checksum. A mistyped key costs no look-up. */
+/** Whether a text has a key's form and checksum. The check saves the look-up of a mistyped key. */
 export function isWellFormed(key: string): boolean {
   if (key.length !== keyLength || !key.startsWith(prefix)) return false;
   let check = 0;

@@ -1,28 +1,35 @@
 /** Admits requests within their accounts' ceilings, and counts them. */
 
 /*
- * Ceilings and counts by account slot, in shared memory, changed with Atomics by all serving threads. An account
- * stays in its slot as long as the process lives. A slot has sixteen 32-bit words, a cache line:
+ * The ceilings and counts of accounts, by account slot, are in shared memory. All serving threads change them with
+ * Atomics. An account stays in its slot as long as the process lives. A slot has sixteen 32-bit words, which fill a
+ * cache line.
  */
 const slotWords = 16;
 const quotaWord = 0;
 /** The word with the rate, in requests per second. */
 const burstWord = 1;
-/** The time at which the bucket is full again, in ticks, as 32 bits that wrap around. A millisecond has `burst` ticks. */
+/**
+ * The time at which the bucket is full again, in ticks. It has 32 bits, which wrap around. A millisecond has `burst`
+ * ticks.
+ */
 const fullAtWord = 2;
-/** The second in which the bucket was last used. It tells a recent `fullAt` from one that has wrapped around. */
+/**
+ * The second in which the bucket was last used. It distinguishes a recent `fullAt` from an old value before a
+ * wrap-around.
+ */
 const usedAtWord = 3;
 const refusedWord = 4;
 /** Whether requests were counted or refused since the last sweep. */
 const markWord = 5;
-/** The counters of an even and of an odd month. */
+/** The first word of the two counters. One counter is for an even month, the other for an odd month. */
 const monthWords = 6;
 const counterWords = 5;
-/** The number of requests counted. The first word of a counter, 0, is its month. */
+/** The word with the number of requests counted. The first word of a counter, 0, is its month. */
 const usedWord = 1;
 /** The number of requests that this server may admit. */
 const boundWord = 2;
-/** Whether the bound stems from the quota (else from the burst). */
+/** Whether the bound stems from the quota. If not, it stems from the burst. */
 const isForQuotaWord = 3;
 /** The quota minus the known counts of other servers. */
 const leftWord = 4;
@@ -31,7 +38,7 @@ export const maxAccounts = 1_000_000;
 /** Slots per group. Before the slots, each group has a byte that tells whether one of its slots is marked. */
 const groupSlots = 16;
 const groupBytes = Math.ceil(maxAccounts / groupSlots / 64) * 64;
-/** After all slots: the time up to which the bounds of shared ceilings are in force, modulo 2^32. */
+/** The word after all slots. It holds the time until which the bounds of shared ceilings apply, modulo 2^32. */
 const boundsUntilWord = maxAccounts * slotWords;
 const longIdleSeconds = 10;
 
@@ -47,7 +54,7 @@ const ticksPerRequest = 1000;
 export const burstExceeded = -1;
 /** The quota of the month is used up. */
 export const quotaExceeded = -2;
-/** The month has no counter here; see `Limits.enter`. */
+/** The month has no counter in shared memory; see `Limits.enter`. */
 export const monthUnknown = -3;
 /** The quota isn't known to be used up, but other servers hold the rest of it. */
 export const leaseExceeded = -4;
@@ -72,14 +79,17 @@ export class Limits {
     Atomics.store(this.#words, base + quotaWord, quota);
     if (!this.isShared) for (const odd of [0, 1]) this.#bind(this.#counterOf(slot, odd), quota, true, quota);
     if (Atomics.exchange(this.#words, base + burstWord, burst) === burst) return;
-    // A new `burst` changes the length of a tick, which invalidates the old time. A time long ago means a full bucket.
+    // A new `burst` changes the length of a tick, so `fullAt` isn't valid any more. A last use long ago means a full
+    // bucket.
     Atomics.sub(this.#words, base + usedAtWord, longIdleSeconds);
   }
 
   /**
-   * Assigns one of an account's two counters to a month, with the requests counted before; the other counter stays.
-   * Only the control thread does so, because it knows what was saved. Serving threads admit requests of these two
-   * months only. So a month's count continues whenever a clock returns to the month, and never exceeds the quota.
+   * Assigns one of an account's two counters to a month. The other counter stays. Only the control thread calls this,
+   * because it knows which counts were saved. Serving threads admit requests only of the two months that have a
+   * counter. So a month's count continues when a clock returns to the month, and never exceeds the quota.
+   *
+   * @param used the number of requests that were counted in the month before
    * @returns the month that had the counter, and its final count
    */
   enter(slot: number, month: number, used: number): { month: number; used: number } {
@@ -87,21 +97,26 @@ export class Limits {
     const before = Atomics.exchange(this.#words, at, noMonth);
     // Nothing is admitted until `admitUpTo` is called.
     if (this.isShared) this.#bind(at, used, true, this.ceilings(slot).quota);
-    // One atomic step, so that no request is lost: a concurrent one counts in the old month or in the new one.
+    // The count is exchanged in one atomic step, so that no request is lost. A concurrent request counts in the old
+    // month or in the new month.
     const usedBefore = Atomics.exchange(this.#words, at + usedWord, used);
     Atomics.store(this.#words, at, month);
     return { month: before, used: usedBefore };
   }
 
-  /** Sets how many requests may be counted here, why more are refused, and the quota minus other servers' counts. */
+  /**
+   * Sets how many requests this server may count in a month, the reason for refusing further requests, and the quota
+   * minus other servers' counts.
+   */
   admitUpTo(slot: number, month: number, count: number, reason: "burst" | "quota", left: number): void {
     const at = this.#counterOf(slot, month);
     if (Atomics.load(this.#words, at) === month) this.#bind(at, count, reason === "quota", left);
   }
 
   /**
-   * Keeps all bounds of `admitUpTo` in force up to a time. If the control thread stops, others may be granted what this
-   * server held.
+   * Keeps all bounds of `admitUpTo` in force until a time. Afterwards nothing is admitted. If the control thread stops,
+   * other servers may get the requests that this server was granted.
+   *
    * @param steadyMs a time of the clock that `admit` is given
    */
   keepBounds(steadyMs: number): void {
@@ -115,8 +130,9 @@ export class Limits {
   }
 
   /**
-   * Takes one request from the account's bucket and its month. The bucket holds one second's worth and fills steadily.
-   * A refused request takes nothing.
+   * Takes one request from the account's bucket and from its month. The bucket holds the requests of one second and
+   * fills steadily. A refused request takes nothing.
+   *
    * @param month from `monthOf` the wall clock
    * @param steadyMs milliseconds of a monotonic clock that all threads share
    * @returns the requests left in the month, or why the request is refused
@@ -184,7 +200,7 @@ export class Limits {
     }
   }
 
-  /** The requests counted here in a month; undefined when the account has no counter for it. */
+  /** The requests that this server counted in a month; undefined when the account has no counter for the month. */
   used(slot: number, month: number): number | undefined {
     const at = this.#counterOf(slot, month);
     return Atomics.load(this.#words, at) === month ? Atomics.load(this.#words, at + usedWord) : undefined;
@@ -223,13 +239,17 @@ export class Limits {
     return Math.max(0, Math.ceil((ahead + ticksPerRequest - ticksPerRequest * burst) / burst));
   }
 
-  /** The generic cell rate algorithm, in whole ticks to be exact. A clock that steps back admits nothing more. */
+  /**
+   * Takes a request from the bucket by the generic cell rate algorithm, which is exact because it counts whole ticks. A
+   * clock that steps back admits no additional requests.
+   */
   #takeFromBucket(base: number, steadyMs: number): boolean {
     const words = this.#words;
     const burst = Atomics.load(words, base + burstWord);
     const second = Math.floor(steadyMs / 1000) | 0;
     for (;;) {
-      // `fullAt` is read before `usedAt`, so that a reader of another thread's `fullAt` sees its `usedAt` as well.
+      // `fullAt` is read before `usedAt`. So a thread that sees another thread's `fullAt` sees that thread's `usedAt`
+      // as well.
       const fullAt = Atomics.load(words, base + fullAtWord);
       const usedAt = Atomics.load(words, base + usedAtWord);
       const idle = (second - usedAt) | 0;

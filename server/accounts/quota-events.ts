@@ -6,7 +6,7 @@ import type { Account, Channel, Store, StoredEvent } from "../store/store.ts";
 
 /** Records events when a count reaches 80, 90 and 100 % of the quota, and says when their deliveries are tried. */
 
-/** In percent of the quota. */
+/** Counts at which events are recorded, in percent of the quota. */
 export const thresholds = [80, 90, 100] as const;
 
 /** The highest threshold that a count has reached; 0 for none. */
@@ -18,7 +18,9 @@ export function eventTypeOf(threshold: number): "quota.warning" | "quota.exhaust
   return threshold < 100 ? "quota.warning" : "quota.exhausted";
 }
 
-/** Records the events of all thresholds up to the one reached, once each. @returns the new ones */
+/**
+ * Records the event of each threshold that a count has reached, unless it is recorded already. @returns the new events
+ */
 export function recordEvents(
   store: Store,
   account: Account,
@@ -41,7 +43,7 @@ export function recordEvent(
   used: number,
   now: Date,
 ): StoredEvent | undefined {
-  // Times of an account's events ascend, even after a clock is set back or on another server's clock.
+  // The times of an account's events must ascend, even if a clock is set back or another server's clock is behind.
   const createdMs = Math.max(now.getTime(), store.events.lastAt(account.id, month));
   const { id, name, plan, quota } = account;
   const payload = {
@@ -74,7 +76,7 @@ const payloadSchema = v.object({
   }),
 });
 
-/** Reads a stored event's payload. @throws Error when the text isn't one */
+/** Reads a stored event's payload. @throws Error when the text isn't a payload */
 export function payloadOf(text: string): v.InferOutput<typeof payloadSchema> {
   return v.parse(payloadSchema, JSON.parse(text));
 }
@@ -95,5 +97,5 @@ export const pausesSeconds = [
 ];
 /** Tries of a delivery before it fails for good. */
 export const maxTries = pausesSeconds.length + 1;
-/** Characters of a receiver's answer that are stored. */
+/** Maximum number of characters of a receiver's answer that are stored. */
 export const maxAnswerCharacters = 200;

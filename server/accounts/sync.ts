@@ -11,12 +11,12 @@ import { reached, recordEvents } from "./quota-events.ts";
 
 interface Count {
   month: number;
-  /** The count as last read from shared memory, which may be higher by now. */
+  /** The count as last read from shared memory. The count in shared memory may be higher by now. */
   used: number;
   saved: number;
   /** The highest total of all servers' counts read so far. */
   inAll: number;
-  /** The quota for which events are recorded. It no longer changes once the month is over. */
+  /** The quota for which events are recorded. It doesn't change after the end of the month. */
   quota: number;
   /** The highest threshold whose event is recorded for this quota. */
   recorded: number;
@@ -25,13 +25,13 @@ interface Count {
 interface AccountEntry {
   account: Account;
   slot: number;
-  /** For the even and the odd month of the account's counters. */
+  /** The counts of the account's even month and of its odd month. */
   counts: Count[];
-  /** The counts of the earlier months that used the same counters. */
+  /** For each of the two counters, the count of the month that used the counter before. */
   countsBefore: Count[];
 }
 
-/** What serving threads look up and count in shared memory. */
+/** The tables in shared memory, which serving threads read and count in. */
 interface Tables {
   keys: KeyTable;
   limits: Limits;
@@ -40,7 +40,10 @@ interface Tables {
   events: UsageEvents;
 }
 
-/** Shared memory holds the month of the moment this long ago, and the next month. Smaller clock changes stay within. */
+/**
+ * Shared memory holds the month of the moment this long ago, and the next month. Smaller changes of the clock stay
+ * within these two months.
+ */
 const lookBackMs = 14 * dayMs;
 
 export class Accounts {
@@ -57,7 +60,7 @@ export class Accounts {
   readonly #keyDays = new Map<number, number>();
   /** The row number of the last event that was read. */
   #eventRow = 0;
-  /** Accounts that have crossed a threshold, until `recordShared` has recorded it. */
+  /** Crossings of a threshold that `recordShared` hasn't recorded yet. */
   readonly #crossed: { account: Account; month: string; used: number }[] = [];
   #changes = "";
   #taken: Changes = { accounts: 0, keys: 0 };
@@ -66,7 +69,7 @@ export class Accounts {
   /** Called with the id of each new or changed account. */
   onChange: (account: number) => void = () => {};
 
-  /** @param tables new ones unless given */
+  /** @param tables existing tables to use; the missing ones are made */
   constructor(store: Store, nowMs: number, tables: Partial<Tables> = {}) {
     this.#store = store;
     this.tables = {
@@ -96,7 +99,7 @@ export class Accounts {
     return this.#bySlot[slot].account.id;
   }
 
-  /** Requests that this server counted for an account in a month; 0 if that isn't known. */
+  /** Requests that this server counted for an account in a month; 0 if the number isn't known. */
   used(id: number, month: number): number {
     const entry = this.#entries.get(id);
     if (entry === undefined) return 0;
@@ -109,7 +112,7 @@ export class Accounts {
     this.#refresh((account, month) => this.#store.usage.of(account, monthName(month)));
   }
 
-  /** Tells waiting commands that their changes are applied, once they are durable. */
+  /** Tells waiting commands that their changes are applied, once the changes are durable. */
   giveWord(makeLasting: () => boolean): void {
     if (this.#gaveWord || !makeLasting()) return;
     this.#store.progress.saveApplied(this.#taken);
@@ -184,10 +187,11 @@ export class Accounts {
   }
 
   /**
-   * Loads the counts of the two months around now, even after the clock was set back, and saves those of months that
+   * Loads the counts of the two months around now, even after the clock was set back. Saves the counts of months that
    * leave memory.
+   *
    * @returns the new events
-   * @throws Error when counts can't be read or saved; the months in memory stay then
+   * @throws Error when counts can't be read or saved; then the months in memory stay
    */
   enterMonths(nowMs: number): StoredEvent[] {
     if (monthOf(nowMs) !== this.#monthOfDays) this.#enterDays(monthOf(nowMs));
@@ -231,8 +235,9 @@ export class Accounts {
   }
 
   /**
-   * Records the events of accounts whose counts on all servers have crossed a threshold. Where several servers notice
-   * it, the first one records it.
+   * Records the events of accounts whose counts on all servers have crossed a threshold. If several servers notice a
+   * crossing, the first server records its event.
+   *
    * @param change changes the state that servers share
    * @returns the new events
    */
@@ -250,8 +255,10 @@ export class Accounts {
   }
 
   /**
-   * Saves the changed counts of both months and their events; events of shared ceilings are left to `recordShared`. After
-   * a failure it saves all of them again. @returns the new events
+   * Saves the changed counts of both months, and the events of these counts. Events of shared ceilings are left to
+   * `recordShared`. After a failure, all changed counts are saved again.
+   *
+   * @returns the new events
    */
   save(nowMs: number): StoredEvent[] {
     const { limits } = this.tables;

@@ -10,7 +10,7 @@ import { maxAccounts } from "./limits.ts";
 import { maxAnswerCharacters, maxTries, payloadOf, thresholds } from "./quota-events.ts";
 import { webhookFault } from "./webhook-url.ts";
 
-/** Exports and imports accounts as lines of JSON, with everything that belongs to them, ids included. */
+/** Exports and imports accounts as lines of JSON, with their ids and everything that belongs to them. */
 
 const format = "healthcare-charge-query-service accounts";
 const version = 1;
@@ -23,7 +23,7 @@ const fields = <Entries extends v.ObjectEntries>(entries: Entries) =>
     return input === undefined ? "a value" : "an object";
   });
 const list = <Item extends v.GenericSchema>(item: Item) => v.array(item, "a list");
-/** A list without duplicates in fields that are unique in the database. */
+/** A list without duplicates in those fields that are unique in the database. */
 const distinct = <Item extends v.GenericSchema>(
   item: Item,
   what: string,
@@ -53,11 +53,11 @@ const head = fields({
   accounts: whole(0, maxAccounts),
 });
 
-/** Later ids continue from the largest, and have to stay safe integers. */
+/** The largest id. Later ids continue from the largest used id, and must stay safe integers. */
 const maxId = 2 ** 40;
 const id = whole(1, maxId);
 const used = whole(0, maxQuota);
-/** The file has ISO times for its readers; elsewhere they are milliseconds. */
+/** A time in the file is in ISO 8601, for people who read the file. A parsed time is in Unix milliseconds. */
 const instant = time();
 
 const key = fields({
@@ -131,7 +131,7 @@ const account = v.pipe(
     webhook: v.nullable(
       v.pipe(
         v.string("a URL"),
-        // Each delivery checks where the address leads, because that depends on this server's settings.
+        // Loopback addresses are accepted, because each delivery checks the address by this server's settings.
         v.rawCheck(({ dataset, addIssue }) => {
           const fault = dataset.typed ? webhookFault(dataset.value, true) : undefined;
           if (fault !== undefined) addIssue({ message: fault });
@@ -189,10 +189,11 @@ function withIsoTimes(name: string, value: unknown): unknown {
 
 /**
  * Imports an export under the same ids. An existing account is skipped if it is identical, otherwise refused.
+ *
  * @param subject what messages call the input, such as its file
- * @returns the new accounts, the number of skipped ones, a line for each refused one, and a line if the number of
- *   accounts differs from that in the file's first line
- * @throws DataError when the first line isn't that of an export
+ * @returns the new accounts, the number of skipped accounts, a line for each refused account, and a line if the number
+ *   of accounts differs from the number in the file's first line
+ * @throws DataError when the first line isn't the first line of an export
  */
 export function importAccounts(
   store: Store,
@@ -226,7 +227,10 @@ export function importAccounts(
   return { entered, known: rest.length - entered.length - refused.length, refused, miscount };
 }
 
-/** @returns whether the account is new @throws DataError when it contradicts an existing one */
+/**
+ * Enters an account, unless it exists already. @returns whether the account is new
+ * @throws DataError when it contradicts an existing account
+ */
 function enter(store: Store, record: AccountRecord, about: string): boolean {
   const before = store.accounts.byId(record.id) ?? store.accounts.byName(record.name);
   if (before === undefined) {
@@ -257,7 +261,7 @@ function enter(store: Store, record: AccountRecord, about: string): boolean {
 const isConstraintError = (error: unknown): error is Error =>
   error instanceof Error && "code" in error && /^SQLITE_CONSTRAINT/.test(String(error.code));
 
-/** @throws DataError when a part of a new account belongs to another one */
+/** Checks the parts of a new account. @throws DataError when a part belongs to another account */
 function checkFree(store: Store, { id, keys, events, mailboxes }: AccountRecord, about: string): void {
   if (store.accounts.wasDeleted(id))
     throw new DataError(about, `the id ${id} of an account that was deleted`, "one that no account had");
@@ -290,7 +294,7 @@ function parsed<Schema extends v.GenericSchema>(
   throw new DataError(subject, foundIn(issue.input, path), issue.message);
 }
 
-/** Names the account of a line, where the line contains the name. */
+/** Names the account of a line, if the line contains a name. */
 function accountIn(line: unknown): string[] {
   const found = v.safeParse(v.object({ name: v.string() }), line);
   if (!found.success) return [];

@@ -20,18 +20,21 @@ export const pagesPath = `${basePath}/pages/`;
 const pattern = /^(\d+\.\d+)~([0-9a-f]{8})~([a-z]+)~([1-9]\d{0,14})~([\w.*+%&=-]*)$/;
 const checkBytes = 4;
 
-/** The first digits of an image's checksum, as cursors have them. */
+/** The first digits of an image's checksum, for cursors. */
 export function contentOf(image: Image): string {
   return image.description.sha256.slice(0, 8);
 }
 
-/** More bytes than any cursor has: a query of 200 characters takes 2,400 bytes with all of them escaped. */
+/** Maximum bytes of a cursor. A query of 200 characters takes 2,400 bytes if all characters are escaped. */
 const maxBytes = 4096;
 const bytes = new Uint8Array(maxBytes + 2);
 const path = Buffer.alloc(pagesPath.length + Math.ceil(maxBytes / 3) * 4);
 path.write(pagesPath, "latin1");
 
-/** Length and checksum of the bytes with which all cursors of the last list begin. Holds no image, so that retired images can be freed. */
+/**
+ * Length and checksum of the bytes with which all cursors of the last list begin. It has the image's description but
+ * not the image, so that retired images can be freed.
+ */
 let start: { of: Image["description"]; list: string; length: number; check: number } | undefined;
 
 function startOf(image: Image, list: string): { length: number; check: number } {
@@ -42,7 +45,7 @@ function startOf(image: Image, list: string): { length: number; check: number } 
 }
 
 /**
- * The path of a page. Written byte by byte, because with strings an uncached answer takes a fifth longer.
+ * The path of a page. It is written byte by byte, because with strings an uncached answer takes a fifth longer.
  *
  * @param query percent-encoded: ASCII without `~`
  * @returns ASCII, valid until the next call
@@ -67,11 +70,12 @@ function write(text: string, at: number, before?: number): number {
 const digits = Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
 
 /**
- * Writes the first `length` bytes into `path` as base64url without padding (RFC 4648, 5). @returns the end in `path`
+ * Writes the first `length` bytes into `path` as base64url without padding (RFC 4648, 5). @returns the position after
+ * the text in `path`
  */
 function writeBase64(length: number): number {
   let at = pagesPath.length;
-  // The spare bits of the last letter are zero.
+  // The bytes after the text are cleared, because the spare bits of the last letter must be zero.
   bytes[length] = 0;
   bytes[length + 1] = 0;
   for (let i = 0; i < length; i += 3) {
@@ -85,7 +89,7 @@ function writeBase64(length: number): number {
   return pagesPath.length + Math.ceil((length * 4) / 3);
 }
 
-/** @returns undefined for anything that isn't exactly a cursor of this service */
+/** Decodes a cursor. @returns undefined for a text that isn't exactly a cursor of this service */
 export function decodeCursor(cursor: string): Cursor | undefined {
   const decoded = Buffer.from(cursor, "base64url");
   if (decoded.length < checkBytes || decoded.toString("base64url") !== cursor) return undefined;

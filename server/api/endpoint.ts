@@ -5,7 +5,7 @@ import type { ApiErrorType } from "./errors.ts";
 import { checkParameters, type Parameters, parseQuery } from "./parameters.ts";
 import type { Usage } from "./responses.ts";
 
-/** Defines endpoints, and the data that they answer from. */
+/** Defines endpoints, and the data from which they make answers. */
 
 /** The start of every path of the API. */
 export const basePath = "/api/v1";
@@ -17,23 +17,23 @@ export interface Version extends Omit<PublishedVersion, "image"> {
 
 /** The data versions that are served. */
 export interface Versions {
-  /** The versions, newest first. The first one is current. */
+  /** The images of the versions, newest first. The first image is the current version's. */
   images: readonly Image[];
   byName: ReadonlyMap<string, Version>;
 }
 
-/** The data that an endpoint makes one answer from. */
+/** The data from which an endpoint makes an answer. */
 export class Context {
   readonly versions: Versions;
-  /** The decoded parameter in the path, where the endpoint's path has one. */
+  /** The decoded parameter in the path, if the endpoint's path has a parameter. */
   readonly segment: string;
   /** Memory that the answer may be written to. The next answer overwrites it. */
   readonly scratch: Buffer;
-  /** Rows before this page. */
+  /** Number of rows before this page. */
   readonly offset: number;
   /** Whether the answer shows the account's state. */
   isLive = false;
-  /** Whether the answer never changes, because the request names all data versions that it uses. */
+  /** Whether the answer can't change. This is so if the request names all data versions that the answer uses. */
   isPinned = false;
   readonly #usage: () => Usage;
   readonly #findImage: () => Image;
@@ -57,8 +57,8 @@ export class Context {
   }
 
   /**
-   * The data version. Endpoints read it after their parameters are checked: a bad parameter is reported before an
-   * unknown version. @throws ApiError `not_found`
+   * The data version. Endpoints read it after their parameters are checked, so that a bad parameter is reported before
+   * an unknown version. @throws ApiError `not_found`
    */
   get image(): Image {
     this.#image ??= this.#findImage();
@@ -81,7 +81,7 @@ export class FileBody {
   readonly name: string;
   readonly length: number;
   readonly chunks: (start: number, end: number) => Generator<Uint8Array, void>;
-  /** Identifies the exact bytes. Needed for ranges, because different files may hold the same data. */
+  /** Identifies the file's exact bytes. Ranges need it, because different files may hold the same data. */
   readonly signature: string | undefined;
 
   constructor(name: string, length: number, chunks: FileBody["chunks"], signature?: string) {
@@ -93,7 +93,7 @@ export class FileBody {
 }
 
 export interface Endpoint {
-  /** The path below `basePath`. Its last segment, or the one before, may be a parameter, `/{name}`. */
+  /** The path below `basePath`. Its last segment, or the segment before the last, may be a parameter, `/{name}`. */
   path: string;
   /** Name of the operation in the OpenAPI document, and of the list in cursors. */
   name: string;
@@ -101,33 +101,35 @@ export interface Endpoint {
   /** The purpose of the endpoint and how to read its answers, in Markdown, for newcomers. */
   description: string;
   returns: string;
-  /** The subject of the answers: one data version, a page of one, all of them, or the service itself. */
+  /** The subject of the answers: one data version, a page of a list, all data versions, or the service itself. */
   kind: "versioned" | "page" | "overall" | "service";
   /** The parameter in the path. */
   segment?: { name: string; description: string; example: string };
   parameters: v.ObjectSchema<Parameters, undefined>;
-  /** The form of a JSON answer. */
+  /** The schema of a JSON answer. */
   response?: v.GenericSchema;
   /** The content type of a file. */
   fileType?: string;
-  /** The errors besides those that any request can get. */
+  /** The errors of this endpoint, apart from the errors that any request can get. */
   errors?: readonly ApiErrorType[];
   /**
-   * The body of a 200. @param query the undecoded text behind the `?`
+   * Makes the body of a 200.
+   *
+   * @param query the undecoded text behind the `?`
    * @throws ApiError `missing_parameter`, `invalid_parameter` or `not_found`
    */
   answer(context: Context, query: string): Uint8Array | FileBody;
   keyed?: Keyed;
 }
 
-/** Reads an endpoint's common queries as one number each, because parsing strings costs as much as the answer. */
+/** Reads an endpoint's common queries as numbers, because parsing a query's text costs as much as making the answer. */
 export interface Keyed {
   /**
    * Reads a query. @returns a 32-bit integer, equal for all queries with the same answer; −1 for queries in another
    * form or without an answer
    */
   read(image: Image, query: string): number;
-  /** The body of a 200, equal to that of `Endpoint.answer`. @param scratch memory for the answer */
+  /** Makes the body of a 200, the same as `Endpoint.answer` makes. @param scratch memory for the answer */
   answer(image: Image, key: number, scratch: Buffer): Uint8Array;
 }
 

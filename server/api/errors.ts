@@ -1,6 +1,6 @@
-/** The one table of errors: the status, the headers and the documentation of each. */
+/** The table of all errors, with the status, the headers and the documentation of each error. */
 
-/** A header of an error, besides those of every reply. */
+/** A header of the replies with an error, in addition to the headers of every reply. */
 interface ErrorHeader {
   name: string;
   description: string;
@@ -16,7 +16,7 @@ interface StatusOfError {
 
 interface DocumentedError extends StatusOfError {
   when: string;
-  /** Whether the same request may be sent again. */
+  /** Whether and when the same request may be sent again. */
   retry: string;
 }
 
@@ -97,7 +97,7 @@ export const apiErrors: Readonly<Record<keyof typeof documented, DocumentedError
 
 export type ApiErrorType = keyof typeof apiErrors;
 
-/** All errors: the API's and those of the portal's pages. */
+/** The errors of the API and of the portal's pages. */
 export const errors = {
   ...apiErrors,
   forbidden: { status: "403 Forbidden" },
@@ -110,7 +110,7 @@ export const errors = {
 
 export type ErrorType = keyof typeof errors;
 
-/** The ceilings that a 429 may be about, by the value of `ceiling`; `reset` is the time in X-RateLimit-Reset. */
+/** The ceilings that a 429 may be about, by the value of `ceiling`. `reset` describes the time in X-RateLimit-Reset. */
 export const reachedCeilings = {
   burst: {
     when: "The account's requests per second are used up.",
@@ -161,7 +161,7 @@ export class ApiError extends Error {
     return errors[this.type].status;
   }
 
-  /** The headers of this error, besides those of every reply. */
+  /** The headers of this error, without the headers of every reply. */
   get headers(): { name: string; value: number | string }[] {
     const { headers = [] }: StatusOfError = errors[this.type];
     return headers.flatMap(({ name, value }) => {
@@ -172,7 +172,7 @@ export class ApiError extends Error {
 
   get body() {
     const { type, message, param, ceiling } = this;
-    // JSON leaves out what is undefined.
+    // JSON leaves out undefined fields.
     return { error: { type, message, param, ceiling } };
   }
 }
@@ -191,7 +191,10 @@ const maxEchoLength = 64;
 /** Control characters that JSON doesn't escape, line separators, and characters that change the text's direction. */
 const controls = /[\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g;
 
-/** Input as an error message may repeat it: quoted, cut to 64 characters, controls escaped, and never an API key. */
+/**
+ * Input as an error message may repeat it. It is quoted and cut to 64 characters, its controls are escaped, and an API
+ * key in it is masked.
+ */
 export function echo(input: string): string {
   return JSON.stringify(echoBare(input)).replace(
     controls,
@@ -199,11 +202,11 @@ export function echo(input: string): string {
   );
 }
 
-/** Input without quotes, for the `param` field: cut to 64 characters, and never an API key. */
+/** Input without quotes, for the `param` field. It is cut to 64 characters, and an API key in it is masked. */
 export function echoBare(input: string): string {
   const masked = withoutKeys(input);
   if (masked.length <= maxEchoLength) return masked;
-  // A surrogate pair isn't split.
+  // Cuts before a surrogate pair instead of splitting it.
   const cut = masked.slice(0, maxEchoLength - 1).replace(/[\ud800-\udbff]$/, "");
   return `${cut}…`.toWellFormed();
 }

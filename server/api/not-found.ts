@@ -57,7 +57,10 @@ export function noPrices(
 
 const nameOf = ({ description }: Image) => versionName(description.provenance);
 
-/** The error for a procedure without prices in any data year. @param images one for each year, or those asked for */
+/**
+ * The error for a procedure without prices in any data year. @param images the newest image of each year, or the
+ * requested images
+ */
 export function noTrend(
   images: readonly Image[],
   code: string,
@@ -72,7 +75,9 @@ export function noTrend(
   return new ApiError("not_found", reason === undefined ? what : `${what}: ${reason}`);
 }
 
-/** The error for a facility without a row of a procedure in any data year. @param images one for each year */
+/**
+ * The error for a facility without a row of a procedure in any data year. @param images the newest image of each year
+ */
 export function noFacilityTrend(images: readonly Image[], ccn: string, code: string): ApiError {
   const isKnown = images.some((image) => findFacility(image, ccn) >= 0);
   const isProcedure = images.some(({ procedureOf }) => procedureOf.has(code));
@@ -145,7 +150,7 @@ export function noFacility(versions: Versions, image: Image, ccn: string, facili
   return notFound(image, `no prices at facility ${echo(known)} (${name})`, reason);
 }
 
-/** What to add to a search that has only words such as `the`, or `hospitals near me`. */
+/** What to add to a search whose words fit everything, such as `the` or `hospitals near me`. */
 const whatToAdd = {
   facility:
     "these words fit any hospital; add a part of a name, a city, a state, a ZIP code or a CCN, " +
@@ -222,7 +227,7 @@ export function noMatches(
   return new ApiError(type, [message, ...hints].join("; "));
 }
 
-/** The error for missing data. @param what names the missing data; the data version is added */
+/** The error for missing data. @param what names the missing data, without the data version */
 function notFound({ description }: Image, what: string, reason?: string): ApiError {
   const place = `${what} in data version ${versionName(description.provenance)}`;
   return new ApiError("not_found", reason === undefined ? place : `${place}: ${reason}`);
@@ -233,7 +238,7 @@ export function noProcedure(versions: Versions, image: Image, code: string): Api
   return notFound(image, `there is no procedure ${echo(code)}`, elsewhere);
 }
 
-/** Names the newest data version with some data; undefined where none has it. */
+/** Names the newest data version with some data; undefined if no version has the data. */
 function whereElse({ images }: Versions, has: (image: Image) => boolean): string | undefined {
   const other = images.find(has);
   return other && `data version ${versionName(other.description.provenance)} has it`;
@@ -249,7 +254,7 @@ function unpriced({ rows, suppressed }: RowCounts): string | undefined {
   return rows === 1 ? `the only row is ${kind}` : `all ${rows} rows are ${kind}`;
 }
 
-/** Says why a state has no rows; undefined where it has some, or no reason is known. */
+/** Says why a state has no rows; undefined if the state has rows, or no reason is known. */
 function noRowsIn(image: Image, state: string | undefined): string | undefined {
   if (state === undefined || rowsOfScope(image, { procedure: null, state }).rows > 0) return undefined;
   return gapsOf(image).missing_states.find((missing) => missing.state === state)?.reason;

@@ -7,9 +7,9 @@ import { overviewOf } from "./endpoints/overview.ts";
 import { type ApiErrorType, apiErrors, reachedCeilings } from "./errors.ts";
 import recorded from "./examples.json" with { type: "json" };
 
-/** The OpenAPI description of the API, made from the same table that routes and checks requests. */
+/** The OpenAPI description of the API, made from the definitions of the endpoints, which also check requests. */
 
-/** Real answers over the sample, and their headers. A test compares them with new answers. */
+/** Recorded answers from the sample, and their headers. A test compares them with new answers. */
 const {
   headers: headerExamples,
   ...examples
@@ -25,9 +25,9 @@ const errorRows = allErrorTypes.map((type) => {
 const ceilingRows = Object.entries(reachedCeilings).map(
   ([name, { when, reset, action }]) => `| \`${name}\` | ${when} | ${reset} | ${action} |`,
 );
-/** Formats a number; `toLocaleString` would load the data of all languages first. */
+/** Formats a number with commas, without loading the data of all languages as `toLocaleString` would. */
 const inThousands = (count: number) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
-/** The plans that an account may have. The pages' own plan isn't offered. */
+/** The plans that a client may have. The plan `portal` is only for the pages. */
 const plansOfClients = Object.entries(plans).filter(([plan]) => plan !== "portal");
 const planRows = plansOfClients.map(([plan, ceilings]) =>
   ceilings === undefined
@@ -102,10 +102,10 @@ function discriminatorOf({ key: propertyName, options }: Variant) {
 const conversion: ConversionConfig = {
   target: "draft-2020-12",
   typeMode: "output",
-  // What JSON Schema can't express, such as upper-casing, is in the description.
+  // Ignores what JSON Schema can't express, such as upper-casing. The descriptions mention it.
   errorMode: "ignore",
   overrideAction({ valibotAction, jsonSchema }) {
-    // Query parameters arrive as text; those that are parsed by Number take digits only, so they are integers.
+    // Query parameters arrive as text. A parameter that is parsed by Number takes digits only, so it is an integer.
     if (!("operation" in valibotAction)) return jsonSchema;
     if (valibotAction.operation === Number) return { type: "integer" };
     return valibotAction.operation === Number.parseFloat ? { type: "number" } : jsonSchema;
@@ -116,7 +116,7 @@ const conversion: ConversionConfig = {
     if (isVariant(valibotSchema))
       return { ...jsonSchema, ...{ discriminator: discriminatorOf(valibotSchema) } };
     const [inner] = jsonSchema.anyOf ?? [];
-    // A titled schema becomes a component, which others refer to.
+    // A titled schema isn't merged, because it becomes a component that other schemas refer to.
     if (valibotSchema.type !== "nullable" || typeof inner !== "object" || inner.title !== undefined)
       return jsonSchema;
     return typeof inner.type === "string" ? { ...inner, type: [inner.type, "null"] } : jsonSchema;
@@ -147,7 +147,7 @@ const ceilingErrorSchema = errorOf(["type", "message", "ceiling"], {
   },
 });
 
-/** The schemas of the answers, and of every titled part of them, by name. */
+/** The schemas of the answers and of all their titled parts, by name. */
 function schemasOf(entries: readonly Endpoint[]): Record<string, unknown> {
   const definitions: Record<string, v.GenericSchema> = {};
   for (const { name, response } of entries)
@@ -175,8 +175,8 @@ function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown
 }
 
 /**
- * A query parameter. Its first example is its value in the request that the endpoint's example answers. Further ones are
- * other values that it takes.
+ * A query parameter. Its first example is the value in the request that belongs to the endpoint's example answer.
+ * Further examples are other allowed values.
  */
 function queryParameter([name, schema]: [string, v.GenericSchema]) {
   const converted = toJsonSchema(schema, conversion);
@@ -281,7 +281,7 @@ const cacheHeaders = {
   Vary: reference("headers", "Vary"),
 };
 
-/** References to the examples of these names, as far as they exist. */
+/** References to the examples with the given names. Names without an example are left out. */
 const examplesOf = (...names: string[]) =>
   Object.fromEntries(
     names.filter((name) => name in examples).map((name) => [name, reference("examples", name)]),
@@ -290,7 +290,7 @@ const examplesOf = (...names: string[]) =>
 /**
  * A response for the errors of one status, which all have the same headers.
  *
- * @param operation use this operation's examples, if operations differ in them
+ * @param operation the operation whose examples are used, if operations have different examples
  */
 function errorResponse(types: readonly ApiErrorType[], operation = "") {
   const { headers: own = [] } = apiErrors[types[0]];

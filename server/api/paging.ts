@@ -10,7 +10,7 @@ export function badCursor(segment: string): ApiError {
 }
 
 /**
- * Path of the next page; null when there is none.
+ * Path of the next page; null when there is no next page.
  *
  * @param query returns the list's parameters, percent-encoded; called when there is a next page
  */
@@ -26,7 +26,7 @@ export function nextPage(
   return offset < total ? pathOfPage(image, list, offset, query()) : null;
 }
 
-/** Parameters as a query string, without those that are undefined. */
+/** Parameters as a query string, without the undefined parameters. */
 export function queryOf(values: object): string {
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
   return new URLSearchParams(

@@ -5,7 +5,10 @@ import { ApiError, echo, echoBare } from "./errors.ts";
 
 /** Reads and checks the parameters of a request. */
 
-/** The schemas of an endpoint's parameters. Each takes the text in the query; its messages say what was expected. */
+/**
+ * The schemas of an endpoint's parameters. A schema takes the text in the query, and its messages say what was
+ * expected.
+ */
 export type Parameters = v.ObjectEntries;
 
 /**
@@ -44,7 +47,7 @@ function decodeInQuery(text: string, param: string, what?: string): string {
 }
 
 /**
- * Decodes a parameter in the path, as strictly as one in the query; `+` is a plus there.
+ * Decodes a parameter in the path, as strictly as a parameter in the query. In a path, `+` is a plus.
  *
  * @throws ApiError `invalid_parameter`
  */
@@ -54,6 +57,8 @@ export function decodeSegment(segment: string, name: string): string {
 }
 
 /**
+ * Decodes percent escapes. @throws ApiError `invalid_parameter`
+ *
  * @param param the parameter that the text belongs to
  * @param what names the text in the error
  */

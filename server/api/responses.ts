@@ -14,7 +14,7 @@ const object = <Entries extends v.ObjectEntries>(description: string, entries: E
 /** An object whose schema is a component of the OpenAPI document. */
 const component = <Entries extends v.ObjectEntries>(title: string, description: string, entries: Entries) =>
   v.pipe(v.object(entries), v.title(title), v.description(description));
-/** A list of objects. Their schema is a component of the OpenAPI document. */
+/** A list of objects. The objects' schema is a component of the OpenAPI document. */
 const rows = <Entries extends v.ObjectEntries>(description: string, title: string, entries: Entries) =>
   described(description, v.array(v.pipe(v.object(entries), v.title(title))));
 const text = (description: string, example: string) =>
@@ -246,10 +246,8 @@ const standings = {
   national: described("Among the nation's facilities; null unless priced", v.nullable(standing)),
   within_state: described("Among the facilities of its state; null unless priced", v.nullable(standing)),
 };
-/** Makes fields optional. */
 const optionalFields = <Fields extends v.ObjectEntries>(fields: Fields) =>
   v.partial(v.object(fields)).entries;
-/** Makes fields nullable. */
 const nullableFields = <Fields extends v.ObjectEntries>(fields: Fields) =>
   Object.fromEntries(
     Object.entries(fields).map(([name, schema]) => [name, v.nullable(schema)]),

@@ -10,9 +10,9 @@ import { decodeSegment } from "./parameters.ts";
 /** A request's target. */
 export interface Target {
   endpoint: Endpoint;
-  /** The data version that the path names; null for the current one. */
+  /** The data version that the path names; null for the current version. */
   version: string | null;
-  /** The path's last segment, where the endpoint takes one; else empty. */
+  /** The path's last segment if the endpoint takes a segment, else empty. */
   segment: string;
 }
 
@@ -26,8 +26,8 @@ const table: ReadonlyMap<string, Endpoint> = new Map(
 const versionedPaths = allEndpoints.filter(({ kind }) => kind === "versioned").map(({ path }) => path);
 
 /**
- * The endpoint of a path. The path's parameters aren't decoded yet: an escaped slash separates nothing, and the
- * method is checked before parameters.
+ * Finds the endpoint of a path. The path's parameters stay encoded, so that an escaped slash separates nothing. They
+ * are decoded after the method is checked.
  *
  * @throws ApiError `unknown_endpoint`
  */
@@ -54,7 +54,7 @@ const parametersOf: ReadonlyMap<Endpoint, ReadonlySet<string>> = new Map(
   allEndpoints.map((endpoint) => [endpoint, new Set(Object.keys(endpoint.parameters.entries))]),
 );
 
-/** The names of the query parameters of a path; none where there is no endpoint. */
+/** The names of the query parameters of a path; none if the path has no endpoint. */
 export function parametersAt(path: string): ReadonlySet<string> {
   const target = targetOf(path);
   return (target && parametersOf.get(target.endpoint)) ?? noParameters;
@@ -79,7 +79,7 @@ function find(path: string, version: string | null): Target | undefined {
       ? undefined
       : find(path.slice(end), path.slice(versionsBase.length, end));
   }
-  // A parameter is the last segment of a path, or the one before it.
+  // A parameter is the last segment of a path, or the segment before the last.
   const last = path.lastIndexOf("/") + 1;
   return (
     withSegment(path, last, path.length, version) ??
@@ -87,7 +87,7 @@ function find(path: string, version: string | null): Target | undefined {
   );
 }
 
-/** The target of a path whose parameter is at these positions. */
+/** The target of a path whose parameter is at the given positions. */
 function withSegment(path: string, start: number, end: number, version: string | null): Target | undefined {
   if (start >= end) return undefined;
   const endpoint = table.get(`${path.slice(0, start)}*${path.slice(end)}`);
@@ -98,11 +98,14 @@ function allowed(endpoint: Endpoint, version: string | null, segment: string): T
   return version !== null && endpoint.kind !== "versioned" ? undefined : { endpoint, version, segment };
 }
 
-/** The image of a version, of a bare year's newest revision, or (null) the current one. @throws ApiError `not_found` */
+/**
+ * Finds the image of a version. A bare year means the year's newest revision, null the current version. @throws
+ * ApiError `not_found`
+ */
 export function findVersion(versions: Versions, version: string | null): Image {
   if (version === null) return versions.images[0];
   const isYear = /^\d{4}$/.test(version);
-  // Newest first, so a year's first image is its newest revision.
+  // Images are ordered newest first, so a year's first image is its newest revision.
   const image = isYear
     ? versions.images.find(({ description }) => String(description.provenance.dataYear) === version)
     : versions.byName.get(version)?.image;
@@ -110,7 +113,7 @@ export function findVersion(versions: Versions, version: string | null): Image {
   throw unknownVersion(versions, version);
 }
 
-/** The endpoints whose common queries are read as one number, the key of the answer; by their path without a version. */
+/** The endpoints whose common queries are read as one number, by their path without a version. */
 export const keyedPaths: ReadonlyMap<string, Keyed> = new Map(
   allEndpoints.flatMap(({ path, keyed }) => (keyed === undefined ? [] : [[basePath + path, keyed]])),
 );

@@ -5,14 +5,14 @@ import { unknownVersion } from "./not-found.ts";
 
 /** Chooses the data versions that trends compare, and describes them as a source. */
 
-/** The newest revision of each year, oldest first. Synthetic versions are used only if no real one is loaded. */
+/** The newest revision of each year, oldest first. Synthetic versions are left out if a real version is loaded. */
 export function newestOfYears({ images }: Versions): Image[] {
   const real = images.filter((image) => !isInvented(image));
   const ofOneKind = real.length > 0 ? real : images;
   return ofOneKind.filter((image) => statusOf(ofOneKind, image) !== "superseded").toReversed();
 }
 
-/** The named versions, oldest first. @throws ApiError if one isn't loaded */
+/** The named versions, oldest first. @throws ApiError if a version isn't loaded */
 export function versionsNamed(versions: Versions, names: readonly string[]): Image[] {
   for (const name of names) if (!versions.byName.has(name)) throw unknownVersion(versions, name);
   return versions.images
@@ -32,7 +32,7 @@ export function sourceOfYears(images: readonly Image[]) {
   };
 }
 
-/** Joins distinct caveats. Caveats that differ only in the data year become one that names all years. */
+/** Joins distinct caveats. Caveats that differ only in the data year become one caveat that names all years. */
 function caveatOf(said: readonly Provenance[]): string {
   const distinct = new Map(said.map((provenance) => [provenance.caveat, provenance])).values();
   const alike = Map.groupBy(distinct, ({ caveat, dataYear }) => caveat.replaceAll(String(dataYear), ""));

@@ -25,10 +25,13 @@ export const accountOptions = v.object({
 });
 export type AccountOptions = v.InferOutput<typeof accountOptions>;
 
-/** Usage of the options that describe an account, without its name. */
+/** Usage of the options that describe an account, except the account's name. */
 export const accountUsage = `[--plan ${planNames.join("|")}] [--burst N --quota N] [--webhook URL|none] [--email ADDRESS|none]`;
 
-/** Determines an account's plan and limits: those of the plan, or the given numbers for an enterprise account. */
+/**
+ * Determines an account's plan and limits. An enterprise account has the given limits. Any other account has the limits
+ * of its plan.
+ */
 function ceilings({ account, plan = undefined, burst, quota }: AccountOptions, known: Account | undefined) {
   const name = plan ?? known?.plan;
   if (name === undefined)

@@ -45,7 +45,7 @@ function findAccount(store: Store, command: string, name: string | undefined): A
   return account;
 }
 
-/** Suspends an account: its keys stop working, nothing else changes. */
+/** Suspends an account. Its keys stop working, and nothing else changes. */
 function suspend([name, ...more]: string[], { store, now }: Context): CommandOutput {
   const account = findAccount(store, "suspend", name);
   checkEnd("accounts suspend", more, "the name");
@@ -140,7 +140,7 @@ function importAll(args: string[], { store, input }: Context): CommandOutput {
   const { entered, known, refused, miscount } = importAccounts(store, input, inputOf(file));
   const faults = miscount === undefined ? refused : [miscount, ...refused];
   if (faults.length > 0 && !isSkipping(args)) {
-    // A DataError, because with Redis any other error would be taken for a fault of Redis.
+    // A DataError is thrown, because with Redis any other error would be taken for a fault of Redis.
     const error = new DataError(inputOf(file), `${faults.length} wrong lines`, "none");
     throw Object.assign(error, { message: faults.join("\n") });
   }

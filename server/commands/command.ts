@@ -14,7 +14,7 @@ import { runProgram } from "./program.ts";
 
 /** Runs operators' commands on the state, and waits until a running server has applied the change. */
 
-/** The longest wait for a running server to apply a change; it looks for changes ten times a second. */
+/** Maximum wait for a running server to apply a change. The server looks for changes ten times a second. */
 const maxObeyMs = 3000;
 const askObeyedMs = 10;
 
@@ -45,9 +45,11 @@ interface ServersSubcommand extends Help {
 
 /** A subcommand that works on the state. */
 interface Subcommand extends Help {
-  /** Whether it may create a state. Otherwise a missing state is an error, probably a mistyped STATE_DIR. */
+  /**
+   * Whether the subcommand may create a state. If not, a missing state is an error, because STATE_DIR may be mistyped.
+   */
   makesState?: boolean;
-  /** Reads the subcommand's input, if it has any besides its arguments. */
+  /** Reads the subcommand's input, if it has input in addition to its arguments. */
   read?(args: string[]): Promise<string>;
   run(args: string[], context: Context): CommandOutput;
 }
@@ -123,7 +125,7 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
     return;
   }
   checkServed(stateDir);
-  // A running server wouldn't see a new database.
+  // No database is made for a running server, because the server wouldn't see it.
   const mayCreate = subcommand.makesState === true && !isServed(stateDir);
   const isNew = !existsSync(databaseFile(stateDir));
   const context = { settings, now: new Date(), input };
@@ -141,7 +143,7 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
       store.progress.noteSaved(context.now);
       return { said, changes };
     });
-    // Printed before the wait, so that an interruption loses no key.
+    // The result is printed before the wait, so that an interruption loses no key.
     process.stdout.write(said.result);
     if (isNew) process.stderr.write(`made a new state in STATE_DIR ${stateDir}\n`);
     process.stderr.write(said.note ?? "");
@@ -162,7 +164,7 @@ function rehearse(subcommand: Subcommand, args: string[], context: Omit<Context,
   }
 }
 
-/** @throws DataError when the database can't be written */
+/** Runs work in a transaction. @throws DataError when the database can't be written */
 function transact<Result>(store: Store, folder: string, work: () => Result): Result {
   try {
     return store.atomically(work);
@@ -175,7 +177,9 @@ function transact<Result>(store: Store, folder: string, work: () => Result): Res
 const reaches = (done: Changes, wanted: Changes) =>
   done.accounts >= wanted.accounts && done.keys >= wanted.keys;
 
-/** A warning if a running server hasn't applied a change; undefined if it has, or no server runs. */
+/**
+ * Returns a warning if a running server hasn't applied a change; undefined if no server runs or the change is applied.
+ */
 async function doubtAbout(store: Store, folder: string, changes: Changes): Promise<string | undefined> {
   const stored = "this is stored, but the running server";
   try {
@@ -188,7 +192,7 @@ async function doubtAbout(store: Store, folder: string, changes: Changes): Promi
   }
 }
 
-/** @throws DataError for surplus arguments */
+/** Checks that a command has no more arguments. @throws DataError for surplus arguments */
 export function checkEnd(command: string, more: string[], last = "the id"): void {
   if (more.length > 0) throw new DataError(command, `${shown(more.join(" "))} after ${last}`, "nothing more");
 }

@@ -34,8 +34,9 @@ function list(args: string[], { store }: Context): CommandOutput {
 }
 
 /**
- * Retries an event: its failed and pending deliveries, or all of them if none failed or is pending. The event keeps its
- * place in the account's order: it waits for earlier pending events, and later ones wait for it.
+ * Retries the failed and pending deliveries of an event. If no delivery failed or is pending, all deliveries are
+ * retried. The event keeps its place in the account's order, so it waits for earlier pending events, and later events
+ * wait for it.
  */
 function retry([id, ...more]: string[], { store, now }: Context): CommandOutput {
   if (id === undefined) throw new DataError("events retry", "nothing", "one event id from events list");

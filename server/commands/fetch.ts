@@ -38,7 +38,7 @@ const megabyte = 1e6;
 
 type FetchOptions = ReturnType<typeof parseOptions>;
 
-/** @throws DataError if the command line is not as `usage` says */
+/** Parses the options. @throws DataError if the command line is not as `usage` says */
 export function parseOptions(args: string[], environment: NodeJS.ProcessEnv) {
   const text = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;
@@ -77,7 +77,7 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv) {
       throw new DataError(String(name), shownAddress(address), "an http or https URL, without a password");
   if (out === "") throw new DataError("--out", "nothing", "a folder");
   return {
-    /** Undefined for all years. */
+    /** The data year to fetch; undefined for all years. */
     year: year === undefined ? undefined : Number(year),
     isList: list,
     isJson: json,
@@ -95,7 +95,7 @@ async function fetchOffer(offer: Offer, options: FetchOptions, caller: Caller, n
   const path = downloadPath(out, url);
   const isKnownMonth =
     released !== null && released >= String(year) && released <= now.toISOString().slice(0, 7);
-  // Checked like the import command's options, so that a bad option fails before the download.
+  // The import's options are checked here, so that a bad option fails before the download.
   const importOptions = parseImportOptions(
     [
       ...[`--year=${year}`, `--out=${out}`, `--source-url=${url}`],
@@ -120,13 +120,13 @@ async function fetchOffer(offer: Offer, options: FetchOptions, caller: Caller, n
   try {
     await importAndSay(importOptions, process.env);
   } catch (error) {
-    // Errors about the folder or the registry don't concern this file.
+    // Errors about the folder or the registry don't concern the downloaded file.
     if (!(error instanceof DataError && error.subject.startsWith(path))) throw error;
     throw new DataError(error.subject, error.found, `${error.expected}; delete ${path} to download it again`);
   }
 }
 
-/** Reports the progress of a download, one line per tenth. */
+/** Reports the progress of a download, with a line for each tenth of the file. */
 export function byteProgress(
   clock: Pick<Clock, "now">,
   tell: (line: string) => void,

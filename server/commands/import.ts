@@ -41,7 +41,7 @@ one error, and nothing is written then.
 The registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given out again.
 `;
 
-/** @throws DataError if the command line is not as `usage` says, or names a time after `now` */
+/** Parses the options. @throws DataError if the command line is not as `usage` says, or names a time after `now` */
 export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now: Date): ImportOptions {
   const text = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;
@@ -83,7 +83,8 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now
 }
 
 /**
- * Checks the year against the file's name: CMS's names contain it, as DY23 in MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv.
+ * Checks the year against the file's name. CMS's file names contain the year, as DY23 in
+ * MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv.
  */
 function checkDataYear(what: string, named: string, year: string): void {
   for (const [part, , digits] of path

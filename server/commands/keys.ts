@@ -56,7 +56,7 @@ const ceilingsOf = ({ plan, burst, quota }: Account) =>
   `plan ${plan}, ${burst} requests per second, ${quota} per month`;
 const ending = (expires: number | null) => (expires === null ? "" : `, which expires at ${isoTime(expires)}`);
 
-/** A warning that a new key belongs to a suspended account. */
+/** Returns a warning if the account of a new key is suspended. */
 const suspension = ({ name, suspended_at }: Account) =>
   suspended_at === null
     ? ""
@@ -101,7 +101,7 @@ function update(args: string[], { store, settings }: Context): CommandOutput {
   };
 }
 
-/** A key's state as an operator sees it: a suspended account's keys don't work either. */
+/** A key's state for operators. A valid key of a suspended account is shown as suspended. */
 const shownState = (key: StoredKey, suspendedAt: number | null, now: Date) => {
   const state = keyState(key, now);
   return state === "active" && suspendedAt !== null ? "suspended" : state;

@@ -3,7 +3,7 @@ import { asksForHelp } from "../shared/settings.ts";
 
 /** Code that all commands share: help, one-line errors, and closed output pipes. */
 
-// A reader such as head may stop reading early.
+// Handles write errors, because a reader such as head may stop reading early.
 for (const stream of [process.stdout, process.stderr])
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") fail(`what the command says can't be written: ${error.message}`);

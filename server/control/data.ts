@@ -14,11 +14,11 @@ import type { State } from "./state.ts";
 
 const settleStepMs = 100;
 const mirrorMs = 10_000;
-/** Interval between reads of the index while there is nothing to serve. */
+/** Interval between reads of the index while no snapshot can be served. */
 const firstMirrorMs = 1000;
 const sampleYears = [2023, 2024];
 
-/** Checks that there is something to serve, before a state is made. @throws DataError */
+/** Checks that there is or will be a snapshot to serve. It runs before a state is made. @throws DataError */
 export function checkSnapshots({
   DATASETS_DIR: datasetsDir,
   DATASETS_URL: datasetsUrl,
@@ -32,7 +32,7 @@ export function checkSnapshots({
   );
 }
 
-/** Loads the folder's snapshots. An empty folder is filled first: from DATASETS_URL, or with a sample. */
+/** Loads the folder's snapshots. An empty folder is filled first, from DATASETS_URL or with a sample. */
 export async function loadData(
   { DATASETS_DIR: datasetsDir, DATASETS_URL: datasetsUrl, STATE_DIR: stateDir }: Settings,
   { store: registry, guard }: State,
@@ -40,7 +40,7 @@ export async function loadData(
 ): Promise<SnapshotFolder> {
   let mirror: Mirror | undefined;
   if (datasetsUrl !== undefined) {
-    // Loaded on demand, because of its HTTP client.
+    // The mirror is loaded on demand, because it loads an HTTP client.
     const { Mirror } = await import("../snapshots/mirror.ts");
     mirror = new Mirror({ url: datasetsUrl, folder: datasetsDir, log });
     closers.push(() => mirror?.close());
@@ -71,7 +71,7 @@ export async function loadData(
 }
 
 async function writeSample(folder: string, stateDir: string): Promise<void> {
-  // Loaded on demand, because the snapshot writer costs memory and start-up time.
+  // These modules are loaded on demand, because the snapshot writer costs memory and start-up time.
   const [{ publishSnapshot }, { defaultSampleRows, defaultSampleSeed, syntheticSnapshot }, engine] =
     await Promise.all([
       import("../../datasets/publish/publish.ts"),

@@ -4,16 +4,17 @@ import pino, { type Logger } from "pino";
 
 /** Writes the log and other lines to stdout and stderr without blocking. */
 
-/** Maximum bytes buffered for a slow reader; further lines are dropped. */
+/** Maximum bytes buffered for a slow reader. Further lines are dropped. */
 const maxWaitingBytes = 2 ** 20;
-/** Maximum wait at exit for a reader that doesn't read. */
+/** Maximum wait at exit for a reader that has stopped reading. */
 const maxFlushMs = 500;
 const flushStepMs = 5;
 
 /**
- * Lines to stdout or stderr. A write never throws and never waits for a reader. A line is lost if the reader is gone or
- * slow, or the disk is full. Node's streams buffer writes to pipes and sockets, and emit errors of files and devices as
- * events. A stopped terminal would block them, so terminals are written through a ReadStream, which doesn't block.
+ * Writes lines to stdout or stderr. A write never throws and never waits for a reader. A line is lost if the reader is
+ * gone or slow, or the disk is full. Node's streams buffer writes to pipes and sockets, and emit errors of files and
+ * devices as events. A stopped terminal would block such a stream, so terminals are written through a ReadStream, which
+ * doesn't block.
  */
 export class Output {
   readonly isTerminal: boolean;
@@ -26,8 +27,8 @@ export class Output {
     this.isTerminal = isatty(descriptor);
     this.#stream = this.isTerminal ? new ReadStream(descriptor) : standard;
     this.#onDrop = onDrop;
-    // Does nothing, because each write reports its own error; without a listener an error would end the process.
-    // `standard` has one too, because Node writes warnings to it.
+    // The listener does nothing, because each write reports its own error. Without a listener, an error would end the
+    // process. `standard` gets a listener too, because Node writes warnings to it.
     for (const stream of [this.#stream, standard]) stream.on("error", () => {});
   }
 
@@ -41,7 +42,7 @@ export class Output {
     });
   }
 
-  /** Waits until everything is written, as long as the reader reads. */
+  /** Waits until everything is written, or the reader has stopped reading. */
   async flush(): Promise<void> {
     for (let waiting = -1, stillMs = 0; this.#stream.writableLength > 0 && stillMs < maxFlushMs; ) {
       stillMs = waiting === this.#stream.writableLength ? stillMs + flushStepMs : 0;

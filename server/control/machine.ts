@@ -20,7 +20,10 @@ const table = {
   ),
 };
 
-/** @returns a line for each setting whose address or folder doesn't exist on this machine */
+/**
+ * Checks the addresses and folders in the settings. @returns a line for each setting whose address or folder doesn't
+ * exist on this machine
+ */
 export async function machineFaults(environment: NodeJS.ProcessEnv): Promise<string[]> {
   const given = givenIn(coreSettings, environment);
   const { issues = [] } = await v.safeParseAsync(v.objectAsync(table), given, { abortPipeEarly: true });

@@ -12,21 +12,24 @@ import type { Settings } from "../shared/settings.ts";
 import { closers, log, metrics } from "./running.ts";
 import type { Health } from "./state.ts";
 
-/** The operator's listener: liveness, readiness, metrics and a part's pages. It has no keys and is not for the public. */
+/**
+ * The operator's listener for liveness, readiness, metrics and a part's pages. It has no keys and is not for the
+ * public.
+ */
 
 const maxConnections = 128;
-/** The longest time for a request to arrive; slow clients could otherwise take all connections. */
+/** The longest time for a request to arrive. Without a limit, slow clients could take all connections. */
 const maxRequestMs = 2000;
 const keepAliveMs = 5000;
-/** Pipelined requests that may wait on a connection; a client that sends more is disconnected. */
+/** Maximum pipelined requests that wait on a connection. A client that sends more is disconnected. */
 const maxWaitingRequests = 16;
 
 interface OpsOptions {
   isReady(): boolean;
   metrics: Pick<Metrics, "text" | "contentType">;
-  /** Undefined until the server is ready. */
+  /** The pages of a part; undefined until the server is ready. */
   pages(): OpsPages | undefined;
-  /** Host names that requests may have, besides localhost and IP addresses. */
+  /** Host names that requests may have, in addition to localhost and IP addresses. */
   allowedHosts: readonly string[];
 }
 
@@ -49,11 +52,11 @@ export function opsServer(options: OpsOptions): Server {
 
 export interface Operator {
   port: number;
-  /** Undefined until the server is ready. */
+  /** The pages of a part; undefined until the server is ready. */
   pages: OpsPages | undefined;
 }
 
-/** Starts the operator's listener, before everything else. */
+/** Starts the operator's listener, before the rest of the server. */
 export async function listenOps(settings: Settings, health: Health): Promise<Operator> {
   const { OPS_HOST: host, OPS_PORT: port, OPS_ALLOWED_HOSTS: allowedHosts = [] } = settings;
   const operator: Operator = { port, pages: undefined };
@@ -69,7 +72,7 @@ export async function listenOps(settings: Settings, health: Health): Promise<Ope
   } catch (error) {
     throw new Error(`can't listen on ${host} port ${port} (ops): ${reasonOf(error)}`);
   }
-  // An error occurs, for example, when a connection can't be accepted because too many files are open.
+  // Logs errors of the listener, such as a connection that can't be accepted because too many files are open.
   server.on("error", (error) =>
     log.error({ reason: reasonOf(error) }, "an error on the operator's listener, which continues"),
   );
@@ -79,7 +82,7 @@ export async function listenOps(settings: Settings, health: Health): Promise<Ope
 }
 
 /**
- * Answers a connection's requests one at a time: answering all pipelined requests at once would block the thread for
+ * Answers a connection's requests one at a time. Answering all pipelined requests at once would block the thread for
  * seconds.
  */
 function oneAtATime(answer: Answer): (request: IncomingMessage, response: ServerResponse) => void {
@@ -154,9 +157,9 @@ function reply(
 }
 
 /**
- * Why a request is refused: its host isn't allowed, or a page of another site sent it. Such a page can give its own
- * host name this server's address (DNS rebinding). It can't do that with an IP address, and browsers always send
- * `Host`.
+ * Returns the reason for refusing a request: its host isn't allowed, or a page of another site sent it. A page of
+ * another site can give its own host name this server's address (DNS rebinding). A page can't do so with an IP address,
+ * and browsers always send `Host`.
  */
 function refusalOf({ headers }: IncomingMessage, allowedHosts: readonly string[]): string | undefined {
   const { host, origin } = headers;
@@ -169,7 +172,7 @@ function refusalOf({ headers }: IncomingMessage, allowedHosts: readonly string[]
     return `the host ${name} isn't allowed here: name it in OPS_ALLOWED_HOSTS`;
   if (origin !== undefined && origin.replace(/^https?:\/\//, "") !== host.toLowerCase())
     return `a page of ${origin} may not ask here`;
-  // Following a link isn't a request of the page with the link.
+  // Following a link is allowed, because the page with the link doesn't get the answer.
   const isForeign = headers["sec-fetch-site"] === "cross-site" && headers["sec-fetch-mode"] !== "navigate";
   return isForeign ? "a page of another site may not ask here" : undefined;
 }

@@ -8,7 +8,7 @@ import { logTo, Output } from "./log.ts";
 
 /** Maximum time from SIGTERM to the end of the process. */
 const maxStopMs = 9000;
-/** Maximum time for one shutdown step. After that the next steps, such as saving counts, run anyway. */
+/** Maximum time for one shutdown step. After this time the next steps, such as saving counts, run anyway. */
 const maxCloseMs = 7000;
 
 export const metrics = new Metrics();
@@ -16,7 +16,7 @@ const countDropped = () => metrics.logLinesDropped.inc();
 export const [stdout, stderr] = [new Output(1, countDropped), new Output(2, countDropped)];
 export const log = logTo(stderr);
 
-/** Shutdown steps. The last one registered runs first. */
+/** Shutdown steps. The step that is registered last runs first. */
 export const closers: (() => void | Promise<void>)[] = [];
 const stopping = new AbortController();
 
@@ -74,6 +74,6 @@ export async function end(exitCode: number, sayWhy = () => log.info("stopped")):
 
 function giveUp(): void {
   process.kill(process.pid, "SIGKILL");
-  // Process 1 of a container can't be killed from inside.
+  // A signal from inside a container doesn't kill its process 1, so the process aborts.
   process.abort();
 }

@@ -29,11 +29,11 @@ const maxYoungGenerationSizeMb = 8;
 /** Maximum time for requests in flight when the server stops. */
 const maxDrainMs = 5000;
 
-/** The receiver of what all threads report. */
+/** Receives the reports of all serving threads. */
 interface Owner {
-  /** Replies to a post; null where no part has pages. */
+  /** Replies to a post; null if no part has pages. */
   act(request: PortalRequest): Promise<PortalReply | null>;
-  /** A thread ended unexpectedly; called once for each. */
+  /** Called once for each thread that ended unexpectedly. */
   fail(reason: string): void;
   logAccess(access: Access): void;
 }
@@ -70,7 +70,7 @@ class ServingThread {
       "message",
       safely(take, (error, message) => {
         logError(stackOf(error));
-        // The thread is waiting for a reply.
+        // A reply is sent, because the thread is waiting for it.
         if (message.type === "post") this.send({ type: "posted", id: message.id, reply: null });
       }),
     );
@@ -96,19 +96,21 @@ export class ServingThreads {
   readonly #threads: ServingThread[];
   /** Rejects when a thread can't start. */
   readonly #failed = Promise.withResolvers<never>();
-  /** Limits the access log's lines of all threads together. Each thread also limits its own. */
+  /** Limits the access log's lines of all threads together. In addition, each thread limits its own lines. */
   readonly #accessLines: PerSecond;
   #pages: Pages | undefined;
   #isListening = false;
   readonly #gate = new Int32Array(new SharedArrayBuffer(4));
 
   /**
-   * Makes the threads, which load their modules while the rest of the start goes on.
+   * Makes the threads. They load their modules during the rest of the start.
+   *
    * @param pagesModule URL of the module that serves pages beside the API
    */
   constructor(settings: Settings, pagesModule: string | undefined) {
     this.#accessLines = new PerSecond(settings.ACCESS_LOG);
-    // Awaited only when the threads have something to serve.
+    // A rejection isn't reported as unhandled, because the promise is awaited later, when the threads get something to
+    // serve.
     this.#failed.promise.catch(() => {});
     const code = { gate: this.#gate.buffer, trustedProxies: settings.TRUSTED_PROXIES, pagesModule };
     const owner: Owner = {
@@ -150,12 +152,12 @@ export class ServingThreads {
     this.#isListening = true;
   }
 
-  /** Lets the threads answer. Until then they only listen. */
+  /** Lets the threads answer. Before this call they only listen. */
   answer(): void {
     this.#leaveGate(gate.open);
   }
 
-  /** @returns whether the threads were waiting at the gate */
+  /** Ends the threads' wait at the gate. @returns whether the threads were waiting */
   #leaveGate(state: number): boolean {
     const waited = Atomics.compareExchange(this.#gate, 0, gate.shut, state) === gate.shut;
     Atomics.notify(this.#gate, 0);
@@ -178,7 +180,7 @@ export class ServingThreads {
         this.#ask({ type: "drain" }, "drained"),
         delay(maxDrainMs, undefined, { ref: false }),
       ]);
-      // The gate tells threads to end too, because a thread that is busy reads no messages.
+      // The gate tells the threads to end, in addition to a message, because a busy thread reads no messages.
       Atomics.store(this.#gate, 0, gate.ending);
     }
     for (const thread of this.#threads) thread.send({ type: "close" });
@@ -199,7 +201,7 @@ export class ServingThreads {
 
 type Tables = Pick<ServeData, "keys" | "limits" | "areLimitsShared" | "names" | "days" | "events">;
 
-/** Starts to serve on one port. @returns the port */
+/** Starts to serve on a port. @returns the port */
 export async function startServing(
   settings: Settings,
   threads: ServingThreads,
@@ -209,7 +211,7 @@ export async function startServing(
   connections: Connections,
   traffic: Traffic,
 ): Promise<number> {
-  // Claims only a port that the system chooses; a given port was claimed before the state was made.
+  // Only a port that the system chooses is claimed here. A given port was claimed before the state was made.
   const port = settings.PORT === 0 ? await unlessStopping(claimPort(settings.HOST, 0)) : settings.PORT;
   const data = {
     ...tables,
@@ -223,7 +225,7 @@ export async function startServing(
   };
   closers.push(() => threads.stop());
   await unlessStopping(threads.listen(data, traffic.buffers, snapshots.published(), pages));
-  // Called after everything that can fail, and before the first answer.
+  // The registry is written after everything that can fail, and before the first answer.
   snapshots.beginServing();
   threads.answer();
   return port;

@@ -1,6 +1,6 @@
 /**
- * Handles signals from the moment this module loads. Until something needs an orderly end, SIGTERM and SIGINT just
- * end the process. SIGHUP never ends it.
+ * Handles signals from the moment this module loads. SIGTERM and SIGINT end the process at once, until `stop` is
+ * replaced by an orderly end. SIGHUP never ends the process.
  */
 
 export const onSignal: { stop: (signal: NodeJS.Signals) => void } = { stop: () => process.exit(0) };

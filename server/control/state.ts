@@ -11,13 +11,13 @@ import { closers, isStopping, log, repeat } from "./running.ts";
 
 /** Opens the state, applies what commands change, and saves the counts. */
 
-/** Interval between checks for changes. Commands wait for the next one. */
+/** Interval between checks for changes. A command waits for the next check. */
 const refreshMs = 100;
 const guardMs = 300;
 const saveMs = 1000;
 /** A state older than this causes a warning at start. */
 const maxFreshMs = 3_600_000;
-/** Maximum wait for a command that is writing. It blocks the operator's listener. */
+/** Maximum wait for a command that is writing. The wait blocks the operator's listener. */
 const maxStateWaitMs = 200;
 const stateLost = `the state isn't what was opened: requests are counted in memory only, commands are refused, and no data version is published or retired; put back what was deleted or replaced, or stop the server, ${restoring}, and start again`;
 
@@ -30,7 +30,7 @@ export class Health {
   isReady = false;
   isSaved = true;
   savedAtMs = performance.now();
-  /** Why the state's files can't be used; undefined while they can. */
+  /** The reason why the state's files can't be used; undefined while they can be used. */
   fault: string | undefined;
   /** Whether this server's copy of accounts and keys is empty, or older than allowed. */
   isBehind = () => false;
@@ -57,14 +57,16 @@ export function openState({ STATE_DIR: stateDir, isTrial }: Settings, isShared: 
   });
   guard.watch();
   if (!isShared && store.directory.isCopy) throw onlyACopy(stateDir);
-  // Logged because STATE_DIR may be mistyped.
+  // A new state is logged, because STATE_DIR may be mistyped.
   if (isNew && !isTrial)
     log.warn({ stateDir }, "made a new state: without accounts, and without a registry of data versions");
   warnOfAge(store, Date.now());
   return { store, guard };
 }
 
-/** Warns of an old state, because in a state from a backup, keys that were revoked since are valid again. */
+/**
+ * Warns of an old state, which may come from a backup. In such a state, keys that were revoked later are valid again.
+ */
 function warnOfAge(store: Store, nowMs: number): void {
   const savedMs = store.progress.savedAt();
   if (savedMs === undefined || nowMs - savedMs < maxFreshMs) return;
@@ -89,7 +91,7 @@ export function saveAtEnd(health: Health, { store, guard }: State, save: () => v
   });
 }
 
-/** Watches the state's files, applies changes, and saves, until the server has sent its last answer. */
+/** Watches the state's files, applies changes, and saves counts, until the server has sent its last answer. */
 export function keepState(
   health: Health,
   { store, guard }: State,

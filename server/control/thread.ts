@@ -24,7 +24,7 @@ import { ServingThreads, startServing } from "./serving-threads.ts";
 import { onSignal } from "./signals.ts";
 import { Health, keepState, openState, saveAtEnd } from "./state.ts";
 
-/** The control thread: starts everything in order and owns all mutable state. */
+/** The control thread, which starts everything in order and owns all mutable state. */
 
 const scanMs = 500;
 /** Maximum wait for other servers to apply a change. */
@@ -51,14 +51,14 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   const operator = await unlessStopping(listenOps(settings, health));
   const sharing = parts.find(({ shareState }) => shareState !== undefined);
   const isShared = sharing !== undefined;
-  // Checked before a state is made, so that a failed start leaves none.
+  // These checks run before a state is made, so that a failed start leaves no state.
   checkSnapshots(settings);
   for (const part of parts) await part.check?.(isShared);
   if (settings.PORT !== 0) await unlessStopping(claimPort(settings.HOST, settings.PORT));
   const state = openState(settings, isShared);
   const { store, guard } = state;
   const pagesModule = parts.find(({ serving }) => serving !== undefined)?.serving?.href;
-  // Made before the data is loaded, so that the threads load their modules meanwhile.
+  // The threads are made before the data is loaded, so that they load their modules at the same time.
   const threads = new ServingThreads(settings, pagesModule);
   const publish = (published: readonly PublishedVersion[]) => threads.publish(published);
   const snapshots = await loadData(settings, state, publish);
@@ -75,7 +75,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   const limits = new Limits(undefined, isShared);
   const accounts = new Accounts(store, Date.now(), { limits });
   const save = () => {
-    // Counts written to a deleted file would be lost; memory keeps them.
+    // Counts stay in memory while the state can't be used, because counts written to a deleted file would be lost.
     if (health.fault === undefined) logEvents(log, accounts.save(Date.now()));
   };
   saveAtEnd(health, state, save);
@@ -103,7 +103,8 @@ async function start({ settings, parts }: Configuration): Promise<void> {
     gone: () => shared?.gone() ?? [],
     showPages: (files) => threads.showPages(files),
   };
-  // Called before the serving threads start, because what starts first ends last: the state is kept until the last answer.
+  // `keepState` is called before the serving threads start, because shutdown steps run in reverse order. So changes are
+  // applied and counts saved until the last answer.
   keepState(health, state, accounts, save);
   const running = [];
   for (const part of parts) if (part.start !== undefined) running.push(await part.start(core));
@@ -122,7 +123,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   const port = await startServing(settings, threads, tables, snapshots, pages, connections, traffic);
   repeat("looking for snapshots", scanMs, () => snapshots.scan());
 
-  // Made last, so that a failed start doesn't lose the key, which is shown once.
+  // The account is made last, so that a failed start doesn't lose its key, which is shown only once.
   const demoKey = createDemo(settings, isShared, store);
   const api = url(settings.HOST, port);
   for (const part of running) await part.begin?.(api);
@@ -138,7 +139,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   stdout.write(`ready ${api} ops ${url(settings.OPS_HOST, operator.port)}\n`);
 }
 
-/** The pages of the operator's listener if no part has any. */
+/** The pages of the operator's listener if no part has such pages. */
 const noPages = { file: () => undefined, streamPath: "", stream() {} };
 
 async function mailerOf({ SMTP_URL: smtpUrl, MAIL_FROM: from }: Settings): Promise<Mailer | undefined> {
@@ -176,19 +177,19 @@ async function main(parts: readonly Part[], words: string[]): Promise<void> {
     throw new DataError(calledAs("start"), shown(words.join(" ")), "--help or nothing more");
   const configuration = configure(parts, process.env);
   const faults = await unlessStopping(machineFaults(process.env));
-  // A set, because both lists report a malformed address.
+  // The set removes duplicates, because both lists report a malformed address.
   const wrong = new Set([...(Array.isArray(configuration) ? configuration : []), ...faults]);
   if (Array.isArray(configuration) || wrong.size > 0) throw new Error([...wrong].join("\n"));
   log.level = configuration.settings.LOG_LEVEL;
   await start(configuration);
 }
 
-/** Runs a server with these parts until it is stopped, by the process's arguments and environment. */
+/** Runs a server with the given parts until the server is stopped. Reads the process's arguments and environment. */
 export async function run(parts: readonly Part[]): Promise<void> {
   try {
     await main(parts, process.argv.slice(2));
   } catch (error) {
-    // Not reported while the server is stopping, because that makes a start fail.
+    // No error is reported while the server is stopping, because stopping makes a start fail.
     if (!isStopping()) void end(1, () => stderr.write(`${reasonOf(error)}\n`));
   }
 }

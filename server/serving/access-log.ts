@@ -8,7 +8,7 @@ import { PerSecond } from "../shared/per-second.ts";
 import { addressPartsOf, clientAddress } from "./client-address.ts";
 import type { HttpRequest, HttpResponse } from "./listener.ts";
 
-/** Writes the access log: chooses requests, and describes each without secrets. */
+/** Writes the access log: chooses requests, and describes each request without secrets. */
 
 const maxUserAgentLength = 200;
 const maxAddressLength = 64;
@@ -16,7 +16,7 @@ const maxMethodLength = 16;
 const maxTargetLength = 2000;
 const masked = "…";
 
-/** The sender of a request to log. It is read before the answer, because the connection can't be asked afterwards. */
+/** The sender of a request to log. It is read before the answer, because the request can't be read afterwards. */
 export type Caller = Partial<Holder> & Pick<Access, "address" | "userAgent"> & { beganMs: number };
 
 type Holder = Required<Pick<Access, "account" | "keyId">>;
@@ -44,7 +44,8 @@ export class AccessLog {
 
   /**
    * Decides whether to log a request. Without ACCESS_LOG_ACCOUNTS, only requests that are timed for the metrics are
-   * logged, so that the clock isn't read for others. With it, all requests of the accounts named there are logged.
+   * logged, so that the clock isn't read for other requests. With ACCESS_LOG_ACCOUNTS, all requests of the accounts in
+   * it are logged.
    *
    * @param isTimed whether the request is timed for the metrics
    * @returns undefined for a request that isn't logged
@@ -81,7 +82,7 @@ export class AccessLog {
     this.#options.tell({ requestId, ...caller, request, status, bytes, ms });
   }
 
-  /** The holder of a key, even of a revoked or expired one. */
+  /** The account and id of a key, even of a revoked or expired key. */
   #holderOf(authorization: string): Holder | undefined {
     const key = bearerKey(authorization);
     if (key === undefined || !isWellFormed(key)) return undefined;
@@ -103,8 +104,8 @@ const cut = (text: string, maxLength: number) =>
   text.length > maxLength ? `${text.slice(0, maxLength - 1)}${masked}` : text;
 
 /**
- * A request in the log: method, path and query, without the values of parameters that the path doesn't have, and
- * without keys and tokens.
+ * A request in the log: method, path and query. It has no keys and tokens, and no values of parameters that the path
+ * doesn't have.
  *
  * @param path undecoded
  * @param query the undecoded text behind the `?`; undefined where there is no `?`
@@ -115,7 +116,8 @@ export function requestShown(method: string, path: string, query: string | undef
 }
 
 /**
- * Paths that may hold the token of a link. The log shows only segments of them that look like a file's name or a word.
+ * Paths that may hold the token of a link. The log shows a segment of such a path only if it looks like a file's name
+ * or a word.
  */
 const withTokens = /^(\/(?:portal|signup))((?:\/.*)?)$/s;
 

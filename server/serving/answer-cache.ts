@@ -5,12 +5,16 @@ import type { Answer } from "./reply.ts";
 const maxBytes = 8 * 2 ** 20;
 /** Bytes that an answer takes besides its body. */
 const overheadBytes = 1024;
-/** Bytes for each byte of a body with its two compressed forms, each less than a quarter of it. */
+/**
+ * Estimated memory of an answer, per byte of its body. An answer may have two compressed forms, each less than a
+ * quarter of the body.
+ */
 const bytesPerBodyByte = 1.5;
 
 /**
- * The answers that a thread keeps, in two generations. An answer of the old generation that is asked for moves to the
- * young one. When the young generation is full, it replaces the old one, whose answers are forgotten.
+ * The answers that a thread keeps, in two generations. A requested answer of the old generation moves to the young
+ * generation. When the young generation is full, it becomes the old generation, and the answers of the previous old
+ * generation are forgotten.
  */
 export class AnswerCache<Key extends string | number> {
   #young = new Map<Key, Answer>();
@@ -45,14 +49,14 @@ export class AnswerCache<Key extends string | number> {
 /** Number of counters. A request's hash selects its counter. */
 const places = 2 ** 14;
 
-/** Counts how often each request comes. Another request with the same counter resets the count. */
+/** Counts how often each request is made. Another request with the same counter resets the count. */
 export class AskCounter {
   readonly #hashes = new Int32Array(places);
   readonly #asks = new Uint32Array(places);
 
   /**
-   * @param hash of the request; two requests with the same hash are counted together, so they are kept sooner
-   * @returns how often the request came, this time included
+   * @param hash of the request; two requests with the same hash are counted together, so their answers are kept sooner
+   * @returns how often the request was made, this time included
    */
   count(hash: number): number {
     const place = (hash ^ (hash >>> 14)) & (places - 1);

@@ -8,22 +8,25 @@ import { hashOf } from "../shared/hash.ts";
 import { AnswerCache, AskCounter } from "./answer-cache.ts";
 import { Answer, fileReply, Head, headerNames, okLines, type Reply, type RequestHead } from "./reply.ts";
 
-/** Makes the answers to admitted requests, and keeps those that are asked for often. */
+/** Makes the answers to admitted requests, and keeps frequent answers. */
 
-/** Number of requests for an answer with which it begins to be kept. */
+/** An answer is kept from this number of requests on. */
 const asksToKeep = 2;
 /**
- * Number of requests for an answer to a number key with which it begins to be kept. Making such an answer takes a
- * microsecond, and keeping it costs more: with 2 instead of 64, a request cost 1.16 times as much CPU under a uniform
- * load, and 1.18 times under a Zipf mix.
+ * An answer to a number key is kept from this number of requests on. Making such an answer takes a microsecond, and
+ * keeping it costs more. With 2 instead of 64, a request cost 1.16 times as much CPU under a uniform load, and 1.18
+ * times under a Zipf mix.
  */
 const keyedAsksToKeep = 64;
-/** Size in bytes of the buffer for answers that aren't kept. A buffer for each would cost more than the answer. */
+/**
+ * Size in bytes of the buffer for answers that aren't kept. A new buffer for each answer would cost more than the
+ * answer.
+ */
 const scratchBytes = 64 * 2 ** 10;
 
-/** Cache-Control on paths that follow the current data. */
+/** Cache-Control for paths without an exact data version, because their answers change with the current data. */
 const current = "private, no-cache";
-/** Cache-Control on paths that name an exact data version. */
+/** Cache-Control for paths that name an exact data version. */
 const immutable = "private, max-age=31536000, immutable";
 
 const hexDigits = Buffer.from("0123456789abcdef");
@@ -32,12 +35,12 @@ const tagDigits = 8;
 export class Answers {
   readonly #usage: (slot: number) => Usage;
   readonly #scratch = Buffer.alloc(scratchBytes);
-  /** Answers by number key where the query has one, else by path and query. */
+  /** Kept answers by number key, or by path and query if the query has no number key. */
   readonly #kept = new AnswerCache<number | string>();
   readonly #asks = new AskCounter();
   #versions: Versions;
   #resetLines = "";
-  /** The head of all answers to number keys that aren't kept. */
+  /** The head that all answers to number keys share, unless they are kept. */
   #keyedHead: Head | undefined;
   /** The end of the ETag in `#keyedHead`. */
   #tagEnd = 0;
@@ -53,7 +56,7 @@ export class Answers {
     this.#forget();
   }
 
-  /** @param resetLines the lines about the month's end in all replies from now on */
+  /** Sets the lines about the month's end for all further replies, and forgets the kept answers. */
   enterMonth(resetLines: string): void {
     this.#resetLines = resetLines;
     this.#forget();
@@ -82,6 +85,8 @@ export class Answers {
   }
 
   /**
+   * Makes the reply to an admitted request.
+   *
    * @param path undecoded
    * @param slot the slot of the account
    * @param remaining requests left this month
@@ -108,7 +113,7 @@ export class Answers {
     };
     if (isFile)
       return fileReply(head, body, target.endpoint.fileType ?? "", request, remaining, method === "GET");
-    // The account's state differs with every request.
+    // An answer with the account's state isn't kept, because it differs with every request.
     const isKept = !context.isLive && this.#asks.count(hashOf(asked)) >= asksToKeep;
     const answer = new Answer(head, body, isKept);
     if (isKept) this.#kept.keep(asked, answer);
@@ -137,7 +142,10 @@ export class Answers {
     return answer.replyTo(request, remaining);
   }
 
-  /** Changes the ETag in place, because a head put together as text would be encoded again for each request. */
+  /**
+   * The head of an answer that isn't kept. The ETag is changed in place, because a new text would be encoded for each
+   * request.
+   */
   #headOf(image: Image, key: number, remaining: number): Uint8Array {
     if (this.#keyedHead === undefined) {
       const lines = okLines(`"${tagOfKey(image, 0)}"`, current);
@@ -164,7 +172,10 @@ function requestTag(image: Image, { endpoint, segment }: Target, query: string):
   return `${tagStart(image)}${isShort ? request : digest(request)}`;
 }
 
-/** The ETag's text for an answer to a number key. All have the same length, so that they can be changed in place. */
+/**
+ * The ETag's text for an answer to a number key. All these texts have the same length, so that they can be changed in
+ * place.
+ */
 function tagOfKey(image: Image, key: number): string {
   return `${tagStart(image)}${key.toString(16).padStart(tagDigits, "0")}`;
 }

@@ -6,7 +6,7 @@ import { errorReply, type Reply, resetLines } from "./reply.ts";
 
 /** Answers requests that a ceiling of the account refuses. */
 
-/** @param why what `Limits.admit` returned */
+/** The reply to a refused request. @param why what `Limits.admit` returned */
 export function ceilingReply(
   why: number,
   limits: Limits,
@@ -20,7 +20,7 @@ export function ceilingReply(
     case burstExceeded: {
       traffic.refused("burst");
       const waitMs = limits.burstWaitMs(slot, steadyMs);
-      // Without a wait the token bucket isn't empty, but this server's share of the rate is used up.
+      // Without a wait, the token bucket isn't empty, but this server's share of the rate is used up.
       const nextMs = nowMs + (waitMs > 0 ? waitMs : 1000);
       return reply("burst", "the account's requests per second are used up", nowMs, nextMs);
     }
@@ -35,14 +35,14 @@ export function ceilingReply(
       return reply("lease", leaseUsedUp, nowMs, nowMs + 1000);
     default:
       traffic.refused("clock");
-      // As with a lease, there may be requests left that this server can't give out yet.
+      // The month may have requests left, but this server can't admit them yet.
       return reply("lease", clockWasSet, nowMs, nowMs + 1000);
   }
 }
 
 const leaseUsedUp =
   "other servers hold what is left of the account's requests per month, and this server is asking them for some";
-/** The reason while the control thread is reading the usage of the month to which the clock was set. */
+/** Explains a refusal while the control thread reads the usage of the month to which the clock was set. */
 const clockWasSet = "this server's clock was set, and it is reading the account's usage of the month";
 
 function reply(ceiling: ReachedCeiling, reason: string, nowMs: number, nextMs: number): Reply {

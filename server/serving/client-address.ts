@@ -2,7 +2,7 @@ import type { HttpRequest, HttpResponse } from "./listener.ts";
 
 /** Finds the address of a request's client. */
 
-/** The parts of a request that the client's address is made from. */
+/** The parts of a request from which the client's address is determined. */
 export interface AddressParts {
   /** All X-Forwarded-For headers, joined by commas. */
   forwardedFor: string;
@@ -22,10 +22,10 @@ export function addressPartsOf(res: HttpResponse, req: HttpRequest): AddressPart
 }
 
 /**
- * The n-th entry from the right of X-Forwarded-For, where n is `TRUSTED_PROXIES`; without that header, the socket's
- * address.
+ * The n-th entry from the right of X-Forwarded-For, where n is `TRUSTED_PROXIES`. Without this header or with n = 0, it
+ * is the socket's address.
  *
- * @returns `unknown` where there are fewer entries or that one is empty
+ * @returns `unknown` if the header has fewer entries or the entry is empty
  */
 export function clientAddress({ forwardedFor, address }: AddressParts, trustedProxies: number): string {
   if (trustedProxies === 0 || forwardedFor === "") return address;

@@ -2,7 +2,7 @@ import { constantError } from "../api/errors.ts";
 import { monthOf, startOfMonth } from "../shared/months.ts";
 import { errorReply, type Reply, resetLines } from "./reply.ts";
 
-/** Reads the wall clock, and holds what is the same for all requests of a UTC month. */
+/** Reads the wall clock, and holds values that are the same for all requests of a UTC month. */
 
 export class Month {
   readonly number: number;
@@ -10,7 +10,7 @@ export class Month {
   readonly endMs: number;
   readonly resetLines: string;
   readonly missingKey: Reply;
-  /** One reply for malformed, unknown, revoked and expired keys: a client can't tell them apart. */
+  /** One reply for malformed, unknown, revoked and expired keys, so that a client can't tell them apart. */
   readonly invalidKey: Reply;
 
   constructor(nowMs: number) {
@@ -32,15 +32,15 @@ export class Month {
   }
 }
 
-/** Milliseconds for which a reading of the wall clock serves. In between, the steady clock is added to it. */
+/** Interval in milliseconds between readings of the wall clock. Between two readings, the steady clock is used. */
 const wallClockMs = 100;
 
-/** The wall clock, read seldom: a reading costs as much as a look-up. */
+/** The wall clock. It is read seldom, because reading it takes as long as looking up a key. */
 export class WallClock {
   readonly #now: () => number;
   readonly #steadyNow: () => number;
   #readAt = Number.NEGATIVE_INFINITY;
-  /** Milliseconds by which the wall clock is ahead of the steady one. */
+  /** Milliseconds by which the wall clock is ahead of the steady clock. */
   #ahead = 0;
 
   /** @param now Unix milliseconds @param steadyNow milliseconds of a clock that never steps */
@@ -49,7 +49,7 @@ export class WallClock {
     this.#steadyNow = steadyNow;
   }
 
-  /** Unix milliseconds. @param steadyMs what the steady clock says now */
+  /** The wall clock's Unix milliseconds. @param steadyMs milliseconds of the steady clock */
   at(steadyMs: number): number {
     if (steadyMs - this.#readAt >= wallClockMs) {
       this.#readAt = steadyMs;
@@ -58,7 +58,7 @@ export class WallClock {
     return steadyMs + this.#ahead;
   }
 
-  /** Unix milliseconds. */
+  /** The wall clock's Unix milliseconds. */
   now(): number {
     return this.at(this.#steadyNow());
   }

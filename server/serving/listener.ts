@@ -14,18 +14,18 @@ export type HttpResponse = uws.HttpResponse;
 
 /** The listening HTTP server of one thread. */
 export interface HttpServer {
-  /** Accepts no new connection. */
+  /** Stops accepting connections. */
   stopListening(): void;
   /** Cuts every connection. */
   close(): void;
 }
 
-/** Answers requests. What the socket can't take during the call is sent later. */
+/** Answers requests. Bytes that the socket can't take during the call are sent later. */
 interface Answerer {
   answer(res: HttpResponse, req: HttpRequest, path: string, method: string, route: number): void;
 }
 
-/** The path below which posts are allowed, and their receiver. */
+/** The path below which posts are allowed, and the function that receives posts. */
 interface Posts {
   below: string;
   take(res: HttpResponse, req: HttpRequest, route: number): void;
@@ -34,8 +34,8 @@ interface Posts {
 /**
  * Listens for HTTP requests. The threads share the port by SO_REUSEPORT.
  *
- * @param paths exact paths for the library's router, so that no string is made of them for each request
- * @param report called with errors that no answer could be made for; the connection is closed then
+ * @param paths exact paths for the library's router, so that it makes no string of the path for each request
+ * @param report called with errors for which no answer could be made; the connection is closed then
  * @throws Error when the address can't be listened on
  */
 export function serveHttp(
@@ -49,8 +49,8 @@ export function serveHttp(
 ): HttpServer {
   uws._cfg("silent");
   const app = uws.App();
-  // A connection beyond the limit is closed at once. If it waited in the system's queue, the thread would keep
-  // trying to accept it.
+  // A connection beyond the limit is closed at once. In the system's queue, it would make the thread try again and
+  // again to accept it.
   const onChange = (res: HttpResponse, change: number) => {
     if (change < 0) connections.leave();
     else if (!connections.enter()) res.close();

@@ -5,7 +5,7 @@ import type { WebFile } from "../shared/messages.ts";
 
 export type Coding = "identity" | "br" | "gzip";
 
-/** Accept-Encoding headers to remember per thread. */
+/** Maximum number of Accept-Encoding headers that a thread remembers. */
 const maxRemembered = 10_000;
 const remembered = new Map<string, Coding>();
 
@@ -37,7 +37,7 @@ function preferred(accepted: string): Coding {
 export function compress(body: Uint8Array, coding: Exclude<Coding, "identity">): Uint8Array {
   const params = { [zlib.BROTLI_PARAM_QUALITY]: 5, [zlib.BROTLI_PARAM_SIZE_HINT]: body.length };
   const coded = coding === "gzip" ? gzipSync(body, { level: 6 }) : brotliCompressSync(body, { params });
-  // A copy, because zlib returns a part of a buffer several times as large.
+  // The bytes are copied, because zlib returns a part of a buffer several times as large.
   return new Uint8Array(coded);
 }
 
@@ -50,9 +50,9 @@ export function matches(condition: string, etag: string): boolean {
 /**
  * The form of a web file that a client prefers.
  *
- * @param accepted its Accept-Encoding header
- * @param condition its If-None-Match header
- * @returns lines of the head; no body where the client has the file already
+ * @param accepted the client's Accept-Encoding header
+ * @param condition the client's If-None-Match header
+ * @returns lines of the head, and the body; no body if the client has the file already
  */
 export function formOf(
   { head, bodies, etag }: WebFile,
@@ -71,8 +71,8 @@ export function formOf(
 /**
  * The part of a file that a Range header asks for (RFC 9110, 14.2).
  *
- * @returns the first byte and the one after the last; undefined for the whole file: no range, several ranges, or
- * another form; null for a range that has no byte of the file
+ * @returns the position of the first byte and the position after the last byte; null if the range has no byte of the
+ *   file; undefined for the whole file, if the header has no range, several ranges or another form
  */
 export function rangeOf(header: string, size: number): [start: number, end: number] | null | undefined {
   const [, first, last] = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header) ?? ["", "", ""];

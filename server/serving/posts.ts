@@ -10,14 +10,16 @@ import { orClose, type Wait } from "./streaming.ts";
 const maxBodyBytes = 16 * 2 ** 10;
 /** Milliseconds that a client has to send a body. */
 const maxBodyMs = 10_000;
-/** Chunks that a body may come in; one more is allowed for each further `bytesPerPart` bytes. */
+/** Maximum chunks of a body. One more chunk is allowed for each further `bytesPerPart` bytes. */
 const maxParts = 16;
 /**
- * Bytes for which a body may have one more chunk. Each chunk costs a call: bodies in chunks of one byte would cost
- * ten thousand calls per connection, and delay every other request of the thread.
+ * Bytes for which a body may have one more chunk. Each chunk costs a call. Bodies in chunks of one byte would cost ten
+ * thousand calls per connection, and delay every other request of the thread.
  */
 const bytesPerPart = 256;
-/** Posts of one client that this thread works on at a time. Each may hold a buffer of `maxBodyBytes`. */
+/**
+ * Maximum posts of one client that this thread handles at the same time. Each post may hold a buffer of `maxBodyBytes`.
+ */
 const maxPostsPerClient = 32;
 const maxPosts = 512;
 
@@ -29,17 +31,17 @@ export interface PostHead extends AddressParts {
 }
 
 export interface Post extends PostHead {
-  /** Undefined where the body was too long. */
+  /** The body; undefined if it was too long. */
   body: Uint8Array | undefined;
 }
 
 export interface PostHandler {
   clientOf(head: PostHead): string;
-  /** @param requestId for the log */
+  /** Handles a post. @param requestId identifies the request in the log */
   reply(post: Post, requestId: string): Promise<Reply>;
-  /** The reply where this client, or all clients together, have too many posts under way. */
+  /** The reply if this client, or all clients together, have too many posts in progress. */
   busy(who: "client" | "all"): Reply;
-  /** The reply after `reply` rejected. */
+  /** The reply if the promise of `reply` was rejected. */
   failed(error: unknown, requestId: string): Reply;
 }
 
@@ -66,7 +68,7 @@ export class Posts {
     this.#after = after;
   }
 
-  /** Receives a post, answers it when the reply is there, and closes its connection. */
+  /** Receives a post, sends the reply when it is ready, and closes the connection. */
   take(res: HttpResponse, req: HttpRequest, route: number): void {
     const handler = this.#handler;
     if (!this.#responder.accept(res)) return;
@@ -76,8 +78,8 @@ export class Posts {
     const busy = this.#busyFor(client);
     if (busy !== undefined) {
       const wait = this.#responder.waitFor(res);
-      // Answers only after the library has parsed what follows the body: else the library would take a second request
-      // there too.
+      // The reply waits until the library has parsed what follows the body. Otherwise the library would accept a second
+      // request there.
       setImmediate(orClose(res, wait, () => this.#send(res, route, finish(handler.busy(busy)), wait)));
       return;
     }
@@ -104,8 +106,8 @@ export class Posts {
       }
       if (!isLast) return;
       cancelDeadline();
-      // Waits until the library has parsed what follows the body. The library closes the connection when it finds
-      // another request there, and then the post isn't handled, because its client couldn't receive the reply.
+      // Waits until the library has parsed what follows the body. If another request follows, the library closes the
+      // connection. Then the post isn't handled, because its client couldn't receive the reply.
       setImmediate(orClose(res, wait, answer));
     };
     res.onData(orClose(res, wait, take));
@@ -145,7 +147,7 @@ class Body {
   #length = 0;
   #parts = 0;
 
-  /** @returns false when the body has too many chunks */
+  /** Adds a chunk. @returns false when the body has too many chunks */
   add(part: Uint8Array): boolean {
     this.#parts++;
     if (this.#length + part.length <= maxBodyBytes) {
@@ -156,7 +158,7 @@ class Body {
     return this.#parts <= maxParts + this.#length / bytesPerPart;
   }
 
-  /** The body; undefined where it is too long. */
+  /** The body; undefined if it is too long. */
   get content(): Uint8Array | undefined {
     if (this.#length > maxBodyBytes) return undefined;
     return this.#buffer?.subarray(0, this.#length) ?? new Uint8Array(0);

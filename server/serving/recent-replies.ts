@@ -1,15 +1,15 @@
 /** Detects that an answer's head may have been cut off. */
 
 /*
- * uWebSockets.js buffers the answers to the requests of one TCP segment; the write that finds the buffer full
- * flushes it. Where the socket takes only a part, because it is reset or its client doesn't read, the library drops
- * that write (AsyncSocket::uncork of v20.49, fixed later). A dropped body can be seen: `tryEnd()` returns that
- * nothing was taken. A dropped part of a head can't, and nothing may be sent after it.
+ * uWebSockets.js buffers the answers to the requests of one TCP segment. The write that finds the buffer full flushes
+ * it. If the socket is reset or its client doesn't read, the socket takes only a part of the buffer, and the library
+ * drops the write (AsyncSocket::uncork of v20.49, fixed later). A dropped body can be detected, because `tryEnd()`
+ * returns that nothing was taken. A dropped part of a head can't be detected, and nothing may be sent after it.
  */
 
 /** Bytes of AsyncSocket's cork buffer. */
 const bufferBytes = 16 * 2 ** 10;
-/** Most bytes that the library adds to a head: the protocol, the date and the length. */
+/** Maximum bytes that the library adds to a head, which are the protocol, the date and the length. */
 export const headOverheadBytes = 128;
 /** Number of answers remembered. */
 const remembered = 64;

@@ -8,13 +8,13 @@ import { type Coding, codingOf, compress, matches, rangeOf } from "./negotiation
 export interface RequestHead {
   /** The undecoded text behind the `?`; undefined where there is no `?`. */
   getQuery(): string | undefined;
-  /** The first header of that name, or the empty string. The name is one of `headerNames`. */
+  /** The first header with a name, or the empty string. The name is one of `headerNames`. */
   getHeader(lowerCaseName: ArrayBuffer): string;
 }
 
 /**
- * The headers that are read. A name given as a string would be encoded again for every request, and a view of a buffer
- * takes the library 10 ns more than the buffer.
+ * The headers that are read. Names are buffers, because a string would be encoded again for every request, and a view
+ * of a buffer takes the library 10 ns more than the buffer.
  */
 export const headerNames = {
   contentLength: headerName("content-length"),
@@ -27,15 +27,15 @@ export const headerNames = {
   ifRange: headerName("if-range"),
 };
 
-/** @param lowerCase the name */
+/** A header's name in the form that `getHeader` takes. @param lowerCase the name in lower case */
 export function headerName(lowerCase: string): ArrayBuffer {
   return new Uint8Array(Buffer.from(lowerCase)).buffer;
 }
 
-/** A body that is made while it is sent. Call `source.return()` when no more of it is wanted. */
+/** A body that is made while it is sent. Call `source.return()` to stop early. */
 export interface BodyStream {
   readonly length: number;
-  /** The chunks. Each is valid until the next one is asked for, and may be empty. */
+  /** The body's chunks. A chunk may be empty, and is valid until the next chunk is requested. */
   readonly source: Generator<Uint8Array, void>;
 }
 
@@ -44,7 +44,7 @@ export interface Reply {
   status: number;
   /** The status and all headers except the length, without the last line break. */
   head: string | Uint8Array;
-  /** Undefined on a 304, and where there is a stream. */
+  /** The body; undefined on a 304, and if there is a stream. */
   body: Uint8Array | undefined;
   /** Length of the body that a 304 leaves out. */
   absentBytes?: number;
@@ -74,9 +74,9 @@ export function errorReply(error: ApiError, resetLines: string, remaining: numbe
 }
 
 /**
- * The first lines of a 200's head, up to those about the limits.
+ * The first lines of a 200's head, up to the lines about the limits.
  *
- * @param etag with its quotes
+ * @param etag the ETag with its quotes
  */
 export function okLines(etag: string, cacheControl: string): string {
   return `200 OK\r\n${validatorLines(etag, cacheControl)}`;
@@ -137,8 +137,8 @@ export class Head {
   }
 
   /**
-   * The head's bytes, valid until the next call. They are changed in place, because a new string would be encoded
-   * each time.
+   * The head's bytes, valid until the next call. They are changed in place, because a new string would be encoded for
+   * each call.
    */
   with(remaining: number): Uint8Array {
     let digits = 1;
@@ -174,7 +174,7 @@ const minCompressedBytes = 1024;
 
 /** The parts of a 200's head that don't depend on the content coding. */
 interface AnswerHead {
-  /** Text of a strong ETag, without quotes, and without commas, which separate the ETags of an If-None-Match. */
+  /** Text of a strong ETag, without quotes. It has no commas, because commas separate the ETags of an If-None-Match. */
   tag: string;
   cacheControl: string;
   resetLines: string;
@@ -191,7 +191,7 @@ export class Answer {
     gzip: undefined,
   };
 
-  /** @param body JSON; copied where the answer is kept, because the next answer may overwrite it */
+  /** @param body JSON; copied if the answer is kept, because the next answer may overwrite it */
   constructor(head: AnswerHead, body: Uint8Array, isKept: boolean) {
     this.#head = head;
     this.#body = isKept ? new Uint8Array(body) : body;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Reply } from "./reply.ts";
 
-/** Makes request ids, by which an error is found in the log. */
+/** Makes request ids. An operator finds an error in the log by its request id. */
 
 const prefixBytes = 8;
 
@@ -33,7 +33,7 @@ export class RequestIds {
   }
 }
 
-/** Adds the header `X-Request-Id` to a reply. A head of bytes is copied, because it is sent again. */
+/** Adds the header `X-Request-Id` to a reply. A head of bytes is copied, because other replies use the same bytes. */
 export function withRequestId(reply: Reply, id: string): Reply {
   const line = `\r\nX-Request-Id: ${id}`;
   const { head } = reply;

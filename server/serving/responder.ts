@@ -19,13 +19,13 @@ export type Respond = (request: RequestHead, path: string, method: string, hasBo
 const empty = new Uint8Array(0);
 /** Bytes of an answer that may wait in the library's memory for a client that reads slowly. */
 const maxBufferedAnswer = 8 * 2 ** 10;
-/** Bytes that wait in the library's memory for one connection, on average, until the connection is closed. */
+/** Average bytes that wait in the library's memory for one connection before the connection is closed. */
 const bufferedBytes = 256 * 2 ** 10;
 
 /** A request that is answered later. */
 interface Later {
   requestId: string;
-  /** Logs the reply, and adds the request's id where it is an error. */
+  /** Logs the reply, and adds the request's id to an error. */
   finish(reply: Reply): Reply;
 }
 
@@ -42,7 +42,7 @@ export class Responder {
   #isDraining = false;
   #handled = 0;
   #pending = 0;
-  // The arguments of `#respond`: a closure for every request would cost more than these fields.
+  // The arguments of `#respond`. A closure for every request would cost more than these three fields.
   #response!: HttpResponse;
   #reply!: Reply;
   #isHead = false;
@@ -78,7 +78,7 @@ export class Responder {
     return this.#handled;
   }
 
-  /** Number of answers that wait for their connections. Small ones in the library's own memory aren't counted. */
+  /** Number of answers that aren't completely sent. Small answers in the library's own memory aren't counted. */
   get pending(): number {
     return this.#pending;
   }
@@ -88,10 +88,10 @@ export class Responder {
     this.#isDraining = true;
   }
 
-  /** Counts a request. @returns false where its connection is closed instead of answered */
+  /** Counts a request. @returns false if the connection is closed instead of an answer */
   accept(res: HttpResponse): boolean {
-    // Checked here because a thread receives no message until it has handled everything that its connections had
-    // sent.
+    // Each request checks whether the server is ending, because a thread receives no message until it has handled
+    // everything that its connections had sent.
     if (this.#isEnding()) {
       res.close();
       return false;
@@ -114,13 +114,14 @@ export class Responder {
     const requestId = isError || caller !== undefined ? this.#ids.next() : "";
     if (isError) reply = withRequestId(reply, requestId);
     this.#reply = reply;
-    // On exactly `close` the library closes the connection itself, without dropping answers to earlier requests.
+    // If the header is exactly `close`, the library closes the connection itself, without dropping answers to earlier
+    // requests.
     const closes = connection.length > 5 && /\bclose\b/i.test(connection);
     const { stream } = reply;
     this.#isStuck = false;
     if (stream === undefined && (hasBody || closes)) this.#respondLast(res);
-    // The library corks only the first of several requests in one segment. Uncorked, each part of an answer is sent
-    // by itself.
+    // If several requests are in one segment, the library corks only the first. Without a cork, each part of an answer
+    // is sent by itself.
     else {
       res.cork(
         stream === undefined ? this.#respond : () => this.#respondWithStream(res, stream, closes, route),
@@ -134,7 +135,7 @@ export class Responder {
       this.#accessLog?.tell(caller, requestId, requestShown(method, path, req.getQuery()), status, bytes);
   }
 
-  /** Prepares for a request that is answered later. Call it at once: the request can't be read afterwards. */
+  /** Prepares for a request that is answered later. Call this at once, because the request can't be read afterwards. */
   answersLater(res: HttpResponse, req: HttpRequest, method: string, path: string): Later {
     const requestId = this.#ids.next();
     const caller = this.#accessLog?.callerOf(res, req, true);
@@ -153,7 +154,7 @@ export class Responder {
     return { requestId, finish };
   }
 
-  /** Counts an answer as pending until it is sent or its connection is closed: then `onEnd` is called. */
+  /** Counts an answer as pending until it is sent or its connection is closed, and then calls `onEnd`. */
   waitFor(res: HttpResponse, onEnd = () => {}): Wait {
     this.#pending++;
     const wait = {
@@ -173,20 +174,20 @@ export class Responder {
     const { head, body } = this.#reply;
     const response = this.#response;
     this.#recent.add(head.length, this.#isHead ? undefined : body?.length);
-    // The status includes the headers, because a call for each costs more. It must be written first.
+    // The head is written as the status, which must come first. A call for each header would cost more.
     response.writeStatus(head);
     if (body !== undefined && !this.#isHead) {
       if (this.#isDraining) response.writeHeader("Connection", "close");
       this.#send(response, body, head.length);
       return;
     }
-    // The length argument of `endWithoutBody` would abort the process.
+    // The header is written here, because the length argument of `endWithoutBody` would abort the process.
     if (body !== undefined) response.writeHeader("Content-Length", String(body.length));
-    // Only `tryEnd` with a body shows that a client doesn't read. So connections are closed at random after answers
-    // without a body, which bounds the bytes that wait for one client.
+    // Only `tryEnd` with a body shows that a client doesn't read. After answers without a body, connections are
+    // therefore closed at random, which bounds the bytes that wait for one client.
     this.#bytesToLast -= head.length + headOverheadBytes;
     if (this.#bytesToLast < 0) {
-      // An exponential distribution, so that no client can predict which answer it is.
+      // The distribution is exponential, so that no client can predict which answer closes the connection.
       this.#bytesToLast = -Math.log(1 - this.#random()) * bufferedBytes;
       this.#endLast(response);
     } else {
@@ -196,23 +197,23 @@ export class Responder {
   };
 
   /**
-   * Sends as much as the socket takes now. `end()` costs a little less, but when the library drops its body, the
-   * answer counts neither as sent nor as done, and the library ends the process after the handler, because no
-   * `onAborted` is set. Answers without a body always count as done.
+   * Sends as much of a body as the socket takes now. `end()` would cost a little less. But if the library drops the
+   * body, it counts the answer neither as sent nor as done. Without an `onAborted`, the library then ends the process
+   * after the handler. Answers without a body always count as done.
    */
   #send(res: HttpResponse, body: Uint8Array, headBytes: number): void {
     const [, done] = res.tryEnd(body, body.length);
     if (done) return;
     if (body.length > maxBufferedAnswer || res.getWriteOffset() > 0) this.#sendRest(res, body);
-    // The client pipelines and reads slowly. Nothing shows how slowly, so the connection is closed at random, with a
-    // probability in proportion to the answer's length. A client that never reads is found in the end.
+    // The client pipelines and reads slowly, but it isn't known how slowly. So the connection is closed at random, with
+    // a probability in proportion to the answer's length. In the end, this finds a client that never reads.
     else if (this.#recent.mayHaveCutHead(headBytes) || this.#random() * bufferedBytes < body.length)
       this.#isStuck = true;
     else res.end(body);
   }
 
   #sendRest(res: HttpResponse, body: Uint8Array): void {
-    // A copy, because the next answer overwrites the bytes.
+    // The body is copied, because the next answer overwrites its bytes.
     const kept = new Uint8Array(body);
     const wait = this.waitFor(res);
     const goOn = (offset: number) => {
@@ -224,13 +225,14 @@ export class Responder {
   }
 
   /**
-   * Answers and closes the connection. A request with a body may smuggle a second request: while the first one waits
-   * for its answer, the parser closes the connection when it finds another request behind it. Buffered answers to
-   * earlier requests of the segment are lost then; the library offers no call that flushes them within a handler.
+   * Answers a request with a body, and closes the connection. The body may smuggle a second request. While the first
+   * request waits for its answer, the parser closes the connection when it finds a second request. Then buffered
+   * answers to earlier requests of the segment are lost, because the library has no call that flushes them within a
+   * handler.
    */
   #respondLast(res: HttpResponse): void {
     const { head, body, absentBytes = 0 } = this.#reply;
-    // Copies, because the next answer overwrites the bytes.
+    // The head and the body are copied, because the next answer overwrites their bytes.
     const keptHead = typeof head === "string" ? head : new Uint8Array(head);
     const keptBody = this.#isHead || body === undefined ? undefined : new Uint8Array(body);
     const bytes = body?.length ?? absentBytes;
@@ -246,7 +248,8 @@ export class Responder {
         this.#endLast(res, wait);
         return;
       }
-      // The library still expects the body: no call ends an answer without one and closes the connection.
+      // The answer to a HEAD request has a length but no body. No call of the library ends such an answer and closes
+      // the connection.
       res.writeHeader("Connection", "close");
       const close = () => {
         const [isTaken] = res.tryEnd(empty, bytes);
@@ -259,12 +262,13 @@ export class Responder {
   }
 
   /**
-   * Ends an answer without a body, and closes the connection a moment later. Until it is closed, uWebSockets.js counts
-   * the answer as unfinished: it doesn't answer another request in the same TCP segment, but closes the connection.
+   * Ends an answer without a body, and closes the connection a moment later. Meanwhile uWebSockets.js counts the answer
+   * as unfinished. If another request is in the same TCP segment, the library closes the connection instead of
+   * answering.
    */
   #endLast(res: HttpResponse, wait = this.waitFor(res)): void {
     closeSoon(res, wait);
-    // The header that the library writes at an answer's end.
+    // The library would write this header at the end of an answer.
     res.writeHeader("Date", this.#now().toUTCString());
     res.writeHeader("Connection", "close\r\n");
   }
@@ -291,12 +295,12 @@ export class Responder {
     const onChunk = (bytes: number) => this.#traffic.sent(route, status, bytes);
     const close = isLast ? () => closeSoon(res, wait) : undefined;
     const isBehind = streamBody(res, { length, source }, wait, this.#turns, onChunk, close);
-    // The client pipelines and reads slowly: part of the head may have been dropped.
+    // The client pipelines and reads slowly, so a part of the head may have been dropped.
     if (!wait.isOver && isBehind && res.getWriteOffset() === 0) this.#isStuck = true;
   }
 }
 
-/** Closes a connection after what was just written to it. */
+/** Closes a connection a moment later, after the bytes that were just written to it. */
 function closeSoon(res: HttpResponse, wait: Wait): void {
   const close = () => {
     wait.end();
@@ -306,8 +310,8 @@ function closeSoon(res: HttpResponse, wait: Wait): void {
 }
 
 /**
- * Whether a request may have a body. All its Content-Length headers are checked, because the parser reads only the
- * first.
+ * Whether a request may have a body. The parser reads only the first Content-Length header, so all of these headers are
+ * checked here.
  */
 function announcesBody(req: HttpRequest): boolean {
   const length = req.getHeader(headerNames.contentLength);

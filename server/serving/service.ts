@@ -15,9 +15,9 @@ import { type UsageTables, usageOf } from "./usage.ts";
 interface ServiceOptions extends UsageTables {
   keys: KeyTable;
   versions: Versions;
-  /** Unix milliseconds. */
+  /** Returns Unix milliseconds. */
   now: () => number;
-  /** Milliseconds of a clock that never steps, the same in all threads. */
+  /** Returns milliseconds of a clock that never steps, the same in all threads. */
   steadyNow: () => number;
   traffic: Pick<ThreadTraffic, "refused" | "unauthorized">;
   /** Logs the cause of a 500. */
@@ -33,7 +33,7 @@ export class Service {
   #month = new Month(0);
 
   constructor({ versions, ...options }: ServiceOptions) {
-    // The options without the versions, so that the first versions aren't held for ever.
+    // The options are kept without the versions, so that the first versions can be freed.
     this.#options = options;
     this.#authenticator = new Authenticator(options.keys);
     this.#clock = new WallClock(options.now, options.steadyNow);
@@ -44,7 +44,10 @@ export class Service {
     this.#answers.publish(versions);
   }
 
-  /** Answers a request that a page's code makes within the server, without key and ceilings. @throws ApiError */
+  /**
+   * Answers a request that a page's code makes within the server. No key is needed and no ceiling applies. @throws
+   * ApiError
+   */
   read(path: string, query: string): unknown {
     return this.#answers.read(path, query);
   }
@@ -98,7 +101,10 @@ export class Service {
 
 const internalError = constantError("internal_error");
 
-/** The error of a request that isn't a plain GET or HEAD. @throws ApiError for an unknown path, which is reported first */
+/**
+ * The error of a request that isn't a plain GET or HEAD. @throws ApiError for an unknown path, because this error is
+ * reported first
+ */
 function methodError(path: string, method: string): ApiError {
   resolve(path);
   return method === "GET" || method === "HEAD"

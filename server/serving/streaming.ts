@@ -3,9 +3,9 @@ import type { BodyStream } from "./reply.ts";
 
 /** Streams bodies. The streams of a thread take turns, so that a large file delays no other answer. */
 
-/** Bytes that the library buffers while a response is corked. Longer writes go to the socket at once. */
+/** Bytes that the library buffers while a response is corked. Longer writes go to the socket directly. */
 const corkBytes = 16 * 2 ** 10;
-/** Chunks of a body to send in one round of the event loop while the thread is quiet. */
+/** Chunks of a body to send in one iteration of the event loop while the thread is quiet. */
 const quietChunks = 3;
 const quietRounds = 64;
 
@@ -19,8 +19,8 @@ export interface Wait {
 }
 
 /**
- * Wraps a callback that continues an answer. The wrapped callback does nothing once the answer is over. When it
- * throws, the connection is closed.
+ * Wraps a callback that continues an answer. The wrapped callback does nothing after the answer is sent or its
+ * connection closed. When it throws, the connection is closed.
  */
 export function orClose<Args extends unknown[]>(
   res: HttpResponse,
@@ -37,7 +37,7 @@ export function orClose<Args extends unknown[]>(
   };
 }
 
-/** Runs the waiting turns one after the other, one in each round of the event loop. */
+/** Runs the waiting turns, one in each iteration of the event loop. */
 export class Turns {
   readonly #waiting: (() => void)[] = [];
   readonly #handled: () => number;
@@ -69,12 +69,11 @@ export class Turns {
 }
 
 /**
- * Streams a body after its head was written: one chunk in each turn, or a few while the thread has nothing else to
- * do.
+ * Streams a body after its head was written: one chunk in each turn, or a few chunks while the thread is quiet.
  *
  * @param wait ended when the library has the whole body
  * @param onChunk called with the bytes of each chunk when it is made
- * @param close closes the connection once the socket has taken everything; undefined where the connection stays open
+ * @param close closes the connection when the socket has taken everything; undefined if the connection stays open
  * @returns whether the socket didn't take all of the first chunk
  */
 export function streamBody(
@@ -85,7 +84,8 @@ export function streamBody(
   onChunk: (bytes: number) => void,
   close: (() => void) | undefined,
 ): boolean {
-  // While one more byte is outstanding than the head announced, the library doesn't continue with the connection.
+  // The library is told to expect one byte more than the head announced, so that it handles no further request on the
+  // connection.
   const total = close === undefined ? length : length + 1;
   if (close !== undefined) res.tryEnd(empty, length);
   let chunk: Uint8Array = empty;
@@ -113,13 +113,13 @@ export function streamBody(
       do sendNext();
       while (--chunks > 0 && isGoingOn());
     } catch {
-      // The client sees that bytes are missing.
+      // Closing the connection shows the client that bytes are missing.
       res.close();
     }
     waitForTurn();
   };
   const waitForTurn = () => {
-    // The library warns about each write outside a cork.
+    // The write is corked, because the library warns about each write outside a cork.
     if (isGoingOn()) turns.wait(orClose(res, wait, () => res.cork(takeTurn)));
   };
   const goOn = (offset: number) => {
@@ -139,7 +139,7 @@ function nextOf(source: BodyStream["source"]): Uint8Array {
   return value;
 }
 
-/** The rest of the body as one chunk. Each chunk is copied before the next is made. */
+/** The rest of the body as one chunk. Each chunk is copied before the next chunk is made. */
 function restOf(source: BodyStream["source"], length: number): Uint8Array {
   const rest = Buffer.concat(Array.from(source, (chunk) => new Uint8Array(chunk)));
   if (rest.length !== length) throw new Error("a body isn't as long as it said");

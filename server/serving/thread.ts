@@ -33,8 +33,8 @@ import { Service } from "./service.ts";
 /** A serving thread: its own HTTP server on the shared port, over images that all threads share. */
 
 /**
- * A draining thread is done when no connection is open, or after this long without a request or an unfinished answer.
- * The pause lets slow clients receive `Connection: close`, too.
+ * A draining thread ends when no connection is open, or after this long without a request or an unfinished answer. The
+ * pause gives slow clients time to receive `Connection: close`.
  */
 const quietMs = 1000;
 const drainStepMs = 50;
@@ -50,7 +50,7 @@ function versionsOf(published: readonly PublishedVersion[]): Versions {
   return { images, byName: new Map(versions.map((version, i) => [names[i], version])) };
 }
 
-/** Ends when the connections are gone or have been quiet for a while. */
+/** Stops listening, and ends when the connections are closed or have been quiet for a while. */
 function drain({ server, responder, connections }: Started): void {
   server.stopListening();
   responder.drain();
@@ -75,7 +75,7 @@ const isEnding = () => Atomics.load(state, 0) === gate.ending;
 const posted = new Map<number, (reply: PortalReply | null) => void>();
 let lastPost = 0;
 
-/** @throws Error when the control thread has failed to reply, which it has logged */
+/** Passes a post to the control thread. @throws Error when the control thread has failed to reply and has logged why */
 async function askControl(request: PortalRequest): Promise<PortalReply> {
   const id = ++lastPost;
   send({ type: "post", id, request });
@@ -84,12 +84,12 @@ async function askControl(request: PortalRequest): Promise<PortalReply> {
   return reply;
 }
 
-/** Logs an error, and which request it failed, if it was one. */
+/** Logs an error, with the id of the failed request if there is one. */
 function report(error: unknown, requestId?: string): void {
   send({ type: "error", stack: stackOf(error), requestId });
 }
 
-/** Pages beside the API; without them all paths are the API's. */
+/** The pages beside the API; undefined if all paths belong to the API. */
 const pages = code.pagesModule === undefined ? undefined : await pagesIn(code.pagesModule);
 
 async function pagesIn(module: string): Promise<ServingPages> {
@@ -157,7 +157,7 @@ const take = (message: ToServe) => {
     try {
       started = start(message.data, message.published);
       send({ type: "listening" });
-      // Connections wait in the system's queue meanwhile.
+      // New connections wait in the system's queue until the gate opens.
       Atomics.wait(state, 0, gate.shut);
       if (isEnding()) started.server.close();
     } catch (error) {
@@ -176,7 +176,7 @@ const take = (message: ToServe) => {
   } else if (message.type === "drain") {
     if (started !== undefined) drain(started);
   } else {
-    // The app has to be closed in its own thread, and the thread has to end by itself; otherwise the process aborts.
+    // The app has to be closed in its own thread, and the thread has to end by itself. Otherwise the process aborts.
     started?.server.close();
     control.close();
   }
@@ -186,7 +186,7 @@ control.on(
   safely(take, (error) => report(error)),
 );
 
-// A thread that ended with its app open would abort the process without a message that says why.
+// The app is closed, because a thread that ends with an open app aborts the process without a message that says why.
 process.on("exit", () => started?.server.close());
 process.on("unhandledRejection", (error) => report(error));
 process.on("uncaughtException", (error) => {

@@ -10,7 +10,7 @@ export function calledAs(name: string): string {
   return name === "start" ? "npm start" : `npm run --silent ${name} --`;
 }
 
-/** @throws DataError when a command line doesn't match the configuration */
+/** Parses a command line. @throws DataError when the command line doesn't match the configuration */
 export function parsedArguments<Config extends ParseArgsConfig>(
   command: string,
   config: Config,
@@ -29,13 +29,13 @@ export function parsedArguments<Config extends ParseArgsConfig>(
       const isGiven = next !== undefined && !next.startsWith("--");
       throw new DataError(option, isGiven ? shown(next) : "nothing", `a value, as ${option}=VALUE`);
     }
-    // Only the first sentence: the rest is advice that doesn't fit here.
+    // Only the first sentence is used. The rest is advice that doesn't fit here.
     const [reason] = reasonOf(error).split(/\.\s|\.$|\n/);
     throw new DataError(command, reason, expected);
   }
 }
 
-/** Reads `--name value` options by a schema. @throws DataError when they don't match it */
+/** Reads `--name value` options by a schema. @throws DataError when the options don't match the schema */
 export function readOptions<Entries extends v.ObjectEntries>(
   command: string,
   schema: v.ObjectSchema<Entries, undefined>,

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 
-/** Counts open connections across threads, and refuses those beyond the limit. */
+/** Counts open connections across threads, and refuses connections beyond the limit. */
 
-/** Descriptors that aren't for clients: state, snapshots, webhooks, operator's listener, log. */
+/** File descriptors reserved for the state, snapshots, webhooks, the operator's listener and the log. */
 const reservedDescriptors = 256;
 const descriptorsPerThread = 16;
-/** The limit where the system doesn't tell how many files a process may open. */
+/** The limit if the system doesn't tell how many files a process may open. */
 const defaultMaxDescriptors = 1024;
 const [openWord, refusedWord] = [0, 1];
 
@@ -29,8 +29,9 @@ export class Connections {
   }
 
   /**
-   * Counts a new connection. @returns false when there are too many; a refused connection counts too, until it is
-   * closed
+   * Counts a new connection. A refused connection counts too, until it is closed.
+   *
+   * @returns false when there are too many connections
    */
   enter(): boolean {
     if (Atomics.add(this.#words, openWord, 1) < this.max) return true;
@@ -43,7 +44,7 @@ export class Connections {
   }
 }
 
-/** How many clients may be connected, by the limit of open files (getrlimit(2)). */
+/** The number of clients that may be connected, computed from the limit of open files (getrlimit(2)). */
 export function maxConnections(threads: number): number {
   const [, soft] = /^Max open files +(\d+|unlimited)/m.exec(readLimits()) ?? [];
   const descriptors = soft === "unlimited" ? Number.MAX_SAFE_INTEGER : Number(soft ?? defaultMaxDescriptors);

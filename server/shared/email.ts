@@ -1,11 +1,11 @@
 /** An e-mail. The code that sends it is in another file, which is loaded only where e-mail is sent. */
 
 export interface Email {
-  /** One address, as `emailAddress` takes it. */
+  /** One address that `emailAddress` accepts. */
   to: string;
   subject: string;
   text: string;
-  /** Identifies the e-mail on every try, so that a receiver can recognise a duplicate. */
+  /** Identifies the e-mail. It is the same on every try, so that a receiver can recognise a duplicate. */
   id: string;
 }
 

@@ -28,7 +28,8 @@ export class Mailer {
       host,
       port: port === "" ? (isSecure ? 465 : 587) : Number(port),
       secure: isSecure,
-      // A certificate on this machine, usually self-signed, proves nothing. Elsewhere no password is sent without TLS.
+      // TLS isn't used on this machine, where a certificate, usually self-signed, proves nothing. To other machines, no
+      // password is sent without TLS.
       ignoreTLS: isLoopback,
       requireTLS: hasLogin && !isLoopback,
       ...(hasLogin
@@ -45,7 +46,7 @@ export class Mailer {
     this.#maxMs = maxMs;
   }
 
-  /** Hands an e-mail over. @returns the server's status code @throws UnknownRecipient, or the signal's reason */
+  /** Sends an e-mail. @returns the server's status code @throws UnknownRecipient, or the reason of the signal */
   async send({ to, subject, text, id }: Email, signal?: AbortSignal): Promise<string> {
     const late = new AbortController();
     const giveUp = () => late.abort(new Error(`the SMTP server hasn't taken it in ${this.#maxMs} ms`));

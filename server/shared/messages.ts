@@ -3,13 +3,13 @@ import type { Changes } from "../../engine/query.ts";
 
 /** Messages between the control thread and the threads that it starts. Buffers are shared, never copied. */
 
-/** A snapshot file as it was when it was loaded. */
+/** A snapshot file as it was when the snapshot was loaded. */
 export interface SnapshotFile {
   bytes: Uint8Array;
   sha256: string;
 }
 
-/** The revision before a version, and what changed since. */
+/** The previous revision of a version, and what changed since that revision. */
 export type Previous = { data_version: string } & Changes;
 
 export interface PublishedVersion {
@@ -17,14 +17,14 @@ export interface PublishedVersion {
   /** ISO time. */
   loadedAt: string;
   file: SnapshotFile;
-  /** Null where the revision before isn't served. */
+  /** Null if the previous revision isn't served. */
   previous: Previous | null;
 }
 
-/** States of the gate in shared memory, at which listening threads wait until they may answer or must end. */
+/** States of the gate in shared memory. Listening threads wait at the gate until they may answer or must end. */
 export const gate = { shut: 0, open: 1, ending: 2 } as const;
 
-/** What a serving thread gets when it is made, before there is something to serve. */
+/** The data that a serving thread gets when it is made, before a snapshot is loaded. */
 export interface ThreadCode {
   gate: SharedArrayBuffer;
   trustedProxies: number;
@@ -53,9 +53,9 @@ export interface ServeData {
 }
 
 export interface Access {
-  /** The id in the answer's X-Request-Id, where it has one. */
+  /** The id in the answer's X-Request-Id, if the answer has this header. */
   requestId: string;
-  /** The key's account, also of a revoked key; absent where the key is unknown. */
+  /** The account of the key, even of a revoked key; absent if the key is unknown. */
   account?: string;
   keyId?: number;
   /** The client's address, from X-Forwarded-For where proxies are trusted. */
@@ -68,7 +68,7 @@ export interface Access {
   ms: number;
 }
 
-/** A post from a page; the control thread replies to it. */
+/** A post from a page, to which the control thread replies. */
 export interface PortalRequest {
   path: string;
   /** The body, which should be JSON. */
@@ -94,15 +94,15 @@ export interface WebFile {
   bodies: { identity: Uint8Array; br?: Uint8Array; gzip?: Uint8Array };
   etag: string;
   /**
-   * The parts of a page that serving threads replace with the numbers for an address, as they stand in the page; absent
-   * in other files.
+   * Texts that stand in a page and that serving threads replace with the numbers for the requested address. Absent in a
+   * file without such texts.
    */
   slots?: { head: string; sentence: string; noscript: string };
 }
 
 /** Messages to a serving thread. */
 export type ToServe =
-  /** Comes once. The data isn't in the thread's `workerData`, which would keep it in memory. */
+  /** Sent once. The data isn't in the thread's `workerData`, because it would stay in memory there. */
   | { type: "start"; data: ServeData; published: readonly PublishedVersion[] }
   /** The versions to serve, newest first. */
   | { type: "publish"; published: readonly PublishedVersion[] }
@@ -116,15 +116,15 @@ export type ToServe =
 export type FromServe =
   | { type: "listening" }
   | { type: "failed"; reason: string }
-  /** The reply to `publish`: no answer comes from an older image any more. */
+  /** The reply to `publish`. From now on no answer comes from an older image. */
   | { type: "published" }
   | { type: "drained" }
-  /** A post, to be answered by `posted` with the same number. */
+  /** A post. `posted` replies to it with the same number. */
   | { type: "post"; id: number; request: PortalRequest }
   | { type: "access"; access: Access }
   | { type: "error"; stack: string; requestId: string | undefined };
 
-/** The next load; null if there is none. */
+/** The next load; null if there is no further load. */
 export type ToLoad = LoadData | null;
 
 export interface LoadData {
@@ -145,7 +145,7 @@ export type FromLoad =
   | { type: "progress"; rows: number }
   | ({ type: "loaded" } & LoadedSnapshot)
   /**
-   * The cause is the file's content, the memory that its image would need, or the system. The words are a DataError's
-   * three parts, or a reason.
+   * The cause is the file's content, the memory that its image would need, or the system. `words` are the three parts
+   * of a DataError. If the cause is the system, they are the file's name and the reason.
    */
   | { type: "failed"; cause: "content" | "size" | "system"; words: string[] };

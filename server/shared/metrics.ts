@@ -58,7 +58,9 @@ export class Metrics {
   );
 
   #traffic: Traffic | undefined;
-  /** The counts, added up once for the scrape in progress, because that is expensive. */
+  /**
+   * The sums of the counts for the scrape in progress. They are computed once per scrape, because this is expensive.
+   */
   #counted: TrafficSnapshot | undefined;
 
   constructor() {
@@ -111,7 +113,7 @@ export class Metrics {
     );
     this.gauge("hcqs_state_saved_age_seconds", "Since counts and events were last saved", stateAge);
     this.gauge("hcqs_snapshot_loaded_age_seconds", "Since the current data version was loaded", snapshotAge);
-    /** Adds a counter whose value is kept elsewhere. */
+    /** Adds a counter whose value is kept outside the library. */
     const counter = <Label extends string>(
       name: string,
       help: string,
@@ -157,7 +159,7 @@ export class Metrics {
   }
 }
 
-/** A value; NaN where it can't be read, so that it doesn't hide the other values. */
+/** Returns a value, or NaN if it can't be read, so that one failure doesn't hide the other values. */
 function orNaN(value: () => number): number {
   try {
     return value();

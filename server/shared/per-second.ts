@@ -1,8 +1,8 @@
 /** Limits events to a number per second. */
 
-/** Lets an event pass if fewer than the limit passed in the second before it. */
+/** Lets an event pass if fewer events than the limit passed in the second before it. */
 export class PerSecond {
-  /** Times of the last events that passed, as a ring. */
+  /** Times of the last events that passed, in a ring buffer. */
   readonly #passedMs: Float64Array;
   #oldest = 0;
 
@@ -10,7 +10,7 @@ export class PerSecond {
     this.#passedMs = new Float64Array(max).fill(Number.NEGATIVE_INFINITY);
   }
 
-  /** @param nowMs milliseconds of a steady clock */
+  /** Whether an event passes. @param nowMs milliseconds of a steady clock */
   pass(nowMs: number): boolean {
     // With a limit of 0 there is no oldest event: the difference is NaN, and nothing passes.
     if (!(nowMs - this.#passedMs[this.#oldest] >= 1000)) return false;

@@ -4,20 +4,23 @@ import { runInNewContext } from "node:vm";
 
 /** A thread's access to the runtime: steady clock, garbage collection, heap limit, and `node:http`. */
 
-/** Node's `node:http`. An import would also load everything that `fetch` needs. */
+/** Node's `node:http`, read without an import, because an import would also load everything that `fetch` needs. */
 export const http = process.getBuiltinModule("node:http");
 
 const heapWatchMs = 250;
-/** The share of the heap's limit at which a thread ends with a reason; at the limit V8 ends the process without one. */
+/**
+ * The share of the heap's limit at which a thread ends with a reason. At the limit, V8 ends the process without a
+ * reason.
+ */
 const maxHeapShare = 0.8;
 
-/** Milliseconds of a steady clock that all threads share; `performance.now()` starts at zero in each thread. */
+/** Returns a steady clock in milliseconds that all threads share. `performance.now()` starts at zero in each thread. */
 export function steadyClock(): () => number {
   const offset = Number(process.hrtime.bigint()) / 1e6 - performance.now();
   return () => performance.now() + offset;
 }
 
-/** Collects this thread's garbage, so that a retired image's memory is free at once. */
+/** Collects this thread's garbage, so that the memory of a retired image is freed at once. */
 export function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   runInNewContext("gc")();
@@ -26,7 +29,9 @@ export function collectGarbage(): void {
 /** Thrown when a thread's heap is nearly full, so that the thread ends with a reason. */
 export class OutOfMemory extends Error {}
 
-/** Throws OutOfMemory, uncaught, when this thread's heap is nearly full after a collection. */
+/**
+ * Checks this thread's heap regularly. Throws OutOfMemory, uncaught, when the heap is nearly full after a collection.
+ */
 export function watchHeap(): void {
   const isFull = () => {
     const { used_heap_size, heap_size_limit } = getHeapStatistics();
@@ -37,7 +42,8 @@ export function watchHeap(): void {
     collectGarbage();
     const limitMb = Math.round(getHeapStatistics().heap_size_limit / 2 ** 20);
     if (!isFull()) return;
-    // V8 ends a process that collects again and again in vain, before it could end by itself.
+    // V8 ends a process that collects garbage in vain again and again. The checks stop, so that the process can end
+    // with a reason before.
     clearInterval(timer);
     throw new OutOfMemory(`out of memory: ${maxHeapShare * 100} % of a heap of ${limitMb} MB are used`);
   };

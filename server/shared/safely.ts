@@ -5,7 +5,7 @@ export function stackOf(error: unknown): string {
   return error instanceof Error ? String(error.stack) : String(error);
 }
 
-/** Wraps a callback, so that what it throws or rejects with doesn't end the process but goes to `onError`. */
+/** Wraps a callback, so that its exceptions and rejections go to `onError` and don't end the process. */
 export function safely<Args extends unknown[]>(
   work: (...args: Args) => unknown,
   onError: (error: unknown, ...args: Args) => void,
@@ -14,7 +14,7 @@ export function safely<Args extends unknown[]>(
     try {
       onError(error, ...args);
     } catch {
-      // `onError` failed too; there is nowhere to report it.
+      // `onError` failed too, and there is nowhere to report its error.
     }
   };
   return (...args) => {

@@ -19,12 +19,12 @@ export function wholeNumber(min: number, max: number) {
 const isoForm = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 const aTimeInRange = "a time that exists, from 1970-01-01 to 9999-12-31 in UTC";
 
-/** Whether a date exists, as JavaScript turns 30 February into 2 March. */
+/** Whether a time's date exists. JavaScript would turn 30 February into 2 March. */
 function isInRange(text: string): boolean {
   const day = text.slice(0, 10);
   const midnight = new Date(`${day}T00:00:00Z`);
   if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day)) return false;
-  // JavaScript turns hour 24 into the next day.
+  // Hour 24 is refused, because JavaScript turns it into the next day.
   if (text.slice(11, 13) === "24") return false;
   const ms = Date.parse(text);
   return ms >= 0 && ms <= maxTimeMs;
@@ -52,8 +52,8 @@ export const month = v.pipe(
 
 const anEmailAddress = "an e-mail address such as ann@example.com";
 /**
- * The usual form of an e-mail address in RFC 5321: no quotes, comments or lists, nothing that could end a header or a
- * command, and a domain with a dot whose last label isn't a number.
+ * The usual form of an e-mail address in RFC 5321. It has no quotes, comments or lists, and nothing that could end a
+ * header or a command. The domain has a dot, and its last label isn't a number.
  */
 const emailForm =
   /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])$/i;

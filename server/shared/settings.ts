@@ -6,7 +6,10 @@ import { emailAddress, wholeNumber } from "./schemas.ts";
 
 /** Reads settings from environment variables. Each setting is declared once, in a table. */
 
-/** Settings by the names of their variables: how each is read, its default, and its description for `--help`. */
+/**
+ * Settings by the names of their variables. A schema says how the setting is read, its default, and its description for
+ * `--help`.
+ */
 export type SettingTable = Record<string, v.GenericSchema<string | undefined, unknown>>;
 export type ValuesOf<Table extends v.ObjectEntries> = Readonly<
   v.InferOutput<v.ObjectSchema<Table, undefined>>
@@ -186,13 +189,13 @@ const schema = v.pipe(
 );
 
 export interface Settings extends Readonly<v.InferOutput<typeof schema>> {
-  /** Whether STATE_DIR is unset: the server then makes the account for a trial itself. */
+  /** Whether STATE_DIR is unset. If so, the server makes an account for a trial. */
   readonly isTrial: boolean;
-  /** Whether DATASETS_DIR is unset: a first start writes the sample there. */
+  /** Whether DATASETS_DIR is unset. If so, a first start writes the sample there. */
   readonly isDefaultDatasetsDir: boolean;
 }
 
-/** Reads the core's settings. @returns the settings, or a line for each one that is wrong */
+/** Reads the core's settings. @returns the settings, or a line for each wrong setting */
 export function readSettings(environment: NodeJS.ProcessEnv): Settings | string[] {
   const given = givenIn(coreSettings, environment);
   const parsed = v.safeParse(schema, given);
@@ -204,7 +207,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings | string[
   });
 }
 
-/** Reads the settings of a table. @returns their values, or a line for each one that is wrong */
+/** Reads the settings of a table. @returns their values, or a line for each wrong setting */
 export function readTable<Table extends SettingTable>(
   table: Table,
   environment: NodeJS.ProcessEnv,

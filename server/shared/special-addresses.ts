@@ -3,20 +3,21 @@ import { BlockList, isIP, isIPv4 } from "node:net";
 /** Recognises IP addresses that aren't public. */
 
 /**
- * Networks that posts may not go to, so that nobody makes the server talk to itself or its own network: all networks in
- * IANA's registries of special-purpose addresses. Globally reachable ones are included, because an address there may
- * lead to a service of the server's own network. The registries are below https://www.iana.org/assignments/:
- * iana-ipv4-special-registry, iana-ipv6-special-registry, multicast-addresses and ipv6-address-space.
+ * Networks that posts may not go to, so that nobody makes the server talk to itself or its own network. The list has
+ * all networks in IANA's registries of special-purpose addresses. Globally reachable networks are included, because an
+ * address in such a network may lead to a service of the server's own network. The registries are below
+ * https://www.iana.org/assignments/: iana-ipv4-special-registry, iana-ipv6-special-registry, multicast-addresses and
+ * ipv6-address-space.
  */
 const specialIPv4 = listOf(
   "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24",
   "192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24",
   "203.0.113.0/24 224.0.0.0/3",
-  // Not in a registry: a public address that is the host's own on every virtual machine of Azure.
+  // This public address isn't in a registry. On every virtual machine of Azure it is the host's own address.
   "168.63.129.16/32",
 );
 const specialIPv6 = listOf(
-  // All but 2000::/3, the global unicast addresses.
+  // All addresses except 2000::/3, the global unicast addresses.
   "::/3 4000::/2 8000::/1",
   "2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20",
 );
@@ -37,8 +38,8 @@ function familyOf(address: string): "ipv4" | "ipv6" {
 }
 
 /**
- * Whether an address is this machine's own, belongs to another network of special purpose, or is public. An IPv4
- * address in IPv6 form counts as IPv4. @throws RangeError
+ * Whether an address is this machine's own, belongs to another special-purpose network, or is public. An IPv4 address
+ * in IPv6 form counts as IPv4. @throws RangeError when the text isn't an IP address
  */
 export function reachOf(address: string): "loopback" | "special" | "public" {
   if (isIP(address) === 0) throw new RangeError(`found ${address}, expected an IP address`);

@@ -1,6 +1,6 @@
-/** The error of a change that can't be made now. */
+/** The error of a change that can't be made at the moment. */
 
-/** The state that servers share can't be read or changed now; a later try may succeed. */
+/** Thrown when the state that servers share can't be read or changed at the moment. A later try may succeed. */
 export class StateUnavailable extends Error {
   readonly expected: string;
 

@@ -1,4 +1,4 @@
-/** Times are whole Unix milliseconds inside, and ISO 8601 in UTC outside. */
+/** Times are whole Unix milliseconds in the code, and ISO 8601 in UTC for people and clients. */
 
 /** The last instant of the year 9999 in UTC. */
 export const maxTimeMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);

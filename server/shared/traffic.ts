@@ -3,24 +3,30 @@ import { PerSecond } from "./per-second.ts";
 /** Counts answers by route and status, with their bytes and latencies, in shared memory. */
 
 /*
- * Each thread has a block of shared memory that it alone writes to, with plain stores: no two threads' counts share a
- * cache line, and counting takes no Atomics. The control thread sums the blocks on request.
+ * Each thread has its own block of shared memory. No other thread writes to the block, so plain stores are enough. The
+ * counts of two threads never share a cache line, and counting takes no Atomics. The control thread sums the blocks on
+ * request.
  *
- * A count is an aligned 64-bit float. The supported 64-bit machines store and load it whole, so a reader never sees
- * half of a change. Whole numbers are exact up to 2^53. Two counts may be read a moment apart.
+ * A count is an aligned 64-bit float. The supported 64-bit machines store and load such a float whole, so a reader
+ * never sees half of a change. Whole numbers are exact up to 2^53. Two counts may be read a moment apart.
  */
 
-/** Statuses with counters of their own; all others count as "other", the first counter. */
+/** Statuses that have their own counters. All other statuses count as "other", which is the first counter. */
 const statuses = [
   200, 201, 202, 204, 206, 303, 304, 400, 401, 403, 404, 405, 409, 413, 415, 416, 429, 500, 503,
 ];
 const statusNames: readonly string[] = ["other", ...statuses.map(String)];
 
-/** Reasons for a 429: rate, quota, a quota leased to other servers, or a month not counted yet after the clock was set. */
+/**
+ * Reasons for a 429: the rate, the quota, a quota that other servers have leased, or a month without a count after the
+ * clock was set.
+ */
 export const ceilings = ["burst", "quota", "early", "clock"] as const;
 type Ceiling = (typeof ceilings)[number];
 
-/** Reasons for a 401: no key, a malformed or an unknown one, or one that is revoked, expired, suspended or deleted. */
+/**
+ * Reasons for a 401: no key, a malformed key, an unknown key, or a key that is revoked, expired, suspended or deleted.
+ */
 const keyFaults = ["missing", "malformed", "unknown", "inactive"] as const;
 export type KeyFault = (typeof keyFaults)[number];
 
@@ -29,9 +35,11 @@ export const bucketBounds: readonly number[] = Array.from({ length: 25 }, (_, i)
 const buckets = bucketBounds.length + 1;
 
 const cacheLineWords = 8;
-/** A block begins with the counts of 429s by reason, then of 401s by reason. */
+/** A block begins with the counts of 429s by reason. The counts of 401s by reason follow. */
 const refusalWords = cacheLineWords;
-/** A cell for each route and status follows: answers, bytes, timed milliseconds, buckets. */
+/**
+ * The counts by reason are followed by a cell for each route and status: answers, bytes, timed milliseconds, buckets.
+ */
 const [countWord, bytesWord, timeWord, bucketsWord] = [0, 1, 2, 3];
 const cellWords = Math.ceil((bucketsWord + buckets) / cacheLineWords) * cacheLineWords;
 
@@ -41,9 +49,12 @@ const cellOf = (route: number, status: number) =>
 const placeOfStatus = new Uint8Array(1000);
 for (const [i, status] of statuses.entries()) placeOfStatus[status] = i + 1;
 
-/** Number of requests a second that are all timed. Others are sampled, because timing costs more than counting. */
+/**
+ * Up to this number of requests per second, all requests are timed. Further requests are sampled, because timing costs
+ * more than counting.
+ */
 const maxTimedEach = 1000;
-/** One in this many further requests is timed, at random. */
+/** One in this number of further requests is timed, at random. */
 const busyStride = 16;
 /** Marks a request that isn't timed. */
 const untimed = -1;
@@ -52,9 +63,9 @@ export class ThreadTraffic {
   readonly #words: Float64Array;
   readonly #nowMs: () => number;
   readonly #random: () => number;
-  /** Weight of the next timed request: the number of requests it was sampled from. */
+  /** Weight of the next timed request: the number of requests from which it is chosen. */
   #stride = 1;
-  /** Requests until the next one that is timed. */
+  /** Number of requests until the next timed request. */
   #untilTimed = 1;
   readonly #each = new PerSecond(maxTimedEach);
 
@@ -65,7 +76,7 @@ export class ThreadTraffic {
     this.#random = random;
   }
 
-  /** Begins timing a request for `answered`; negative where it isn't timed. */
+  /** Begins timing a request for `answered`. Returns a negative number if the request isn't timed. */
   begin(): number {
     return --this.#untilTimed === 0 ? this.#nowMs() : untimed;
   }
@@ -76,12 +87,12 @@ export class ThreadTraffic {
     if (begun !== untimed) this.#time(cell, begun);
   }
 
-  /** Begins timing a request that is answered later; the result goes to `answeredLater`. */
+  /** Begins timing a request that is answered later. The result is passed to `answeredLater`. */
   beginLater(): number {
     return this.#nowMs();
   }
 
-  /** Counts an answer that was given later. Such answers are few, so each is timed. */
+  /** Counts an answer that was given later. Such answers are few, so each of them is timed. */
   answeredLater(route: number, status: number, bytes: number, begun: number): void {
     this.#addTime(this.#count(route, status, bytes), this.#nowMs() - begun, 1);
   }
@@ -110,14 +121,17 @@ export class ThreadTraffic {
     this.#words[cell + bucketsWord + bucketOf(tookMs)] += requests;
   }
 
-  /** Adds a timed request, weighted by the number that it was chosen from, so that quiet and busy times weigh alike. */
+  /**
+   * Adds a timed request. Its weight is the number of requests from which it was chosen, so that quiet and busy times
+   * weigh alike.
+   */
   #time(cell: number, begun: number): void {
     const nowMs = this.#nowMs();
     const tookMs = nowMs - begun;
     this.#addTime(cell, tookMs, this.#stride);
     const isBusy = !this.#each.pass(nowMs);
     this.#stride = isBusy ? busyStride : 1;
-    // Chosen at random, because requests may follow a pattern.
+    // The next timed request is chosen at random, because requests may follow a pattern.
     this.#untilTimed = isBusy ? 1 + Math.floor(this.#random() * (2 * busyStride - 1)) : 1;
   }
 }
@@ -132,7 +146,7 @@ export interface Answers {
   status: string;
   requests: number;
   bytes: number;
-  /** Latency histogram; timed requests are weighted, so that the sum is about `requests`. */
+  /** Latency histogram. Timed requests are weighted, so that the sum is about `requests`. */
   buckets: number[];
   seconds: number;
 }
@@ -156,7 +170,10 @@ export class Traffic {
     this.#blocks = this.buffers.map((buffer) => new Float64Array(buffer));
   }
 
-  /** Counts by route and status: statuses that occurred, and always 500, so that a first 500 shows as a rise. */
+  /**
+   * Counts by route and status. Statuses that never occurred are left out, except 500, so that a first 500 shows as a
+   * rise.
+   */
   snapshot(): TrafficSnapshot {
     const answers: Answers[] = [];
     for (const [route, name] of this.#routes.entries())

@@ -19,7 +19,7 @@ const types: Record<string, string> = {
   ".ts": "text/javascript; charset=utf-8",
 };
 
-/** All style sheets in one. */
+/** The name of the asset with all style sheets. */
 const style = "style.css";
 
 /** The libraries of every page, by import name. */
@@ -28,7 +28,7 @@ const pageLibraries = {
   "preact/hooks": "preact/hooks/dist/hooks.mjs",
   htm: "htm/dist/htm.mjs",
 };
-/** The parts of d3 that pictures use, half of d3's size. Each comes after the parts that it needs. */
+/** The parts of d3 that pictures use, which are half of d3. Each part comes after the parts that it needs. */
 export const d3Files = [
   ...["array", "color", "format", "interpolate", "path", "time", "time-format", "scale", "shape"],
 ].map((part) => `d3-${part}/dist/d3-${part}.min.js`);
@@ -45,9 +45,9 @@ function libraryFile(name: string): string {
 
 interface Assets {
   files: WebFile[];
-  /** The names of a module and of all that it imports, directly or not. */
+  /** The names of a module and of all modules that it imports, directly or not. */
   modulesOf(name: string): string[];
-  /** The URL of an asset, which is named by its path below `server/`, or by a library's import name. */
+  /** The URL of an asset. An asset's name is its path below `server/`, or a library's import name. */
   url(name: string): string;
   /** The import map of the page, as JSON. */
   importMap: string;
@@ -58,7 +58,7 @@ interface Assets {
  *
  * @param base the path that all URLs begin with; it ends with a slash
  * @param folder the folder of the page's own files, below `server/`; the files that all pages share are read too
- * @param libraries more files of npm packages, by name; several files become one asset
+ * @param libraries more files of npm packages, by name; several files with the same name become one asset
  */
 export function readAssets(
   base: string,
@@ -85,7 +85,7 @@ export function readAssets(
   });
   const styles = read.filter(({ path }) => extname(path) === ".css").map(({ content }) => content);
   const sources = new Map(
-    // One style sheet is one request.
+    // All style sheets are joined, so that a page needs only one request for them.
     [
       { name: style, path: style, content: styles.join("") },
       ...read.filter(({ path }) => extname(path) !== ".css"),
@@ -124,15 +124,15 @@ export interface PageOptions {
   description: string;
   /** The HTML of the body. */
   body: string;
-  /** Scripts that aren't modules, to run in this order before the modules. */
+  /** Scripts that aren't modules. They run in this order, before the modules. */
   scripts?: readonly string[];
   /** A module that runs before the scripts and the other modules. */
   first?: string;
-  /** The main module, and others that it loads at once. */
+  /** The main module, and other modules that the page loads at once. */
   modules?: readonly string[];
   /** Assets to preload. */
   data?: readonly string[];
-  /** Origins of pages that may show this one in a frame. */
+  /** Origins of pages that may show this page in a frame. */
   framedBy?: readonly string[];
   /** Settings for the page's modules, in the element `settings`, as JSON. */
   settings?: object;
@@ -152,7 +152,6 @@ export function headOf(title: string, description: string): string {
   ].join("\n");
 }
 
-/** Makes a page. */
 export function pageOf(assets: Assets, path: string, options: PageOptions): WebFile {
   const { title, description, body, scripts = [], first, modules = [], data = [], framedBy = [] } = options;
   const ahead = first === undefined ? [] : [first];
@@ -169,7 +168,7 @@ export function pageOf(assets: Assets, path: string, options: PageOptions): WebF
     "base-uri 'none'",
     `frame-ancestors ${framedBy.length === 0 ? "'none'" : framedBy.join(" ")}`,
   ].join("; ");
-  // `</script>` in a text would end the element.
+  // `<` is escaped, because `</script>` in a text would end the element.
   const json = JSON.stringify(options.settings ?? {}).replaceAll("<", "\\u003c");
   const lines = [
     "<!doctype html>",
@@ -183,7 +182,7 @@ export function pageOf(assets: Assets, path: string, options: PageOptions): WebF
     `<link rel="stylesheet" href="${assets.url(style)}">`,
     `<script type="importmap">${assets.importMap}</script>`,
     ...ahead.map(run),
-    // The largest file comes first: modules are small, and wait for the network rather than fill it.
+    // The largest file comes first. Modules are small, and their requests wait for the network rather than fill it.
     ...scripts.map((name) => `<script defer fetchpriority="high" src="${assets.url(name)}"></script>`),
     // Without preloading, each module would be fetched only after the module that imports it.
     ...[...imported].map((name) => `<link rel="modulepreload" href="${assets.url(name)}">`),

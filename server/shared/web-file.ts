@@ -3,11 +3,11 @@ import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
 import { kept } from "../strip-cache.js";
 import type { WebFile } from "./messages.ts";
 
-/** Makes web files: in shared memory, in each content coding. */
+/** Makes web files in shared memory, in each content coding. */
 
 /** Size in bytes below which files aren't compressed. */
 const minCodedBytes = 1024;
-/** Brotli's quality. The best one takes half a second longer and makes these files 5 % smaller. */
+/** Brotli's quality. The best quality takes half a second longer and makes these files 5 % smaller. */
 const brotliQuality = 7;
 const maxWindowBits = zlib.BROTLI_DEFAULT_WINDOW;
 
@@ -17,7 +17,7 @@ const security = [
   "Cross-Origin-Opener-Policy: same-origin",
 ];
 
-/** @param lifetime whether the content of the path ever changes @param headers more header lines */
+/** Makes a web file. @param lifetime whether the content of the path ever changes @param headers more header lines */
 export function webFile(
   path: string,
   type: string,
@@ -39,7 +39,7 @@ export function webFile(
   if (body.length < minCodedBytes) return file;
   for (const [coding, code] of codings) {
     const make = () => code(body);
-    // Pages have another key after each start, so caching them would only fill the disk.
+    // Pages aren't cached. Their content changes with each start, so the cache would only fill the disk.
     file.bodies[coding] = shared(type.startsWith("text/html") ? make() : kept(`${name}.${coding}`, make));
   }
   return file;

@@ -15,7 +15,7 @@ function isSnapshotName(name: string): boolean {
   return name.endsWith(".parquet") && !name.startsWith(".");
 }
 
-/** The snapshot files in a folder; none where there is no such folder. @throws DataError */
+/** Lists the snapshot files in a folder. A missing folder has no files. @throws DataError */
 export function listSnapshots(folder: string): string[] {
   try {
     return readdirSync(folder).filter(isSnapshotName).sort();
@@ -26,21 +26,24 @@ export function listSnapshots(folder: string): string[] {
 }
 
 export interface FileState {
-  /** A text that changes whenever the file does, because a new file has new times. */
+  /** A text that changes whenever the file changes. It contains the file's times, which are new in a new file. */
   signature: string;
   changedMs: number;
-  /** When the file came into the folder or was last touched there, whatever its modification time says. */
+  /**
+   * When the file came into the folder or was last touched there. It doesn't depend on the file's modification time.
+   */
   arrivedMs: number;
   /** The kind of file in words; undefined for a regular file. */
   otherThanFile: string | undefined;
 }
 
-/** Maximum number of scans, which must be limited because files whose names aren't UTF-8 are never found. */
+/** Maximum number of scans. A limit is needed, because files whose names aren't UTF-8 are never found. */
 const maxLooks = 3;
 
 /**
- * The state of each snapshot file of a folder, or the system's error for it. If a file vanishes during the scan, the
- * scan is repeated, because others or the whole folder may be vanishing too.
+ * The state of each snapshot file in a folder, or the system's error for the file. If a file vanishes during the scan,
+ * the scan is repeated, because other files or the whole folder may be vanishing too.
+ *
  * @throws Error of the system when the folder can't be listed
  */
 export async function listStates(folder: string): Promise<Map<string, FileState | Error>> {
@@ -59,7 +62,7 @@ export async function listStates(folder: string): Promise<Map<string, FileState 
 }
 
 /**
- * The state of a file or of a link's target; undefined where nothing has that path.
+ * The state of a file or of a link's target; undefined if the path doesn't exist.
  *
  * @throws Error, for example when a link's target is missing
  */

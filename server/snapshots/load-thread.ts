@@ -47,7 +47,7 @@ function failed(name: string, error: unknown): FromLoad {
     return { type: "failed", cause, words: [subject, found, expected] };
   }
   const reason = reasonOf(error);
-  // Failed system calls and failed allocations aren't the file's fault.
+  // A failed system call or a failed allocation isn't the file's fault.
   if ((error instanceof Error && "syscall" in error) || /allocation failed/.test(reason))
     return { type: "failed", cause: "system", words: [name, reason] };
   return { type: "failed", cause: "content", words: [name, reason, "a snapshot that can be loaded"] };

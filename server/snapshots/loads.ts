@@ -8,12 +8,12 @@ import { safely } from "../shared/safely.ts";
 import { type OpenFile, openFile } from "./folder.ts";
 import { loaderThread } from "./loader-threads.ts";
 
-/** Schedules the loads of snapshot files, in threads that end afterwards, within a share of the memory. */
+/** Schedules the loads of snapshot files within a share of the memory. The loading threads end when no file waits. */
 
 const megabyte = 2 ** 20;
-/** Share of the machine's or container's memory for all loads together. The rest is for the served snapshots. */
+/** Share of the machine's or container's memory for all loads together. The rest is for snapshots that are served. */
 const memoryShare = 0.5;
-/** Share of the memory for all loads that is kept for small snapshots, so that they don't wait for large ones. */
+/** Share of the memory for all loads that is kept for small snapshots, so that they don't wait for large snapshots. */
 const smallShare = 0.25;
 /** Maximum memory for small snapshots, which never need more. */
 const maxSmallBytes = 384 * megabyte;
@@ -25,11 +25,13 @@ const maxLoadMs = 600_000;
 const minHeapBytes = 40 * megabyte;
 /** Minimum memory that building takes beyond `loadNeed`. */
 const minBuildBytes = 16 * megabyte;
-/** Share of the free memory for strings on the heap; the rest is for the image. */
+/** Share of a load's free memory for strings on the heap. The rest is for the image. */
 const heapShare = 0.25;
-/** V8's heap limit as a multiple of a load's own limit, because reaching V8's may end the process. */
+/**
+ * V8's heap limit as a multiple of a load's own limit. V8's limit is higher, because reaching it may end the process.
+ */
 const heapReserve = 2;
-/** How much heap a thread's next load may take, as a multiple of its first load's. */
+/** Maximum heap of a thread's next load, as a multiple of its first load's heap. */
 const furtherShare = 1.25;
 
 export interface Wanted {
@@ -54,18 +56,21 @@ function machineBytes(): number {
   return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 }
 
-/** Loads small snapshots one after the other, and the others beside them. */
+/** Loads small snapshots one after the other. At the same time, it loads large snapshots one after the other. */
 export class Loads {
   readonly #small: Lane;
   readonly #large: Lane;
 
-  /** @param maxBytes memory for all loads together @param deadlineMs after which a load is given up */
+  /** @param maxBytes memory for all loads together @param deadlineMs maximum time of a load */
   constructor(maxBytes = machineBytes() * memoryShare, deadlineMs = maxLoadMs) {
     this.#small = new Lane(Math.min(maxBytes * smallShare, maxSmallBytes), deadlineMs);
     this.#large = new Lane(maxBytes * (1 - smallShare), deadlineMs);
   }
 
-  /** Loads a file when its turn comes; undefined when it has changed. @throws DataError about its content */
+  /**
+   * Loads a file when its turn comes. Returns undefined if the file has changed. @throws DataError about the file's
+   * content
+   */
   async load(wanted: Wanted): Promise<LoadedSnapshot | undefined> {
     const { name, head } = wanted;
     const least = leastBytes(head);
@@ -80,7 +85,7 @@ export class Loads {
     try {
       return await this.#small.load(wanted);
     } catch (error) {
-      // The snapshot's names are unusually long, so it needs more memory than its number of rows suggests.
+      // The snapshot's names are unusually long, so loading takes more memory than the number of rows suggests.
       if (error instanceof SizeError) return this.#large.load(wanted);
       throw error;
     }
@@ -93,11 +98,11 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
-/** Loads one file after the other, the newest first, each within the same memory. */
+/** Loads one file after the other, the newest first. Each load may use all memory of the lane. */
 class Lane {
   readonly bytes: number;
   readonly #deadlineMs: number;
-  /** Newest file first. */
+  /** Loads that wait for their turn, the newest file first. */
   readonly #waiting: Waiting[] = [];
   #isRunning = false;
 
@@ -114,7 +119,9 @@ class Lane {
     });
   }
 
-  /** Runs the waiting loads in one thread, where compiled code halves the time of all but the first. */
+  /**
+   * Runs the waiting loads in one thread. After the first load the code is compiled, which halves the time of a load.
+   */
   async #run(): Promise<void> {
     this.#isRunning = true;
     let loader: Loader | undefined;
@@ -133,7 +140,7 @@ class Lane {
           reject(error);
         }
       }
-      // Awaited, because the memory isn't free before the thread has ended.
+      // The thread's end is awaited, because its memory isn't free before.
       await loader?.end();
       loader = undefined;
     }
@@ -141,7 +148,7 @@ class Lane {
   }
 }
 
-/** The memory that a load may take when all loads of its lane have `bytes`. */
+/** The memory limits of a load in a lane that has `bytes` of memory. */
 function limitsOf(head: SnapshotHead, bytes: number): BuildLimits {
   const free = bytes - leastBytes(head);
   return {
@@ -177,7 +184,7 @@ class Loader {
     return new Promise<LoadedSnapshot>((resolve, reject) => {
       const giveUp = () => {
         reject(new DataError(name, `no end of its load within ${maxMs} ms`, "a snapshot that can be loaded"));
-        // Not awaited, because it may never end.
+        // The thread's end isn't awaited, because the thread may never end.
         void thread.terminate();
       };
       const timer = setTimeout(safely(giveUp, reject), maxMs);

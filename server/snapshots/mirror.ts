@@ -14,12 +14,12 @@ interface MirrorOptions {
   url: string;
   folder: string;
   log: Logger;
-  /** Interval in which at least `leastBytes` must arrive. */
+  /** Interval in milliseconds in which at least `leastBytes` must arrive. */
   stallMs?: number;
 }
 
 const maxIndexBytes = 1 << 20;
-/** Slower downloads are aborted, so that others don't wait. */
+/** Minimum bytes of a download in an interval. A slower download is aborted, so that other downloads don't wait. */
 const leastBytes = 64 << 10;
 const defaultStallMs = 15_000;
 /** Disk space that a download leaves free. */
@@ -36,7 +36,10 @@ interface Failure {
 
 export class Mirror {
   readonly #options: MirrorOptions;
-  /** A folder with a second hard link to each fetched file, to distinguish these from the operator's files. */
+  /**
+   * A folder with a second hard link to each fetched file. The links distinguish fetched files from the operator's
+   * files.
+   */
   readonly #fetched: string;
   readonly #stopping = new AbortController();
   /** Failures by version. */
@@ -57,8 +60,9 @@ export class Mirror {
   }
 
   /**
-   * Reads the index, fetches what is missing, and removes what the index doesn't name any more. A call during another
-   * one waits for that one. Never rejects.
+   * Reads the index, fetches missing files, and removes files that the index doesn't name any more. If a poll is
+   * running, a call waits for that poll. Never rejects.
+   *
    * @param steadyMs a monotonic time, by which failed files are tried again after a pause
    */
   poll(steadyMs: number): Promise<void> {
@@ -104,7 +108,7 @@ export class Mirror {
     }
   }
 
-  /** Puts a version into the folder, unless that failed recently. A failure is logged once for each reason. */
+  /** Puts a version into the folder, unless this failed recently. A failure is logged once for each reason. */
   async #tryToBring(entry: IndexEntry, steadyMs: number): Promise<void> {
     const { version } = entry;
     const before = this.#failures.get(version);
@@ -133,7 +137,7 @@ export class Mirror {
     });
   }
 
-  /** Puts a version into the folder. @throws Error when that fails, or another file has its name */
+  /** Puts a version into the folder. @throws Error when this fails, or another file has the version's name */
   async #bring(entry: IndexEntry): Promise<void> {
     const { version, bytes, sha256 } = entry;
     const path = join(this.#options.folder, nameOf(version));
@@ -142,7 +146,7 @@ export class Mirror {
     if (identityOf(fetched) === undefined || (await sha256Of(fetched)) !== sha256)
       await this.#fetch(entry, fetched);
     try {
-      // Unlike a rename, a link never replaces a file that the operator has put there meanwhile.
+      // A link, unlike a rename, never replaces a file that the operator has put there meanwhile.
       await link(fetched, path);
     } catch (error) {
       if (systemCode(error) !== "EEXIST") throw error;
@@ -151,7 +155,11 @@ export class Mirror {
     this.#options.log.info({ version, bytes }, "snapshot fetched");
   }
 
-  /** @throws DataError when a file's content isn't the index's; the file stays, as it may be the operator's */
+  /**
+   * Compares a file's content with the index. The file stays, because it may be the operator's.
+   *
+   * @throws DataError when the content isn't that of the index
+   */
   async #compare({ version, sha256 }: IndexEntry, path: string): Promise<void> {
     const { ino, mtimeMs, size } = await stat(path);
     const state = `${sha256} ${ino} ${mtimeMs} ${size}`;
@@ -179,7 +187,7 @@ export class Mirror {
     });
   }
 
-  /** Deletes fetched files that the index doesn't name any more, in the snapshots' folder too. */
+  /** Deletes fetched files that the index doesn't name any more, and their links in the snapshots' folder. */
   async #takeOut(): Promise<void> {
     deleteStaleParts(this.#fetched);
     const names = this.#index.map(({ version }) => nameOf(version));
@@ -199,7 +207,7 @@ export class Mirror {
       for (const version of known.keys()) if (!versions.has(version)) known.delete(version);
   }
 
-  /** One attempt at a time: what fails is tried again by a later poll. */
+  /** A download is tried once per poll. If it fails, a later poll tries again. */
   #patience(): Patience {
     const { stallMs = defaultStallMs } = this.#options;
     const stopping = this.#stopping.signal;

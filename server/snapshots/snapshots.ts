@@ -20,9 +20,9 @@ import type { Store } from "../store/store.ts";
 import { type FileState, isMissing, listStates, openFile, readHead, stateOf } from "./folder.ts";
 import type { Loads } from "./loads.ts";
 
-/** Serves what is in the snapshots' folder: loads new files, retires deleted ones, refuses bad ones. */
+/** Serves the snapshots in a folder: loads new files, retires deleted files, refuses bad files. */
 
-/** A file that changed less than this ago may still be being written, so it is not refused yet. */
+/** A file that changed less than this time ago may be incomplete, so it isn't refused yet. */
 const settleMs = 1500;
 /** Advice for a file whose version number belongs to other content. */
 const otherContent =
@@ -36,10 +36,10 @@ export interface Surroundings {
   log: Logger;
   metrics: Metrics;
   registry: Registry;
-  /** Watches the registry's files: nothing is read from or written to a database that was replaced. */
+  /** Watches the registry's files, so that a database that was replaced is neither read nor written. */
   guard: Pick<StateGuard, "fault" | "checkpoint">;
   loads: Pick<Loads, "load">;
-  /** Serves these versions; resolves when every serving thread has them. */
+  /** Passes the served versions to the serving threads. Resolves when every serving thread has them. */
   publish: (published: readonly PublishedVersion[]) => Promise<void>;
 }
 
@@ -64,9 +64,9 @@ interface Served {
   image: Image;
   file: SnapshotFile;
   loadedAt: string;
-  /** Undefined while the file is gone. */
+  /** The file's signature; undefined while the file is missing. */
   signature: string | undefined;
-  /** Why a later file of this name is refused; the earlier one is still served. */
+  /** The reason why a newer file of this name is refused. The older file's content is still served. */
   refusal: Refusal | undefined;
 }
 
@@ -75,44 +75,44 @@ type Decision =
   | { is: "none"; signature?: undefined }
   | Served
   | { is: "refused"; signature: string; refusal: Refusal }
-  /** A synthetic version that isn't served because real ones are. */
+  /** A synthetic version that isn't served because real versions are served. */
   | { is: "hidden"; signature: string | undefined };
 
 /** Work in progress on a file that has no decision yet, or that changed after its decision. */
 type Work =
   | { is: "none" }
   | { is: "loading"; done: Promise<void>; isSample: boolean }
-  /** Ready to be served once the registry can be written. */
+  /** A snapshot that is ready to be served when the registry can be written. */
   | { is: "loaded"; loaded: Loaded };
 
 interface Entry {
   readonly name: string;
   decision: Decision;
   work: Work;
-  /** The last system error while reading, loading or registering the file; the attempt is repeated. */
+  /** The last system error while reading, loading or registering the file. The attempt is repeated. */
   error: string | undefined;
 }
 
 const none = { is: "none" } as const;
 
-/** Keeps the served versions in step with a folder. Each file is published or retired as soon as it is ready. */
+/** Keeps the served versions in step with a folder. A file's version is published or retired as soon as possible. */
 export class SnapshotFolder {
   readonly #folder: string;
   readonly #with: Surroundings;
   /** Entries by file name. */
   readonly #files = new Map<string, Entry>();
-  /** The file name of the last version, which stays served although its file was deleted. */
+  /** The name of the deleted file whose version is still served, because it is the last version. */
   #kept: string | undefined;
   #scanning: Promise<void> | undefined;
-  /** The last publication; they run one after the other. */
+  /** The last publication. Publications run one after the other. */
   #publishing: Promise<void> = Promise.resolve();
   #isSettling = false;
-  /** Whether the last scan put off synthetic files until the real ones are loaded or refused. */
+  /** Whether the last scan left out synthetic files, which wait until the real files are loaded or refused. */
   #isDeferring = false;
-  /** Whether requests are answered, so that every published version has to be in the registry. */
+  /** Whether requests are answered. If so, every published version has to be in the registry. */
   #isServing = false;
   #isClosed = false;
-  /** The last comparison of each image with the revision before it, and the earlier revision's checksum. */
+  /** The last comparison of each image with the previous revision, and the previous revision's checksum. */
   readonly #previous = new WeakMap<Image, { sha256: string; changes: Previous }>();
 
   constructor(folder: string, surroundings: Surroundings) {
@@ -133,7 +133,9 @@ export class SnapshotFolder {
     }));
   }
 
-  /** Compares a version with the revision before it, where that is served too. Each pair is compared once. */
+  /**
+   * Compares a version with the previous revision, if the previous revision is served. A pair is compared only once.
+   */
   #previousOf(image: Image): Previous | null {
     const { provenance } = image.description;
     const version = versionName({ ...provenance, revision: provenance.revision - 1 });
@@ -159,7 +161,7 @@ export class SnapshotFolder {
     return this.#entries.flatMap(({ work }) => (work.is === "loading" ? work : []));
   }
 
-  /** Files that can't be read now (`at` is null), and files that were refused, with the reason. */
+  /** Files that can't be read now (`at` is null), and refused files. Both have a reason. */
   refused(): { file: string; reason: string; at: string | null }[] {
     const unreadable = this.#entries.flatMap(({ name, error }) =>
       error === undefined ? [] : { file: name, reason: error, at: null },
@@ -171,8 +173,9 @@ export class SnapshotFolder {
   }
 
   /**
-   * Retires deleted files, and starts to load new ones. A call during a scan waits for that scan.
-   * @throws Error of the system when the folder can't be listed; nothing changes then
+   * Retires deleted files, and starts to load new files. A call during a scan waits for that scan.
+   *
+   * @throws Error of the system when the folder can't be listed; then nothing changes
    */
   scan(): Promise<void> {
     this.#scanning ??= this.#scan().finally(() => {
@@ -181,7 +184,7 @@ export class SnapshotFolder {
     return this.#scanning;
   }
 
-  /** Scans until no load is left. @returns whether a file may be incomplete, because it is still being written */
+  /** Scans until no load is running. @returns whether a file may be incomplete, because it is still being written */
   async settle(): Promise<boolean> {
     this.#isSettling = false;
     do {
@@ -193,9 +196,10 @@ export class SnapshotFolder {
   }
 
   /**
-   * Enters the versions published so far into the registry; later ones are entered before they are published. Nothing
-   * is written before this call, so a start that fails leaves no trace of versions that it never served.
-   * @throws Error when the registry can't be written or isn't what was opened
+   * Enters the published versions into the registry. Later versions are entered before they are published. Nothing is
+   * written before this call, so a failed start leaves no trace of versions that it never served.
+   *
+   * @throws Error when the registry can't be written or was replaced
    */
   beginServing(): void {
     this.#register(this.images());
@@ -210,11 +214,12 @@ export class SnapshotFolder {
     this.#isDeferring = false;
     if (this.#isClosed) return;
     const states = await listStates(this.#folder);
-    // The fault is logged elsewhere; serving continues.
+    // Nothing is published or retired while the registry's files are at fault. Serving continues, and the fault is
+    // logged elsewhere.
     if (this.#isServing && this.#with.guard.fault() !== undefined) return;
     for (const entry of this.#entries) if (!states.has(entry.name)) this.#forgetFile(entry);
     await this.#retire(states);
-    // Newest file first, so that it doesn't wait for older ones.
+    // The newest file is taken first, so that it doesn't wait for older files.
     const arrivedMs = (state: FileState | Error) => (state instanceof Error ? 0 : state.arrivedMs);
     for (const [name, state] of [...states].sort(([, a], [, b]) => arrivedMs(b) - arrivedMs(a))) {
       if (this.#isClosed) return;
@@ -234,7 +239,7 @@ export class SnapshotFolder {
     return entry;
   }
 
-  /** Forgets a deleted file, except for its served version and a running load. */
+  /** Forgets a deleted file, but keeps its served version and a running load. */
   #forgetFile(entry: Entry): void {
     const { decision, work } = entry;
     entry.error = undefined;
@@ -248,7 +253,7 @@ export class SnapshotFolder {
     return this.#files.get(name)?.decision.signature === signature;
   }
 
-  /** Reads a file's metadata, and starts its load when the metadata is a snapshot's. */
+  /** Reads a file's metadata, and starts to load the file if the metadata is valid. */
   async #take(name: string, state: FileState): Promise<void> {
     const entry = this.#entry(name);
     try {
@@ -288,7 +293,10 @@ export class SnapshotFolder {
     }
   }
 
-  /** @throws DataError when a file isn't named by its version, or its number has been given to other content */
+  /**
+   * Checks a file's name and version number. @throws DataError when the name isn't the version, or the number belongs
+   * to other content
+   */
   #checkPromise(name: string, version: string, sha256: string): void {
     if (name !== `${version}.parquet`)
       throw new DataError(`${name}: data version in its metadata`, version, name.replace(/\.parquet$/, ""));
@@ -309,7 +317,7 @@ export class SnapshotFolder {
       );
   }
 
-  /** Loads a file and serves it. What couldn't be registered stays loaded. */
+  /** Loads a file and serves it. A version that can't be registered stays loaded. */
   async #load(entry: Entry, state: FileState, head: SnapshotHead): Promise<void> {
     const { name } = entry;
     const { log, loads } = this.#with;
@@ -339,7 +347,7 @@ export class SnapshotFolder {
     entry.work = loaded === undefined || this.#isDecided(name, signature) ? none : { is: "loaded", loaded };
   }
 
-  /** Enters versions into the registry, before anything is answered from them. @throws Error */
+  /** Enters versions into the registry. Call it before any answer comes from these versions. @throws Error */
   #register(images: Image[]): void {
     this.#consult((registry) => {
       registry.atomically(() => {
@@ -352,8 +360,8 @@ export class SnapshotFolder {
   }
 
   /**
-   * Reads or writes the registry, unless its files were replaced. The registry's faults are errors of the system, so no
-   * file is refused for them.
+   * Reads or writes the registry, unless its files were replaced. A fault of the registry is thrown as a system error,
+   * so that no file is refused because of it.
    */
   #consult<Result>(work: (registry: Registry) => Result): Result {
     const { guard, registry } = this.#with;
@@ -366,7 +374,7 @@ export class SnapshotFolder {
     }
   }
 
-  /** Enters a version into the registry, and then publishes it. */
+  /** Enters a version into the registry, and then publishes the version. */
   async #serve(name: string, { signature, image, file }: Loaded): Promise<void> {
     if (this.#isClosed) return;
     const { provenance, sha256 } = image.description;
@@ -380,12 +388,12 @@ export class SnapshotFolder {
     entry.decision = { ...served, signature, file, refusal: undefined };
     entry.error = undefined;
     const hidden = this.#hideServed();
-    // The same content in another file is no new version, but its file is the one to send from now on.
+    // A version that was served before isn't published again, but downloads get the new file from now on.
     await this.#publish(before === undefined ? [version] : [], hidden);
     if (hidden.length > 0) collectGarbage();
   }
 
-  /** Whether a real version is served whose file is still there. */
+  /** Whether a real version is served and its file still exists. */
   get #hasReal(): boolean {
     return this.#entries.some(
       (entry) =>
@@ -395,7 +403,7 @@ export class SnapshotFolder {
     );
   }
 
-  /** Hides the served synthetic versions if a real one is served. @returns their files */
+  /** Hides the served synthetic versions if a real version is served. @returns the names of their files */
   #hideServed(): string[] {
     if (!this.#hasReal) return [];
     const samples = this.#served.filter(({ decision }) => isSynthetic(decision.image.description.provenance));
@@ -403,7 +411,7 @@ export class SnapshotFolder {
     return samples.map(({ name }) => name);
   }
 
-  /** @param signature the file's signature, if it wasn't served before */
+  /** Hides the entries of synthetic files. @param signature the file's signature, if it wasn't served before */
   #hide(entries: Entry[], signature?: string): void {
     if (entries.length === 0) return;
     for (const entry of entries) {
@@ -416,7 +424,7 @@ export class SnapshotFolder {
     );
   }
 
-  /** Sends the served versions to all threads, and logs new versions and files of retired ones. */
+  /** Sends the served versions to all threads, and logs new versions and the files of retired versions. */
   #publish(published: string[], retired: string[]): Promise<void> {
     const { log, metrics, publish } = this.#with;
     this.#publishing = this.#publishing
@@ -437,11 +445,11 @@ export class SnapshotFolder {
     return this.#publishing;
   }
 
-  /** Refuses a file for its content; after a system error it is tried again with the next scan. */
+  /** Refuses a file because of its content. After a system error, the next scan tries the file again. */
   async #fail(name: string, state: FileState, error: unknown): Promise<void> {
     if (this.#isClosed) return;
     if (!(error instanceof DataError)) return this.#report(name, error);
-    // It may still be being written; it is tried again until it no longer changes.
+    // The file may be incomplete, so it is tried again until it no longer changes.
     const now = await stateOf(join(this.#folder, name)).catch(() => undefined);
     if (now?.signature !== state.signature || Math.abs(Date.now() - now.changedMs) < settleMs)
       return this.#lookAgain();
@@ -470,7 +478,7 @@ export class SnapshotFolder {
     this.#isSettling = true;
   }
 
-  /** Retires the versions whose files are gone. The last version stays. */
+  /** Retires the versions whose files are missing. The last version stays. */
   async #retire(states: Map<string, FileState | Error>): Promise<void> {
     const served = this.#served;
     const gone = served.filter(({ name }) => isGone(states.get(name))).map(({ name }) => name);

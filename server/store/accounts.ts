@@ -12,12 +12,12 @@ export interface Account {
   quota: number;
   webhook: string | null;
   webhook_secret: string | null;
-  /** The secret before a rotation, which signs beside the new one for a while; null otherwise. */
+  /** The webhook secret before a rotation, which signs in addition to the new secret for a while; null otherwise. */
   webhook_old_secret: string | null;
-  /** When the old secret ends; null where there is none. */
+  /** When the old secret ends; null if there is no old secret. */
   webhook_old_secret_until: number | null;
   email: string | null;
-  /** Null while its keys work. */
+  /** When the account was suspended; null while its keys work. */
   suspended_at: number | null;
 }
 export type NewAccount = Omit<
@@ -29,11 +29,14 @@ export type NewAccount = Omit<
 
 export const accountColumns =
   "id, name, plan, burst, quota, webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until, email, suspended_at, changed";
-/** The SQL condition that an account exists. By it, counts and events of an account deleted meanwhile are dropped. */
+/**
+ * The SQL condition that an account exists. Inserts use it, so that counts and events of an account deleted meanwhile
+ * are dropped.
+ */
 export const isThere = (id = "?") => `EXISTS (SELECT 1 FROM accounts WHERE id = ${id} AND name IS NOT NULL)`;
 
 export class StoredAccounts extends Table {
-  /** Accounts whose `changed` is above a number, with their `changed`; `account` is undefined for a deleted one. */
+  /** Accounts whose `changed` is above a number, by `changed`. `account` is undefined for a deleted account. */
   since(changed: number): { id: number; account: Account | undefined; changed: number }[] {
     const sql = `SELECT ${accountColumns} FROM accounts WHERE changed > ? ORDER BY changed`;
     const rows = this.db.all<Account & { name: string | null; changed: number }>(sql, changed);
@@ -104,7 +107,7 @@ export class StoredAccounts extends Table {
 
   /** Deletes an account and everything that belongs to it. Its id is never given again. */
   delete(id: number): void {
-    // A trigger deletes the rest, here and in every copy.
+    // A trigger deletes everything else of the account, in this database and in every copy of it.
     const sql = `UPDATE accounts SET name = NULL, plan = '', burst = 0, quota = 0, webhook = NULL, webhook_secret = NULL,
       webhook_old_secret = NULL, webhook_old_secret_until = NULL, email = NULL, suspended_at = NULL, created_at = 0,
       changed = ${nextChange} WHERE id = ?`;

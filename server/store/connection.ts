@@ -21,7 +21,7 @@ export class Connection {
     return this.#prepare(sql).get(...values) as Row | undefined;
   }
 
-  /** The only row of a query that always has one. */
+  /** The row of a query that always returns one row. */
   one<Row>(sql: string, ...values: unknown[]): Row {
     return this.all<Row>(sql, ...values)[0];
   }
@@ -30,7 +30,7 @@ export class Connection {
     return this.#prepare(sql).run(...values);
   }
 
-  /** Runs a statement that writes to accounts, keys or events, and counts it. */
+  /** Runs a statement that writes to accounts, keys or events, and counts the write. */
   change(sql: string, ...values: unknown[]): Database.RunResult {
     this.ownChanges++;
     return this.run(sql, ...values);

@@ -5,7 +5,7 @@ import { schema, schemaVersion } from "./schema.ts";
 import { databaseFile, foreignLog, hasLog, restoring } from "./served.ts";
 import { makeStateFolder, makeWhole } from "./state-files.ts";
 
-/** Opens the state database: creates a missing one, and refuses a damaged or foreign one. */
+/** Opens the state database. A missing database is created, and a damaged or foreign database is refused. */
 
 export interface OpenOptions {
   mayCreate?: boolean;
@@ -13,7 +13,7 @@ export interface OpenOptions {
   maxWaitMs?: number;
 }
 
-/** @throws DataError when the folder or the database can't be used; nothing is changed then */
+/** Opens the database. @throws DataError when the folder or the database can't be used; then nothing is changed */
 export function openDatabase(
   folder: string,
   { mayCreate = true, maxWaitMs = 5000 }: OpenOptions,
@@ -24,7 +24,7 @@ export function openDatabase(
     if (mayCreate) makeStateFolder(folder);
     else if (!existsSync(file))
       throw new DataError(`STATE_DIR ${folder}`, "no state.sqlite", "a folder with the state of a server");
-    // The log is looked for before the database, because another process may make both in between.
+    // The log is looked for before the database, because another process may make both files in between.
     const isLogged = hasLog(folder);
     if (!existsSync(file)) {
       if (isLogged) throw damaged(file, "none beside a write-ahead log");
@@ -55,14 +55,15 @@ export function databaseInMemory(): Database.Database {
   return database;
 }
 
-/** Makes each transaction durable when it ends. */
+/** Makes each transaction durable at its end. */
 function setUp(database: Database.Database): void {
   database.pragma("journal_mode = WAL");
   database.pragma("synchronous = FULL");
   database.pragma("foreign_keys = ON");
-  // While a server runs, it alone writes to the database file, so that it notices when somebody else did.
+  // Without automatic checkpoints, only a running server writes to the database file. So the server notices when
+  // another program has written to the file.
   database.pragma("wal_autocheckpoint = 0");
-  // A first read makes the -wal and -shm files of a database that wasn't in WAL mode, such as a backup.
+  // This first read makes the -wal and -shm files of a database that wasn't in WAL mode, such as a backup.
   database.pragma("schema_version");
 }
 
@@ -85,12 +86,12 @@ function create(file: string): void {
       }
     });
   } catch (error) {
-    // Another process has made the database meanwhile.
+    // EEXIST means that another process has made the database meanwhile.
     if (systemCode(error) !== "EEXIST") throw error;
   }
 }
 
-/** Checks a database that is opened read-only, because SQLite would repair or drop things otherwise. */
+/** Checks a database. It is opened read-only, because SQLite would otherwise repair or drop parts of it. */
 function checkSound(folder: string, isLogged: boolean): void {
   const file = databaseFile(folder);
   const stat = lstatSync(file);
@@ -119,17 +120,22 @@ function checkSound(folder: string, isLogged: boolean): void {
     database.close();
   } catch (error) {
     database.close();
-    // On failure, remove the -wal and -shm files that this check created; after success another process may use them.
+    // If the check fails, the -wal and -shm files that it made are removed. After a success, another process may use
+    // them.
     for (const path of beside) rmSync(path, { force: true });
     throw error;
   }
 }
 
-/** Whether a database was made by `state backup`: it uses no write-ahead log, so a log beside it is another database's. */
+/**
+ * Whether a database was made by `state backup`. Such a database uses no write-ahead log, so a log beside it belongs to
+ * another database.
+ */
 function isBackup(file: string): boolean {
   const descriptor = openSync(file, "r");
   try {
-    // The file format version for reading, 2 with a write-ahead log: https://www.sqlite.org/fileformat2.html
+    // The byte with the file format's version for reading. It is 2 with a write-ahead log:
+    // https://www.sqlite.org/fileformat2.html
     const bytes = new Uint8Array(1);
     readSync(descriptor, bytes, 0, 1, 19);
     return bytes[0] === 1;

@@ -1,7 +1,7 @@
 import { Table } from "./connection.ts";
 import { nextChange } from "./schema.ts";
 
-/** The directory: table rows that all servers share through Redis, and the version of this copy. */
+/** The directory: table rows that all servers share through Redis, and the version of this database's copy. */
 
 /** The shared tables, each with its primary key. */
 const tables = {
@@ -24,11 +24,11 @@ export interface Row {
 }
 
 export interface TakenRow extends Row {
-  /** The version of the shared directory in which the row changed last. */
+  /** The version of the shared directory in which the row was last changed. */
   version: number;
 }
 
-/** Tables with a column `changed`, which each database numbers independently. */
+/** Tables with a column `changed`. Each database has its own numbers in this column. */
 const counted: readonly string[] = ["accounts", "keys"];
 
 class Undo extends Error {}
@@ -36,7 +36,9 @@ class Undo extends Error {}
 const nameOf = (table: SharedTable, of = "") =>
   `'${table}' || ${tables[table].map((column) => `':' || ${of}${column}`).join(" || ")}`;
 
-/** SQL that makes triggers to record which rows are written. The transaction undoes it. */
+/**
+ * SQL that makes triggers to record which rows are written. The transaction is rolled back, which removes the triggers.
+ */
 const noting = `CREATE TEMP TABLE touched (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 ${tableNames
   .flatMap((table) =>
@@ -51,7 +53,9 @@ export interface Position {
   /** Identifies the shared directory; "" if this database isn't a copy. */
   epoch: string;
   version: number;
-  /** The incarnation of Redis to which this server has resent rows that an earlier one may have lost. */
+  /**
+   * The incarnation of Redis to which this server last resent rows, because an earlier incarnation may have lost them.
+   */
   life: string;
 }
 
@@ -68,13 +72,14 @@ export class Directory extends Table {
     return position ?? { epoch: "", version: 0, life: "" };
   }
 
-  /** Writes shared rows, and the new position once all rows up to it are there. */
+  /** Writes shared rows. A position is given, and is written too, when all rows up to it are there. */
   take(rows: readonly TakenRow[], position?: Position): void {
     this.db.ownChanges++;
     this.db.atomically(() => {
       this.#put(rows);
       if (position === undefined) return;
-      // A database that becomes a copy with its own accounts counted the imported requests in `usage`, too.
+      // If a database with its own accounts becomes a copy, its `usage` contains the imported requests too. They are
+      // subtracted here.
       if (!this.isCopy)
         this.db.run(
           `UPDATE usage SET used = max(0, usage.used - imported.used) FROM imported
@@ -86,7 +91,7 @@ export class Directory extends Table {
     });
   }
 
-  /** Runs some work, collects the shared rows that it writes, and undoes it. */
+  /** Runs some work, collects the shared rows that the work writes, and undoes the work. */
   rehearse<Result>(work: () => Result): { result: Result; rows: Row[] } {
     let done: { result: Result; rows: Row[] } | undefined;
     const attempt = this.db.database.transaction(() => {
@@ -115,19 +120,19 @@ export class Directory extends Table {
     );
   }
 
-  /** The next rows that were taken, by version, deleted ones included. */
+  /** The next rows after a version of the directory, by version. Deleted rows are included. */
   taken(after: number, limit: number): TakenRow[] {
     const sql = "SELECT name, version FROM directory_rows WHERE version > ? ORDER BY version LIMIT ?";
     const known = this.db.all<{ name: string; version: number }>(sql, after, limit);
     return known.map(({ name, version }) => ({ ...this.#row(name), version }));
   }
 
-  /** Inserts, updates or deletes rows. Needs a transaction, because a row may come before one that it refers to. */
+  /** Inserts, updates or deletes rows. Needs a transaction, because a row may come before a row that it refers to. */
   #put(rows: readonly TakenRow[]): void {
     this.db.database.pragma("defer_foreign_keys = ON");
     for (const { name, content, version } of rows) {
       const [table, ...values] = partsOf(name);
-      // A later release may share further tables.
+      // Rows of unknown tables are ignored, because a later release may share further tables.
       const row = content === null ? undefined : JSON.parse(content, fromHex);
       if (table !== undefined && row !== undefined && !this.#isSecond(table, row))
         this.write(table, table === "accounts" ? this.#named(row) : row);
@@ -142,9 +147,9 @@ export class Directory extends Table {
   }
 
   /**
-   * Whether a row duplicates another one: an account's event, or a mailbox's account. Two servers may each have added
-   * such a row if Redis had lost it. The row with the lower id stays, in any order of arrival, so that all copies are
-   * equal.
+   * Whether a row has the same content as another row: an account's event, or a mailbox's account. Two servers may each
+   * have added such a row if Redis had lost the first. The row with the lower id stays, in any order of arrival, so
+   * that all copies are equal.
    */
   #isSecond(table: SharedTable, row: Record<string, unknown>): boolean {
     const columns =
@@ -178,7 +183,7 @@ export class Directory extends Table {
   }
 
   /**
-   * Gives an account a unique name. Two accounts may have the same name if Redis had lost one of them. The newer
+   * Gives an account a unique name. Two accounts may have the same name if Redis had lost one account. The newer
    * account's id is then appended to its name, in any order of arrival, so that all copies are equal.
    */
   #named(row: Record<string, unknown>): Record<string, unknown> {
@@ -194,7 +199,7 @@ export class Directory extends Table {
     return row;
   }
 
-  /** Inserts a row, or updates the one with its primary key. */
+  /** Inserts a row, or updates the row that has its primary key. */
   write(table: SharedTable, row: Record<string, unknown>): void {
     const columns = this.#columns(table);
     const isCounted = counted.includes(table);

@@ -47,7 +47,7 @@ export class StoredEvents extends Table {
     return true;
   }
 
-  /** All events, once for each delivery. An event without deliveries is listed once. */
+  /** All events, with one row for each delivery. An event without deliveries has one row. */
   list(): (StoredEvent & { name: string } & (Delivery | NoDelivery))[] {
     return this.db.all(
       `SELECT events.*, name, channel, coalesce(state, 'none') AS state, coalesce(tries, 0) AS tries, next_try_at,
@@ -56,7 +56,10 @@ export class StoredEvents extends Table {
     );
   }
 
-  /** Events of a month above a row number, and the last row number. Numbers of deleted events may be reused. */
+  /**
+   * Events of a month above a row number, and the last row number. A new event may get the row number of a deleted
+   * event.
+   */
   since(
     row: number,
     month: string,
@@ -67,7 +70,7 @@ export class StoredEvents extends Table {
     return { events: this.db.all(sql, row, month), last };
   }
 
-  /** When the last event of an account and month, `YYYY-MM`, was made; 0 when there is none. */
+  /** When the last event of an account and month, `YYYY-MM`, was made; 0 if there is no event. */
   lastAt(account: number, month: string): number {
     const sql = "SELECT coalesce(max(created_at), 0) AS at FROM events WHERE account = ? AND month = ?";
     return this.db.one<{ at: number }>(sql, account, month).at;
@@ -87,9 +90,10 @@ export class StoredEvents extends Table {
   }
 
   /**
-   * Deliveries by a channel that may be tried now. An account's events are delivered in order: only its first pending
-   * one is due, and none while another of its events is being sent. A first try is due at once, and comes before all
-   * retries.
+   * Deliveries by a channel that may be tried now. An account's events are delivered in order, so only its first
+   * pending event is due, and no event is due while another event of the account is being sent. A first try is due at
+   * once, and comes before all retries.
+   *
    * @param underWay ids of the events that are being sent
    */
   due(channel: Channel, now: Date, underWay: readonly string[], limit: number): (StoredEvent & Delivery)[] {
@@ -113,7 +117,7 @@ export class StoredEvents extends Table {
     return this.db.first<{ id: string }>(sql, account, channel)?.id;
   }
 
-  /** When the oldest event was made that is still to be delivered by a channel. */
+  /** When the oldest event with a pending delivery by a channel was made. */
   oldestPending(channel: Channel): number | undefined {
     const { created_at } = this.db.one<{ created_at: number | null }>(
       `SELECT min(created_at) AS created_at FROM deliveries JOIN events ON id = event
@@ -123,14 +127,14 @@ export class StoredEvents extends Table {
     return created_at ?? undefined;
   }
 
-  /** Moves a channel's pending tries by an interval, to at most a latest time. */
+  /** Moves the next tries of a channel's pending deliveries by an interval, but not beyond the latest time. */
   moveTries(channel: Channel, byMs: number, latest: Date): void {
     const sql = `UPDATE deliveries SET next_try_at = max(0, min(next_try_at + ?, ?))
       WHERE channel = ? AND state = 'pending'`;
     this.db.run(sql, Math.round(byMs), latest.getTime(), channel);
   }
 
-  /** Adds a delivery, or replaces the one by this channel. */
+  /** Adds a delivery, or replaces the delivery by the same channel. */
   updateDelivery(delivery: Delivery): void {
     const sql = `INSERT OR REPLACE INTO deliveries (event, channel, state, tries, next_try_at, last_answer)
       VALUES (@id, @channel, @state, @tries, @next_try_at, @last_answer)`;

@@ -13,7 +13,7 @@ export interface StoredKey {
   created_at: number;
   expires_at: number | null;
   revoked_at: number | null;
-  /** The key that was made when this one was rotated. */
+  /** The id of the key that replaced this key in a rotation. */
   replaced_by: number | null;
 }
 
@@ -23,7 +23,7 @@ export class StoredKeys extends Table {
     return this.db.all("SELECT * FROM keys WHERE changed > ? ORDER BY changed", changed);
   }
 
-  /** All keys, with the UTC day on which this server last admitted each, as of the last save. */
+  /** All keys, with the UTC day on which this server last admitted a request with the key, as of the last save. */
   list(): (StoredKey & {
     name: string;
     plan: Plan;
@@ -36,7 +36,7 @@ export class StoredKeys extends Table {
     );
   }
 
-  /** Writes the day on which a key was last admitted, unless the key is deleted. */
+  /** Writes the day on which a request with a key was last admitted, unless the key is deleted. */
   saveDay(key: number, day: string): void {
     const sql = `INSERT INTO key_days SELECT ?, ? WHERE EXISTS (SELECT 1 FROM keys WHERE id = ?)
       ON CONFLICT DO UPDATE SET day = excluded.day`;
@@ -79,7 +79,7 @@ export class StoredKeys extends Table {
     this.db.change(`UPDATE keys SET replaced_by = ?, changed = ${nextChange} WHERE id = ?`, by, id);
   }
 
-  /** Sets when a key expires; null is never. */
+  /** Sets when a key expires; null means never. */
   expire(id: number, at: number | null): void {
     this.db.change(`UPDATE keys SET expires_at = ?, changed = ${nextChange} WHERE id = ?`, at, id);
   }

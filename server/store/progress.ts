@@ -1,6 +1,6 @@
 import { Table } from "./connection.ts";
 
-/** How far a running server has applied changes that commands made, and when anything was last saved. */
+/** Records how far a running server has applied the changes of commands, and when the state was last saved. */
 
 /** The highest `changed` of the tables of accounts and keys. */
 export interface Changes {
@@ -23,7 +23,7 @@ export class StoredProgress extends Table {
     this.db.run("UPDATE obeyed SET accounts = ?, keys = ?", accounts, keys);
   }
 
-  /** When counts were last saved, or a command or the portal changed something; undefined before that. */
+  /** When counts were last saved, or a command or the portal changed the state; undefined before the first save. */
   savedAt(): number | undefined {
     return this.db.first<{ at: number }>("SELECT at FROM saved")?.at;
   }

@@ -5,7 +5,7 @@ import { type Delivery, type StoredEvent, StoredEvents } from "./events.ts";
 import type { StoredKey } from "./keys.ts";
 import { StoredUsage } from "./usage.ts";
 
-/** Whole accounts, as they are exported and imported. */
+/** Reads and writes accounts with everything that belongs to them, for exports and imports. */
 
 /** An account with everything that belongs to it. */
 export interface AccountRecord extends Account {
@@ -49,11 +49,11 @@ export class AccountRecords extends Table {
     };
   }
 
-  /** Enters an account with everything that belongs to it, under its ids. */
+  /** Enters an account with everything that belongs to it, under the ids that it has. */
   enter({ keys, usage, days, events, mailboxes, ...account }: AccountRecord): void {
     this.db.ownChanges++;
     this.#directory.write("accounts", { ...account });
-    // Newest first, because an older key may refer to the key that replaced it.
+    // The newest key is entered first, because an older key may refer to the key that replaced it.
     for (const key of keys.toReversed())
       this.#directory.write("keys", { ...key, account: account.id, hash: Buffer.from(key.hash, "hex") });
     for (const { month, used } of usage) this.#usage.save(month, [[account.id, used]]);

@@ -4,11 +4,11 @@ import type { KnownVersion } from "../../datasets/publish/publish.ts";
 import { checkServed, databaseFile, hasLog } from "./served.ts";
 import { Store } from "./store.ts";
 
-/** Reads the numbers of data versions that are taken. */
+/** Reads the version numbers that are in use. */
 
 /**
- * All data versions that the server with this environment has ever served; none where there is no state yet. Commands
- * that give out version numbers read them. @throws DataError when the state can't be read or isn't the server's
+ * Returns all data versions that the server with this environment has ever served, and none if there is no state yet.
+ * Commands need them to choose a version number. @throws DataError when the state can't be read or isn't the server's
  */
 export function registryOf(environment: NodeJS.ProcessEnv): KnownVersion[] {
   const stateDir = resolve(environment.STATE_DIR || "var");

@@ -1,12 +1,15 @@
 /** The schema of the state database. */
 
-/** A database of another version is refused. A release that changes the schema increments this, and has to convert older databases. */
+/**
+ * A database with another schema version is refused. A release that changes the schema increments this number, and has
+ * to convert older databases.
+ */
 export const schemaVersion = 1;
 
 /**
- * Instants are Unix milliseconds (INTEGER); days (YYYY-MM-DD) and months (YYYY-MM) are calendar dates in UTC. `changed`
- * numbers the changes of accounts and keys, so that new ones are found without reading the rest. The row of a deleted
- * account stays with its id alone, so that no account gets that id again and `changed` never decreases.
+ * Instants are Unix milliseconds (INTEGER). Days (YYYY-MM-DD) and months (YYYY-MM) are calendar dates in UTC. `changed`
+ * numbers the changes of accounts and keys, so that new changes are found without reading all rows. The row of a
+ * deleted account stays, but only with its id, so that no account gets the id again and `changed` never decreases.
  */
 export const schema = `
   CREATE TABLE accounts (
@@ -134,6 +137,8 @@ export const schema = `
   END;
 `;
 
-/** The next number of `changed`, over both tables. It never decreases, because the rows of deleted accounts stay. */
+/**
+ * The next number of `changed`, over accounts and keys. It never decreases, because the rows of deleted accounts stay.
+ */
 export const nextChange = `(SELECT 1 + max((SELECT coalesce(max(changed), 0) FROM accounts),
   (SELECT coalesce(max(changed), 0) FROM keys)))`;

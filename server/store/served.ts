@@ -7,11 +7,11 @@ import { DataError, systemCode } from "../../engine/query.ts";
 /** Tells other processes whether a server runs on a state folder, and whether the database there is the server's. */
 
 export const databaseFile = (folder: string) => join(folder, "state.sqlite");
-/** The file in which a server names the database that it has open. A clean end removes it. */
+/** The file in which a server names the database that it has open. A server that ends in order removes the file. */
 export const servedFile = (folder: string) => join(folder, "server.database");
 export const lockFile = (folder: string) => join(folder, "server.lock");
 
-/** How to restore a backup. Logs are deleted, because SQLite would replay a log that was left beside the backup. */
+/** How to restore a backup. Logs are deleted, because SQLite would replay a log that isn't the backup's. */
 export const restoring =
   "put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's";
 
@@ -35,12 +35,14 @@ export function hasLog(folder: string): boolean {
   return (lstatSync(`${databaseFile(folder)}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
-/** The database, and the files that SQLite has beside it. */
+/** The paths of the database, and of the files that SQLite makes beside it. */
 export function filesOf(folder: string): string[] {
   return ["", "-wal", "-shm"].map((end) => databaseFile(folder) + end);
 }
 
-/** The content of `server.database`: the identities of the files, one a line; empty for one that isn't there. */
+/**
+ * The content of `server.database`. It has a line with the identity of each file. The line of a missing file is empty.
+ */
 export function identitiesIn(folder: string): string {
   return filesOf(folder)
     .map((file) => `${identityOf(file) ?? ""}\n`)
@@ -48,8 +50,8 @@ export function identitiesIn(folder: string): string {
 }
 
 /**
- * Refuses a database for a command if the running server has another one open, because the server would never see what
- * the command writes. @throws DataError
+ * Refuses a database for a command if the running server has another database open. The server would never see what the
+ * command writes. @throws DataError
  */
 export function checkServed(folder: string): void {
   if (!isServed(folder)) {
@@ -67,8 +69,8 @@ export function checkServed(folder: string): void {
 }
 
 /**
- * Refuses a database that is beside the log of another one, which a server lost, because SQLite would replay that log.
- * Refuses also to make an empty state in the place of a lost database. @throws DataError
+ * Refuses a database beside the log of another database that a server lost, because SQLite would replay that log. A
+ * missing database is refused too if a server lost it, because an empty one would be made. @throws DataError
  */
 export function checkLeft(folder: string): void {
   const [lost, log] = readServed(folder)?.split("\n") ?? [];
@@ -76,14 +78,14 @@ export function checkLeft(folder: string): void {
   const file = databaseFile(folder);
   const found = identityOf(file);
   if (lost === found) return;
-  // A new state would have none of the clients' keys, and would give out version numbers again.
+  // An empty state would have none of the clients' keys, and would use version numbers again.
   if (found === undefined)
     throw new DataError(
       `state database ${file}`,
       "none, although a server used one here and then crashed or lost it",
       `that database: put it back, or ${restoring}, and then ${servedFile(folder)}; to begin a new state, delete all of these`,
     );
-  // In a copy of the folder the log is another file than the lost one, and belongs to the database.
+  // In a copy of the folder, the log isn't the lost log. It belongs to the database beside it.
   if (hasLog(folder) && identityOf(`${file}-wal`) === log) throw foreignLog(folder);
 }
 

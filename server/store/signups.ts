@@ -12,13 +12,16 @@ export interface Signup {
 interface SignupLink {
   /** SHA-256 of the link's token. */
   token: Buffer;
-  /** The account's name, unless another has it when the link is used. */
+  /** The account's name, unless another account has the name when the link is used. */
   name: string;
   email: string;
 }
 
 export class StoredSignups extends Table {
-  /** Counts signups since a time, unused links included: all, those from an address, and those for a mailbox. */
+  /**
+   * Counts the signups since a time: all signups, the signups from an address, and the signups for a mailbox. Signups
+   * with unused links are included.
+   */
   countsSince(since: Date, { mailbox, address }: Signup): { all: number; address: number; mailbox: number } {
     const sql = `SELECT count(*) AS "all", count(*) FILTER (WHERE address = ?) AS address,
       count(*) FILTER (WHERE mailbox = ?) AS mailbox FROM signups
@@ -47,13 +50,13 @@ export class StoredSignups extends Table {
     return this.db.all<SignupLink & { id: number; mailbox: string }>(sql, token, since.getTime())[0];
   }
 
-  /** Marks a link as used. @param account the account that it made; null where the mailbox had one */
+  /** Marks a link as used. @param account the account that the link made; null if the mailbox had an account already */
   useLink(id: number, account: number | null): void {
     const sql = "UPDATE signups SET account = ?, token = NULL, name = NULL, email = NULL WHERE id = ?";
     this.db.run(sql, account, id);
   }
 
-  /** Deletes the unused signups made until a time, and the addresses of the used ones. */
+  /** Deletes the unused signups made until a time, and the client addresses of the used signups. */
   forget(until: Date): void {
     const old = "address IS NOT NULL AND created_at <= ?";
     this.db.run(`DELETE FROM signups WHERE ${old} AND account IS NULL`, until.getTime());

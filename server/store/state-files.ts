@@ -36,7 +36,9 @@ export function makeStateFolder(folder: string): void {
   }
 }
 
-/** Makes an empty file if it is missing, readable by its owner only. SQLite gives its -wal and -shm files the same mode. */
+/**
+ * Makes an empty file if it is missing, readable by its owner only. SQLite gives the -wal and -shm files the same mode.
+ */
 function makePrivateFile(file: string): void {
   if (existsSync(file)) return;
   const descriptor = openSync(file, "a", fileMode);
@@ -46,7 +48,8 @@ function makePrivateFile(file: string): void {
 
 /**
  * Makes a private file from what `fill` writes to a draft beside it. The file appears only when it is complete.
- * @throws Error EEXIST where a file of that name is: unlike a rename, a link never replaces it
+ *
+ * @throws Error EEXIST if the file exists already, because a link, unlike a rename, never replaces a file
  */
 export function makeWhole(file: string, fill: (draft: string) => void): void {
   const draft = `${file}.${randomUUID()}`;
@@ -71,13 +74,15 @@ export function narrowAccess(folder: string): string[] {
       chmodSync(path, path === folder ? folderMode : fileMode);
       return true;
     } catch {
-      // A mounted folder may belong to somebody else.
+      // A mounted folder may belong to another user.
       return false;
     }
   });
 }
 
-/** How long a starting server waits for commands that are reading its lock, each of which takes microseconds. */
+/**
+ * Maximum wait of a starting server for commands that are reading its lock. A command holds the lock for microseconds.
+ */
 const maxReadersMs = 1000;
 
 /**
@@ -109,7 +114,9 @@ export class StateGuard {
   /** The identity of each file when the database was opened, by path. */
   #files = new Map<string, string | undefined>();
 
-  /** @throws DataError when another server has the folder, or its files aren't those that the last server left */
+  /**
+   * Locks a folder. @throws DataError when another server has the lock, or the files aren't those of the last server
+   */
   constructor(folder: string) {
     this.#folder = folder;
     let unlock: (() => void) | undefined;
@@ -133,14 +140,15 @@ export class StateGuard {
   watch(): void {
     this.#files = new Map(filesOf(this.#folder).map((path) => [path, identityOf(path)]));
     makePrivateFile(servedFile(this.#folder));
-    // Flushed, because after a power loss an older version would name other files.
+    // The file is flushed. Otherwise an older content could name other files after a power loss.
     writeFileSync(servedFile(this.#folder), identitiesIn(this.#folder), { flush: true });
   }
 
   /**
-   * Moves the write-ahead log into the database, if all files are as they were left. Called once a second, so that the
-   * loss of a log costs no more counts than a crash.
-   * @returns the same as `fault`
+   * Moves the write-ahead log into the database, unless a file was deleted or replaced. Called once a second, so that
+   * the loss of a log costs no more counts than a crash.
+   *
+   * @returns the fault that `fault` returns
    */
   checkpoint(store: { loggedFrames(): number; checkpoint(): void }): string | undefined {
     const fault = this.fault();
@@ -149,7 +157,7 @@ export class StateGuard {
     return this.fault();
   }
 
-  /** Says what has happened to the files; undefined when nothing has. */
+  /** Says what has happened to the files; undefined if nothing has happened to them. */
   fault(): string | undefined {
     try {
       for (const [path, identity] of this.#files) {

@@ -23,7 +23,10 @@ export type { AccountRecord } from "./records.ts";
 export type { Signup } from "./signups.ts";
 export { maxDays } from "./usage.ts";
 
-/** The error where a copy of a shared directory is used without Redis: other servers wouldn't learn of changes. */
+/**
+ * The error when a copy of a shared directory is used without Redis. Other servers wouldn't learn of changes to the
+ * copy.
+ */
 export const onlyACopy = (stateDir: string) =>
   new DataError(
     `STATE_DIR ${stateDir}`,
@@ -31,7 +34,7 @@ export const onlyACopy = (stateDir: string) =>
     "REDIS_URL as those servers have it; for a server that shares nothing an empty STATE_DIR, to which accounts export and import bring them",
   );
 
-/** Accounts, keys, usage, events and versions in one SQLite database. What is written is on the disk when a call returns. */
+/** Accounts, keys, usage, events and versions in one SQLite database. A write is on the disk when its call returns. */
 export class Store extends Table {
   readonly accounts = new StoredAccounts(this.db);
   readonly keys = new StoredKeys(this.db);
@@ -59,7 +62,7 @@ export class Store extends Table {
 
   /** Moves the write-ahead log into the database, and empties the log unless another process needs it. */
   checkpoint(): void {
-    // TRUNCATE keeps other processes from writing, so PASSIVE runs first and leaves it little to do.
+    // TRUNCATE keeps other processes from writing. PASSIVE runs first, so that TRUNCATE takes little time.
     for (const mode of ["PASSIVE", "TRUNCATE"]) this.db.database.pragma(`wal_checkpoint(${mode})`);
   }
 
@@ -72,7 +75,7 @@ export class Store extends Table {
     this.db.database.close();
   }
 
-  /** A text that changes whenever another process writes, or this one changes accounts, keys or events. */
+  /** A text that changes whenever another process writes, or this process changes accounts, keys or events. */
   changes(): string {
     return `${this.db.database.pragma("data_version", { simple: true })} ${this.db.ownChanges}`;
   }

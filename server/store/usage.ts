@@ -3,7 +3,7 @@ import { Table } from "./connection.ts";
 
 /** The tables of requests counted, by month and by day. */
 
-/** Days kept per account: as many as two months have. */
+/** Maximum days kept per account. Two months have no more days. */
 export const maxDays = 62;
 
 /** Requests of an account in a month, `YYYY-MM`. */
@@ -27,14 +27,17 @@ export class StoredUsage extends Table {
     return this.db.first<{ used: number }>(sql, account, month)?.used ?? 0;
   }
 
-  /** Writes absolute counts, so that writing them twice does no harm. */
+  /** Writes counts as totals, so that writing a count twice does no harm. */
   save(month: string, used: readonly (readonly [account: number, used: number])[]): void {
     const sql = `INSERT INTO usage (account, month, used) SELECT ?, ?, ? WHERE ${isThere()}
       ON CONFLICT DO UPDATE SET used = excluded.used`;
     for (const [account, count] of used) this.db.run(sql, account, month, count, account);
   }
 
-  /** Requests that accounts imported into a shared directory had before, by account and month, such as `7 2026-11`. */
+  /**
+   * Requests of an account and month that were counted before its import into a shared directory. The map's keys have
+   * account and month: `7 2026-11`.
+   */
   imported(): Map<string, number> {
     const rows = this.db.all<Used>("SELECT * FROM imported");
     return new Map(rows.map(({ account, month, used }) => [`${account} ${month}`, used]));
@@ -44,7 +47,7 @@ export class StoredUsage extends Table {
     this.db.run("INSERT INTO imported (account, month, used) VALUES (?, ?, ?)", account, month, used);
   }
 
-  /** The count of each account at the end of the days of a month, `YYYY-MM`; days without requests are left out. */
+  /** The count of each account at the end of each day of a month, `YYYY-MM`. Days without requests are left out. */
   daysOfMonth(month: string): Map<number, [day: number, used: number][]> {
     const sql = "SELECT account, day, used FROM days WHERE day BETWEEN ? || '-01' AND ? || '-31'";
     const rows = this.db.all<{ account: number; day: string; used: number }>(sql, month, month);
@@ -58,9 +61,9 @@ export class StoredUsage extends Table {
   }
 
   /**
-   * Writes the counts of a month up to a day, `YYYY-MM-DD`. An account keeps its last `maxDays`: those of this month,
-   * and of the month before, to which a clock may be set back. Days are dropped by their number, not by their age, so
-   * that a clock which is far ahead for a moment deletes none of this month.
+   * Writes the counts of a month up to a day, `YYYY-MM-DD`. The last `maxDays` days of an account are kept. They are
+   * the days of this month and of the month before, to which a clock may be set back. Days are dropped by their number,
+   * not by their age. So a clock that is far ahead for a moment deletes no day of this month.
    */
   saveDay(day: string, used: readonly (readonly [account: number, used: number])[]): void {
     for (const [account, count] of used) {

@@ -14,7 +14,7 @@ export class StoredVersions extends Table {
     return this.db.all("SELECT * FROM versions ORDER BY first_served, version");
   }
 
-  /** The content of a version number; undefined when it was never served. */
+  /** The content of a version number; undefined if the version was never served. */
   byName(version: string): StoredVersion | undefined {
     return this.db.first<StoredVersion>("SELECT * FROM versions WHERE version = ?", version);
   }

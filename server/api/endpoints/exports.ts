@@ -13,7 +13,7 @@ import { type Context, type Endpoint, endpoint, FileBody } from "../endpoint.ts"
 import { noRows } from "../not-found.ts";
 import { state } from "../parameters.ts";
 
-/** Answers with all rows, or those of a procedure or a state, as a file. */
+/** Answers with a file of all rows, or of the rows of a procedure or a state. */
 
 const parameters = v.object({
   procedure: v.optional(
@@ -41,7 +41,7 @@ function answerRows(
   };
 }
 
-/** @param parts the procedure and the state, where the rows are filtered */
+/** Makes the name of an export's file. @param parts the procedure and the state, if the rows are filtered by them */
 function fileName(image: Image, extension: string, ...parts: (string | undefined)[]): string {
   const known = parts.filter((part) => part !== undefined);
   return `${["opps", versionName(image.description.provenance), ...known].join("-")}.${extension}`;

@@ -127,7 +127,9 @@ const needed: Partial<Record<string, "procedure" | "near">> = {
   services: "procedure",
 };
 
-/** @throws ApiError `invalid_parameter` for a parameter or sort order without the parameter that it requires */
+/**
+ * Checks that a parameter or sort order comes with the parameter that it requires. @throws ApiError `invalid_parameter`
+ */
 function checkTogether(values: Values): void {
   for (const [name, value] of Object.entries(values)) {
     const other = needed[name === "sort" ? values.sort : name];
@@ -210,8 +212,8 @@ export const facilities: Endpoint = endpoint({
     checkTogether(values);
     const { sort, order: _, limit, ...narrowing } = values;
     const { versions, offset } = context;
-    // The newest version is used, because all have the same table of places, and a bad parameter is reported before an
-    // unknown version.
+    // The place is found in the newest version, because all versions have the same table of places. An unknown version
+    // is reported only after a bad parameter.
     const place = values.near === undefined ? undefined : placeOf(versions.images[0], values.near);
     const { image } = context;
     const procedure = values.procedure === undefined ? undefined : image.procedureOf.get(values.procedure);

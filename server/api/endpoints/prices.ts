@@ -18,7 +18,7 @@ import { pricesResponse } from "../responses.ts";
 
 const name = "prices";
 const maxLimit = 50;
-/** The factor of the group in a key. It is above any limit, so that the rest of the division is the limit. */
+/** The factor of the group in a key. It is above any limit, so that a key modulo this factor is the limit. */
 const limitBase = 64;
 
 type Page = Pick<Context, "image" | "offset" | "segment" | "scratch">;
@@ -73,11 +73,11 @@ for (const [code, place] of stateIndex)
   stateOfLetters[(code.charCodeAt(0) - letterA) * letters + code.charCodeAt(1) - letterA] = place;
 
 /**
- * Reads a price query as one number: its group in the image and its limit. The form that nearly all clients send is
- * `procedure=` and four digits, then perhaps `&state=` and two capitals, then perhaps `&limit=` and a number. It is read
- * without making a string, because reading it like any other query costs as much as its answer.
+ * Reads a price query as one number: its group in the image and its limit. Nearly all clients send `procedure=` and
+ * four digits, then perhaps `&state=` and two capitals, then perhaps `&limit=` and a number. This form is read without
+ * making a string, because parsing a query in the usual way costs as much as its answer.
  *
- * @returns the key; −1 where the query has another form or no answer
+ * @returns the key; −1 if the query has another form or no answer
  */
 export function readPriceKey(image: Image, query: string): number {
   if (!query.startsWith("procedure=")) return -1;
