@@ -104,7 +104,7 @@ export class Mirror {
       await this.#takeOut();
       if (this.#failures.size === 0) this.#syncedMs = steadyMs;
     } catch (error) {
-      log.error({ reason: reasonOf(error) }, "snapshots that the index names no more can't be removed");
+      log.error({ reason: reasonOf(error) }, "snapshots that are no longer in the index can't be removed");
     }
   }
 
