@@ -2,7 +2,7 @@ import { extent, scaleLog } from "d3";
 import { digits } from "./figures.ts";
 import type { LoadResult, Results } from "./report.ts";
 
-/** Draws a chart of a load: a dot for each server's median CPU time per request, a line for its range. */
+/** Draws a chart of a load. A dot is a server's median CPU time per request, a line the server's range. */
 
 const names: Readonly<Record<string, string>> = {
   service: "This service",
@@ -32,7 +32,7 @@ const style = `
   @media (prefers-color-scheme: light) { text { fill: #424a53; } .title, .ours text { fill: #1f2328; } }
   @media (prefers-color-scheme: dark) { text { fill: #9ea7b3; } .title, .ours text { fill: #f0f6fc; } }`;
 
-/** @returns an SVG document */
+/** Draws the chart. @returns an SVG document */
 export function chartOf(load: LoadResult, { machine, date }: Results): string {
   const rows = [...load.entrants].sort((a, b) => a.cpuUs.median - b.cpuUs.median);
   const bottom = top + rows.length * rowHeight;

@@ -40,8 +40,8 @@ import {
 import { pricesPath, queryText } from "./rivals/rival.ts";
 
 /*
- * Measures the engine: queries from arguments to bytes, and loading a snapshot file into an attached image. Run it with
- * `npm run bench`; `--smoke` runs each case a few times to check its answers.
+ * Measures the engine: the time of queries from arguments to bytes, and the time of loading a snapshot file into an
+ * image. Run it with `npm run bench`. `--smoke` runs each case a few times to check the answers.
  */
 
 const rows = smoke ? 5_000 : 116_800;
@@ -69,7 +69,7 @@ const bodyOf = (query: string, path = pricesPath) => {
 for (let slot = 1; slot < maxKeys; slot++)
   keys.put({ id: 1, hash: randomBytes(32), expires_at: null, revoked_at: null }, slot);
 
-// Far more queries than the service has counters for, because an answer requested twice would be cached.
+// Draws far more queries than the service's cache has counters for, because it caches answers requested twice.
 const draws = smoke ? 1_000 : 50_000;
 const random = seededRandom(seed);
 const queries = allPriceQueries(image, random).slice(0, draws);
@@ -135,7 +135,7 @@ const lookups: Cases = {
   "one procedure in depth (made anew)": () => madeAnew(image, inDepth).length,
   "one facility over the years, one year (made anew)": () => madeAnew(image, trend).length,
 };
-/** The length of a whole export. */
+/** The length of an export in bytes. */
 const bytesOf = (pieces: Iterable<Uint8Array>) => sum(pieces, ({ length }) => length);
 const all = { procedure: null, state: null };
 const loads: Cases = {

@@ -9,22 +9,23 @@ import type { Server } from "./servers.ts";
 const readers = 8;
 
 /**
+ * Starts downloads that go on until they are stopped.
  * @param seconds minimum duration of the downloads
  * @param core CPU core for the readers; undefined for any
  * @returns a function that stops the downloads
- * @throws Error from that function if they had already ended
+ * @throws Error from the returned function if a download had already ended
  */
 export async function sendExports({ port, key }: Server, seconds: number, core?: number) {
   const url = `http://127.0.0.1:${port}${exportPath}.csv`;
   const header = `Authorization: Bearer ${key}`;
   const fast = `wrk --threads=1 --connections=${readers} --duration=${seconds + 60}s`;
-  // curl doesn't send the fragment, so its range repeats one request until curl is killed.
+  // The URL's fragment has a range, so that curl repeats the request until it is killed. curl doesn't send fragments.
   const slow = `curl --silent --parallel --parallel-max ${readers} --limit-rate 1M`;
   const commands = [
     [...fast.split(" "), "--header", header, url],
     [...slow.split(" "), "--header", header, `${url}#[1-1000000000]`],
   ];
-  // Run with low priority on the load's core, because only the server's CPU time matters here.
+  // The readers run with low priority on the load's core, because only the server's CPU time matters.
   const children = commands.map((command) =>
     spawn("chrt", ["--idle", "0", ...pinned(command, core)], { stdio: "ignore" }),
   );

@@ -12,7 +12,7 @@ export function digits(value: number, significant = 3): string {
   return value.toLocaleString("en", { maximumSignificantDigits: significant });
 }
 
-/** A row of figures for console.table. */
+/** Rounds figures to three digits, as a row for `console.table`. */
 export function rounded(figures: Record<string, number>): Record<string, number> {
   const entries = Object.entries(figures).map(([name, value]) => [name, Number(value.toPrecision(3))]);
   return Object.fromEntries(entries);

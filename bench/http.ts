@@ -17,17 +17,17 @@ import { prepareGround, type Server, Servers, sendsConstant } from "./servers.ts
 /*
  * Compares the service with other servers: CPU time of the server's process per request, and latencies. `npm run
  * bench:http` measures every load in rounds. In a round each server gets a short turn, so that changes in the machine's
- * speed affect all servers, and ratios are computed within a round. A run of all loads writes bench/results; `--loads
- * hot,zipf` only prints. Options: `--rounds N`, `--seconds N` per measurement, `--smoke` to check all servers and loads
- * quickly.
+ * speed affect all servers. Ratios are computed within a round. A run of all loads writes bench/results. `--loads
+ * hot,zipf` runs only some loads, and prints the results. `--rounds N` is the number of rounds, `--seconds N` the time
+ * of a measurement. `--smoke` checks all servers and loads quickly.
  */
 
 const size = smoke
   ? { rows: 5000, sample: 25, zipf: 2000, warm: 50, cold: 2000, keys: 100 }
   : { rows: defaultSampleRows, sample: 400, zipf: 200_000, warm: 300, cold: 200_000, keys: 10_000 };
-/** On a busy machine 1,000 connections don't get an answer within the second of a quick check. */
+/** Maximum connections. A quick check has fewer, because 1,000 connections may get no answer within its second. */
 const maxConnections = smoke ? 100 : Number.POSITIVE_INFINITY;
-/** Warm-up before a server's first turn. */
+/** Seconds of warm-up before a server's first turn. */
 const warmUpSeconds = 3;
 const resultsFolder = join(import.meta.dirname, "results");
 const cores = twoCores();
@@ -57,14 +57,14 @@ function readOptions() {
 /** A server that is running and was checked. */
 interface Ready extends Measured {
   server: Server;
-  /** The next line of its list. */
+  /** Index of the next line to send of the entrant's list. */
   position: number;
 }
 
 type Lists = ReturnType<typeof writeLists>;
 type Turns = Omit<ReturnType<typeof readOptions>, "chosen">;
 
-/** Starts the servers of a load and checks what they answer. */
+/** Starts the servers of a load and checks their answers. */
 async function enter(servers: Servers, lists: Lists, load: Load): Promise<Ready[]> {
   const core = load.isPinned ? cores?.server : undefined;
   const service = await servers.get("service", 1, core);
@@ -94,7 +94,7 @@ async function runLoad(servers: Servers, lists: Lists, load: Load, { rounds, sec
     const options = { ...load, connections, list, start: ready.position, seconds, core };
     const figures = await measure(ready.server, options);
     stop();
-    // Continues in the list, so that requests aren't repeated too early.
+    // The next turn continues where this turn ends in the list, so that requests aren't repeated too early.
     ready.position = (ready.position + figures.requests) % list.lines.length;
     return figures;
   };

@@ -16,8 +16,8 @@ import { digits, spreadOf } from "./figures.ts";
 import { runToEnd, smoke } from "./options.ts";
 
 /*
- * Measures accounts: admitting a request, counting its answer, starting with many keys, and saving many counts. Run
- * `node bench/limits.ts`; `--smoke` runs each case once with small sizes as a check.
+ * Measures accounts: admitting a request, counting an answer, starting with many keys, and saving many counts. Run it
+ * with `node bench/limits.ts`. `--smoke` runs each case once with small sizes as a check.
  */
 
 const month = monthOf(Date.UTC(2026, 0, 15));
@@ -28,11 +28,11 @@ const rounds = smoke ? 1 : 7;
 const account = { plan: "free", burst: 10, quota: 10_000, webhook: null, webhook_secret: null } as const;
 
 /**
- * A thread's work. `words` holds the number of threads that are ready (they start when all are) and the shared clock.
+ * A thread's work. `words` holds the number of ready threads, and the shared clock. Threads start when all are ready.
  */
 type Task = { slot: number; threads: number; buffer: SharedArrayBuffer; words: Int32Array };
 
-/** Mean nanoseconds per call. Results are summed, so that the compiler can't optimize the work away. */
+/** Measures mean nanoseconds per call. Results are summed, so that the compiler can't optimize the work away. */
 function nanoseconds(count: number, each: (i: number) => number): number {
   let sum = 0;
   const start = performance.now();
@@ -42,7 +42,7 @@ function nanoseconds(count: number, each: (i: number) => number): number {
   return ns;
 }
 
-/** Admits requests, advancing a shared clock fast enough that none is refused. @returns nanoseconds per request */
+/** Admits requests. Advances the shared clock so fast that no request is refused. @returns nanoseconds per request */
 function admitAll(limits: Limits, slot: number, words: Int32Array): number {
   return nanoseconds(admits, (i) => {
     if ((i & 255) === 0) Atomics.add(words, 1, 1);
@@ -79,7 +79,7 @@ function inThread({ buffer, words, threads, slot }: Task): void {
   parentPort?.postMessage(admitAll(limits, slot, words));
 }
 
-/** Nanoseconds for counting an answer, including the timing of sampled ones. */
+/** Measures mean nanoseconds for counting an answer. It includes the timing of sampled answers. */
 function countAnswers(): number {
   const routes = Array.from({ length: 25 }, (_, route) => `/${route}`);
   const traffic = new Traffic(routes, 1);
@@ -94,8 +94,8 @@ function countAnswers(): number {
 }
 
 /**
- * Milliseconds for a state of `count` accounts with one key each: opening the database and filling the shared tables,
- * then saving counts when all accounts have first counts, higher counts, and no changes.
+ * Measures a state of `count` accounts with one key each, in milliseconds. First it opens the database and fills the
+ * shared tables. Then it saves counts three times: first counts of all accounts, higher counts of all, and no changes.
  */
 function stateTimes(count: number) {
   const folder = temporaryFolder();

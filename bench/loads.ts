@@ -9,13 +9,13 @@ export interface Entrant {
   kind: Kind;
   threads: number;
   list: ListName;
-  /** The entrant to compare with: the ceiling, or the same server with another setting. */
+  /** Name of the entrant to compare with: the ceiling, or the same server with another setting. */
   against: string | null;
   /** Whether the server sends whole files at the same time. */
   besideExports?: boolean;
 }
 
-/** Figures that can have a target: CPU time per request or per byte of bodies, 99th percentile of latencies. */
+/** Figures that can have a target: CPU time per request, CPU time per byte of bodies, 99th percentile of latencies. */
 export type Bounded = "cpuUs" | "cpuNsPerByte" | "p99Us";
 
 export interface Load {
@@ -25,14 +25,14 @@ export interface Load {
   /** Pipelined requests per connection. */
   pipeline: number;
   loadProcesses: number;
-  /** Whether servers run on one core and the load generator on another; otherwise all use all cores. */
+  /** Whether servers run on one core and the load generator on another core. Otherwise all programs use all cores. */
   isPinned: boolean;
   entrants: Entrant[];
-  /** Upper bounds of medians over rounds: of an entrant, or (`a / b`) of the ratio of two entrants within a round. */
+  /** Upper bounds of medians over rounds, by figure and entrant. `a / b` is the ratio of two entrants in a round. */
   targets: Partial<Record<Bounded, Record<string, number>>>;
 }
 
-/** Default settings. */
+/** Default settings of a load. */
 export const plain = { connections: 64, pipeline: 1, loadProcesses: 1, isPinned: true };
 
 /** @param others settings that differ from `plain` */
@@ -48,11 +48,11 @@ function entrants(list: ListName, kinds: readonly Kind[] = ["service", "ceiling"
 const constants: Kind[] = ["service", "ceiling", "nginx"];
 const databases: Kind[] = ["sqlite", "sqlite-cached", "duckdb"];
 const computing: Kind[] = ["service", "ceiling", ...databases, "node-http"];
-/** Target: the service takes at most a fifteenth of the CPU time of databases, which have a table of summaries. */
+/** Targets: the service takes at most a fifteenth of the databases' CPU time, although these have summaries ready. */
 const fractions = { "service / sqlite": 1 / 15, "service / duckdb": 1 / 15 };
 const hot200: Entrant = { ...entrants("hot")[0], name: "service, 200" };
 
-/** The service alone. */
+/** Makes an entrant that is the service, compared with nothing. */
 function service(list: ListName, name: string): Entrant {
   return { ...entrants(list)[0], name, against: null };
 }
@@ -65,7 +65,7 @@ const files = [
 
 function exportsLoad(name: string, title: string, connections: number): Load {
   const beside = { ...service("hot", "service beside exports"), besideExports: true };
-  // Downloads of whole files may raise the latency of other requests to 1.5 times.
+  // The target: downloads of whole files raise the latency of other requests to at most 1.5 times.
   const targets = { p99Us: { "service beside exports / service": 1.5 } };
   return load(name, title, [service("hot", "service"), beside], { targets, connections });
 }
@@ -107,7 +107,7 @@ export const loads: readonly Load[] = [
   exportsLoad("exports-1", "one query, 1 connection, beside 8 slow and 8 fast exports as CSV", 1),
   load("whole-files", "whole files, one after the other", files, {
     connections: 1,
-    // Equals 200 MB per second.
+    // 5 ns per byte equals 200 MB per second.
     targets: { cpuNsPerByte: { CSV: 5 } },
   }),
   load(

@@ -8,13 +8,13 @@ import { pinned } from "./options.ts";
 import type { List } from "./requests.ts";
 import type { Server } from "./servers.ts";
 
-/** Measures a server from outside: wrk generates the load, /proc gives the server's CPU time. */
+/** Measures a server from outside. wrk generates the load, and /proc gives the server's CPU time. */
 
-/** Unit of CPU times in /proc, which is fixed on Linux. */
+/** Unit of CPU times in /proc. It is fixed on Linux. */
 const ticksPerSecond = 100;
-/** Requests that take longer count as failed. */
+/** Seconds without an answer after which a request counts as failed. */
 const maxAnswerSeconds = 30;
-/** Extra time for wrk to read its list and to stop. */
+/** Milliseconds that wrk may take in addition, to read its list and to stop. */
 const maxOverrunMs = 60_000;
 
 const script = join(import.meta.dirname, "wrk.lua");
@@ -31,7 +31,7 @@ interface Heard {
   failed: number;
 }
 
-/** One measurement. CPU times are per request, over all threads and processes of the server. */
+/** Results of a measurement. CPU times are per request, summed over all threads and processes of the server. */
 export interface Figures extends Omit<Heard, "refused" | "failed"> {
   cpuUs: number;
   userUs: number;
@@ -39,7 +39,7 @@ export interface Figures extends Omit<Heard, "refused" | "failed"> {
   requestsPerSecond: number;
 }
 
-/** One measurement's load. */
+/** The load of a measurement. */
 interface Burst extends Pick<Load, "connections" | "pipeline" | "loadProcesses"> {
   list: List;
   /** First line of the list to send. */
@@ -49,7 +49,7 @@ interface Burst extends Pick<Load, "connections" | "pipeline" | "loadProcesses">
   core: number | undefined;
 }
 
-/** @throws Error when a request failed, or succeeded where a refusal was expected or vice versa */
+/** Measures a server. @throws Error when a request failed, or when `list.refused` doesn't agree with an answer */
 export async function measure(server: Server, burst: Burst): Promise<Figures> {
   const before = cpuUs(server.pids);
   const heard = await Promise.all(
@@ -57,7 +57,7 @@ export async function measure(server: Server, burst: Burst): Promise<Figures> {
   );
   const after = cpuUs(server.pids);
   const total = (field: keyof Heard) => sum(heard, (each) => each[field]);
-  // Percentiles of two wrk processes can't be merged, so the worse one is reported.
+  // Percentiles of two wrk processes can't be merged, so the higher percentile is reported.
   const worst = (field: keyof Heard) => Math.max(...heard.map((each) => each[field]));
   const [requests, failed, refused] = [total("requests"), total("failed"), total("refused")];
   if (requests === 0) throw new Error("no request was answered, expected at least one");
@@ -95,13 +95,13 @@ async function runWrk({ port, key }: Server, burst: Burst, process: number): Pro
   return JSON.parse(line);
 }
 
-/** Runs a command. @param timeout in milliseconds, 0 for none @returns its output */
+/** Runs a command. @param timeout maximum milliseconds, 0 for no limit @returns the command's output */
 export async function run([file, ...args]: string[], timeout = maxOverrunMs): Promise<string> {
   const { stdout } = await promisify(execFile)(file, args, { timeout });
   return stdout;
 }
 
-/** User and system CPU time of some processes so far, in microseconds. */
+/** Reads the user and the system CPU time of processes since their start, in microseconds. */
 function cpuUs(pids: readonly number[]): number[] {
   // The program's name may contain spaces and parentheses, so fields are split after the last ")".
   const stats = pids.map((pid) => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" "));

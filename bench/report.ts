@@ -18,7 +18,7 @@ export type LoadResult = ReturnType<typeof summarize>;
 /** An entrant's measurements. */
 export interface Measured {
   entrant: Entrant;
-  /** Mean length of the bodies. */
+  /** Mean length of the bodies in bytes. */
   bodyBytes: number;
   rounds: Figures[];
 }
@@ -44,7 +44,7 @@ export function summarize(load: Load, measured: readonly Measured[]) {
       field === "cpuNsPerByte" ? (round.cpuUs * 1000) / bodyBytes : round[field],
     );
   };
-  /** An entrant's figure, or its ratio to another entrant's in the same round. */
+  /** Finds an entrant's figure, or the ratio of the figure to another entrant's figure in the same round. */
   const found = (name: string, against: string | undefined, field: Bounded = "cpuUs") => {
     const others = against === undefined ? [] : figuresOf(against, field);
     return spreadOf(figuresOf(name, field).map((figure, round) => figure / (others[round] ?? 1)));
@@ -75,7 +75,7 @@ export function summarize(load: Load, measured: readonly Measured[]) {
 
 const withRange = ({ median, min, max }: Spread) => `${digits(median)} (${digits(min)}–${digits(max)})`;
 
-/** Prints a load's results, and whether its targets are met. */
+/** Prints a load's results, and whether the load's targets are met. */
 export function print({ name, title, entrants, targets }: LoadResult): void {
   const rows = entrants.map(({ name, median, cpuUs: { min, max }, ratio }) => {
     const ratios = ratio && { ratio: ratio.median, ratioMin: ratio.min, ratioMax: ratio.max };
@@ -87,7 +87,7 @@ export function print({ name, title, entrants, targets }: LoadResult): void {
     console.log(`  ${what}: ${withRange(found)}, target ≤ ${digits(atMost)}: ${met ? "met" : "missed"}`);
 }
 
-/** A table of all targets and results for bench/README.md. */
+/** Writes a Markdown table of all targets and results, for bench/README.md. */
 export function markdownOf({ loads }: Results): string {
   const rows = loads.flatMap(({ title, targets }) =>
     targets.map(
@@ -104,7 +104,7 @@ const packages = ["uWebSockets.js", "fastify", "better-sqlite3", "@duckdb/node-a
 export function surroundings() {
   const asked = JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8"));
   const exact: Record<string, string> = { ...asked.dependencies, ...asked.devDependencies };
-  // nginx prints its version on stderr, and wrk exits with an error after printing it.
+  // Reads stdout and stderr, because nginx prints its version on stderr. Ignores the exit code, because wrk's isn't 0.
   const said = (program: string) => spawnSync(program, ["-v"], { encoding: "utf8" }).output.join("");
   const versions: Record<string, string> = {
     node: process.versions.node,

@@ -11,7 +11,7 @@ import { versionsOf } from "../test/support/endpoint-oracle.ts";
 import { type Random, seededRandom } from "../test/support/random.ts";
 import { type loadSnapshot, pricesPath, type Query, queryText } from "./rivals/rival.ts";
 
-/** Lists of requests, generated from a seed, the same for every server. */
+/** Generates lists of requests from a seed. All servers get the same lists. */
 
 const maxLimit = 50;
 const zipfExponent = 1.1;
@@ -32,7 +32,7 @@ export interface List {
   refused: boolean;
 }
 
-/** Writes the lists into files. A line is a request target, optionally followed by a tab and a header. */
+/** Writes the lists into files. A line has a request target, and optionally a tab and a header. */
 export function writeLists(
   folder: string,
   data: Data,
@@ -42,7 +42,7 @@ export function writeLists(
   const queries = allPriceQueries(data.image, seededRandom(defaultSampleSeed));
   const prices = queries.map((query) => `${pricesPath}?${queryText(query)}`);
   const random = seededRandom(defaultSampleSeed + 1);
-  // The warm texts all fit in the service's cache; the cold ones are many times more than it can hold.
+  // All warm texts fit in the service's cache. The cold texts are many times more than the cache can hold.
   const texts = searchTexts(data, sizes.warm + sizes.cold, random);
   const searches = texts.map((text) => `${searchPath}?q=${encodeURIComponent(text)}`);
   const bytes = () => Buffer.from(Array.from({ length: 32 }, () => random.int(256)));
@@ -60,7 +60,7 @@ export function writeLists(
     "search-warm": list("search-warm", searches.slice(0, sizes.warm)),
     "search-cold": list("search-cold", searches.slice(sizes.warm)),
     "not-modified": list("not-modified", [`${hotTarget}\tIf-None-Match: ${hotEtag}`]),
-    // A well-formed but unknown key, which is the most expensive to refuse.
+    // The key is well-formed but unknown, because such keys are the most expensive to refuse.
     unauthorized: list("unauthorized", unknown, true),
     "export-csv": list("export-csv", [`${exportPath}.csv`]),
     "export-arrow": list("export-arrow", [`${exportPath}.arrow`]),
@@ -74,7 +74,7 @@ export function answerOf(image: Image, { procedure, state, limit }: Query): Uint
 
 const scratch = Buffer.alloc(2 ** 16);
 
-/** An endpoint's answer, computed without a cache. @param target path and query below `basePath` */
+/** Computes an endpoint's answer without a cache. @param target path and query below `basePath` */
 export function madeAnew(image: Image, target: string): Uint8Array {
   const [path, query = ""] = target.split("?");
   const versions = versionsOf(image);
@@ -87,12 +87,13 @@ export function madeAnew(image: Image, target: string): Uint8Array {
   return body instanceof Uint8Array ? body : assert.fail(`${target} is a file`);
 }
 
-/** Targets of `madeAnew`, for the most frequent procedure in the whole nation or around Chicago. */
+/** A target of `madeAnew`: the most frequent procedure in the whole nation, sorted by markup. */
 export const byMarkup = "/healthcare/facilities?procedure=8011&sort=markup";
+/** A target of `madeAnew`: the most frequent procedure around Chicago, sorted by distance. */
 export const nearest = "/healthcare/facilities?procedure=8011&near=60601&within=500&sort=distance";
 export const inDepth = "/healthcare/procedures/8011";
 
-/** Every procedure, state (or none) and limit that has an answer, in random order. */
+/** All combinations of procedure, state (or no state) and limit that have an answer, in random order. */
 export function allPriceQueries(image: Image, random: Random): Query[] {
   const queries: Query[] = [];
   for (const procedure of image.procedureOf.keys())
@@ -102,14 +103,14 @@ export function allPriceQueries(image: Image, random: Random): Query[] {
   return random.shuffled(queries);
 }
 
-/** Draws targets by Zipf's law: the n-th is 1/n^1.1 times as frequent as the first. */
+/** Draws targets by Zipf's law. The n-th target is 1/n^1.1 times as frequent as the first. */
 function drawZipf(targets: readonly string[], count: number, random: Random): string[] {
   const reached = cumsum(targets, (_, i) => 1 / (i + 1) ** zipfExponent);
   const total = reached[reached.length - 1];
   return Array.from({ length: count }, () => targets[bisect(reached, random.next() * total)]);
 }
 
-/** Distinct searches that have matches: words of a facility's name and city, some shortened or with a typo. */
+/** Makes distinct search texts that have matches: words of a facility's name and city, some cut or with a typo. */
 export function searchTexts({ image, snapshot }: Data, count: number, random: Random): string[] {
   const { facilities } = partsOf(snapshot.table);
   const texts = new Set<string>();

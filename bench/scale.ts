@@ -17,21 +17,21 @@ import { pricesPath, type Query } from "./rivals/rival.ts";
 import { prepareGround, Servers } from "./servers.ts";
 
 /*
- * Measures how load time, memory and the time of each kind of answer depend on the amount of data: 0.1, 1, 5 and 10
- * million rows. Run `node bench/scale.ts`; `--smoke` uses small sizes as a check. Loads are measured in processes of
- * their own, and answers in one more.
+ * Measures how load time, memory and the time of each kind of answer depend on the number of rows: 0.1, 1, 5 and 10
+ * million. Run it with `node bench/scale.ts`. `--smoke` uses small sizes as a check. Each load is measured in its own
+ * process, and all answers are measured in another process.
  */
 
 const sizes = smoke ? [2_000, 5_000, 10_000] : [100_000, 1_000_000, 5_000_000, 10_000_000];
 const limit = 25;
 const batch = 1000;
 const memoryRuns = smoke ? 1 : 5;
-/** Number of batches in a median. The few batches before the code is compiled don't affect it. */
+/** Number of batches whose median is reported. The first, slow batches before the code is compiled don't affect it. */
 const batches = smoke ? 3 : 600;
 const [fewThreads, manyThreads] = [1, 4];
 const [connections, requestsPerConnection] = [32, 20];
 const dataYear = 2024;
-/** Targets of answers that are made anew, by the name of their row in the table. */
+/** Targets of `madeAnew`, by the name of their row in the printed table. */
 const answers: Record<string, string> = {
   "list by markup": byMarkup,
   "list near a place": nearest,
@@ -42,13 +42,13 @@ const answers: Record<string, string> = {
   "search with a typo": "/search?q=regionl+medical+center",
 };
 
-/** CPU time of all threads in microseconds. */
+/** CPU time of all threads of this process, in microseconds. */
 function cpuUs(): number {
   const { user, system } = process.cpuUsage();
   return user + system;
 }
 
-/** Loads a file as a server does. */
+/** Loads a snapshot file in a loader thread, like a server. */
 async function loadImage(path: string): Promise<Image> {
   const loaded = await new Loads().load(await wantedLoad(path));
   assert.ok(loaded, path);
@@ -64,21 +64,21 @@ async function load(file: string) {
     "file MB": statSync(file).size / 1e6,
     "load ms": performance.now() - started,
     "load CPU ms": (cpuUs() - cpuBefore) / 1000,
-    // Peak memory, minus what was held before the load.
+    // The peak memory, minus the memory before the load.
     "load peak MB": (memoryBytes("VmHWM") - bytesBefore) / 1e6,
     "image MB": image.buffer.byteLength / 1e6,
   };
 }
 
 /**
- * CPU time of a query at every size, the median over batches. All sizes get the same queries, whose answers have
- * equally many rows. The sizes take turns, so that other work on the machine affects all of them.
+ * Measures the CPU time of queries at every size, as the median over batches. All sizes get the same queries, and each
+ * answer is a full page. The sizes take turns, so that other work on the machine affects all sizes.
  */
 async function time(files: string[]) {
   const images: Image[] = [];
   for (const file of files) images.push(await loadImage(file));
   const random = seededRandom(seed);
-  // Whether a query's group fills a page. A group that does fills one at every larger size, too.
+  // Whether a query's answer is a full page. If it is with the fewest rows, it is with more rows, too.
   const isFull = ({ procedure, state }: Query) =>
     groupSize(images[0], findGroup(images[0], procedure, state)) >= limit;
   const queries = allPriceQueries(images[0], random).filter(
@@ -113,7 +113,7 @@ function exportNsPerByte(image: Image): number {
   return ((cpuUs() - before) * 1000) / bytes;
 }
 
-/** CPU time of an answer in microseconds, the median over batches. */
+/** Measures the CPU time of an answer in microseconds, as the median over batches. */
 function medianCpuUs(answer: () => number): number {
   const perBatch = 10;
   const times = Array.from({ length: smoke ? 3 : 60 }, () => {
@@ -124,7 +124,7 @@ function medianCpuUs(answer: () => number): number {
   return spreadOf(times).median;
 }
 
-/** Runs a function of this file in a process of its own, without a time limit. */
+/** Runs a function of this file in a new process, without a time limit. */
 async function inProcess<Given extends unknown[], Out>(
   work: (...given: Given) => Promise<Out>,
   ...given: Given
@@ -134,8 +134,8 @@ async function inProcess<Given extends unknown[], Out>(
 }
 
 /**
- * Resident memory of a server when every serving thread has answered. The median of some runs, because what loading
- * leaves behind in the process varies by tens of megabytes.
+ * Measures the resident memory of a server in megabytes, after every serving thread has answered. The result is the
+ * median of some runs, because the memory that loading leaves behind varies by tens of megabytes.
  */
 async function serverMb(servers: Servers, threads: number): Promise<number> {
   const runs: number[] = [];

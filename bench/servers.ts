@@ -13,14 +13,14 @@ import { pinned } from "./options.ts";
 import { writeNginx } from "./rivals/nginx.ts";
 import type { Constant, RivalSettings } from "./rivals/rival.ts";
 
-/** Starts the service and its rivals as processes of their own, on one core. */
+/** Starts the service and its rivals, each as a process. */
 
 const repository = resolve(import.meta.dirname, "..");
-/** Maximum time of a start. With ten million rows it takes half a minute on a machine with nothing else to do. */
+/** Maximum milliseconds of a start. With ten million rows a start takes half a minute on an idle machine. */
 const maxStartMs = 300_000;
 const maxStopMs = 15_000;
 
-/** The service, a sender of constants, and servers that compute the answer. */
+/** Kinds of servers: the service, servers with a constant answer, and servers that compute the answer. */
 export type Kind =
   | "service"
   | "ceiling"
@@ -39,13 +39,13 @@ const nothing: Constant = { status: "", headers: [], body: Buffer.alloc(0) };
 export interface Server {
   kind: Kind;
   port: number;
-  /** The processes whose CPU time counts. */
+  /** Ids of the processes whose CPU time is measured. */
   pids: readonly number[];
   /** The key of an account that is never refused. */
   key: string;
 }
 
-/** The data that all servers of a run use, in a folder. */
+/** A folder with the data that all servers of a run use. */
 interface Ground {
   folder: string;
   /** The current data version's file. */
@@ -72,23 +72,23 @@ interface Running extends Server {
 
 export class Servers {
   readonly #ground: Ground;
-  /** Servers by the arguments that they were started with. */
+  /** Servers by the arguments of `get`, as JSON. */
   readonly #servers = new Map<string, Promise<Server>>();
   readonly #running: Running[] = [];
 
   constructor(ground: Ground) {
     this.#ground = ground;
-    // However the process ends, no server is left running.
+    // Kills the servers when this process ends.
     process.once("exit", () => {
       for (const { child } of this.#running) child.kill("SIGKILL");
     });
   }
 
   /**
-   * A server that is ready for requests; the same one when it is asked for again.
+   * Starts a server, and resolves when it is ready for requests. Calls with the same arguments get the same server.
    *
-   * @param core the only core that it may use; undefined for all
-   * @param constant what the ceilings and `nginx` answer; the other rivals take its headers
+   * @param core the only core that the server may use; undefined for all cores
+   * @param constant the answer of the ceilings and of `nginx`; the other rivals use only its headers
    */
   get(kind: Kind, threads: number, core?: number, constant?: Constant): Promise<Server> {
     const name = JSON.stringify([kind, threads, core, sendsConstant(kind) && constant]);
@@ -97,7 +97,7 @@ export class Servers {
     return server;
   }
 
-  /** Ends all servers. @throws Error when the service doesn't end in order */
+  /** Ends all servers. @throws Error when the service doesn't end with exit code 0 in time */
   async stopAll(): Promise<void> {
     this.#servers.clear();
     await Promise.all(
@@ -115,7 +115,7 @@ export class Servers {
     const { folder: ground, snapshotFile, key } = this.#ground;
     const folder = mkdtempSync(join(ground, kind));
     const [STATE_DIR, DATASETS_DIR] = [join(folder, "state"), join(ground, "snapshots")];
-    // A copy, because a server locks its state.
+    // Each service gets a copy of the state, because it locks the state.
     cpSync(join(ground, "state"), STATE_DIR, { recursive: true });
     chmodSync(STATE_DIR, 0o700);
     const bodyFile = join(folder, "body");
@@ -153,7 +153,7 @@ export class Servers {
   }
 }
 
-/** The port in a server's line `ready …`, which has a port or a URL with one. */
+/** Waits for a server's line `ready …`, and reads the port from it. The line has a port, or a URL with a port. */
 async function readyPort(running: Running): Promise<number> {
   const signal = AbortSignal.timeout(maxStartMs);
   for await (const line of createInterface({ input: running.child.stdout!, signal })) {
@@ -164,7 +164,7 @@ async function readyPort(running: Running): Promise<number> {
   throw new Error(`${kind} isn't ready, it came to ${child.exitCode ?? child.signalCode ?? "no end"}`);
 }
 
-/** The worker processes of nginx, which it starts as soon as it listens. */
+/** Finds the ids of nginx' worker processes; undefined as long as nginx hasn't started them. */
 function workersOf({ pids: [master] }: Server): number[] | undefined {
   const workers = readFileSync(`/proc/${master}/task/${master}/children`, "utf8").trim();
   return workers === "" ? undefined : workers.split(" ").map(Number);

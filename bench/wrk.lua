@@ -1,10 +1,10 @@
--- A load for wrk: sends the requests of a file in order, beginning with a given one. The first follows the last.
+-- A load for wrk: sends the requests of a file in order, from a given line on. After the last line it begins again.
 --
 --   wrk … -s wrk.lua URL -- FILE START DEPTH
 --
--- FILE has a request a line: the target and, where it has one, a tab and a header. START is the line to begin with,
--- from 0. DEPTH requests go out at once. All are formatted before the first one is sent, so that sending is cheap.
--- At the end the script prints one line of JSON; latencies are in microseconds.
+-- Each line of FILE has a request: a target, and optionally a tab and a header. START is the index of the first line to
+-- send, from 0. DEPTH is the number of pipelined requests. All requests are formatted before the first is sent, so that
+-- sending is cheap. At the end the script prints a line of JSON. Latencies are in microseconds.
 
 local batches = {}
 local turn = 0

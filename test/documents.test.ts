@@ -9,14 +9,14 @@ import { plans } from "../server/shared/plans.ts";
 import { filesOf, servedFile } from "../server/store/served.ts";
 import { blocksOf, documentAt, documents, tracked } from "./support/readme.ts";
 
-/** What the documents name exists: commands, options, links, files, metrics, figures. */
+/** Tests that commands, options, links, files, metrics and figures in the documents exist. */
 
 const root = resolve(import.meta.dirname, "..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 const description = JSON.parse(read("package.json"));
 const readme = documentAt("README.md");
 
-/** The faults that `check` finds in all documents. */
+/** Collects the faults that `check` finds in the documents. */
 const faults = (check: (text: string, path: string) => string[]) =>
   [...documents].flatMap(([path, text]) => check(text, path).map((fault) => `${path}: ${fault}`));
 
@@ -46,14 +46,14 @@ test("the README and those of the folders have a drawing each", () => {
   }
 });
 
-/** A heading's anchor, as GitHub makes it. */
+/** Makes a heading's anchor like GitHub. */
 const anchorOf = (heading: string) =>
   heading
     .toLowerCase()
     .replace(/[^\p{L}\p{N} _-]/gu, "")
     .replaceAll(" ", "-");
 
-/** A text without its code blocks, in which `#` and `](` mean something else. */
+/** Removes code blocks from a text, because `#` and `](` have other meanings in code. */
 const withoutBlocks = (text: string) => text.replace(/^```.*?^```$/gms, "");
 
 test("every link leads to a file and a heading that are there", () => {
@@ -70,7 +70,7 @@ test("every link leads to a file and a heading that are there", () => {
   assert.deepEqual(broken, []);
 });
 
-/** The code that a document shows: its blocks of commands without comments and output, and what stands between backticks. */
+/** Collects the code in a document: blocks of commands without comments and output, and texts between backquotes. */
 function codeOf(text: string): string[] {
   const shown = blocksOf(text, "console").flatMap((block) => block.match(/(?<=^\$ ).*/gm) ?? []);
   const typed = blocksOf(text, "sh")
@@ -81,10 +81,10 @@ function codeOf(text: string): string[] {
 }
 
 /**
- * The usage of a command, from its source.
+ * Reads the usage of a command from its source.
  *
- * @param word what follows the name, as in `keys create`
- * @returns undefined where there is no such command
+ * @param word the word after the name, such as `create` in `keys create`
+ * @returns the usage; undefined if there is no such command
  */
 function usageOf(by: string, name: string, word: string | undefined): string | undefined {
   const script: string | undefined = description.scripts[name];
@@ -164,7 +164,7 @@ test("the metrics that are described are those that there are", () => {
     documentAt("server/README.md").matchAll(/`(hcqs_[a-z_]*[a-z])/g),
     ([, name]) => name,
   );
-  // The name of one metric contains the name of a channel.
+  // Some names of metrics contain a placeholder for a channel, `webhook` or `email`.
   const registered = Array.from(
     product.join("\n").matchAll(/["`](hcqs_[$a-z_{}.]*[a-z])["`]/g),
     ([, name]) => name,

@@ -10,7 +10,7 @@ const root = resolve(import.meta.dirname, "..");
 const sources = tracked.filter((path) => path.endsWith(".ts"));
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 
-/** What a source file imports: packages by name, files by their path from the root. */
+/** Lists the imports of a source file. Packages have their names, and files their paths from the root. */
 function importsOf(path: string): string[] {
   const specifiers = [...read(path).matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].map((match) => match[1]);
   return specifiers.map((specifier) =>
@@ -84,7 +84,7 @@ test("the engine imports nothing of the server, the datasets or the world outsid
       "engine",
       (specifier) => !specifier.startsWith("engine/") && !allowed.includes(packageOf(specifier)),
     ),
-    // It reads the engine's own files in `engine/search/data/`.
+    // This file reads the engine's own data in `engine/search/data/`.
     ["engine/search/data.ts imports node:fs"],
   );
 });
@@ -98,7 +98,7 @@ test("the engine knows no clock, environment, console or randomness", () => {
   assert.deepEqual(offenders, []);
 });
 
-/** Where time has to pass in tests, and why. */
+/** Test files in which time has to pass, each with the reason. */
 const withTimers = {
   "test/control/log.test.ts": "a ceiling, and a slow reader",
   "test/long/durability.test.ts": "kills come at drawn moments",
@@ -115,7 +115,7 @@ const withTimers = {
   "test/support/server.ts": "a ceiling",
 };
 
-/** What makes time pass, in Node or by a shell. */
+/** Matches code that lets time pass, in Node or in a shell. */
 const passing =
   /\bset(Timeout|Interval)\b|\bscheduler\b|\bAtomics\.wait|\bAbortSignal\.timeout\b|\bsleep( [\d.$]|")/;
 
@@ -130,8 +130,8 @@ test("tests wait for conditions and not for some time", () => {
 });
 
 /**
- * The rooms of the product, from the top level down. A file imports its own room and those below. Rooms of one level
- * don't know each other.
+ * The rooms of the product by level, from the top down. A file may import files of its own room and of lower levels.
+ * Rooms of the same level don't import each other.
  */
 const levels = [
   ["server/main.ts"],
@@ -157,18 +157,18 @@ function levelOf(room: string): number {
 }
 
 const product = sources.filter((path) => /^(server|datasets|engine)\//.test(path));
-/** Files that each file imports. */
+/** The source files that each file imports, by path. */
 const imported = new Map(
   product.map((path) => [path, importsOf(path).filter((specifier) => specifier.endsWith(".ts"))]),
 );
 
 test("the product imports by texts in double quotes, which the rules here read", () => {
-  // The rules find imports by a text in double quotes. Biome refuses single quotes; this finds backquotes and
+  // The rules find only imports with double quotes. Biome refuses single quotes, and this test finds backquotes and
   // expressions.
   const unread = product.filter((path) =>
     /\b(import|require)\s*\(\s*[^"\s]/.test(withoutComments(read(path))),
   );
-  // The first file imports a module that the server names in a page, the second one that starts a thread's work.
+  // `main.ts` imports a module that the server names in a page. `thread.ts` imports the module that starts a thread.
   assert.deepEqual(unread, ["server/parts/portal/browser/main.ts", "server/serving/thread.ts"]);
 });
 
@@ -228,12 +228,12 @@ test("no files import each other in a circle", () => {
   assert.equal(done.size, sources.length);
 });
 
-/** The package of an import's specifier, which may name a file in the package. */
+/** Returns the package of an import. The import's specifier may name a file in the package. */
 function packageOf(specifier: string): string {
   return specifier.replace(/^apache-arrow\/.*/, "apache-arrow");
 }
 
-/** The packages and Node modules that are loaded with a file: static imports of values. */
+/** Lists the packages and Node modules that are loaded with a file, by static imports of values. */
 function loadedWith(path: string, files = new Set<string>()): string[] {
   files.add(path);
   const source = read(path);
@@ -249,7 +249,7 @@ function loadedWith(path: string, files = new Set<string>()): string[] {
 }
 
 test("no thread loads a library at its start that it may never need", () => {
-  // An import of node:http, unlike a require, loads all that fetch() consists of.
+  // `node:http` is in the list, because importing it, unlike requiring it, loads the whole code of `fetch`.
   const seldom = ["apache-arrow", "csv-parse", "ioredis", "node:http", "nodemailer", "parquet-wasm"];
   const control = ["better-sqlite3", "node:https", "pino", "prom-client", "standardwebhooks"];
   const threads = {
@@ -276,7 +276,7 @@ test("no thread loads a library at its start that it may never need", () => {
   }
 });
 
-/** Callbacks of timers, events, messages and promises that aren't wrapped, by file, and why none of them can throw. */
+/** Number of callbacks by file that aren't wrapped in `safely`, and the reason why they can't throw. */
 const unwrapped: Record<string, [callbacks: number, reason: string]> = {
   "server/parts/console/console.ts": [1, "forgets a viewer"],
   "server/control/log.ts": [2, "ignores an error of a stream that is told elsewhere; resolves a promise"],
@@ -328,7 +328,7 @@ test("every file of the server begins with a sentence that says its job", () => 
   assert.deepEqual(offenders, []);
 });
 
-/** Beginnings of comments that make no sense alone: of a sentence that goes on, or of a phrase without a noun. */
+/** Matches beginnings of comments that make no sense without other text. */
 const dangling =
   /^(?:And|Or|But|Also|Then|So|The same|Such|Of|By|To be|In which|With which|As (?:long|much|many|often)|Said|Told|Beside)\b/;
 

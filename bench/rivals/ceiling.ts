@@ -5,9 +5,9 @@ import { isMainThread, parentPort, Worker, workerData } from "node:worker_thread
 import { freePort } from "../../test/support/connection.ts";
 import { readSettings } from "./rival.ts";
 
-/** The least that any server on uWebSockets.js can do: it sends the same headers and body for every request. */
+/** A server on uWebSockets.js that does as little as possible: it sends the same headers and body for every request. */
 
-/** About the size of an image, which doesn't fit into a processor's cache. */
+/** Memory for copies of the body. Like an image, it is too large for a processor's cache. */
 const spreadBytes = 32 * 2 ** 20;
 
 const { headers, status, bodyFile, threads, isSpread } = readSettings();
@@ -18,8 +18,8 @@ const head = Buffer.from([status, ...headers.map((header) => header.join(": "))]
 let response: uws.HttpResponse;
 let isStuck = false;
 
-// As cheap as possible: status and headers are written in one call, as bytes, without a closure per request. Corking
-// avoids a system call per write for all but the first of pipelined requests.
+// Answers as cheaply as possible: one call writes status and headers as bytes, and no request makes a closure. Corking
+// saves a system call per write, except for the first of pipelined requests.
 function send(): void {
   response.writeStatus(head);
   if (isSpread) body = bodies[Math.floor(Math.random() * bodies.length)];
@@ -31,7 +31,7 @@ function send(): void {
   }
 }
 
-/** Copies of a body, one behind the other. */
+/** Makes copies of a body, one after the other in memory. */
 function copiesOf(body: Uint8Array): Uint8Array[] {
   const copies = Math.floor(spreadBytes / body.length);
   const all = Buffer.alloc(copies * body.length, body);
@@ -52,7 +52,7 @@ function listen(port: number): void {
   });
 }
 
-// Threads share the port, as the service's do.
+// Threads share the port, like the service's threads.
 if (isMainThread) {
   const port = await freePort();
   listen(port);

@@ -16,9 +16,9 @@ await connection.run(`CREATE TABLE prices AS
     medicare_allowed_cents AS allowed, services
   FROM read_parquet('${settings.snapshotFile}') WHERE charge > 0 AND allowed > 0 ORDER BY code, charge, ccn`);
 
-/** The summaries of the groups by some columns. Every priced row of the sample has services. */
+/** SQL for the summaries of groups. It needs the services of every row, and each priced row of the sample has them. */
 function summariesBy(columns: string, state: string): string {
-  // Exact values are multiples of 0.01 cents, so the small addition only corrects floating-point errors.
+  // Exact values are multiples of 0.01 cents, so adding 0.000001 only corrects floating-point errors.
   const halfUp = (cents: string, name: string) => `floor(${cents} + 0.500001) / 100 AS ${name}`;
   const shares = Object.values(percentiles).map((percent) => percent / 100);
   const charges = Object.keys(percentiles).map((name, i) => halfUp(`charges[${i + 1}]`, name));
@@ -42,7 +42,7 @@ await connection.run(
 const summaryOf = await connection.prepare(
   "SELECT * EXCLUDE (code, state) FROM summaries WHERE code = $procedure AND state = $state",
 );
-// No index: it made these queries slower.
+// The table has no index, because an index made these queries slower.
 const rowsWhere = (where: string) =>
   connection.prepare(
     `SELECT facility, city, state, ccn, charge / 100 AS submitted_charge, allowed / 100 AS medicare_allowed
@@ -68,7 +68,7 @@ async function find(query: Query): Promise<object | undefined> {
   return pricesAnswer(image, query, name, { ...summary, facilities: Number(summary.facilities) }, rows);
 }
 
-// A connection runs one query at a time. More connections don't help on one core.
+// Queries wait for each other, because a connection runs one query at a time. More connections don't help on one core.
 let last: Promise<unknown> = Promise.resolve();
 function answer(query: Query): Promise<object | undefined> {
   const found = last.then(() => find(query));

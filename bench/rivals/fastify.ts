@@ -4,7 +4,7 @@ import { stateCodes } from "../../engine/index.ts";
 import { pricesResponse } from "../../server/api/responses.ts";
 import { type Headers, pricesPath, type Query } from "./rival.ts";
 
-/** Given a schema, Fastify compiles a serializer. */
+/** Schema of the answers, from which Fastify compiles a serializer. */
 const response = toJsonSchema(pricesResponse, { typeMode: "output" });
 const querystring = {
   type: "object",
@@ -18,7 +18,7 @@ const querystring = {
 
 type Answer = (query: Query) => Promise<object | undefined> | object | undefined;
 
-/** Maximum cached answers; the oldest is evicted first. */
+/** Maximum number of cached answers. The oldest answer is evicted first. */
 const maxKept = 10_000;
 
 /** Serves price queries from a database, optionally with a cache of answers. */

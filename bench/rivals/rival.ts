@@ -3,30 +3,28 @@ import { attachImage, buildImage, decodeSnapshot, type Image, type Snapshot } fr
 import { pathOfPage } from "../../server/api/cursor.ts";
 import { basePath } from "../../server/api/endpoint.ts";
 
-/** Shared code of the other servers. They don't check keys or ceilings, which is an advantage for them. */
+/** Shared code of the rivals. They have an advantage, because they don't check keys or ceilings. */
 
 export type Headers = readonly (readonly [name: string, value: string])[];
 
-/** A constant answer. */
 export interface Constant {
   status: string;
   headers: Headers;
   body: Buffer;
 }
 
-/** Settings of a server, passed as JSON in its only argument. */
+/** Settings of a rival, which gets them as JSON in its only argument. */
 export interface RivalSettings {
-  /** Path of the snapshot. */
   snapshotFile: string;
-  /** Headers of every answer, besides Content-Type, Content-Length and those the server adds itself. */
+  /** Headers of every answer, without Content-Type, Content-Length and headers that the server adds itself. */
   headers: Headers;
-  /** For servers that send a constant answer. */
+  /** Status of the answer, for servers with a constant answer. */
   status: string;
   bodyFile: string;
   threads: number;
   /** Whether a database server caches answers. */
   caches: boolean;
-  /** Whether the ceiling sends its body from random places in as much memory as an image takes. */
+  /** Whether the ceiling sends one of many copies of its body. The copies take as much memory as an image. */
   isSpread: boolean;
 }
 
@@ -55,7 +53,7 @@ export function loadSnapshot(file: string): { snapshot: Snapshot; image: Image }
   return { snapshot, image: attachImage(buildImage(snapshot)) };
 }
 
-/** A query as a query string. */
+/** Writes a query as a URL's query string. */
 export function queryText({ procedure, state, limit }: Query): string {
   return `procedure=${procedure}${state === null ? "" : `&state=${state}`}&limit=${limit}`;
 }
@@ -64,7 +62,7 @@ export function nextPage(image: Image, query: Query, total: number): Buffer | nu
   return query.limit < total ? pathOfPage(image, "prices", query.limit, queryText(query)) : null;
 }
 
-/** Builds the answer from a database's results. */
+/** Makes the answer from a database's results. */
 export function pricesAnswer(
   image: Image,
   query: Query,

@@ -5,7 +5,7 @@ import { OnClocks } from "../support/on-clocks.ts";
 import { type Random, seededRandom } from "../support/random.ts";
 import { rounds } from "../support/rounds.ts";
 
-/** A wall clock that jumps: requests are counted in the right month, and none is lost or counted twice. */
+/** Tests that requests are counted in the right month, exactly once, when the wall clock jumps. */
 
 const secondMs = 1000;
 const dayMs = 86_400_000;
@@ -23,7 +23,7 @@ class World extends OnClocks {
     this.#key = this.account("acme", quota);
   }
 
-  /** The requests of a month as the database has them. */
+  /** The number of a month's requests in the database. */
   saved(month: number): number {
     return [...this.store.usage.ofMonth(monthName(month)).values()].reduce((sum, count) => sum + count, 0);
   }
@@ -32,7 +32,7 @@ class World extends OnClocks {
     return this.usage(this.#key, 200);
   }
 
-  /** Makes requests. @returns how many were admitted */
+  /** Makes requests. @returns the number of admitted requests */
   admitted(requests: number): number {
     return Array.from({ length: requests }, () => this.ask()).filter(({ status }) => status === 200).length;
   }
@@ -77,7 +77,7 @@ test("a clock that jumps by up to two weeks refuses nothing, in any part of a mo
     }
 });
 
-/** Milliseconds from a second to ten years, evenly distributed by their logarithm. */
+/** Draws a jump from a second to ten years, in milliseconds. Its logarithm is evenly distributed. */
 function jump(random: Random): number {
   const length = Math.round(Math.exp((Math.log(10 * yearMs) * random.int(1000)) / 1000) + secondMs);
   return random.int(2) === 0 ? length : -length;
@@ -88,8 +88,9 @@ test("counts are those of a naive book-keeper, over jumps of a second to ten yea
   const random = seededRandom(seed);
   for (let trial = 0; trial < rounds(4); trial++) {
     const world = new World(t, 20);
-    /** Requests admitted, and requests saved, by month. */
+    /** Number of admitted requests by month. */
     let used = new Map<number, number>();
+    /** Number of saved requests by month. */
     let saved = new Map<number, number>();
     const visited = [world.wallMs];
     let isTicked = true;
@@ -98,7 +99,7 @@ test("counts are those of a naive book-keeper, over jumps of a second to ten yea
       switch (random.int(6)) {
         case 0:
         case 1:
-          // The clock is set to a random time or back to an earlier one, but not to before 1970.
+          // Sets the clock to a random time or to an earlier time, but not before 1970.
           world.wallMs = random.int(2) === 0 ? random.pick(visited) : world.wallMs + jump(random);
           if (world.wallMs < 0) world.wallMs += 11 * yearMs;
           visited.push(world.wallMs);

@@ -8,7 +8,7 @@ import { OnClocks } from "../support/on-clocks.ts";
 import { seededRandom } from "../support/random.ts";
 import { rounds } from "../support/rounds.ts";
 
-/** What an account has used of each day, as `/usage` shows it. */
+/** Tests the requests of an account by day, which `/usage` shows. */
 
 const dayMs = 86_400_000;
 const usageBody = v.object({
@@ -20,14 +20,14 @@ const usageBody = v.object({
 class World extends OnClocks {
   readonly #keys = ["a", "b"].map((name) => this.account(name, 1e6));
 
-  /** What the control thread does once a second. */
+  /** Runs what the control thread does once a second. */
   override tick(): boolean {
     const came = super.tick();
     this.save();
     return came;
   }
 
-  /** Asks for the usage, which is one request. */
+  /** Requests the usage, which itself counts as a request. */
   days(account = 0) {
     const { status, body } = this.usage(this.#keys[account]);
     assert.equal(status, 200, body);

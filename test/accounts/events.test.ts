@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { maxEvents, UsageEvents } from "../../server/accounts/events.ts";
 import { OnClocks } from "../support/on-clocks.ts";
 
-/** An account's quota events of the month, as `/usage` shows them. */
+/** Tests the quota events of the month that `/usage` shows to an account. */
 
 test("warnings are shown when they are recorded, after a restart and until the month ends, to their account alone", (t) => {
   const world = new OnClocks(t, Date.UTC(2027, 11, 30, 12));

@@ -23,9 +23,9 @@ import {
   withConnections,
 } from "../support/server.ts";
 
-/** API keys: their form, the table that serving threads look them up in, and their life under a running server. */
+/** Tests API keys: their form, the table in which serving threads find them, and their changes in a running server. */
 
-// Only this part of the server is switched on, because the core has to work with it alone.
+// Runs the core with only this part, because the core has to work with each part alone.
 process.env.SERVER_PARTS = "notifications";
 
 const webhookBodies: string[] = [];
@@ -121,7 +121,7 @@ test("the key of an Authorization header is what stands behind its scheme", () =
     assert.equal(bearerKey(header), undefined);
 });
 
-/** A hash whose first word is `first` and whose other words are `rest`. */
+/** Makes a hash. Its first word is `first`, and all other bytes are `rest`. */
 function hashOf(first: number, rest: number): Buffer {
   const hash = Buffer.alloc(32, rest);
   hash.writeInt32LE(first);
@@ -250,7 +250,7 @@ test("an account and its key that are written while the tables are being read ar
   writer.close();
 });
 
-/** Asks with a key over enough connections to reach both threads of the server. */
+/** Sends a request with a key over so many connections that both threads of the server answer. */
 function everywhere(key: string, request = `GET ${pricesPath}?procedure=5073`): Promise<Answer[]> {
   return withConnections(server, 8, async (connections) => {
     const answers: Answer[] = [];
@@ -286,7 +286,7 @@ test("a new key works in all threads when create returns, and doesn't any more w
   assert.ok((await everywhere(key)).every(isRefused));
 });
 
-/** A text with every letter escaped. */
+/** Percent-encodes every letter of a text. */
 const escaped = (text: string) => text.replaceAll(/./g, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
 
 test("nothing that the server writes has more of a key than its last four characters", async () => {

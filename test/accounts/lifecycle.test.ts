@@ -12,12 +12,12 @@ import { Store } from "../../server/store/store.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { account as plain } from "../support/state.ts";
 
-/** Accounts that are suspended, resumed and deleted, and the days on which their keys are used. */
+/** Tests suspended, resumed and deleted accounts, and the days on which keys are used. */
 
 const dayMs = 86_400_000;
 const now = new Date("2027-01-31T12:00:00Z");
 
-/** A state as the control thread has it, with an account `a` that has two keys, one of them revoked, and `b` with one. */
+/** Makes the control thread's state. Account `a` has two keys, one of them revoked, and account `b` has one key. */
 function world() {
   const folder = temporaryFolder();
   const [store, operator] = [Store.open(folder), Store.open(folder)];

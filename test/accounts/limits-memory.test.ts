@@ -5,7 +5,7 @@ import { Limits, maxAccounts } from "../../server/accounts/limits.ts";
 import { monthOf } from "../../server/shared/months.ts";
 import { maxBurst, maxQuota } from "../../server/shared/plans.ts";
 
-/** How much memory it takes to count requests. */
+/** Tests that counting requests takes no memory per request. */
 
 const month = monthOf(Date.UTC(2026, 0, 15));
 const limits = new Limits();
@@ -24,7 +24,7 @@ test("a million accounts fit in 64 MB, and one more is refused", () => {
 });
 
 test("an admitted request allocates nothing", () => {
-  // The young generation is large enough not to be collected here. One heap number per request would take 16 MB.
+  // The young generation is so large that it isn't collected here. A heap number per request would take 16 MB.
   const script = `
     import { Limits } from ${JSON.stringify(new URL("../../server/accounts/limits.ts", import.meta.url).href)};
     const limits = new Limits();
@@ -35,8 +35,8 @@ test("an admitted request allocates nothing", () => {
       for (let i = 0; i < 1e6; i++) if (limits.admit(0, ${month}, start + (i >> 2)) >= 0) admitted++;
       return admitted;
     };
-    // The least of several runs: numbers are boxed until the compiler has optimised the code, which takes a while on a
-    // busy machine.
+    // Takes the minimum of several runs. Numbers are boxed until the compiler has optimised the code, which can take
+    // long on a busy machine.
     let admitted = 0;
     let bytes = Infinity;
     for (let round = 1; round <= 6; round++) {

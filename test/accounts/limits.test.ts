@@ -16,13 +16,13 @@ import { maxBurst, maxQuota } from "../../server/shared/plans.ts";
 import type { Hammered, Hammering } from "../support/limits-worker.ts";
 import { rounds } from "../support/rounds.ts";
 
-/** The two ceilings of an account, on clocks that the tests turn. */
+/** Tests the two ceilings of an account, with clocks that the tests set. */
 
 const month = monthOf(Date.UTC(2026, 0, 15));
 const limits = new Limits();
 const bursts = [1, 3, 7, 10, 50, 500, maxBurst];
 let slots = 0;
-/** A slot of its own for an account with these ceilings. */
+/** Takes a new slot for an account with the given ceilings. */
 function account(burst: number, quota = 1_000_000): number {
   const slot = slots++;
   limits.configure(slot, burst, quota);
@@ -30,17 +30,17 @@ function account(burst: number, quota = 1_000_000): number {
   return slot;
 }
 
-/** How many requests are admitted at one moment. */
+/** Makes requests at the same moment until one is refused. @returns the number of admitted requests */
 function admittedAt(slot: number, steadyMs: number): number {
   let count = 0;
   while (limits.admit(slot, month, steadyMs) >= 0) count++;
   return count;
 }
 
-/** A token bucket by its definition, in integers of any size. When the clock steps back, it is taken to stand still. */
+/** A token bucket by its definition, in integers of any size. When the clock steps back, the time stands still. */
 class NaiveBucket {
   readonly #burst: bigint;
-  /** Tokens that are missing, in thousandths. */
+  /** Missing tokens, in thousandths of a token. */
   #missing = 0n;
   #latest: bigint | undefined;
 
@@ -48,7 +48,7 @@ class NaiveBucket {
     this.#burst = BigInt(burst);
   }
 
-  /** Requests that may be taken now. */
+  /** Number of requests that the bucket admits at a time. */
   fitting(steadyMs: number): number {
     const now = BigInt(Math.floor(steadyMs));
     if (this.#latest === undefined || now > this.#latest) {
@@ -63,7 +63,7 @@ class NaiveBucket {
     this.#missing += 1000n * BigInt(count);
   }
 
-  /** Milliseconds until the next request fits. */
+  /** Milliseconds until the bucket admits the next request. */
   waitMs(): number {
     const excess = this.#missing + 1000n - 1000n * this.#burst;
     return Number((excess + this.#burst - 1n) / this.#burst);
@@ -143,7 +143,7 @@ test("a burst that changes is obeyed at once, whatever the clock says", () => {
     }
 });
 
-/** Steps of the clock: none, short, long, and close to the step at which 32-bit ticks wrap. */
+/** Steps of the clock: zero, short steps, long steps, and steps close to that at which 32-bit ticks wrap. */
 const steps = fc.oneof(
   fc.constant(0),
   fc.integer({ min: 1, max: 3 }),
@@ -164,10 +164,10 @@ const starts = fc.oneof(
     .tuple(fc.constantFrom(2 ** 31, 2 ** 32, 2 ** 40), fc.integer({ min: -3000, max: 3000 }))
     .map(([base, off]) => base + off),
 );
-/** Large buckets are rarer, because emptying one takes long. */
+/** Sizes of a trial. Large buckets have smaller trials, because emptying a large bucket takes long. */
 const sizeOf = (burst: number) =>
   burst === maxBurst ? { numRuns: rounds(3), maxLength: 4 } : { numRuns: rounds(20), maxLength: 40 };
-/** After each step of the clock: one request, or one more than fit. */
+/** Waves of requests. Each wave is a step of the clock, and then a single request, or one request more than fit. */
 const wavesOf = (burst: number) =>
   fc.array(fc.record({ step: steps, all: fc.boolean() }), { maxLength: sizeOf(burst).maxLength });
 
@@ -285,7 +285,7 @@ test("the counts of months are those of a naive limiter, whatever comes in which
   fc.assert(property, { numRuns: rounds(100) });
 });
 
-/** Lets threads ask for one account's requests until they are refused for good. */
+/** Runs threads that make requests of an account until they are refused at the end of the clock. */
 async function hammer(threads: number, slot: number, endMs: number): Promise<Hammered> {
   const clock = new SharedArrayBuffer(4);
   const workerData: Hammering = { limits: limits.buffer, slot, month, clock, endMs };
@@ -336,12 +336,12 @@ test("where ceilings are shared, as many are admitted as may be, and the rest is
   assert.deepEqual([shared.usedByOthers(0, month), shared.remaining(0, month)], [20, 25]);
   shared.admitUpTo(0, month, 5, "burst", 30);
   assert.equal(shared.admit(0, month, 5000), burstExceeded);
-  // The counts of other servers become known only now.
+  // Only now this server learns of the counts of other servers.
   shared.admitUpTo(0, month, 6, "burst", 4);
   assert.equal(shared.admit(0, month, 5000), 0);
   assert.equal(shared.admit(0, month, 5000), quotaExceeded);
   assert.equal(shared.refused(0), 4);
-  // New ceilings and a new month don't change what the account may use: only other servers' counts do.
+  // New ceilings and a new month don't raise the bound of what the account may use. Only other servers' counts do.
   shared.configure(0, 100, 500);
   assert.equal(shared.admit(0, month, 5000), quotaExceeded);
   shared.admitUpTo(0, month + 2, 100, "quota", 100);
@@ -359,7 +359,7 @@ for (const untilMs of [5000, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5])
       [-1, 0, 1, 1500].map((ms) => shared.admit(0, month, untilMs + ms)),
       [49, 48, burstExceeded, burstExceeded],
     );
-    // The two refusals are a demand, which is reported.
+    // The two refused requests are reported as a demand.
     assert.equal(shared.refused(0), 2);
     shared.keepBounds(untilMs + 1500);
     assert.equal(shared.admit(0, month, untilMs + 1500), 47);
@@ -384,7 +384,7 @@ test("accounts that were asked for are told once", () => {
   assert.deepEqual(told(), slots);
   assert.deepEqual(told(), []);
   shared.giveBack(15, month);
-  // The account in slot 16 uses the last of the two requests that it may make.
+  // The account in slot 16 may make two requests, and makes the second.
   shared.admit(16, month, 5000);
   for (let i = 0; i < 3; i++) shared.admit(0, month, 5000);
   assert.deepEqual(told(), [0, 15, 16]);

@@ -5,7 +5,7 @@ import { recordEvent } from "../../server/accounts/quota-events.ts";
 import { monthName } from "../../server/shared/months.ts";
 import { later, month, now, World } from "../support/quota-events.ts";
 
-/** When an account is warned that its quota is nearly used up. */
+/** Tests at which use an account is warned that its quota is nearly used up. */
 
 for (const quota of [1, 2, 3, 7, 10, 19, 45])
   test(`the events of a quota of ${quota} come with the first request that reaches each`, (t) => {

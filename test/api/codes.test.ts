@@ -8,7 +8,7 @@ import { checkAnswer, openapiDocument } from "../support/answers.ts";
 import { ask, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import { changed, snapshotOf } from "../support/fixtures.ts";
 
-/** The codes that a procedure group includes, and searches that find it by them and their descriptors. */
+/** Tests the codes that a procedure group includes, and searches for groups by codes and descriptors. */
 
 const plain = changed(
   snapshotOf([
@@ -29,7 +29,7 @@ const coded = sealSnapshot(plain.table, plain.provenance, [
 ]);
 const [bare, served] = [plain, coded].map((snapshot) => versionsOf(imageOf(snapshot)));
 
-/** What a search for procedures finds: code, score and how it was matched. */
+/** Searches for procedures. @returns the results, each with code, score and matched text */
 function found(q: string) {
   const target = `/search?type=procedure&q=${encodeURIComponent(q)}`;
   const answer = ask(served, target);
@@ -74,7 +74,7 @@ test("words of descriptors find groups behind the names and the plain words, and
     [["quillwort"]],
   );
   assert.deepEqual(found("quilwort")[0].matched, ["quillwort"], "the word as it is in the index");
-  // "Knee" is also one of the patients' terms for 5115.
+  // 5115 comes first, because "knee" is also a patients' term for 5115.
   const [first, second] = found("knee");
   assert.deepEqual([first.code, second.code], ["5115", "5116"]);
   assert.ok(first.score > second.score);

@@ -19,10 +19,10 @@ import {
 } from "../support/server.ts";
 import { account } from "../support/state.ts";
 
-// All parts are switched off, because the core has to answer all of this without them.
+// Runs the core without parts, because it has to give all these answers without them.
 process.env.SERVER_PARTS = "none";
 
-/** The answers to every kind of mistake, which requests count, and what happens at an account's two ceilings. */
+/** Tests the answers to every kind of mistake, which requests count, and the answers at an account's two ceilings. */
 
 const stateDir = temporaryFolder();
 const [revokedKey, expiredKey] = [generateKey(), generateKey()];
@@ -38,7 +38,7 @@ const burstKey = createKey(stateDir, "burst", { burst: 1, quota: 1000 });
 const server = await startServer({ stateDir, datasetsDir: datasetsFolder() });
 after(() => server.stop());
 
-/** `?query` stands for the prices' path with it, and a request without method for a GET. */
+/** Completes a short form of a request. A text without a method is a GET, and `?query` is a query for prices. */
 function target(request: string): string {
   const [, method = "GET", rest] = /^(?:([A-Za-z]+) )?(.*)$/s.exec(request) ?? [];
   return `${method} ${rest.startsWith("?") ? pricesPath : ""}${rest}`;
@@ -129,7 +129,7 @@ const mistakes: Case[] = [
   [`get ?${p}`, 405, "method_not_allowed", undefined, /get/],
   [`${"X".repeat(300)} ?${p}`, 405, "method_not_allowed", undefined, /method X{1,64} isn't/],
 
-  // Two mistakes at once: first the path is checked, then the method, the parameters and the data.
+  // These requests have two mistakes. The path is checked first, then the method, the parameters and the data.
   ["POST /nothing?x=%zz", 404, "unknown_endpoint", undefined, /no endpoint/],
   ["POST /api/v1/healthcare/facilities/%zz", 405, "method_not_allowed", undefined, /POST/],
   ["?procedure=9999&bad=1", 400, "invalid_parameter", "bad", supported],
@@ -258,7 +258,7 @@ test("a burst beyond the ceiling gives 429 for about a second", async () => {
   const connection = await Connection.open(server.api);
   const text = requestText(target(`?${p}`), { Authorization: `Bearer ${burstKey}` });
   const before = Date.now() / 1000;
-  // In one segment, so that no time passes in between.
+  // Sends both requests in the same segment, so that no time passes between them.
   await connection.send(text + text);
   assert.equal((await connection.answer()).status, 200);
   const refused = await connection.answer();

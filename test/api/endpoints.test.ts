@@ -7,7 +7,7 @@ import { openapiDocument } from "../support/answers.ts";
 import { ask, assertRefused, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import { type ShortRow, snapshotAs, snapshotOf } from "../support/fixtures.ts";
 
-/** Facilities, the catalog and data versions. */
+/** Tests the endpoints for facilities, for the catalog and for data versions. */
 
 const serving = (...snapshots: Snapshot[]) => versionsOf(...snapshots.map(imageOf));
 
@@ -37,7 +37,7 @@ describe("a facility", () => {
 
   test("has percentiles of one decimal, half a tenth rounded up", () => {
     const many = Array.from({ length: 16 }, (_, i) => hospital(String(i).padStart(6, "0"), "CA", 10 + i));
-    // 1/16 is 6.25 %, 3/16 is 18.75 %.
+    // 1/16 is 6.25 %, and 3/16 is 18.75 %. Both are rounded half up.
     assert.equal(standingsOf(many, "000001").national.percentile, 6.3);
     assert.equal(standingsOf(many, "000003").national.percentile, 18.8);
     assert.equal(standingsOf(many, "000015").national.percentile, 93.8);
@@ -113,7 +113,7 @@ describe("the catalog", () => {
     assert.match(reasons.get("MD") ?? "", /all-payer.*OPPS/i);
     for (const territory of ["AS", "GU", "MP", "VI"])
       assert.equal(reasons.get(territory), "hospitals there are outside the OPPS", territory);
-    // 42 CFR 419.20: Puerto Rico's hospitals are paid by the OPPS.
+    // By 42 CFR 419.20, Puerto Rico's hospitals are paid by the OPPS, like those of a state.
     for (const state of ["PR", "AL", "DC"]) assert.equal(reasons.get(state), "no rows in the release", state);
     for (const state of ["PR", "AL", "WY", "DC"])
       assert.doesNotMatch(reasons.get(state) ?? "", /OPPS|all-payer/i, state);

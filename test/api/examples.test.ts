@@ -26,8 +26,9 @@ import { documentAt } from "../support/readme.ts";
 import { temporaryFolder } from "../support/server.ts";
 
 /**
- * Every example, in the OpenAPI document and the READMEs, is what a service over the sample answers. Where answers have
- * changed, `server/node --test --test-update-snapshots test/api/examples.test.ts` writes the document's examples anew.
+ * Tests that every example in the OpenAPI document and the READMEs equals the answer of a service with the sample.
+ * After a change of answers, `server/node --test --test-update-snapshots test/api/examples.test.ts` updates the
+ * document's examples.
  */
 
 const snapshots = [2024, 2023].map((dataYear) =>
@@ -51,7 +52,7 @@ days.enter(0, monthOf(nowMs), [
   [2, 5],
 ]);
 
-/** The answer of a new server to an account that has made five requests. */
+/** Gets the answer of a new service to an account that has made five requests. */
 function told(
   target: string,
   headers: Parameters<typeof ask>[4] = {},
@@ -81,7 +82,7 @@ function told(
 const operations = operationsOf(openapiDocument);
 const isOfVersion = (at: string) => at.includes("/versions/{version}");
 
-/** The request that the examples of an operation's parameters make up. */
+/** Makes a request from the examples of an operation's parameters. */
 function requestOf(at: string, { parameters }: Operation, others: Record<string, string> = {}): string {
   const query = new URLSearchParams(others);
   let target = at;
@@ -94,7 +95,7 @@ function requestOf(at: string, { parameters }: Operation, others: Record<string,
   return query.size === 0 ? target : `${target}?${query}`;
 }
 
-/** For each operation, a part of the example's request, and what to replace it with so that nothing is found. */
+/** Replacements by operation. Each replaces a part of the example's request, so that nothing is found. */
 const missing: Record<string, [part: string, instead: string]> = {
   prices: ["procedure=5072", "procedure=5244"],
   search: ["q=harbor+valley", "q=xylophone"],
@@ -108,7 +109,7 @@ const missing: Record<string, [part: string, instead: string]> = {
   exportArrow: ["state=DC", "state=MD"],
 };
 
-/** The answers that a path's operation must have as examples, by the example's name. */
+/** Collects the answers that a path's operation must have as examples, by name of the example. */
 function answersOf(at: string, operation: Operation): Record<string, unknown> {
   const name = operation.operationId.replace("OfVersion", "");
   const request = requestOf(at, operation);
@@ -139,14 +140,14 @@ function answersOf(at: string, operation: Operation): Record<string, unknown> {
     assert.ok(request.includes(missing[name][0]));
     found[`${name}.not_found`] = refused(told(request.replace(...missing[name])), 404);
   } else if ("404" in responses) {
-    // The data version in the cursor, or in the path, is not served.
+    // Uses a service without the data version that the cursor or the path names.
     const served = versionsOf(versions.images[1]);
     found[`${name}.not_found`] = refused(told(request, {}, { served }), 404);
   }
   return found;
 }
 
-/** Errors that any request can meet. */
+/** Answers to requests with errors that are possible on any path, by type. */
 const errors = {
   missing_api_key: () => told("/api/v1/usage", { authorization: "" }),
   invalid_api_key: () => told("/api/v1/usage", { authorization: "Bearer hcq_wrong" }),
@@ -172,7 +173,7 @@ test("every example of the document is what a request over the sample gets", (t)
   ]);
   const file = path.resolve(import.meta.dirname, "../../server/api/examples.json");
   const known = JSON.parse(readFileSync(file, "utf8"));
-  // The ETags of these answers come from the request, the data and the version alone.
+  // If the ETags are unchanged, the answers have to be unchanged, too.
   if (Object(recorded.headers).ETag === known.headers.ETag)
     for (const [at, { operationId }] of operations) {
       const name = operationId.replace("OfVersion", "");
@@ -182,14 +183,14 @@ test("every example of the document is what a request over the sample gets", (t)
   try {
     t.assert.fileSnapshot(recorded, file, { serializers: [lines] });
   } catch (error) {
-    // Compares the examples one by one, because the failed snapshot's message has both files in full.
+    // Compares the examples one by one, because the message of a failed snapshot has the whole text of both files.
     for (const [name, value] of Object.entries(recorded))
       assert.deepEqual({ [name]: known[name] }, { [name]: value });
     throw error;
   }
 });
 
-/** A line for each example. */
+/** Serializes the examples as JSON, with a line for each example. */
 const lines = (recorded: object) =>
   `{\n${Object.entries(recorded)
     .map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`)
@@ -207,7 +208,7 @@ test("every answer with a body but a binary file has examples, and its schema ta
       }
 });
 
-/** All objects in a value, nested ones included. */
+/** Collects all objects in a value, including nested objects. */
 function objectsIn<Kind extends object>(value: unknown): Kind[] {
   if (typeof value !== "object" || value === null) return [];
   const inner = Object.values(value).flatMap(objectsIn<Kind>);
@@ -256,7 +257,7 @@ test("the ETag of the examples makes their request a 304", () => {
   assert.deepEqual([status, body], [304, ""]);
 });
 
-/** Answers as the READMEs show them: JSON broken into lines, and with `…` for what is left out. */
+/** The READMEs whose answers are compared. Their JSON has line breaks, and `…` for parts that are left out. */
 const [readme, described] = ["README.md", "server/api/README.md"].map(documentAt);
 const shown = [
   ...`${readme}${described}`.matchAll(
@@ -306,7 +307,7 @@ for (const { target, parts } of shown)
     }
   });
 
-/** The names of all fields in the schemas of answers. */
+/** Collects the names of all fields in a schema. */
 function fieldsIn(part: unknown): string[] {
   if (typeof part !== "object" || part === null) return [];
   return Object.entries(part).flatMap(([name, value]) => [

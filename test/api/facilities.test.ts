@@ -9,9 +9,9 @@ import type { Versions } from "../../server/api/endpoint.ts";
 import { ask, assertRefused, imageOf, imageWith, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import { changed, type ShortRow, snapshotAs, snapshotOf } from "../support/fixtures.ts";
 
-/** Lists of facilities, and one facility over the years. */
+/** Tests lists of facilities, and the trends of a facility. */
 
-/** A copy of a snapshot in which its facilities have other texts. */
+/** Copies a snapshot with other texts for its facilities. */
 const withTexts = (snapshot: Snapshot, texts: Partial<Record<FacilityField, string[]>>) =>
   changed(snapshot, ({ facilities }) => Object.assign(facilities, texts));
 
@@ -117,7 +117,7 @@ describe("a list of facilities", () => {
   ];
   for (const [query, param, message] of invalid)
     test(`refuses ${query}`, () => {
-      // A bad parameter is reported before a data version that isn't there.
+      // A wrong parameter is reported even if the data version doesn't exist.
       for (const base of ["", "/versions/2019.1"]) {
         const error = refusal(versions, `${base}/healthcare/facilities?${query}`);
         assert.deepEqual([error.type, error.param], ["invalid_parameter", param]);
@@ -242,6 +242,6 @@ test("places are those of the npm package in its version, in the states and terr
   const at = (code: number) => [latitude[zip.indexOf(code)] / 1e6, longitude[zip.indexOf(code)] / 1e6];
   assert.deepEqual(at(10001), [40.7484, -73.9967]);
   assert.deepEqual(at(96910), [13.47, 144.74]);
-  // A military address abroad, and a place whose longitude has the wrong sign in the table.
+  // 09001 is a military address abroad. 10200 has a longitude with the wrong sign in the source table.
   for (const absent of [9001, 10200]) assert.equal(zip.indexOf(absent), -1);
 });

@@ -6,7 +6,7 @@ import { ask, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts
 import { type ShortRow, snapshotAs, snapshotOf } from "../support/fixtures.ts";
 import { placed } from "../support/relevance.ts";
 
-/** A 404 says why there is no data. */
+/** Tests that a 404 gives the reason why there is no data. */
 
 const suppressed = (count: number, state: string, code: string): ShortRow[] =>
   Array.from({ length: count }, (_, i) => [
@@ -38,7 +38,7 @@ const [version] = versions.byName.keys();
 const reasonIn = (state: string) =>
   coverageOf(versions.images[0]).missing_states.find((missing) => missing.state === state)?.reason;
 
-/** The message of a 404 without the data version, which it must name. */
+/** Reads the message of a 404, asserts that it names the data version, and removes the version. */
 function toldFor(target: string): string {
   for (const base of ["", `/versions/${version}`])
     assert.equal(refusal(versions, base + target).type, "not_found");
@@ -47,7 +47,7 @@ function toldFor(target: string): string {
   return message.replace(` in data version ${version}`, "");
 }
 
-/** Requests by what is missing, each with the whole message. */
+/** Requests without data, each with the expected message, by what is requested. */
 const messages: Record<string, [target: string, message: string][]> = {
   "a price list": [
     ["procedure=9999", 'there is no procedure "9999"'],
@@ -81,7 +81,7 @@ const messages: Record<string, [target: string, message: string][]> = {
   ].map(([ccn, message]) => [`/healthcare/facilities/${ccn}`, message]),
   "a search whose every match has no price": [
     ["5115&type=procedure", 'no procedure that matches "5115" has prices: all 37 rows are suppressed'],
-    // The facilities' names match these digits as well, with a typo.
+    // The digits also match the facilities' names, with a typo.
     ["CA1500", 'no facility that matches "CA1500" has prices: all 12 rows are suppressed'],
     ...["city in ny 000003", "city in ny"].map((q): [string, string] => [
       q.replaceAll(" ", "+"),

@@ -11,7 +11,7 @@ import { ask as askService, openService } from "../support/asking.ts";
 import { imageWith, versionsWith } from "../support/endpoint-oracle.ts";
 import { versionSnapshot, versions } from "../support/server.ts";
 
-/** The OpenAPI document says what the API does, all of it and nothing else. */
+/** Tests that the OpenAPI document describes everything that the API does, and nothing else. */
 
 const snapshots = versions.map(versionSnapshot);
 const bytes = encodeSnapshot(snapshots[0]);
@@ -19,7 +19,7 @@ const images = snapshots.map((snapshot) => imageWith(snapshot, readPlaces()));
 const { service, key } = openService(versionsWith({ bytes, sha256: hash("sha256", bytes) }, ...images));
 const operations = operationsOf(openapiDocument);
 
-/** Asks, and checks the answer against the document. The listener adds a header to errors. */
+/** Sends a request, and checks the answer against the document. Adds the header that the listener adds to errors. */
 function ask(target: string) {
   const [path, query] = target.split(/\?(.*)/s);
   const { status, bytes, headers } = askService(service, key, path, () => query);
@@ -57,7 +57,7 @@ test("an operation of one data version is described as the one without, with a s
   assert.equal(compared, allEndpoints.filter(({ kind }) => kind === "versioned").length);
 });
 
-/** For each path a request that finds something. */
+/** Requests with data, by path. */
 const found = new Map([
   ["/api/v1", "/api/v1"],
   ["/api/v1/healthcare/prices", "/api/v1/healthcare/prices?procedure=5072&limit=2"],
@@ -200,7 +200,7 @@ const expectedParameters: Record<string, Record<string, object>> = {
 
 const list = (values: string[], length: number) =>
   Array.from({ length }, (_, i) => values[i % values.length]).join(",");
-/** Texts that a parameter with a pattern takes, and texts that it refuses. */
+/** Texts that each parameter with a pattern accepts (`taken`), and texts that it refuses. */
 const patterned: Record<string, { taken: string[]; refused: string[] }> = {
   state: { taken: [...stateCodes, "ca", "cA", "Ca"], refused: ["", "zz", "AKx", "AK,", "ſc"] },
   states: {

@@ -7,12 +7,12 @@ import { compareFacilityTrends, compareLists, randomPlaces } from "../support/fa
 import { randomSnapshot, yearsOf } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 
-/** Every number of every answer on invented snapshots, against naive oracles. */
+/** Compares every number of every answer about random snapshots with naive oracles. */
 
 const snapshots = Number(process.env.ORACLE_SNAPSHOTS || 3);
-/** The default is fixed, so that a failure comes from a change of the code. */
+/** Seed of the snapshots. The default is fixed, so that only a change of the code can cause a failure. */
 const trialSeed = Number(process.env.TRIAL_SEED || 1);
-/** Lists of facilities to ask for, per snapshot. */
+/** Number of lists of facilities to compare per snapshot. */
 const lists = 100;
 
 test(`every answer on ${snapshots} random snapshots is what the oracles compute`, (t) => {

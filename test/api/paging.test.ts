@@ -24,7 +24,7 @@ import { asVersion, randomSnapshot, type ShortRow, snapshotAs, snapshotOf } from
 import { naivePrices, type PricesBody } from "../support/oracle.ts";
 import { rounds } from "../support/rounds.ts";
 
-/** Walking from page to page, while data comes and goes, and with cursors that nobody gave out. */
+/** Tests reading lists page by page, while data versions change, and with cursors that the service didn't make. */
 
 const seed = 20_260_402;
 const everything = 1_000_000;
@@ -37,7 +37,7 @@ const pageSchema = v.looseObject({
 });
 type Page = v.InferOutput<typeof pageSchema>;
 
-/** What is served, the newest version first. */
+/** The served data versions, newest first. */
 let versions = versionsOf();
 function publish(...images: Image[]): void {
   versions = versionsOf(...images);
@@ -53,7 +53,8 @@ function assertRefused(target: string, type: string, param?: string): void {
 }
 
 /**
- * All pages of a list. Asserts that they differ in rows and `next` only, and that all but the last are full.
+ * Reads all pages of a list. Asserts that pages differ only in rows and `next`, and that all pages before the last are
+ * full.
  *
  * @param between called before each further page
  */
@@ -101,7 +102,7 @@ function procedureLists(lists: PricesBody[], state: string | null): List[] {
   );
 }
 
-/** The expected order is that of one search without pages. */
+/** Lists searches with their expected rows. The expected order is that of a search without pages. */
 function searchLists(image: Image, { table }: Snapshot): List[] {
   const { facilities, procedures } = partsOf(table);
   const { ccn, name, city, state } = facilities;
@@ -130,7 +131,7 @@ interface Served {
   lists: List[];
 }
 
-/** Every list of a snapshot that has rows. */
+/** Lists all lists of a snapshot that have rows. */
 function served(snapshot: Snapshot): Served {
   const image = imageOf(snapshot);
   const lists = [null, ...stateCodes].flatMap((state) => {
@@ -154,7 +155,7 @@ const another = imageOf(asVersion(randomSnapshot(505), 2025, 2));
 const lists = some.flatMap(({ image, lists }) => lists.map((list) => ({ image, ...list })));
 const longLists = lists.filter(({ rows }) => rows.length > 10);
 
-/** Draws a list and a limit that its endpoint takes. Half of the lists are long, half of the limits small. */
+/** Draws a list, and a limit that its endpoint accepts. Half of the lists are long, and half of the limits small. */
 const choice = fc.record({ long: fc.boolean(), at: fc.nat(), small: fc.boolean(), limit: fc.nat() });
 type Choice = typeof choice extends fc.Arbitrary<infer Value> ? Value : never;
 
@@ -195,7 +196,7 @@ const firstPages = [
   "/api/v1/search?q=hospital&limit=3",
   "/api/v1/search?q=ca&type=facility&limit=1",
 ];
-/** The path of the second page. */
+/** Reads the path of the second page from the first page. */
 function nextOf(first: string): string {
   const { next } = pageAt(first);
   assert.ok(next !== null);
@@ -289,7 +290,7 @@ describe("a cursor that was not given out", () => {
   const cursor = fc.constantFrom(...cursors);
   const letter = fc.constantFrom(..."ABCXYZabcxyz0189-_=+.~!$&'()*,;:@%|^\"<>{}[]\\` éß🏥");
 
-  /** Asserts that a cursor is refused, unless a page had it as `next`. */
+  /** Asserts that a cursor is refused, unless a page had the cursor in `next`. */
   function assertNoCursor(text: string): void {
     if (genuine.has(text)) return;
     assert.equal(decodeCursor(text), undefined, text);
@@ -318,7 +319,7 @@ describe("a cursor that was not given out", () => {
     fc.assert(fc.property(any, assertNoCursor), { seed, numRuns: rounds(400) });
   });
 
-  /** Asserts that a cursor with a valid check but a wrong content is refused. */
+  /** Asserts that a cursor with a valid checksum and wrong content is refused. */
   function assertClean(of: Image, list: string, offset: number, given: Record<string, string>): void {
     const target = pathOfPage(of, list, offset, textOf(given)).toString().replace("/api/v1", "");
     const { type } = refusal(versions, target);

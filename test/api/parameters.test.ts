@@ -8,12 +8,12 @@ import { checkParameters, parseQuery } from "../../server/api/parameters.ts";
 import { wholeNumber } from "../../server/shared/schemas.ts";
 import { rounds } from "../support/rounds.ts";
 
-/** Well-formed and malformed queries: the parameters in them, and what an error repeats of them. */
+/** Tests how well-formed and malformed queries are parsed, and which texts of a query an error repeats. */
 
 const seed = 20_260_403;
 const maxEchoed = 64;
 
-/** The error that a call throws; anything but an ApiError fails the test. */
+/** Returns the ApiError that a call throws; undefined if it throws nothing. Any other error fails the test. */
 function errorOf(call: () => unknown): ApiError | undefined {
   try {
     call();
@@ -30,7 +30,7 @@ function assertInvalid(query: string, param?: string): void {
   if (param !== undefined) assert.equal(error?.param, param, JSON.stringify(query));
 }
 
-/** Text without control characters, as anybody may send it. */
+/** Draws text without control characters. */
 const text = fc
   .oneof(
     fc.string({ unit: "binary" }),

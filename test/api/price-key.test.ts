@@ -18,7 +18,7 @@ import { ask as askService, serviceOf, type Told } from "../support/asking.ts";
 import { versionsOf } from "../support/endpoint-oracle.ts";
 import { rounds } from "../support/rounds.ts";
 
-/** Price queries in their common form, and answers from the cache, equal those that are made the general way. */
+/** Tests that price queries in common form, and cached answers, get the same answers as other forms of the query. */
 
 const pricesPath = "/api/v1/healthcare/prices";
 const seed = 20_261_120;
@@ -28,7 +28,7 @@ const [image, other] = [1, 2].map((revision) => {
 const key = generateKey(Buffer.alloc(32, 7));
 const january = Date.UTC(2026, 0, 31, 23, 59, 59);
 
-/** A service with one account, and its clocks. */
+/** Makes a service with an account, and clocks that the test sets. */
 function start(quota: number) {
   const [keys, limits] = [new KeyTable(), new Limits()];
   keys.put({ id: 1, hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
@@ -87,7 +87,7 @@ test("a price query in its common form is answered as it is in any other", () =>
     const query = `procedure=${procedure}${scope}${rows}`;
     if (readPriceKey(image, query) >= 0) read++;
     const { status, body } = get(query);
-    // An empty parameter makes the query take the general way, and changes nothing else.
+    // An empty parameter makes the service parse the query in the general way, and changes nothing else.
     const { status: expectedStatus, body: expected } = get(`&${query}`);
     assert.deepEqual([status, body], [expectedStatus, expected], query);
   });
@@ -110,7 +110,7 @@ test("two characters that aren't a state in capitals are taken for none", () => 
 });
 
 test("codes and limits are digits: what stands beside them in ASCII is none", () => {
-  // If `:` and `/` counted as digits (10 and −1), these would be codes that exist.
+  // If `:` and `/` were read as the digits 10 and −1, the codes below would exist.
   for (const [digit, beside, more] of [
     ["0", ":", -1],
     ["9", "/", 1],
@@ -163,7 +163,7 @@ for (const form of ["", "&"])
     assert.deepEqual(get(query), { ...first, remaining: 898 });
     for (let left = 897; left >= 800; left--) get(query);
 
-    // The wall clock is read again after a while.
+    // After a second, the service reads the wall clock again.
     clock.wallMs += 1000;
     clock.steadyMs += 1000;
     const { remaining, reset } = get(query);

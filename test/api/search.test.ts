@@ -6,7 +6,7 @@ import { searchResponse } from "../../server/api/responses.ts";
 import { ask, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
 
-/** Searches within a state, the terms by which a procedure group was found, and stop words. */
+/** Tests searches within a state, the terms that matched a procedure group, and stop words. */
 
 const hospital = (
   ccn: string,

@@ -7,10 +7,10 @@ import { Store } from "../../server/store/store.ts";
 import { fieldsOf, run, shownAccount, succeed } from "../support/commands.ts";
 import { temporaryFolder } from "../support/server.ts";
 
-// All parts of the server are switched off, because the core alone keeps what is tested here.
+// Runs the core without parts, because no part is needed for these tests.
 process.env.SERVER_PARTS = "none";
 
-/** What the operator's commands do to accounts: their plans, numbers and webhooks. */
+/** Tests the operator's commands that change plans, ceilings and webhooks of accounts. */
 
 test("an account's plan and numbers change with update, which says how, and what isn't named stays", async () => {
   const folder = temporaryFolder();
@@ -72,7 +72,7 @@ test("create takes a known account as it is: other values are refused with what 
   assert.deepEqual(await succeed(folder, "accounts list --json", "keys list"), before);
 });
 
-/** The last secret that a command shows on stderr. */
+/** Finds the last secret that a command shows on stderr. */
 function secretIn(stderr: string): string {
   const [, secret] =
     /^webhook signing secret, shown this once: (whsec_[0-9A-Za-z+/]{32})\n$/m.exec(stderr) ?? [];

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { run, succeed } from "../support/commands.ts";
 import { keepingStripped, Running, temporaryFolder } from "../support/server.ts";
 
-/** What the operator's commands refuse, and with which messages. */
+/** Tests the errors of the operator's commands, with their messages. */
 
 const stateDir = temporaryFolder();
 await succeed(
@@ -34,7 +34,7 @@ const custom = "create --account new --plan enterprise";
 const another = "create --account large --expires";
 const hook = "update --account large --webhook";
 const hospitals = "update --account A~&~B~hospitals";
-/** Commands, each with its error message: the whole line or a pattern. */
+/** Refused commands, each with its error message as a text or a pattern. */
 const refused: [command: string, message: string | RegExp][] = [
   ["", `keys: found no command, expected ${words}`],
   ["toString", `keys: found the command "toString", expected ${words}`],
@@ -209,7 +209,7 @@ test("a folder that can't be made or used is one line, without a stack", async (
   }
 });
 
-/** Runs `keys` with another standard output. */
+/** Starts the command `keys` with the given standard output. */
 function spawnKeys(word: string, stdout: "pipe" | number) {
   const file = path.resolve(import.meta.dirname, "../../server/commands/keys.ts");
   const env = {

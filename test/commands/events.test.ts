@@ -4,7 +4,7 @@ import { monthName } from "../../server/shared/months.ts";
 import { run } from "../support/commands.ts";
 import { month, now, World } from "../support/quota-events.ts";
 
-/** The operator's command for events. */
+/** Tests the operator's command `events`. */
 
 test("events are listed in lines and as JSON, each with its quota, and made due again by their id", async (t) => {
   const world = new World(t);

@@ -7,7 +7,7 @@ import { run } from "../support/commands.ts";
 import { repository } from "../support/deployment.ts";
 import { temporaryFolder } from "../support/server.ts";
 
-/** The package, and the one command that it has. */
+/** Tests the package's description, and its only command `hcqs`. */
 
 const description = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"));
 const program = join(repository, description.bin.hcqs);

@@ -8,7 +8,7 @@ import { Store } from "../../server/store/store.ts";
 import { fieldsOf, keyStates, run, shownKey, succeed } from "../support/commands.ts";
 import { runKeys, temporaryFolder } from "../support/server.ts";
 
-/** The operator's command for keys, on a database that no server uses. */
+/** Tests the operator's command `keys` on a database that no server uses. */
 
 const stateDir = temporaryFolder();
 const enterprise = "--plan enterprise --burst 1000 --quota 2000000000";
@@ -19,7 +19,7 @@ const made = await run(stateDir, [
 ]);
 const keys = made.map(({ stdout }) => stdout.trimEnd());
 
-/** The lines of `keys list` without the header. */
+/** Runs `keys list`. @returns the fields of each line, without the header */
 async function listed(folder: string): Promise<string[][]> {
   const [text] = await succeed(folder, "keys list");
   const [header, ...lines] = fieldsOf(text);

@@ -8,9 +8,9 @@ import { run, succeed } from "../support/commands.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { account, modeOf } from "../support/state.ts";
 
-/** Copies of the state as a whole. */
+/** Tests backups of the whole state. */
 
-/** A state with an account, a key and a data version. */
+/** Makes a state with an account, a key and a data version. */
 function filledState(): string {
   const folder = temporaryFolder();
   const store = Store.open(folder);

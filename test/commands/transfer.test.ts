@@ -9,7 +9,7 @@ import { run, succeed } from "../support/commands.ts";
 import { keepingStripped, temporaryFolder } from "../support/server.ts";
 import { modeOf } from "../support/state.ts";
 
-/** Moving accounts from one state to another. */
+/** Tests moving accounts from one state to another by export and import. */
 
 /** Makes a state in which every column of an account has a value. */
 async function fill(): Promise<string> {
@@ -181,7 +181,7 @@ test("every row that is refused is named, and with --skip-invalid the others are
   assert.equal(contentOf(to).split("\n")[1], three);
 });
 
-/** Changes an account's line. */
+/** A function that changes an account's line of an export. */
 type Change = (
   record: Record<string, unknown> & Record<"keys" | "events" | "usage" | "days", Part[]>,
 ) => void;
@@ -193,13 +193,13 @@ const aDay = "a day such as 2027-01-31";
 const aMonth = "a month such as 2027-01";
 const aSecret = "a webhook's signing secret";
 const refusals: [change: Change, message: string][] = [
-  // The largest id is limited because later ids continue from it.
+  // Ids have a maximum, because the next new id is one more than the largest id.
   [(one) => (one.id = 2 ** 40 + 1), `id: found 1099511627777, expected ${wholes(1, 2 ** 40)}`],
   [
     (one) => (one.keys[0].id = 2 ** 53 - 1),
     `keys.0.id: found 9007199254740991, expected ${wholes(1, 2 ** 40)}`,
   ],
-  // Tries are limited because counting continues from them.
+  // Tries have a maximum, because the server adds further tries to the number.
   [
     (one) => (one.events[0].deliveries[0].tries = 2_000_000_000),
     `events.0.deliveries.0.tries: found 2000000000, expected ${wholes(0, 10)}`,

@@ -4,7 +4,7 @@ import { Connections, maxConnections } from "../../server/shared/connections.ts"
 import { metricsText } from "../support/metrics-text.ts";
 import { Connection, call, pricesPath, requestText, startServer, until } from "../support/server.ts";
 
-/** When clients have taken all descriptors, the server still serves the connections it has, and the operator. */
+/** Tests that a server without free descriptors still serves its open connections and the operator. */
 
 const descriptors = 400;
 
@@ -31,7 +31,7 @@ test("more clients than there are descriptors for are refused at once, and recov
     assert.equal((await connection.answer()).status, 200);
   }
   assert.equal((await server.keys("list")).code, 0);
-  // The operator's port takes no more than its share either.
+  // The operator's listener, too, accepts only its share of connections.
   const idle = await Promise.all(Array.from({ length: 100 }, () => Connection.open(server.ops)));
   const closed = await until(
     "some of them to be closed",

@@ -4,11 +4,11 @@ import { type TestContext, test } from "node:test";
 import v8 from "node:v8";
 import { watchHeap } from "../../server/shared/runtime.ts";
 
-/** A thread whose heap comes to its limit ends with a reason, before V8 ends the process without one. */
+/** Tests that a thread whose heap reaches its limit ends with a reason, before V8 ends the process without a reason. */
 
 const limit = 1000 * 2 ** 20;
 
-/** Runs `watchHeap` with these percentages of heap in use, one for each look. From then on it sees the last one. */
+/** Runs `watchHeap`. Each check sees the next percentage of heap in use, and then the last percentage again. */
 function look(t: TestContext, ...percents: number[]): void {
   const heap = v8.getHeapStatistics();
   let at = 0;

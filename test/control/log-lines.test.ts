@@ -5,7 +5,7 @@ import { PerSecond } from "../../server/shared/per-second.ts";
 import { requestText } from "../support/connection.ts";
 import { call, pricesPath, startServer, withConnections } from "../support/server.ts";
 
-/** What the log says, to a program and to a person, and which requests it shows. */
+/** Tests the log's lines in the forms for programs and for people, and the choice of logged requests. */
 
 test("a person reads when, how grave, what and with which details", () => {
   const line = JSON.stringify({

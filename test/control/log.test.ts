@@ -18,12 +18,12 @@ import {
   until,
 } from "../support/server.ts";
 
-/** A log that nobody reads, or that can't be written: lines may be lost, the service may not. */
+/** Tests that the service goes on when nobody reads its log, or when the log can't be written. */
 
 const datasetsDir = datasetsFolder(currentOnly);
 const repository = path.resolve(import.meta.dirname, "../..");
 
-/** A pipe with a name, held open by this process. */
+/** A named pipe that this process holds open. */
 class Pipe {
   readonly #file = path.join(temporaryFolder(), "pipe");
   readonly #end: number;
@@ -33,12 +33,12 @@ class Pipe {
     this.#end = openSync(this.#file, constants.O_RDWR | constants.O_NONBLOCK);
   }
 
-  /** A descriptor for another process to write to. */
+  /** Opens a descriptor with which another process can write into the pipe. */
   writingEnd(): number {
     return openSync(this.#file, "w");
   }
 
-  /** Fills the pipe, so that the next write finds no room. */
+  /** Fills the pipe, so that the next write has no room. */
   fill(): void {
     const byte = Buffer.from("\n");
     for (;;)
@@ -49,7 +49,7 @@ class Pipe {
       }
   }
 
-  /** Reads what is in the pipe. */
+  /** Reads the pipe's content. */
   read(): string {
     const bytes = Buffer.alloc(2 ** 20);
     try {
@@ -76,13 +76,13 @@ function run(t: TestContext, words: string[], stdout: Stdio, stderr: Stdio, env 
   return child;
 }
 
-/** How a process ended. */
+/** Waits for the end of a process. @returns its exit code or signal as text */
 async function ended(child: ChildProcess): Promise<string> {
   await until("the end", () => child.exitCode !== null || child.signalCode !== null, maxWaitMs);
   return child.signalCode ?? String(child.exitCode);
 }
 
-/** Starts a server whose ready line can't be read. */
+/** Starts a server without reading its ready line, and waits until it answers. */
 async function startServer(t: TestContext, stdout: Stdio, stderr: Stdio) {
   const stateDir = temporaryFolder();
   const key = createKey(stateDir, "acme", { burst: 1000, quota: 1000 });
@@ -119,7 +119,7 @@ async function startServer(t: TestContext, stdout: Stdio, stderr: Stdio) {
   };
 }
 
-/** A program that writes numbered lines of a length to stderr, and the number of lost ones to stdout. */
+/** Makes a command that writes numbered lines of the given length to stderr, and the number of lost lines to stdout. */
 function writing(lines: number, bytes: number, before = ""): string[] {
   const script = `
     import { Output } from ${JSON.stringify(path.join(repository, "server/control/log.ts"))};
@@ -186,7 +186,7 @@ test("a file on a disk that is full for a while gets the lines before and after"
 });
 
 test("a terminal that is held keeps nobody waiting", async (t) => {
-  // A program that records a terminal stops reading when nobody reads its recording.
+  // The terminal is recorded into a full pipe, so that the recording program stops reading the terminal.
   const pipe = new Pipe();
   pipe.fill();
   const result = path.join(temporaryFolder(), "result");

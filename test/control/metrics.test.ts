@@ -14,7 +14,7 @@ import {
   withConnections,
 } from "../support/server.ts";
 
-/** What `/metrics` reports after a known sequence of requests. */
+/** Tests the values of `/metrics` after a known sequence of requests. */
 
 const stateDir = temporaryFolder();
 const keys = {
@@ -83,7 +83,7 @@ test("refusals are counted by ceiling, and keys that don't do by what is wrong",
   const statuses = (key: string) =>
     withConnections(server, 1, async ([connection]) => {
       const text = requestText("GET /api/v1/usage", { Authorization: `Bearer ${key}` });
-      // In one segment, so that no time passes in between.
+      // Sends the three requests in the same segment, so that no time passes between them.
       await connection.send(text.repeat(3));
       return [await connection.answer(), await connection.answer(), await connection.answer()]
         .map(({ status }) => status)

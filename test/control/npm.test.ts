@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { maxWaitMs } from "../support/connection.ts";
 import { currentOnly, datasetsFolder, temporaryFolder, until } from "../support/server.ts";
 
-/** The commands that operators type. */
+/** Tests npm's scripts, which operators run. */
 
 test("a SIGTERM to npm start reaches the server, which ends in order", async (t) => {
   const env = {
@@ -16,7 +16,7 @@ test("a SIGTERM to npm start reaches the server, which ends in order", async (t)
     ...{ PORT: "0", OPS_PORT: "0", THREADS: "1", PORTAL: "off" },
   };
   const npm = spawn("npm", ["start"], { cwd: resolve(import.meta.dirname, "../.."), env });
-  // A test that fails must not wait for the server.
+  // Ends npm after a failure, so that the test doesn't wait for the server.
   t.after(() => npm.kill());
   let output = "";
   let log = "";
@@ -26,7 +26,7 @@ test("a SIGTERM to npm start reaches the server, which ends in order", async (t)
   npm.stderr.on("data", (chunk: Buffer) => {
     log += chunk;
   });
-  // Emitted when npm and the server have both closed their output, so both have ended.
+  // "close" is emitted when npm and the server have closed their output, which means that both have ended.
   const ended = once(npm, "close");
   await until("the ready line", () => /^ready http:/m.test(output), maxWaitMs);
   npm.kill("SIGTERM");

@@ -6,7 +6,7 @@ import { History } from "../../server/parts/console/history.ts";
 import { Traffic } from "../../server/shared/traffic.ts";
 import { Connection, listening, requestText, until } from "../support/connection.ts";
 
-/** The operator's listener, with metrics that the tests make slow, and let fail. */
+/** Tests the operator's listener, with metrics that are slow or fail. */
 
 let made = 0;
 let make: () => Promise<string> = async () => "metrics\n";
@@ -17,7 +17,7 @@ const metrics = {
     return make();
   },
 };
-/** The console that is shown; undefined when there is none. */
+/** The console that the listener serves; undefined for no console. */
 let shown: OperatorConsole | undefined;
 const server = opsServer({
   isReady: () => true,
@@ -67,7 +67,7 @@ test("pipelined requests are answered one at a time, in their order", async () =
   const connection = await Connection.open(url);
   await connection.send(requestText("GET /metrics", {}).repeat(3) + requestText("GET /livez", {}));
   await until("the first one", () => made > 0);
-  // Another connection's request comes after all of these.
+  // The answer on another connection shows that the server has read all requests sent before.
   assert.equal((await ask("GET /livez")).status, 200);
   assert.equal(made, 1);
   make = async () => "later\n";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { safely } from "../../server/shared/safely.ts";
 
-/** An error that a callback throws goes to the function for errors, and nowhere else. */
+/** Tests that an error thrown in a callback is passed to the function for errors, and nowhere else. */
 
 const fault = new Error("a fault");
 
@@ -33,6 +33,6 @@ test("what the one who is told throws ends there", async () => {
   };
   safely(fails, fails)();
   safely(async () => fails(), fails)();
-  // An unhandled rejection would have failed this file by now.
+  // Waits a turn of the event loop, in which an unhandled rejection would fail the test.
   await new Promise(setImmediate);
 });

@@ -13,9 +13,9 @@ import { run } from "../support/commands.ts";
 import { documentAt } from "../support/readme.ts";
 import { Running, temporaryFolder } from "../support/server.ts";
 
-/** Settings from the environment, and the help that every command gives. */
+/** Tests settings from the environment, and the help of every command. */
 
-/** Runs the server's file, which is expected to end by itself. */
+/** Runs a server that has to end by itself. */
 const runServer = (args: string[], env: Record<string, string>, cwd?: string) =>
   new Running("server/main.ts", args, env, { cwd }).finished();
 
@@ -308,7 +308,7 @@ for (const [name, subcommands] of Object.entries(words))
     const [all, short] = await run(folder, [`${name} --help`, `${name} -h`], { PORT: "wrong" });
     assert.deepEqual([all.code, all.stderr], [0, ""]);
     assert.deepEqual(short, all);
-    // The backup covers the folder alone, even if servers share a Redis.
+    // The help of `state` doesn't mention Redis, because a backup has only the folder's content.
     assert.equal(/what all servers with that Redis have in common/.test(all.stdout), name !== "state");
     const explained = [...all.stdout.matchAll(/^ {2}([a-z-]+).*\n {6}[A-Z].*\.$/gm)].map(([, word]) => word);
     assert.deepEqual(explained, subcommands);

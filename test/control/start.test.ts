@@ -24,12 +24,12 @@ import {
 } from "../support/server.ts";
 import { preloaded } from "../support/stopping.ts";
 
-/** How a server starts: its data, its line when it is ready; and how it ends. */
+/** Tests how a server starts and ends: its data, its ready line, its faults. */
 
 const datasetsDir = datasetsFolder(currentOnly);
 const snapshot = readFileSync(path.join(datasetsFolder(["2023.1"]), "2023.1.parquet"));
 
-/** A state that was last saved at a time. */
+/** Makes a state that was last saved at the given time. */
 function stateSavedAt(ms: number): string {
   const folder = temporaryFolder();
   const store = Store.open(folder);
@@ -38,7 +38,7 @@ function stateSavedAt(ms: number): string {
   return folder;
 }
 
-/** Starts a server whose start must fail. @returns what it wrote to stderr */
+/** Starts a server whose start must fail. @returns its stderr */
 async function refusal(env: Record<string, string>, stateDir = temporaryFolder()): Promise<string> {
   const { code, stdout, stderr } = await spawnServer({ stateDir, env }).finished();
   assert.equal(code, 1, stderr);
@@ -111,7 +111,7 @@ for (const name of ["PORT", "OPS_PORT"])
   });
 
 test("a start of which one thread fails, while the other listens already, registers no version", async () => {
-  // The first serving thread makes the folder, so the second one can't.
+  // The first serving thread makes the folder, so making it fails in the second serving thread.
   const first = JSON.stringify(path.join(temporaryFolder(), "first"));
   const preload = `
     import { mkdirSync } from "node:fs";
@@ -181,6 +181,6 @@ test("a server listens on the addresses it is told, and makes no account where S
   const { code, stdout, stderr } = await server.finished();
   assert.equal(code, 0);
   assert.doesNotMatch(stdout + stderr, /hcq_|demo/);
-  // The log says that the state is new, because STATE_DIR may be mistyped.
+  // The log has to say that the state is new, because an operator may have mistyped STATE_DIR.
   assert.match(stderr, /"msg":"made a new state: without accounts, and without a registry of data versions"/);
 });

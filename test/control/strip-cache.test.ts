@@ -5,13 +5,13 @@ import path from "node:path";
 import { test } from "node:test";
 import { temporaryFolder } from "../support/server.ts";
 
-/** The cache of stripped TypeScript never changes what runs. */
+/** Tests that the cache of stripped TypeScript never changes the code that runs. */
 
 const preloaded = path.resolve(import.meta.dirname, "../../server/strip-cache.js");
 const folder = temporaryFolder();
 const script = path.join(folder, "script.mts");
 
-/** @returns what a source prints when it is run */
+/** Runs a source text as a script. @returns the text that it prints */
 function run(source: string, cache: string | undefined): string {
   writeFileSync(script, source);
   const { status, stdout, stderr } = spawnSync(process.execPath, ["--import", preloaded, script], {
@@ -36,7 +36,7 @@ test("a source is stripped once, a changed one anew, and so is one whose kept te
     strip("first");
     const [file] = files().filter((each) => !known.includes(each));
     const whole = readFileSync(file, "utf8");
-    // The cached file is changed, so that the result shows whether it is used.
+    // Changes the cached file, so that the output shows whether the cache is used.
     writeFileSync(file, whole.replace("first", "kept!"));
     strip("first");
     strip("second");

@@ -23,11 +23,11 @@ import {
   until,
 } from "../support/server.ts";
 
-/** Snapshot files that come and go while a server runs, and how it starts and ends. */
+/** Tests a server whose snapshot files are added and removed, while it runs and at its start and end. */
 
 const query = "?procedure=5072";
 
-/** A snapshot file whose one charge, in dollars, tells the version: 2024.2 has 20242. */
+/** Makes a snapshot file with a single charge in dollars, which identifies the version: 20242 in version 2024.2. */
 function fileOf(version: string, charge = Number(version.replace(".", ""))): Uint8Array {
   return encodeSnapshot(
     snapshotAs(version, [
@@ -37,7 +37,7 @@ function fileOf(version: string, charge = Number(version.replace(".", ""))): Uin
   );
 }
 
-/** Puts a file into a folder in one step. */
+/** Puts a file into a folder atomically, by renaming it. */
 function put(folder: string, name: string, bytes: Uint8Array, changed = new Date()): void {
   const beside = path.join(folder, `.${name}.new`);
   writeFileSync(beside, bytes);
@@ -51,13 +51,13 @@ function folderOf(...versions: string[]): string {
   return folder;
 }
 
-// Has two threads, for what must hold in every serving thread.
+// The server has two serving threads, because the tests check both.
 const server = await startServer({ datasetsDir: folderOf("2023.1", "2024.1"), env: { THREADS: "2" } });
 after(() => server.process.hasEnded || server.stop());
 
 const logLine = v.looseObject({ msg: v.string() });
 
-/** The lines of the server's log with that message. */
+/** The lines of a server's log with the given message. */
 function logged(server: Pick<TestServer, "process">, message: string) {
   return server.process.stderr
     .split("\n")
@@ -77,7 +77,7 @@ const prices = v.object({
   source: v.object({ data_version: v.string() }),
 });
 
-/** The data version that answers under a path such as `/versions/2024`, whichever thread is asked. */
+/** Finds the data version that answers below a path such as `/versions/2024`. Asserts that all threads agree. */
 async function answering(server: TestServer, base = ""): Promise<string> {
   const request = `GET /api/v1${base}/healthcare/prices${query}`;
   const answers = await Promise.all(Array.from({ length: 8 }, () => call(server, request)));
@@ -91,7 +91,7 @@ async function answering(server: TestServer, base = ""): Promise<string> {
   return versions[0];
 }
 
-/** What each version changed according to the catalog. */
+/** Reads from the catalog the changes of each version. */
 async function previous(server: TestServer) {
   const { data } = v.parse(datasetsResponse, (await call(server, "GET /api/v1/datasets")).json());
   return Object.fromEntries(data.map(({ data_version, previous }) => [data_version, previous]));
@@ -112,7 +112,7 @@ const usedThisMonth = (stateDir: string) => {
   return [...used.values()].reduce((sum, count) => sum + count, 0);
 };
 
-/** The lines on stderr that aren't the log's. */
+/** Finds the lines on stderr that aren't log lines. */
 function complaints({ stderr }: Finished): string[] {
   return stderr.split("\n").filter((line) => line !== "" && !line.startsWith("{"));
 }
@@ -150,7 +150,7 @@ test("a file that comes is served, one that goes is retired, and the newest revi
     'there is no data version "2023.10"; loaded are 2024.2, 2024.1, 2023.9, 2023.1',
   );
 
-  // The newest file is deleted last, because the folder may be read between two deletions.
+  // Deletes the newest file last, because the server may read the folder between two deletions.
   for (const version of ["2023.1", "2023.9", "2024.1", "2024.2"])
     unlinkSync(path.join(folder, `${version}.parquet`));
   const stays = "the last data version is still served, though its file is gone";

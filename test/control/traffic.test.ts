@@ -5,9 +5,9 @@ import { routeOf, routes } from "../../server/api/routes.ts";
 import { bucketBounds, ThreadTraffic, Traffic } from "../../server/shared/traffic.ts";
 import { seededRandom } from "../support/random.ts";
 
-/** What serving threads count, and how the control thread adds it up. */
+/** Tests the counts of serving threads, and their sums in the control thread. */
 
-/** A thread whose clock the test turns. */
+/** A serving thread's counts, with a clock that the test sets. */
 class Thread {
   readonly #traffic: ThreadTraffic;
   nowMs = 1000;
@@ -64,7 +64,7 @@ test("an answer that comes later is timed once, and changes nothing of how other
   const [buffer] = traffic.buffers;
   let nowMs = 0;
   const thread = new ThreadTraffic(buffer, () => nowMs, seededRandom(1).next);
-  // In a busy second one answer in 16 is timed, and counts 16 times.
+  // In a busy second, one answer in 16 is timed, and it counts as 16 answers.
   for (let i = 0; i < 1200; i++) thread.answered(0, 200, 1, thread.begin());
   const begun = thread.beginLater();
   for (let i = 0; i < 1200; i++) thread.answered(0, 200, 1, thread.begin());
@@ -119,7 +119,7 @@ test("a busy thread reads its clock seldom, and what it times stands for all, wh
   const requests = 320_000;
   for (let i = 0; i < requests; i++) {
     const begun = thread.begin();
-    // Every 16th one is slow.
+    // Every 16th answer is slow.
     const isSlow = i % 16 === 0;
     nowMs += isSlow ? 0.1 : 0.002;
     thread.answered(isSlow ? 0 : 1, 200, 0, begun);

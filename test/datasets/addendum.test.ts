@@ -7,7 +7,7 @@ import { plainWordsOf } from "../../engine/index.ts";
 import { addendum, codeLine, hcpcs } from "../support/addendum.ts";
 import { folder } from "../support/cms-files.ts";
 
-/** CMS's OPPS Addendum B, in the forms of its quarters. */
+/** Tests reading CMS's OPPS Addendum B, whose form differs by quarter. */
 
 let files = 0;
 function fileOf(content: string | Uint8Array): string {

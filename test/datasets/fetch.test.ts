@@ -33,7 +33,7 @@ import {
 import { listening, Running, temporaryFolder, until } from "../support/server.ts";
 import { selfSigned } from "../support/smtp.ts";
 
-/** Downloads of releases from a publisher whose server has faults. */
+/** Tests downloads of releases from a publisher whose server has faults. */
 
 const content = csv(
   row,
@@ -43,7 +43,7 @@ const content = csv(
 const publisher = await Publisher.start();
 const elsewhere = await Publisher.start("127.0.0.2");
 
-/** A clock on which pauses take no time and are recorded. The test decides when a connection stalls. */
+/** A clock that records pauses instead of waiting. The test decides when a connection stalls. */
 class TestClock implements Clock {
   readonly pausesMs: number[] = [];
   ms = 0;
@@ -66,14 +66,14 @@ class TestClock implements Clock {
     });
   }
 
-  /** Lets two intervals pass: one in which the last byte came, and one in which none came. */
+  /** Lets two intervals pass: the interval in which the last byte arrived, and an interval without a byte. */
   stall(): void {
     this.#isNextOver = true;
     this.#end();
   }
 }
 
-/** One download and its messages. */
+/** A download, and the messages that it shows. */
 class Trial implements Caller {
   readonly clock = new TestClock();
   readonly folder = temporaryFolder();
@@ -107,12 +107,12 @@ class Trial implements Caller {
 }
 
 let paths = 0;
-/** Answers the next requests for an address. @returns the address */
+/** Sets the answers for a new URL. @returns the URL */
 function serve(...answers: Answer[]): string {
   return publisher.answers(`/files/${++paths}.csv`, ...answers);
 }
 
-/** How often an address was asked for. */
+/** Counts the requests for a URL. */
 function asksFor(url: string): number {
   return publisher.asked.filter((asked) => publisher.origin + asked === url).length;
 }
@@ -180,7 +180,7 @@ test("a download deletes what processes have left that run no more, and nothing 
 
 test("a length that isn't true is refused, and nothing of it kept that isn't sound", async () => {
   const short = new Trial();
-  // What comes after the announced length isn't read: the last line is cut.
+  // Bytes after the announced length aren't read, so the last line is cut off.
   const shortUrl = serve(file(content, { "content-length": "300" }));
   await assert.rejects(short.download(shortUrl), {
     message:
@@ -301,7 +301,7 @@ test("redirects are followed to other hosts, but not in a circle, without end, o
   }
 });
 
-/** HTTPS connections without TLS, because following a redirect needs no certificate. */
+/** Makes HTTPS connections without TLS, because the tests of redirects need no certificate. */
 class OpenAgent extends https.Agent {
   override createConnection({ host, port }: https.RequestOptions) {
     return connect(Number(port), host ?? undefined);
@@ -537,7 +537,7 @@ test("a command line is refused with what is wrong with it", () => {
   assert.equal(parseOptions(["--list"], { DATASETS_DIR: "there" }).out, "there");
 });
 
-/** Runs the command, with a registry in the folder of the snapshots. */
+/** Runs the command `fetch`. The folder of the snapshots is also the state's folder. */
 const command = async (args: string[], out: string): Promise<Result> =>
   (await run(out, [["fetch", ...args, "--out", out].join(" ")]))[0];
 

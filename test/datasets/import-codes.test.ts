@@ -7,12 +7,12 @@ import { decodeSnapshot, plainWordsOf } from "../../engine/index.ts";
 import { addendum, codeLine, hcpcs } from "../support/addendum.ts";
 import { csv, fullCsv, more, optionsFor, otherRow, row } from "../support/cms-files.ts";
 
-/** Imports of a release with an addendum's codes, and warnings about either. */
+/** Tests imports of a release with the codes of an addendum, and warnings about release and addendum. */
 
 const known = Object.entries(plainWordsOf).flatMap(([apc, { codes }]) =>
   codes.map((code) => codeLine(code, apc)),
 );
-/** The known codes of 5072 and 5073, as they are in a snapshot. */
+/** The known codes of 5072 and 5073, in the form in which a snapshot has them. */
 const included = ["5072", "5073"]
   .flatMap((apc) => plainWordsOf[apc].codes.map((code) => hcpcs(code, apc)))
   .sort((a, b) => Number(a.code) - Number(b.code));
@@ -75,7 +75,7 @@ test("an addendum without a code of any group is refused, and nothing is written
   assert.throws(() => readdirSync(given.out), { code: "ENOENT" });
 });
 
-/** A row with all columns: its CCN, charge, allowed amount, beneficiaries and services. */
+/** Makes a row with all columns. */
 const full = (ccn: string, charge: number, allowed: number, beneficiaries: number, services: number) =>
   `${ccn},A,,Dothan,AL,5072,Level 2,${charge},${allowed},,,,${beneficiaries},${services},,,`;
 

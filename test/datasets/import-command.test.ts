@@ -12,9 +12,9 @@ import { csv, fullCsv, more, optionsFor, otherRow, plainImport, row } from "../s
 import { type Result, run } from "../support/commands.ts";
 import { temporaryFolder } from "../support/folders.ts";
 
-/** The import command, as it is typed. */
+/** Tests the command `import`. */
 
-/** A folder with the state of a server that has served nothing. */
+/** Makes a folder with the state of a server that has served no data version. */
 function emptyState(): string {
   const folder = temporaryFolder();
   Store.open(folder).close();

@@ -38,7 +38,7 @@ const refusals: Record<string, [content: string | Buffer, messageAfterFile: stri
     csv(row, "010002,X"),
     " line 3: found 2 fields, expected 9 as in the header",
   ],
-  // Its last fields are empty, so the wrong fields would be read without an error.
+  // The row's last fields are empty, so its shifted fields could be read without an error.
   "an unquoted comma before empty fields": [
     csv(row, otherRow.replace("Level 3 Excision", "Extraocular, Repair, and Plastic")),
     " line 3: found 11 fields, expected 9 as in the header",
@@ -252,7 +252,7 @@ test("what is no comma-separated text is called what it is, and nothing is writt
   }
 });
 
-/** The local headers of a zip archive with empty files: a zip is recognised by these alone. */
+/** Makes a zip archive of empty files. It has only local headers, because the importer reads nothing else. */
 function zipOf(...names: string[]): Buffer {
   const headers = names.map((name) => {
     const head = Buffer.alloc(30);

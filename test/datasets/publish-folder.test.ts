@@ -9,9 +9,9 @@ import { run } from "../support/commands.ts";
 import { snapshotAs } from "../support/fixtures.ts";
 import { temporaryFolder } from "../support/folders.ts";
 
-/** Publishing snapshots into a folder that servers elsewhere fetch from. */
+/** Tests publishing snapshots into a folder from which other servers fetch them. */
 
-/** Snapshot files, encoded once, because each encoding of the same content has other bytes. */
+/** Snapshot files by name. They are encoded only once, because each encoding of the same content has other bytes. */
 const files = new Map<string, Buffer>();
 
 function fileOf(version: string, charge = 100): Buffer {

@@ -9,7 +9,7 @@ import { temporaryFolder } from "../support/folders.ts";
 
 const folder = temporaryFolder();
 
-/** A snapshot that could be published as that revision. */
+/** Makes a snapshot of the given revision. */
 function snapshotOf(revision: number): Snapshot {
   const content = randomSnapshot(1);
   return sealSnapshot(content.table, { ...content.provenance, revision });

@@ -19,7 +19,7 @@ import {
 } from "../support/deployment.ts";
 import { readmeBlock, tracked } from "../support/readme.ts";
 
-/** The Dockerfile and the compose files, compared with the server's settings. */
+/** Tests that the Dockerfile and the compose files agree with the server's settings. */
 
 const settingsNames = [
   ...settingsHelp([coreSettings, ...parts.map((part) => part.settings)]).matchAll(/^ {2}([A-Z_]+) /gm),
@@ -46,7 +46,7 @@ test("the image's variables are settings, which the server takes", () => {
   const settings = readSettings(image.env);
   assert.ok(!Array.isArray(settings), String(settings));
   assert.equal(settings.HOST, "0.0.0.0");
-  // A container makes no demo account and no sample, and nobody can sign up.
+  // With these settings, a container makes no demo account and no sample, and nobody can sign up.
   assert.deepEqual([settings.isTrial, settings.isDefaultDatasetsDir], [false, false]);
   assert.deepEqual(wordsOf(finalStage, "EXPOSE"), [String(settings.PORT)]);
   assert.deepEqual(image.volumes, [settings.DATASETS_DIR, settings.STATE_DIR]);

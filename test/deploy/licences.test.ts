@@ -4,8 +4,8 @@ import { test } from "node:test";
 import * as v from "valibot";
 
 /**
- * `server/deploy/licences.md` lists every package that an installation without development packages has. To write it
- * again: `server/node --test --test-update-snapshots test/deploy/licences.test.ts`.
+ * Tests that `server/deploy/licences.md` lists every package of an installation without development packages.
+ * `server/node --test --test-update-snapshots test/deploy/licences.test.ts` updates the file.
  */
 
 const root = path.resolve(import.meta.dirname, "../..");

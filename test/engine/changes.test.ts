@@ -13,9 +13,9 @@ import {
 import { type Random, seededRandom } from "../support/random.ts";
 import { rounds } from "../support/rounds.ts";
 
-/** The changes between revisions, compared with the rows themselves. */
+/** Tests the changes between revisions, by comparing the rows themselves. */
 
-/** Computes the changes by their definition, from texts of the rows by key. */
+/** Computes the changes by their definition, from the text of each row by key. */
 function naive(before: Snapshot, after: Snapshot) {
   const byKey = (snapshot: Snapshot) =>
     new Map(rowsOf(snapshot).map((row) => [`${row.ccn} ${row.procedure_code}`, JSON.stringify(row)]));
@@ -28,7 +28,7 @@ function naive(before: Snapshot, after: Snapshot) {
   };
 }
 
-/** The snapshot without some of its rows. The first one stays. */
+/** Copies a snapshot without some of its rows. The first row always stays. */
 function thinned({ table, provenance }: Snapshot, random: Random): Snapshot {
   const { rows, ...texts } = partsOf(table);
   const isKept = rows.facility.map((_, row) => (row === 0 || random.int(4) > 0 ? 1 : 0));

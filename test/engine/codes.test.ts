@@ -13,7 +13,7 @@ import { hcpcs } from "../support/addendum.ts";
 import { contentOf, columnsOf as fileColumns, metadataOf, snapshotOf } from "../support/fixtures.ts";
 import { fileOf } from "../support/parquet-file.ts";
 
-/** The HCPCS codes of a snapshot, from its file to its image. */
+/** Tests the HCPCS codes of a snapshot, from the file to the image. */
 
 const plain = snapshotOf([
   ["010001", "AL", "5071", 100, 50],

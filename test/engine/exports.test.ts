@@ -15,7 +15,7 @@ import { expectedRows } from "../support/exported-rows.ts";
 import { randomSnapshot } from "../support/fixtures.ts";
 import { rounds } from "../support/rounds.ts";
 
-/** The streams of exports, without a server. */
+/** Tests the streams of exports, without a server. */
 
 const maxPieceBytes = 16 * 2 ** 10;
 

@@ -40,10 +40,10 @@ test("an image of another format, or whose first bytes are others, is refused", 
 test("an image whose sections lie beyond 2 GiB answers like others", () => {
   const small = buildImage(randomSnapshot(1));
   const beyond = 2 ** 31;
-  // Allocated but never touched, so it takes no memory.
+  // The buffer takes little memory, because most of it is never written.
   const large = new SharedArrayBuffer(beyond + small.byteLength);
   new Uint8Array(large, beyond).set(new Uint8Array(small));
-  // Magic, format, and each section's offset and length; the first section begins behind them and some zeros.
+  // The header has magic, format, and each section's offset and length. Then come zeros, and the first section.
   const [magic, format, first] = new Uint32Array(small, 0, 3);
   const header = new Uint32Array(small, 0, first / 4);
   const moved = header.map((word, i) => (i >= 2 && i % 2 === 0 && word > 0 ? word + beyond : word));

@@ -21,14 +21,14 @@ import {
   within,
 } from "../support/parquet-file.ts";
 
-/** What the Parquet reader accepts, up to its limits, and what it refuses beyond them. */
+/** Tests which files the Parquet reader accepts, up to its limits, and which files it refuses. */
 
 interface Chunk {
   pages: PageSpec[];
   rows: number;
   isOptional?: boolean;
   codec?: string;
-  /** The number of values that the footer gives. */
+  /** The number of values that the footer claims. The default is the true number. */
   values?: number;
   lessDecoded?: number;
   cut?: number;
@@ -45,7 +45,7 @@ function read<Value>(chunk: Chunk, type: PlainType<Value>): (Value | null)[] {
   return Array.from(column.codes, (code) => (code < 0 ? null : column.values[code]));
 }
 
-/** The definition levels of an optional column, encoded: each bit is a run of its own. */
+/** Encodes the definition levels of an optional column. Each level is a run of length one. */
 const levels = (...bits: number[]) => {
   const runs = bits.flatMap((bit) => run(1, bit));
   return [...lengthOf(runs.length), ...runs];
@@ -68,7 +68,7 @@ test("values are read from plain pages, from dictionaries, and from one after th
     "c",
     "a",
   ]);
-  // A dictionary that grew too large and plain values after it, one of them equal to the dictionary's last.
+  // The dictionary is followed by plain values, as if it had grown too large. A plain value is also in the dictionary.
   const grown = [letters, coded(1, 2, ...run(1, 1)), page(plainTexts("c", "c", "é"), 3, 0)];
   assert.deepEqual(read({ pages: grown, rows: 4 }, plainText), ["b", "c", "c", "é"]);
 });
@@ -95,7 +95,7 @@ test("packed numbers of any width up to 24 bits are read wherever they start", (
     );
     const pages = [
       { ...numbers(...entries), dictionary: true },
-      // Three groups of eight values, of which 21 are used; then a run.
+      // The first coded page has three groups of eight values, of which 21 are used. The second has a group and a run.
       coded(21, width, ...varint(2 * 3 + 1), ...packed),
       coded(9, width, 3, ...packed.slice(0, width), ...varint(2), ...lengthOf(0)),
     ];
@@ -106,7 +106,7 @@ test("packed numbers of any width up to 24 bits are read wherever they start", (
 
 const zeros = (length: number) => new Uint8Array(length);
 const one = numbers(1);
-/** Name of the fault, message, type of the values, pages, and changes of the chunk's description. */
+/** A faulty chunk: name of the fault, expected message, type of the values, pages, and wrong claims of the footer. */
 type Fault = [string, string | RegExp, PlainType<unknown>, PageSpec[], Partial<Chunk>?];
 const uncompressedOne = { ...uncompressed(one, lengthOf(1)), decodedLength: 3 };
 const faults: Fault[] = [
@@ -192,7 +192,7 @@ test("numbers of 24 bits, and a run as long as five bytes can say, are read", ()
 
 test("a page is decompressed with a window of up to 8 MiB, and not with a larger one", () => {
   const frame = (windowLog: number) => {
-    // A zstd frame that announces a window; its one block repeats a byte four times.
+    // Makes a zstd frame that announces a window. Its only block repeats a byte four times.
     const bytes = Buffer.alloc(10);
     bytes.writeUInt32LE(0xfd2fb528);
     bytes[5] = (windowLog - 10) << 3;
@@ -204,7 +204,7 @@ test("a page is decompressed with a window of up to 8 MiB, and not with a larger
   assert.throws(() => read(chunk(24), plainInt32), /window|memory/i);
 });
 
-/** Changes to a footer that describes one column with one chunk of 100 bytes at offset 4. */
+/** Changes of a footer. Unchanged, it describes a column with a single chunk of 100 bytes at offset 4. */
 interface FooterParts {
   root?: Field[];
   column?: Field[];
@@ -308,7 +308,7 @@ test("Thrift's values are read up to the largest that a number holds", () => {
   assert.throws(() => field(13), { message: "a value of type 13" });
   assert.throws(() => field(8, ...Array(200).fill(0x80)), { message: "a number beyond 2^53" });
   assert.throws(() => parseFooter(Uint8Array.of(0), 104), { message: "a list is missing" });
-  // A field has its id in a varint, if the id is more than 15 above that of the field before.
+  // If a field's id is more than 15 above the previous id, it is encoded as a varint.
   assert.deepEqual(
     new ThriftReader(Uint8Array.of(0x15, 2, 0x05, 40, 4, 0x15, 6, 0)).struct(),
     new Map([

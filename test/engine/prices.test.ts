@@ -7,14 +7,14 @@ import type { PricesBody } from "../support/oracle.ts";
 import { groupKey, naivePrices } from "../support/oracle.ts";
 import { seededRandom } from "../support/random.ts";
 
-/** Every number in a JSON text, as a string. */
+/** Collects the numbers in a JSON text, as strings. */
 function numbersIn(json: string): string[] {
   return json.replaceAll(/"(?:[^"\\]|\\.)*"/g, "").match(/-?[0-9][0-9.eE+-]*/g) ?? [];
 }
 
 const ccnOf = (i: number) => String(i + 1).padStart(6, "0");
 
-/** The summary and the data for one procedure at hospitals 000001, 000002, … with these charges. */
+/** Computes the price list of a procedure at hospitals 000001, 000002, … with the given charges. */
 function listOf(charges: number[], allowed: number[] = charges): PricesBody {
   const rows = charges.map((charge, i): ShortRow => [ccnOf(i), "CA", "5072", charge, allowed[i]]);
   const body = answer(imageOf(snapshotOf(rows)), "5072", null);
@@ -68,7 +68,7 @@ test("equal charges are ordered by CCN, which is text", () => {
   assert.deepEqual(ccns("NV"), ["100000"]);
 });
 
-/** The services, the weighted median and the weighted mean of charges in dollars with these services. */
+/** Computes the services, the weighted median and the weighted mean of charges in dollars with the given services. */
 function weightedOf(...pairs: [charge: number, services: number][]) {
   const rows = pairs.map(
     ([charge, services], i): ShortRow => [ccnOf(i), "CA", "5072", charge, 1, undefined, { services }],

@@ -8,7 +8,7 @@ import { imageOf, randomSnapshot } from "../support/fixtures.ts";
 import { assertInOrder, everything, find, named, placed } from "../support/relevance.ts";
 import { rounds } from "../support/rounds.ts";
 
-/** Searches with arbitrary texts. */
+/** Tests searches with arbitrary texts. */
 
 const seed = 20_260_401;
 
@@ -107,11 +107,11 @@ describe("any text", () => {
         const together = found(image, kind, chosen.join(" "));
         const apart = chosen.map((word) => new Set(found(image, kind, word)));
         const expected = [...apart[0]].filter((document) => apart.every((set) => set.has(document)));
-        // A word that no document has may be left out if the others single out a facility.
+        // A word that no document has may be ignored if the remaining words match a single facility.
         const known = apart.filter(({ size }) => size > 0);
         if (kind === "facility" && known.length > 1 && known.length < apart.length && together.length === 1)
           expected.push(...[...known[0]].filter((document) => known.every((set) => set.has(document))));
-        // Where no procedure group has every word, those most like the words are found.
+        // If no procedure group has every word, the search finds the groups that are most similar to the words.
         if (kind === "procedure" && expected.length === 0)
           for (const document of together)
             assert.ok(

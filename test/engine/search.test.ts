@@ -36,12 +36,12 @@ import {
   snapshotOfHospitals,
 } from "../support/relevance.ts";
 
-/** What the interface promises of searches, and how well they find real hospitals. */
+/** Tests the promises of the search interface, and how well searches find real hospitals. */
 
 const names = (image: Image, query: string) => find(image, query).map(({ name }) => name);
 const isFound = (name: string, query: string) => names(named(name), query).length === 1;
 
-/** All procedure groups under their official names, each with a price. */
+/** Makes a snapshot of all procedure groups with their official names. Each group has a price. */
 function namedProcedures(): Snapshot {
   const names = new Map(procedureFigures.map(({ code, name }) => [code, name]));
   const procedures = snapshotOf(procedureFigures.map(({ code }) => ["000001", "CA", code, 1, 1]));
@@ -55,7 +55,7 @@ const directory = hospitals === undefined ? undefined : imageOf(snapshotOfHospit
 const procedures = imageOf(namedProcedures());
 const procedureCodes = (query: string) => find(procedures, query, "procedure").map(({ code }) => code);
 
-/** A test on CMS's directory of hospitals. */
+/** Defines a test with CMS's directory of hospitals. It is skipped if the directory isn't there. */
 function directoryTest(name: string, check: (image: Image, hospitals: Hospital[], t: TestContext) => void) {
   test(name, (t) => {
     if (hospitals === undefined || directory === undefined) return t.skip(absentDirectory);
@@ -65,7 +65,7 @@ function directoryTest(name: string, check: (image: Image, hospitals: Hospital[]
 
 directoryTest("a hospital is found first by its name written otherwise", (image, hospitals, t) => {
   for (const [i, [way, all]] of [...rewritten(hospitals)].entries()) {
-    // Every sixth hospital, so that each is asked for in one way.
+    // Uses every sixth hospital for a way of writing, so that each hospital is searched only once.
     const queries = all.filter((_, at) => at % 6 === i % 6);
     const misses = missesOf(image, hospitals, queries);
     t.diagnostic(`${way}: ${misses.length} of ${queries.length} missed`);
@@ -210,7 +210,7 @@ test("the plural of a known word is not another word with a typo", () => {
   assert.deepEqual(procedureCodes("stimulator leads"), procedureCodes("stimulator lead"));
 });
 
-/** The directory's hard cases, with invented hospitals. */
+/** Tests hard cases of the directory with invented hospitals. */
 describe("any directory", () => {
   const image = placed(
     ["Larkspur Univ Med Ctr", "Amber Falls", "TX"],
@@ -269,7 +269,7 @@ directoryTest(
   },
 );
 
-/** Queries for a kind of document, each with its expected answers, or none. */
+/** Reads the queries for a kind of document. Each has its expected results; without results nothing may be found. */
 const searchesFor = (kind: DocumentKind) =>
   readFileSync(join(import.meta.dirname, `../support/${kind}-searches.tsv`), "utf8")
     .trim()
@@ -280,7 +280,7 @@ const searchesFor = (kind: DocumentKind) =>
     });
 
 directoryTest("queries for hospitals find the right one first", (image, hospitals, t) => {
-  // Queries near a ZIP code are left out, because these hospitals have none, and so no places.
+  // Leaves out queries near a ZIP code, because the directory has no ZIP codes.
   const queries = searchesFor("facility").filter(([query]) => !/near \d{5}/.test(query));
   const ccns = new Set(hospitals.map(({ ccn }) => ccn));
   for (const [query, ...expected] of queries)
@@ -291,7 +291,7 @@ directoryTest("queries for hospitals find the right one first", (image, hospital
 });
 
 test("queries for procedures find the right group first or nothing, and few wrong ones score 0.5 or more", (t) => {
-  // Descriptors may have any of the patients' words in any group. They change few first answers.
+  // Gives each group descriptors with random words of patients. They must change few first results.
   const moved: string[] = [];
   const random = seededRandom(8);
   const words = Object.values(plainWordsOf).flatMap(({ terms }) => terms.flatMap((term) => term.split(" ")));
@@ -529,7 +529,7 @@ describe("words", () => {
     assert.ok(isFound("Hopital Etienne", "Hôpital Étienne"));
     assert.ok(isFound("İstanbul Clinic", "istanbul"));
     assert.ok(isFound("日本語病院", "日本語病院"));
-    // Letters that Unicode doesn't take apart.
+    // These letters have no decomposition into a base letter and a mark in Unicode.
     for (const [name, query] of [
       ["Nørgaard Clinic", "norgaard"],
       ["Norgaard Clinic", "NØRGAARD"],

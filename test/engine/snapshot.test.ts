@@ -34,7 +34,7 @@ import { seededRandom } from "../support/random.ts";
 const subject = "2024.3.parquet";
 const damagedFiles = Number(process.env.DAMAGED_FILES || 150);
 
-/** The file that is damaged below: a few hundred rows of all kinds. */
+/** The snapshot whose file the tests damage. It has a few hundred rows of all kinds. */
 const sample = randomSnapshot(1, { facilities: 60, procedures: 6, density: 0.8, states: 4 });
 const sampleFile = encodeSnapshot(sample);
 const small = snapshotOf([
@@ -47,19 +47,19 @@ const small = snapshotOf([
 
 type Builder = parquet.WriterPropertiesBuilder;
 
-/** The sample's columns and metadata under another writer's settings. */
+/** Encodes the sample's columns and metadata again, with other settings of the Parquet writer. */
 function reencoded(configure: (builder: Builder) => Builder): Uint8Array {
   const builder = configure(new parquet.WriterPropertiesBuilder());
   const properties = builder.setKeyValueMetadata(metadataOf(sampleFile)).build();
   return parquet.writeParquet(parquet.readParquet(sampleFile), properties);
 }
 
-/** The small snapshot's file with its columns changed. */
+/** Makes the small snapshot's file with changed columns. */
 function withColumns(change: (columns: Column[]) => Column[]): Uint8Array {
   return fileOf(change(columnsOf(small)), metadataOf(encodeSnapshot(small)));
 }
 
-/** The small snapshot's file with one cell changed. */
+/** Makes the small snapshot's file with a changed cell. */
 function withCell(name: string, row: number, value: string | number | null): Uint8Array {
   return withColumns((columns) => {
     const column = columns.find((candidate) => candidate.name === name);
@@ -69,7 +69,7 @@ function withCell(name: string, row: number, value: string | number | null): Uin
   });
 }
 
-/** The small snapshot's file with metadata changed, or left out where undefined. */
+/** Makes the small snapshot's file with changed metadata. Entries with undefined are left out. */
 function withMetadata(changes: Record<string, string | undefined>): Uint8Array {
   const metadata = metadataOf(encodeSnapshot(small));
   for (const [key, value] of Object.entries(changes)) {
@@ -79,7 +79,7 @@ function withMetadata(changes: Record<string, string | undefined>): Uint8Array {
   return fileOf(columnsOf(small), metadata);
 }
 
-/** The message with which a file is refused, without the subject that it must start with. */
+/** Returns the message with which a file is refused, without the subject with which it has to start. */
 function refusal(file: Uint8Array): string {
   try {
     decodeSnapshot(file, subject);
@@ -137,7 +137,7 @@ test("a compression that snapshots aren't written with is refused", () => {
   assert.equal(refusal(file), "compression: found SNAPPY, expected ZSTD or UNCOMPRESSED");
 });
 
-/** Changes of values that may be absent. */
+/** Changes of optional values. */
 const later: ((content: ReturnType<typeof contentOf>) => void)[] = [
   ({ facilities }) => (facilities.street[1] = "1 Main St"),
   ({ facilities }) => (facilities.zip[1] = "36301"),
@@ -225,7 +225,7 @@ test("a source that is no address on the web, or has a password, is refused, and
       refusal(withMetadata({ source_url: url })),
       `metadata source_url: found "${shown}", expected an http or https URL, without a password`,
     );
-  // With a valid URL only the checksum is wrong.
+  // These URLs are valid, so only the checksum is wrong.
   for (const url of ["http://example.org", "HTTPS://example.org/a?b=c&d=%20#e", "https://[::1]:8443/", ""])
     assert.match(refusal(withMetadata({ source_url: url })), /^checksum of the content: /);
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { identityOrder, stableOrder } from "../../engine/snapshot/sort.ts";
 import { seededRandom } from "../support/random.ts";
 
-/** The stable sort of the language, by one column after another, the most important first. */
+/** Sorts with JavaScript's stable sort. @param columns the columns to sort by, most important first */
 function expectedOrder(columns: (Int32Array | Uint32Array)[], order: Iterable<number>): number[] {
   return [...order].sort((a, b) => {
     for (const column of columns) if (column[a] !== column[b]) return column[a] < column[b] ? -1 : 1;
@@ -14,7 +14,7 @@ function expectedOrder(columns: (Int32Array | Uint32Array)[], order: Iterable<nu
 test("a subset of the positions may be sorted, and the order given stays as it was", () => {
   const order = Uint32Array.of(4, 2, 0);
   assert.deepEqual([...stableOrder(Int32Array.of(30, 1, 20, 1, 10), order)], [4, 2, 0]);
-  // Sorts by one, two and three digits of the radix.
+  // With the three scales, the keys have one, two and three digits of the radix sort.
   for (const scale of [1, 2 ** 11, 2 ** 22]) {
     const keys = [10, 1, 20, 1, 30].map((key) => key * scale);
     assert.deepEqual([...stableOrder(Int32Array.from(keys), order)], [0, 2, 4]);

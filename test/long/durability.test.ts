@@ -23,10 +23,10 @@ import {
 import { account } from "../support/state.ts";
 import { sizeFrom, trialRandom } from "./trial.ts";
 
-/** The state after kill -9, on a full disk, and after damage to the database. KILL_ROUNDS sets the rounds of kills. */
+/** Tests the state after kill -9, on a full disk, and with a damaged database. KILL_ROUNDS is the number of kills. */
 
 const rounds = sizeFrom("KILL_ROUNDS", 200);
-/** Milliseconds after which a server may be killed at its start. They are more than a start takes. */
+/** Maximum milliseconds from the beginning of a start to a kill. A start takes less. */
 const maxStartMs = 1500;
 const datasetsDir = datasetsFolder(currentOnly);
 const request = `GET ${pricesPath}?procedure=5073`;
@@ -42,7 +42,7 @@ async function kill(server: Running): Promise<void> {
   assert.doesNotMatch(server.stderr, /"level":"(error|fatal)"/);
 }
 
-/** Makes an account and a key for it, as the operator's command does. */
+/** Makes an account with a key, like the operator's command. */
 function storeAccount(store: Store, name: string, quota: number) {
   return store.atomically(() => {
     const now = new Date();
@@ -53,7 +53,7 @@ function storeAccount(store: Store, name: string, quota: number) {
   });
 }
 
-/** Asks many times at once over some connections. @returns how many answers were 200, and whether all came */
+/** Sends many requests over some connections. @returns the number of answers 200, and whether all answers arrived */
 async function ask(api: string, key: string, each: number): Promise<{ admitted: number; isWhole: boolean }> {
   const text = requestText(request, { Authorization: `Bearer ${key}` }).repeat(each);
   let admitted = 0;
@@ -89,7 +89,7 @@ test("kill -9 forgets no count that was saved, makes up none, and loses no key, 
   for (let round = 0; round < rounds; round++) {
     const { api } = await ready(server);
     const before = saved();
-    // The first answer shows that the server continues from the saved counts.
+    // The first answer shows whether the server continues from the saved counts.
     const first = await call({ api, key: counted.key }, request);
     assert.equal(first.remaining, Math.max(0, quota - before - 1));
     let admitted = first.status === 200 ? 1 : 0;
@@ -103,7 +103,7 @@ test("kill -9 forgets no count that was saved, makes up none, and loses no key, 
     assert.equal(admitted, Math.min(quota - before, 1 + 4 * each), "not one more than the quota, nor less");
     await until("the counts to be saved", () => saved() === before + admitted);
 
-    // Counts from here to the kill may be lost.
+    // Requests from here to the kill may be lost from the counts.
     others.push(storeAccount(store, `other ${round}`, 1000));
     const more = random.int(40);
     const late = ask(api, counted.key, more);
@@ -137,7 +137,7 @@ test("kill -9 forgets no count that was saved, makes up none, and loses no key, 
     }
     server = start(stateDir);
     if (random.int(4) === 0) {
-      // The server is killed during its start.
+      // Kills the server during its start.
       await delay(random.int(maxStartMs));
       await kill(server);
       server = start(stateDir);
@@ -155,7 +155,7 @@ test("kill -9 forgets no count that was saved, makes up none, and loses no key, 
   await kill(server);
 });
 
-/** Sets the largest file that a running process may write, as on a full disk. */
+/** Limits the size of files that a running process may write, as a substitute for a full disk. */
 function limitFiles(pid: number, bytes: number | "unlimited"): void {
   execFileSync("prlimit", [`--pid=${pid}`, `--fsize=${bytes}:unlimited`]);
 }

@@ -25,9 +25,9 @@ import {
 } from "../support/server.ts";
 import { sizeFrom } from "./trial.ts";
 
-/** Exports of whole data versions: their content, and how they are sent. */
+/** Tests the content of exports of whole data versions, and their transmission to slow readers. */
 
-/** Rows of the table that slow readers download. */
+/** Number of rows of the export that slow readers download. */
 const exportRows = sizeFrom("EXPORT_ROWS", defaultSampleRows);
 
 const tables = [
@@ -162,7 +162,7 @@ test(`${exportRows} rows as CSV hold at most 1 MB for each slow reader`, async (
   const before = held();
   const readers = await Promise.all(Array.from({ length: 16 }, open));
   let most = 0;
-  // All of them read slowly while their memory is measured.
+  // All readers read slowly while the server's memory is measured.
   for (let piece = 0; piece < 100; piece++) {
     for (const reader of readers) if (reader.read() === null) await once(reader, "readable");
     most = Math.max(most, held());

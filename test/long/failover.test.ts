@@ -10,16 +10,16 @@ import { RedisNode } from "../support/redis-server.ts";
 import { Client, Replica, sum } from "../support/replicas.ts";
 import { createKey } from "../support/server.ts";
 
-/** Servers under load whose Redis is failed over by Sentinels or within a Cluster. */
+/** Tests servers under load during a failover of Redis, with Sentinels and with a Cluster. */
 
 const count = 3;
-/** Every account's ceilings. */
+/** The ceilings of every account. */
 const ceilings = { burst: 500, quota: 1500 };
 
-/** Servers with one Redis, and accounts with a key each. */
+/** Servers that share a Redis, and accounts with a key each. */
 class Fleet {
   readonly replicas: Replica[];
-  /** A key per account; the first account's number is 1. */
+  /** Keys by account number minus 1. Each account has one key. */
   readonly keys: string[];
   readonly #url: string;
 
@@ -37,7 +37,7 @@ class Fleet {
     return this;
   }
 
-  /** Waits until all servers know each other. */
+  /** Waits until every server knows the number of servers. */
   async inStep(): Promise<void> {
     for (const replica of this.replicas)
       await until("all to be members", async () => {
@@ -46,13 +46,13 @@ class Fleet {
       });
   }
 
-  /** Uses up an account's month on all servers, while something happens to Redis. */
+  /** Uses up an account's quota on all servers. @param happens what happens to Redis in the meantime */
   async useUp(account: number, happens = async () => {}): Promise<void> {
     const key = this.keys[account - 1];
     const clients = await Promise.all(this.replicas.map((replica) => Client.of(replica, key)));
     const used = Promise.all(
       clients.map(async (client) => {
-        // Refused requests are repeated with pauses, so that the servers get the processor.
+        // Pauses after a refused request, so that the servers get the processor.
         while ((await client.ask()) !== "month") if (client.last !== "admitted") await delay(10);
       }),
     );
@@ -67,7 +67,7 @@ class Fleet {
     return result;
   }
 
-  /** A command waits for another primary. */
+  /** Checks that a command waits for the new primary. */
   async listsKeys(): Promise<void> {
     const { code, stderr } = await this.run("keys list");
     assert.equal(code, 0, stderr);
@@ -80,7 +80,7 @@ class Fleet {
     );
   }
 
-  /** Makes a key on one machine and revokes it on another one. */
+  /** Makes a key on one machine, and revokes the key on another machine. */
   async changeKeys(): Promise<void> {
     const made = await this.run("keys create --account later --plan business");
     assert.equal(made.code, 0, made.stderr);
@@ -174,7 +174,7 @@ test("a Cluster: two primaries are killed under load; no request fails, and each
   const fleet = await new Fleet(url, 3).start(t);
   await fleet.changeKeys();
   const dead = new Set<RedisNode>();
-  // The primary of the ceilings, and then the one of accounts and keys.
+  // Fails over the primary of the ceilings, and then the primary of accounts and keys.
   for (const [i, key] of ["hc:{0}:servers", "hc:{directory}:meta"].entries()) {
     await fleet.useUp(i + 1, async () => {
       const survivor = () => redis.find((node) => !dead.has(node)) ?? assert.fail("no node");

@@ -17,7 +17,7 @@ import {
   until,
 } from "../support/server.ts";
 
-/** The service goes on, whatever happens to what it depends on: its state, its descriptors, Redis. */
+/** Tests that the service goes on when its state is damaged, its descriptors run out, or its Redis is false. */
 
 const prices = `GET ${pricesPath}?procedure=5072`;
 
@@ -31,7 +31,7 @@ async function post(server: TestServer, target: string, body: object): Promise<n
   return (await rawRequest(server.api, requestText(`POST ${target}`, headers) + content)).status;
 }
 
-/** The first event of the console's stream that is about the state. */
+/** Reads the first event about the state from the console's stream. */
 async function stateOnConsole(server: TestServer): Promise<{ server: { fault: string | null } }> {
   const request = get(`${server.ops}/console/stream`);
   const [response] = await once(request, "response");
@@ -47,7 +47,7 @@ async function stateOnConsole(server: TestServer): Promise<{ server: { fault: st
   throw new Error(`the stream ended: ${text}`);
 }
 
-/** Uses everything that the service offers, and checks that it still serves. */
+/** Uses all features of the service, and checks that it still serves. */
 async function useAll(server: TestServer): Promise<void> {
   for (const target of ["/", "/livez", "/readyz", "/metrics", "/console/stream"])
     await rawRequest(server.ops, requestText(`HEAD ${target}`, { Connection: "close" }));
@@ -66,7 +66,7 @@ async function useAll(server: TestServer): Promise<void> {
   assert.equal((await call(server, prices)).status, 200);
 }
 
-/** What may happen to a file under a running server. */
+/** Functions that damage a file of a running server, by description. */
 const damages: Record<string, (file: string) => void> = {
   "is truncated": (file) => truncateSync(file),
   "is overwritten in place": (file) => {
@@ -80,7 +80,7 @@ const damages: Record<string, (file: string) => void> = {
   },
 };
 
-/** Checks that a server goes on when a file of its state is damaged while it runs. */
+/** Checks that a running server goes on when a file of its state is damaged. */
 async function damageState(name: string, damage: (file: string) => void): Promise<void> {
   const env = { PORTAL: "on", SIGNUP: "open", SIGNUP_DAILY: "1000" };
   const server = await startServer({ env });
@@ -120,7 +120,7 @@ test("the service goes on when it has no file descriptor left", async () => {
   assert.equal(await server.stop(), 0);
 });
 
-/** A server that isn't Redis: what it sends for each command, and without a command when a connection begins. */
+/** A server that isn't Redis. `answer` is sent for each command. */
 interface FalseRedis {
   answer: string;
   greeting?: string;
@@ -143,13 +143,13 @@ test("the service goes on with a Redis that isn't one, whatever it sends", async
     socket.write(kind.greeting ?? "");
     socket.on("data", (data) => {
       asked++;
-      // One answer for each command of a pipeline.
+      // Sends an answer for each command of a pipeline.
       const commands = data.toString("latin1").match(/\*\d+\r\n\$/g)?.length ?? 1;
       socket.write(kind.answer.repeat(commands));
     });
   });
   after(() => redis.close());
-  // A first start with accounts needs a real Redis. The false ones take its place afterwards.
+  // Uses a real Redis for the first start, because a start with accounts needs it. False servers replace it afterwards.
   const node = await RedisNode.start();
   const env = { REDIS_URL: `redis://127.0.0.1:${node.port}`, QUOTA_WITHOUT_REDIS: "free" };
   const server = await startServer({ env });

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { call, pricesPath, ready, spawnServer, temporaryFolder } from "../support/server.ts";
 import { stateThatServed } from "../support/state.ts";
 
-/** The first start of a server, which writes synthetic data of full size. */
+/** Tests a first start without settings, which writes a synthetic sample of full size. */
 
 test("a first start without settings makes a sample and an account that work, and a second one nothing", async () => {
   const home = temporaryFolder();

@@ -16,30 +16,30 @@ import {
 } from "../support/server.ts";
 import { residentMb, sizeFrom, trialRandom } from "./trial.ts";
 
-/** Floods of requests by clients that reset, stall or end their connections at any moment leave the server as it was. */
+/** Tests that a server survives floods of requests by clients that reset, stall or end connections at any moment. */
 
 const connections = sizeFrom("FLOOD_CONNECTIONS", 20_000);
 const atOnce = 8;
 const maxRequests = 5000;
-/** Maximum bytes of a client's requests, because the library's parser takes no more from one read. */
+/** Maximum bytes of a client's requests. The HTTP parser takes no more from one read. */
 const maxBytes = 500_000;
 const maxPauseMs = 5;
 const maxGrowthMb = 48;
-/** Number of clients of each kind that read nothing. */
+/** Number of clients that read nothing, for each kind of request. */
 const unreadClients = Math.ceil(connections / 50);
 const unreadBlock = 64 * 2 ** 10;
-/** Maximum bytes sent by a client that reads nothing, far more than the system's buffers hold. */
+/** Maximum bytes sent by a client that reads nothing. The system's buffers hold far less. */
 const maxUnreadBytes = 64 * 2 ** 20;
-/** Maximum bytes sent by a client that sends requests one by one and reads nothing. The server keeps up with such a client. */
+/** Maximum bytes sent by a client that sends requests one by one and reads nothing. */
 const maxUnreadInPieces = 4 * 2 ** 20;
-/** Number of requests that would keep a thread busy for longer than a stop may take, if all were answered. */
+/** Number of unread requests. If a thread answered all of them, a stop would take too long. */
 const unreadRequests = 20_000;
-/** A stalled client gives up after this time, unless the server closes the connection before. */
+/** Maximum milliseconds after which a stalled client resets its connection. The server may close it earlier. */
 const maxStallMs = 60;
 
 const known = `GET ${pricesPath}?procedure=5072&state=al&limit=50`;
 
-/** A request for each kind of answer. */
+/** Lists a request for each kind of answer. */
 async function requestsOf(server: TestServer): Promise<string[]> {
   const key = { Authorization: `Bearer ${server.key}` };
   const first = await call(server, `GET ${pricesPath}?procedure=5072&limit=10`);
@@ -67,7 +67,7 @@ async function requestsOf(server: TestServer): Promise<string[]> {
   ];
 }
 
-/** A client's requests, many of one kind or mixed. A request that ends the connection comes last. */
+/** Draws a client's requests, of the same kind or of several kinds. A request that ends the connection comes last. */
 function draw(random: Random, kinds: readonly string[]): string {
   const ends = (text: string) => /\r\nConnection:|hello$/.test(text);
   const lasting = kinds.filter((text) => !ends(text));
@@ -79,7 +79,7 @@ function draw(random: Random, kinds: readonly string[]): string {
   return text + (random.int(4) === 0 ? random.pick(kinds.filter(ends)) : "");
 }
 
-/** Plays one client to its end. */
+/** Plays a client from its connection to its end. */
 async function flood(random: Random, api: string, text: string): Promise<void> {
   const { hostname, port } = new URL(api);
   const end = random.pick(["reset", "reset", "reset in the middle", "half-close", "stall", "read"] as const);
@@ -97,13 +97,13 @@ async function flood(random: Random, api: string, text: string): Promise<void> {
     closed,
     delay(end === "reset" || end === "reset in the middle" ? pauseMs : maxStallMs),
   ]);
-  // A socket that is shutting down because the server has closed its side can't be reset, and would never close.
+  // After the server has closed its side, `resetAndDestroy` would never close the socket.
   if (socket.writable) socket.resetAndDestroy();
   else socket.destroy();
   await closed;
 }
 
-/** A client that sends requests and reads nothing. @returns whether the server cut it off */
+/** Plays a client that sends requests and reads nothing. @returns whether the server cut the connection */
 async function askUnread(api: string, text: string, isInPieces: boolean): Promise<boolean> {
   const { hostname, port } = new URL(api);
   const socket = connect({ host: hostname, port: Number(port), noDelay: true }).pause();
@@ -117,7 +117,7 @@ async function askUnread(api: string, text: string, isInPieces: boolean): Promis
   while (isOpen && left > 0) {
     const written = new Promise<void>((resolve) => socket.write(requests, () => resolve()));
     await Promise.race([written, closed]);
-    // The connection's events are emitted between turns only.
+    // Lets Node emit the connection's events, which it does only between turns of the event loop.
     await nextTurn();
     left -= requests.length;
   }
@@ -160,7 +160,7 @@ for (const threads of [1, 2, 4])
     t.diagnostic(`${share} connections; resident MB after each quarter: ${memory.map(Math.round).join(" ")}`);
 
     await until("all connections to be gone", async () => (await openConnections(server)) === 0);
-    // Requests to the operator's port take descriptors for a moment.
+    // Allows two descriptors more than before, because requests to the operator's listener take some for a moment.
     await until("the descriptors of before", () => descriptors(pid) <= descriptorsBefore + 2);
     const after = await call(server, known);
     assert.deepEqual([after.status, after.body], [200, before.body]);

@@ -19,13 +19,13 @@ import { residentMb, sizeFrom, trialRandom } from "./trial.ts";
 const requests = sizeFrom("FUZZ_REQUESTS", 20_000);
 const connections = 8;
 const maxGrowthMb = 30;
-/** A connection that lasts longer fails the trial; the server closes idle ones earlier. */
+/** Maximum milliseconds of a connection. The server closes idle connections earlier. */
 const maxExchangeMs = 30_000;
 const latin1 = "latin1";
 
 const isOurs = (answer: Answer) => answer.header("X-RateLimit-Remaining") !== undefined;
 
-/** @param message undefined where it isn't certain which request is answered */
+/** Checks an answer of the service. @param message the request; undefined if it isn't certain which request it is */
 function checkOurs(answer: Answer, message: Message | undefined): void {
   assert.ok(answer.status < 500, `answered ${answer.status}`);
   if (message === undefined) return;
@@ -36,14 +36,14 @@ function checkOurs(answer: Answer, message: Message | undefined): void {
   else assert.ok(isRead || answer.status > 400, `${message.method} is answered with ${answer.status}`);
 }
 
-/** Checks an answer of the HTTP parser itself: a page without our headers, then the end of the connection. */
+/** Checks an answer of the HTTP parser itself. It is an HTML page without the service's headers. */
 function checkParsers(answer: Answer): void {
   assert.ok([400, 431, 505].includes(answer.status), `the parser answered ${answer.status}`);
-  // The connection may be gone before the page has come.
+  // The page may be empty, because the connection may end before the page arrives.
   assert.match(answer.body.toString(latin1), /^(<!?[a-z]|$)/i);
 }
 
-/** Splits what was received into answers, each with its request if that is certain. */
+/** Splits received bytes into answers. An answer has its request if it is certain which request it is. */
 function answersIn(received: Buffer, messages: readonly Message[]) {
   const answers: { answer: Answer; message: Message | undefined; isWhole: boolean }[] = [];
   let known = true;
@@ -68,7 +68,7 @@ function answersIn(received: Buffer, messages: readonly Message[]) {
   return answers;
 }
 
-/** Plays an exchange to its end, and returns all that was received. */
+/** Plays an exchange to its end. @returns all bytes received */
 async function play(api: string, { messages, segments, end }: Exchange): Promise<Buffer> {
   const { hostname, port } = new URL(api);
   const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
@@ -78,7 +78,7 @@ async function play(api: string, { messages, segments, end }: Exchange): Promise
     socket.setTimeout(maxExchangeMs, () => reject(new Error(`not over in ${maxExchangeMs} ms`)));
     socket.on("close", () => resolve());
     socket.on("end", () => socket.destroy());
-    // A server that refuses the rest of a request resets the connection.
+    // Errors are ignored, because a server that refuses the rest of a request resets the connection.
     socket.on("error", () => {});
     socket.on("data", (bytes) => {
       chunks.push(bytes);
@@ -125,9 +125,9 @@ function check({ messages, segments, end }: Exchange, received: Buffer, count: (
     count(String(answer.status));
     last = message?.kind === "last";
   }
-  // The parser may refuse a first line that comes in parts, and its answer is lost with the connection.
+  // Segments may split a request line. The parser may refuse such a line, and its answer may be lost.
   if (end !== "read" || last || segments.length > 1 || answers.length === messages.length) return;
-  // In rare cases an answer without a body is the last one, and others of the same segment are lost with it.
+  // In rare cases an answer without a body is the connection's last answer, and answers after it are lost.
   assert.ok(messages.some(mayLackBody), `${answers.length} answers to ${messages.length} requests`);
   count("cut short");
 }
@@ -188,7 +188,7 @@ test(`${requests} requests of all kinds leave the server as it was`, {
   for (const what of expected) assert.ok((counts.get(what) ?? 0) > 0, `${what} came`);
   const cutShort = counts.get("cut short") ?? 0;
   assert.ok(cutShort <= requests / 2000, `${cutShort} exchanges were cut short`);
-  // After the first third the caches are full.
+  // Growth is measured after the first third, when the caches are full.
   const growth = (memory.at(-1) ?? Number.NaN) - memory[parts / 3 - 1];
   assert.ok(growth < maxGrowthMb, `memory grew by ${growth} MB`);
 

@@ -7,11 +7,11 @@ import type { LoadsReport } from "../support/hostile-loads.ts";
 import { fileOfSpec } from "../support/parquet-file.ts";
 import { Running, temporaryFolder } from "../support/server.ts";
 
-/** Files that lie about their sizes: what they cost before they are refused. */
+/** Tests how much memory files with false sizes take before they are refused. */
 
-/** Memory for loads on a machine of 1 GiB. */
+/** Memory for all loads on a machine with 1 GiB. */
 const ceilingBytes = 2 ** 29;
-/** Far below what a lie would cost, and enough for two loads of a few rows. */
+/** Maximum memory for two loads of a few rows. Believing a false size would take far more. */
 const fewBytes = 2 ** 27;
 const files = hostileFiles(2024, 2);
 const honest = { name: "2024.1.parquet", bytes: fileOfSpec(honestSpec(1)) };

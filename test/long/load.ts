@@ -4,15 +4,15 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { PricesBody } from "../support/oracle.ts";
 import { seededRandom } from "../support/random.ts";
 
-/** A thread that asks without a pause over many connections, and checks every answer byte by byte. */
+/** A thread that sends requests over many connections without a pause, and checks every answer byte by byte. */
 
-/** The data versions that a server may answer from while they come and go. */
+/** The data versions from which a server has to answer, or must not answer, at a moment of a trial. */
 export interface Served {
-  /** Versions that must answer to their names. */
+  /** Data versions for which requests must get an answer. */
   always: string[];
-  /** Versions that must not answer any more. */
+  /** Data versions for which requests must get 404 from now on. */
   never: string[];
-  /** The version without a name; null while it may change. */
+  /** The data version that answers requests without a version; null while it may change. */
   current: string | null;
 }
 
@@ -20,19 +20,19 @@ export interface LoadOptions {
   api: string;
   key: string;
   connections: number;
-  /** Query strings with their `?`. */
+  /** Query strings, each beginning with `?`. */
   queries: string[];
   seed: number;
 }
 
 export type ToLoad =
-  /** What a version answers to each of the queries, before it is served. */
+  /** Announces the expected bodies of a version, one for each query. It is sent before the version is served. */
   | { type: "expect"; version: string; bodies: PricesBody[] }
   | { type: "serve"; served: Served }
   | { type: "stop" };
 
 export type FromLoad =
-  /** The answer to `serve`: it applies to all requests from now on. */
+  /** `serving` answers `serve`: the given versions apply to all requests sent from now on. */
   { type: "serving" } | { type: "stopped"; answered: number; failed: number; failures: string[] };
 
 const maxReportedFailures = 10;
@@ -46,7 +46,7 @@ const random = seededRandom(options.seed);
 const { hostname, port } = new URL(options.api);
 
 const expected = new Map<string, PricesBody[]>();
-/** Bodies that were compared with what is expected, by version and query. */
+/** Bodies that were found equal to the expected bodies, by version and query. */
 const right = new Map<string, Buffer>();
 let served: Served = { always: [], never: [], current: null };
 let stopping = false;
@@ -60,7 +60,7 @@ function fail(what: string): void {
   if (failures.length < maxReportedFailures) failures.push(what);
 }
 
-/** A request on its way: the query by number, the version by name, and what was served when it was sent. */
+/** A request in flight. `query` is the index of the query, `served` the versions at the time of sending. */
 interface Asked {
   query: number;
   version: string | null;
@@ -114,7 +114,7 @@ function check(asked: Asked, status: string, body: Buffer): void {
   }
 }
 
-/** Keeps one request on its way, over one connection. */
+/** Opens a connection and sends requests over it, one at a time. */
 function keepAsking(): void {
   const socket: Socket = connect(Number(port), hostname);
   socket.setNoDelay(true);

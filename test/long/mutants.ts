@@ -3,20 +3,20 @@ import { dirname, join, resolve } from "node:path";
 import * as ts from "typescript/unstable/ast";
 import { API } from "typescript/unstable/sync";
 
-/** Single changes of source code, made over the compiler's syntax tree, and the tests that can reach them. */
+/** Makes mutants by the compiler's syntax tree, and finds the tests that run a changed file. */
 
-/** A file with one change. */
+/** A source file with a single change. */
 export interface Mutant {
   file: string;
   line: number;
-  /** The file and its line with ⟦old code → new code⟧. It stays the same as long as that code does. */
+  /** The file and its line with ⟦old code → new code⟧. The name stays the same as long as the line does. */
   name: string;
   source: string;
 }
 
 const { SyntaxKind } = ts;
 
-/** The operator that replaces each operator. */
+/** Replacements by operator. */
 const operators: ReadonlyMap<ts.SyntaxKind, string> = new Map([
   [SyntaxKind.LessThanToken, "<="],
   [SyntaxKind.LessThanEqualsToken, "<"],
@@ -41,7 +41,7 @@ const operators: ReadonlyMap<ts.SyntaxKind, string> = new Map([
   [SyntaxKind.BarEqualsToken, "&="],
 ]);
 
-/** Text from `start` to `end` that becomes `instead`. */
+/** A replacement of the text from `start` to `end` by `instead`. */
 interface Change {
   start: number;
   end: number;
@@ -56,7 +56,7 @@ const replaced = (node: ts.Node, instead: string): Change => ({
 const removed = (start: number, end: number): Change => ({ start, end, instead: "" });
 const negated = (condition: ts.Node) => replaced(condition, `!(${condition.getText()})`);
 
-/** The changes that concern a node itself. */
+/** Lists the changes of a node, without the changes of its children. */
 function changesOf(node: ts.Node): Change[] {
   if (ts.isBinaryExpression(node)) {
     const { left, operatorToken, right } = node;
@@ -82,7 +82,7 @@ function changesOf(node: ts.Node): Change[] {
   return [];
 }
 
-/** The numbers one less and one more than a literal. */
+/** Returns the numbers that are one less and one more than a literal. */
 function numbersBeside(literal: string): string[] {
   const digits = literal.replaceAll("_", "").replace(/n$/, "");
   const numbers = [-1, 1].map((by) =>
@@ -97,7 +97,7 @@ function isText(node: ts.Node): boolean {
   return ts.isStringLiteral(node) || ts.isTemplateExpression(node);
 }
 
-/** The changes in Lua: of comparisons, logic, sums, whole numbers, conditions and call statements. */
+/** Changes of Lua code: comparisons, logic, sums, whole numbers, conditions and call statements. */
 const luaChanges: readonly [pattern: RegExp, instead: (found: string) => string[]][] = [
   [/(?<=[\w)\]] )(?:<=|>=|==|~=|<|>)(?= )/g, (found) => [luaOperators[found]]],
   [/(?<= )(?:and|or)(?= )/g, (found) => [found === "and" ? "or" : "and"]],
@@ -115,10 +115,10 @@ const luaOperators: Readonly<Record<string, string>> = {
   "~=": "==",
 };
 
-/** Every mutant of a Lua script. */
+/** Makes every mutant of a Lua script. */
 function luaMutantsOf(root: string, file: string): Mutant[] {
   const text = readFileSync(join(root, file), "utf8");
-  // The script with its comments blanked, so positions stay the same.
+  // Replaces comments by spaces, so that positions stay the same.
   const code = text.replace(/--\[\[[\s\S]*?\]\]|--.*$/gm, (comment) => " ".repeat(comment.length));
   return luaChanges.flatMap(([pattern, insteadOf]) =>
     Array.from(code.matchAll(pattern)).flatMap(({ 0: found, index: start }) =>
@@ -127,7 +127,7 @@ function luaMutantsOf(root: string, file: string): Mutant[] {
   );
 }
 
-/** Every mutant of the files, which are named by their paths from `root`. */
+/** Makes every mutant of the files. @param files paths from `root` */
 export function mutantsOf(root: string, files: readonly string[]): Mutant[] {
   const isOf = (file: string, kind: "browser" | "lua") =>
     kind === "lua" ? file.endsWith(".lua") : file.includes("/browser/");
@@ -141,7 +141,7 @@ export function mutantsOf(root: string, files: readonly string[]): Mutant[] {
   ];
 }
 
-/** Every mutant of files of a TypeScript project. */
+/** Makes every mutant of the files of a TypeScript project. */
 function treeMutantsOf(root: string, configuration: string, files: readonly string[]): Mutant[] {
   const api = new API({ cwd: root });
   try {
@@ -151,7 +151,7 @@ function treeMutantsOf(root: string, configuration: string, files: readonly stri
       if (tree === undefined) throw new Error(`${file} is no part of ${project.configFileName}`);
       const mutants: Mutant[] = [];
       const visit = (node: ts.Node): void => {
-        // Types are stripped before the code runs.
+        // Types aren't changed, because they are stripped before the code runs.
         if (ts.isTypeNode(node) || ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) return;
         for (const change of changesOf(node)) mutants.push(mutantOf(file, tree.text, change));
         node.forEachChild(visit);
@@ -177,7 +177,8 @@ function mutantOf(file: string, text: string, { start, end, instead }: Change): 
 }
 
 /**
- * For each file the others that it runs: it imports them, starts them as a thread or process, or names their folder.
+ * Finds the files that each file runs. A file runs another file by importing it, by starting it as a thread or process,
+ * or by naming its folder.
  */
 export function importsOf(root: string, files: readonly string[]): Map<string, string[]> {
   return new Map(
@@ -194,7 +195,7 @@ export function importsOf(root: string, files: readonly string[]): Map<string, s
   );
 }
 
-/** For each file that `imports` lead to, the number of steps. */
+/** Counts the imports from `file` to each file that it reaches. */
 export function distancesFrom(file: string, imports: ReadonlyMap<string, string[]>): Map<string, number> {
   const distances = new Map([[file, 0]]);
   for (const [from, distance] of distances)

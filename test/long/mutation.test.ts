@@ -10,24 +10,24 @@ import { temporaryFolder } from "../support/server.ts";
 import { distancesFrom, importsOf, type Mutant, mutantsOf } from "./mutants.ts";
 import { sizeFrom, trialRandom } from "./trial.ts";
 
-/** Single changes of the engine's and the server's code, at random, are noticed by the tests that are nearest to it. */
+/** Tests that the nearest tests notice random single changes of the engine's and the server's code. */
 
 const tried = sizeFrom("MUTANTS", 200);
-/** A short run leaves out files that only tests with Redis or a browser cover: each test takes up to a minute. */
+/** Whether the run is short. It leaves out files that only slow tests cover, with Redis or a browser. */
 const isShort = tried < 50;
 const atOnce = 2;
 const minKilled = 0.85;
-/** Survivors that are always allowed, because some changes are harmless and a small sample says little. */
+/** Number of unnoticed mutants that is always allowed. Some changes are harmless, and a small sample says little. */
 const alwaysAllowed = 4;
-/** Number of test files that are run for a change, unless its rooms have more. */
+/** Minimum number of test files for a change. */
 const minTestFiles = 6;
-/** Number of nearest test files of other rooms that are run at least. */
+/** Minimum number of test files of other rooms for a change. */
 const minOtherFiles = 3;
-/** Time that a test file is assumed to need until it has passed once. */
+/** Milliseconds that a test file is assumed to need until it has passed once. */
 const firstMs = 15_000;
-/** A test file that takes longer may be in an endless loop. */
+/** Maximum milliseconds of a test file with a change. If it takes longer, it may be in an endless loop. */
 const deadlineOf = (neededMs: number) => 10_000 + 5 * neededMs;
-/** Time that is enough for every test file without a change, on a busy machine. */
+/** Maximum milliseconds of a test file without a change, on a busy machine. */
 const unchangedDeadlineMs = 300_000;
 
 const root = resolve(import.meta.dirname, "../..");
@@ -41,7 +41,7 @@ const reached = sources
   .filter((file) => quick.test(file) || (!isShort && (ofSeveralServers.test(file) || inBrowsers.test(file))))
   .map((file) => ({ file, distances: distancesFrom(file, imports) }));
 
-/** Rooms whose tests also cover another room. */
+/** Further rooms whose tests cover a room. */
 const furtherRooms: Readonly<Record<string, string[]>> = {
   engine: ["api"],
   accounts: ["notifications", "system"],
@@ -53,7 +53,7 @@ const furtherRooms: Readonly<Record<string, string[]>> = {
   shared: ["control"],
 };
 
-/** The room of a file of the server or of a test: `serving`, and for a part its name. */
+/** The room of a file of the server or of a test, such as `serving`. The room of a part is the part's name. */
 const roomOf = (file: string) => file.replace(/^(server|test)\/(parts\/)?/, "").split("/")[0];
 
 /** The file that runs each Redis script. */
@@ -62,18 +62,18 @@ const runnerOf: Readonly<Record<string, string>> = {
   "server/parts/replicas/directory.lua": "server/parts/replicas/directory.ts",
 };
 
-/** The tests in a browser of the pages that a file belongs to. */
+/** Lists the browser tests of the pages that use a file. */
 function browserTestsOf(file: string): string[] {
   const pages = file.startsWith("server/parts/console/") ? ["console"] : ["explore", "account", "console"];
   return pages.map((page) => `test/system/${page}.test.ts`);
 }
 
-/** How long each test file took when it last passed. */
+/** Milliseconds that each test file took when it last passed. */
 const tookMs = new Map<string, number>();
 
 /**
- * The test files for a file: the one of the same name, those of its rooms, and the nearest others. The quickest and
- * nearest come first.
+ * Lists the test files for a file: the test of the same name, the tests of its rooms, and the nearest other tests. The
+ * quickest and nearest tests come first.
  */
 function testsOf(file: string): string[] {
   if (file.includes("/browser/")) return browserTestsOf(file);
@@ -93,18 +93,18 @@ function testsOf(file: string): string[] {
     .map(({ testFile }) => testFile);
 }
 
-/** Simulations of several servers that take half a minute. */
+/** Sizes for long tests that take half a minute: simulations of several servers. */
 const smallTrials = { SHARES_RUNS: "10" };
 
 type Outcome = "passed" | "failed" | "cut off";
 
-/** A copy of the repository, in which one file at a time is changed. */
+/** A copy of the repository in which a single file is changed at a time. */
 class Copy {
   readonly #folder = temporaryFolder();
 
   constructor() {
     for (const file of tracked) cpSync(join(root, file), join(this.#folder, file));
-    // Some tests ask Git for the repository's files.
+    // The copy is a Git repository, because some tests ask Git for the repository's files.
     for (const words of [
       ["init", "--quiet"],
       ["add", "--all"],
@@ -114,7 +114,7 @@ class Copy {
     mkdirSync(join(this.#folder, "tmp"));
   }
 
-  /** Runs a test file, with a change or without any. */
+  /** Runs a test file, with a change or without a change. */
   async run(testFile: string, mutant?: Mutant): Promise<Outcome> {
     if (mutant === undefined) return this.#run(testFile, unchangedDeadlineMs);
     const path = join(this.#folder, mutant.file);
@@ -139,14 +139,14 @@ class Copy {
         TMPDIR: join(this.#folder, "tmp"),
       },
       stdio: ["ignore", "pipe", "ignore"],
-      // In a process group of its own, so that its children end with it.
+      // The process gets its own process group, so that it can be killed with its children.
       detached: true,
     });
     const end = () => {
       try {
         if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
       } catch {
-        // The process has already ended.
+        // An error means that the process has already ended.
       }
     };
     let outcome: Outcome = "passed";
@@ -155,7 +155,7 @@ class Copy {
       end();
     };
     const timer = setTimeout(() => endAs("cut off"), deadlineMs);
-    // The first of its tests that fails is enough.
+    // Ends the test file at its first failure.
     createInterface(child.stdout).on("line", (line) => {
       if (/^ *not ok /.test(line)) endAs("failed");
     });
@@ -170,10 +170,10 @@ class Copy {
   }
 }
 
-/** Test files that have noticed a change, and whether they pass without a change. */
+/** Whether each test file that has noticed a change passes without a change. */
 const noticing = new Map<string, boolean>();
 
-/** Whether a test file notices a change. A time-out counts, unless the machine has become slower. */
+/** Whether a test file notices a change. A time-out counts as noticing, unless the machine has become slower. */
 async function notices(copy: Copy, testFile: string, mutant: Mutant): Promise<boolean> {
   for (;;) {
     const neededMs = tookMs.get(testFile) ?? firstMs;

@@ -21,7 +21,7 @@ import {
 } from "../support/server.ts";
 import { account } from "../support/state.ts";
 
-/** A running server obeys a command as soon as it returns: no test here asks twice. */
+/** Tests that a running server has applied a command's change when the command returns. No request is repeated. */
 
 const rounds = 50;
 const server = await startServer({ env: { THREADS: "2" } });
@@ -31,7 +31,7 @@ after(async () => {
 });
 
 /**
- * Asks once over each of enough connections to reach both threads of the server. @returns the statuses of the answers
+ * Sends a request over each of many connections, to reach both threads of the server. @returns the different statuses
  */
 async function statuses(key: string): Promise<number[]> {
   const request = requestText("GET /api/v1/usage", { Authorization: `Bearer ${key}` });
@@ -55,7 +55,7 @@ test("a key works when create returns, and no more when revoke does", async () =
 });
 
 test("with a server that stands still a command ends all the same, says so, and nothing is lost", async () => {
-  // A command that was stopped in the middle of a write would keep the database locked.
+  // The database must not be locked, as it would be if a command had stopped in the middle of a write.
   const idle = Store.open(stateDir);
   idle.atomically(() => {
     server.process.signal("SIGSTOP");
@@ -76,7 +76,7 @@ test("with a server that stands still a command ends all the same, says so, and 
     stderr.startsWith("made account late") && stderr.endsWith(`\n${hint} within 3 s; ${later}`),
     stderr,
   );
-  // The server confirms all earlier changes with the next one.
+  // When the server confirms the next change, it has also applied all earlier changes.
   await succeed(stateDir, "keys create --account late");
   for (const said of [stdout, interrupted.stdout]) assert.deepEqual(await statuses(said.trim()), [200]);
 });
@@ -86,7 +86,7 @@ test("without a server no command waits, whatever was taken over before", async 
   const store = Store.open(folder);
   store.progress.saveApplied({ accounts: 0, keys: 0 });
   store.close();
-  // A lock that a crashed server left behind delays nobody.
+  // Leaves a lock behind like a crashed server. It must not delay commands.
   lockFolder(folder)();
   const results = await run(folder, ["keys create --account a --plan free", "keys revoke 1"]);
   for (const { code, stderr } of results) {

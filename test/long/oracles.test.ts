@@ -13,7 +13,7 @@ import { sharedData, yearsOf } from "../support/fixtures.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { seededRandom } from "../support/random.ts";
 
-// Runs the quick tests on more snapshots, different ones each time, and on the sample and real rows.
+// Runs the quick tests on more snapshots, which differ each time, and on the sample and real rows.
 process.env.ORACLE_SNAPSHOTS ||= "100";
 process.env.TRIAL_SEED ||= String(1 + Math.floor(Math.random() * 1_000_000));
 await import("../api/oracles.test.ts");
@@ -36,6 +36,6 @@ test("every answer on the real excerpt is what the oracles compute", async (t) =
   t.diagnostic(compared(comparePrices(snapshot, excerpt)));
   t.diagnostic(compareEverything(snapshot));
   t.diagnostic(`${compareDistributions(snapshot)} distributions compared`);
-  // All of its ZIP codes have a place.
+  // The sample's ZIP codes are real, so each has a place in the real list.
   t.diagnostic(`${compareLists(snapshot, readPlaces(), 20, seededRandom(23))} facilities compared`);
 });

@@ -13,11 +13,11 @@ import {
 } from "../support/server.ts";
 import { sizeFrom } from "./trial.ts";
 
-/** Servers share a port among their threads, and with nobody else. */
+/** Tests that a server's threads share its port, and that no other process can listen on the port. */
 
 const races = sizeFrom("PORT_RACES", 200);
 
-/** A process that listens with a shared port, as a server's threads do, and reports whether it could. */
+/** Starts a process that tries to listen on a shared port, like a server's threads. @returns whether it could */
 async function contender(host: string, port: number): Promise<{ won: boolean; stop(): void }> {
   const script = `
     import * as uws from "uWebSockets.js";

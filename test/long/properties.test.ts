@@ -1,4 +1,4 @@
-// Runs the quick tests of properties in more rounds. Their seeds are the same, so that a failure can be repeated.
+// Runs the quick tests of properties in more rounds. The seeds don't change, so that a failure can be repeated.
 process.env.PROPERTY_ROUNDS ||= "10";
 for (const tests of [
   "accounts/clock",

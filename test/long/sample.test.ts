@@ -37,7 +37,7 @@ function makeSample(options: Partial<SampleOptions> = {}) {
 
 const samples = new Map<string, Sample>();
 
-/** A sample that is made once; no test changes it. */
+/** Returns a sample for the options. It is made only once, so tests must not change it. */
 function sample(options: Partial<SampleOptions> = {}): Sample {
   const wanted = JSON.stringify({ ...defaults, ...options });
   const made = samples.get(wanted) ?? makeSample(options);
@@ -48,7 +48,7 @@ function sample(options: Partial<SampleOptions> = {}): Sample {
 const full = sample();
 const otherSeeds = [0, 1, 2 ** 32 - 1];
 
-/** Positions of the priced rows of each procedure. */
+/** Indexes of the priced rows, by procedure. */
 function pricedRows({ rows, procedures }: Sample): number[][] {
   const priced: number[][] = procedures.code.map(() => []);
   rows.charge.forEach((charge, row) => {
@@ -61,7 +61,7 @@ function meanOf(amounts: Int32Array, rows: number[]): number {
   return rows.reduce((sum, row) => sum + amounts[row], 0) / rows.length;
 }
 
-/** Amounts by CCN and code. */
+/** Amounts by CCN and procedure code. */
 function byKey({ rows, facilities, procedures }: Sample, amounts: Int32Array): Map<string, number> {
   const keys = Array.from(
     amounts,
@@ -154,10 +154,10 @@ test("a file holds samples with one row, with CCNs that need letters, and of the
     { dataYear: maxDataYear },
   ]) {
     const snapshot = sample(options);
-    // Refuses what is out of order or of range.
+    // Decoding checks that all values are in order and in range.
     const read = decodeSnapshot(encodeSnapshot(snapshot), JSON.stringify(options));
     assert.equal(read.sha256, snapshot.sha256);
-    // No amount is so large that it is cut off.
+    // No charge reaches the maximum, at which charges are cut off.
     assert.ok(snapshot.rows.charge.every((cents) => cents < maxCents));
   }
 });

@@ -9,7 +9,10 @@ import { faultyRun } from "../support/shares-faults.ts";
 import { Simulation } from "../support/shares-simulation.ts";
 import { sizeFrom, trialRandom } from "./trial.ts";
 
-/** Servers share ceilings: virtual time and network around the script in a real Redis. Size: SHARES_RUNS. */
+/**
+ * Tests servers that share ceilings. Time and network are simulated, and the script runs in a real Redis. SHARES_RUNS
+ * is the number of runs.
+ */
 
 const runs = sizeFrom("SHARES_RUNS", 200);
 
@@ -33,7 +36,7 @@ for (const losesWrites of [false, true])
         assert.equal(simulation.overRate, 0, says("over a rate"));
         for (const [i, month] of months.entries()) {
           if (isExact) assert.equal(month.record.total, month.admitted, says(month));
-          // The month that is used up at the end.
+          // Of each two months, the quota of the second is used up at the end.
           if (isExact && i % 2 === 1) assert.equal(month.admitted, month.quota, says(month));
           if (i % 2 === 1) sums.unused += Math.max(0, month.quota - month.admitted);
           sums.quotas += i % 2 === 1 ? month.quota : 0;
@@ -49,12 +52,12 @@ for (const losesWrites of [false, true])
         }),
       ),
     );
-    // The others have ended as well: they would write into the databases that the next trials use.
+    // Throws only after all runs have ended, because a run still writes into a database that later tests use.
     for (const end of ends) if (end.status === "rejected") throw end.reason;
     t.diagnostic(`${runs} runs from seed ${firstSeed}: ${JSON.stringify(sums)}`);
   });
 
-/** Admitted requests of a steady load, as a share of the rate. */
+/** Measures the admitted requests of a steady load, divided by the rate. */
 async function sustained(burst: number, delayMs: number, on: number, demand: number) {
   await redis.client.flushdb();
   const accounts = [{ burst, quota: 1_000_000_000 }];

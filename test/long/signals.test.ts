@@ -19,7 +19,7 @@ import {
 import { preloaded, takesSignals } from "../support/stopping.ts";
 import { killRounds, trialRandom } from "./trial.ts";
 
-/** How a server ends: by signals at any moment, as the first process of a container, and when a thread of it dies. */
+/** Tests how a server ends: by signals at random moments, as process 1 of a container, and when a thread dies. */
 
 const datasetsDir = temporaryFolder();
 copyFileSync(path.join(datasetsFolder(), "2023.1.parquet"), path.join(datasetsDir, "2023.1.parquet"));
@@ -36,7 +36,7 @@ test("SIGTERM and SIGINT at any moment of a start end a server orderly", async (
   t.diagnostic(await trialOfStops(random, moments));
 });
 
-/** Asserts that servers end in order after a signal, sent at the given milliseconds after their first instruction. */
+/** Asserts that servers exit with 0 after a signal. @param moments milliseconds from first instruction to signal */
 async function trialOfStops(random: Random, moments: number[]): Promise<string> {
   const stateDir = temporaryFolder();
   let early = 0;
@@ -61,7 +61,7 @@ async function trialOfStops(random: Random, moments: number[]): Promise<string> 
 test("a server whose serving thread hangs saves its counts and is killed within ten seconds", async (t) => {
   const stateDir = temporaryFolder();
   const key = createKey(stateDir, "acme", { burst: 1000, quota: 100 });
-  // The last request is answered, then no other.
+  // The serving thread hangs as soon as the stop begins.
   const script = `
     import { workerData, parentPort } from "node:worker_threads";
     if (workerData?.gate) parentPort.on("message", ({ type }) => { while (type === "drain"); });`;
@@ -78,7 +78,7 @@ test("a server whose serving thread hangs saves its counts and is killed within 
 });
 
 test("a start that fails late ends with its reason, not in an abort", async (t) => {
-  // The demo account would be made here, after the threads listen.
+  // Making the demo account fails, because it needs randomness. At this time the threads already listen.
   const home = temporaryFolder();
   const script = `
     import crypto from "node:crypto";
@@ -96,7 +96,7 @@ test("a start that fails late ends with its reason, not in an abort", async (t) 
 
 const canUnshare = spawnSync("unshare", ["--pid", "--fork", "--mount-proc", "true"]).status === 0;
 
-/** A server that is process 1 of a namespace of its own. */
+/** Starts a server as process 1 of a new namespace. */
 function startAsFirst(t: TestContext) {
   const env = { PATH: process.env.PATH, PORT: "0", OPS_PORT: "0", THREADS: "1" };
   const folders = { DATASETS_DIR: datasetsDir, STATE_DIR: temporaryFolder() };
@@ -137,7 +137,7 @@ for (const isEarly of [true, false])
     assert.deepEqual(await server.ended(), [0, null]);
   });
 
-/** A script that makes a serving thread or the control thread do something once a file exists. */
+/** Makes a script that runs code in a serving thread or the control thread as soon as a file exists. */
 function dying(thread: "serving" | "control", does: string) {
   const cue = path.join(temporaryFolder(), "cue");
   const script = `

@@ -29,7 +29,7 @@ import {
 import { modeOf, modesIn, namesIn } from "../support/state.ts";
 
 /**
- * How servers and commands handle a state that is lost or replaced while they run, or readable by others.
+ * Tests how servers and commands handle a state that is lost, replaced while they run, or readable by other users.
  */
 
 const datasetsDir = datasetsFolder(currentOnly);
@@ -116,7 +116,7 @@ test("a server and commands go on after kill -9, with a log and without, moved a
 
 const thisMonth = () => new Date().toISOString().slice(0, 7);
 
-/** What is left in a state that lost its write-ahead log, for each way to lose it. */
+/** Reads the content that is left in a state after each way of losing its write-ahead log. */
 function leftWithoutLog(stateDir: string) {
   const [left, ...others] = [undefined, 0, 16, 32, 500].map((bytes) => {
     const folder = path.join(temporaryFolder(), "state");

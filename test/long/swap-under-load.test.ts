@@ -20,10 +20,10 @@ const dataYear = 2024;
 const rows = 30_000;
 const connections = 64;
 const swapEveryMs = 1000;
-/** Swaps before memory is measured, until caches are full and garbage has been collected. */
+/** Number of swaps before memory is measured. After them, caches are full and garbage has been collected. */
 const warmingSwaps = 3;
 const maxGrowthMb = 40;
-/** Number of rows of a large snapshot, whose image takes some 66 MB. */
+/** Number of rows of a large snapshot. Its image takes about 66 MB. */
 const largeRows = 300_000;
 const leastReturnedMb = 50;
 
@@ -40,7 +40,7 @@ const queries = [
 const asText = ({ code, state, limit }: (typeof queries)[number]) =>
   `?procedure=${code}${state === null ? "" : `&state=${state}`}&limit=${limit}`;
 
-/** The revision N: its amounts are N dollars higher than those of revision 0. */
+/** Makes the snapshot of revision N. Its amounts are N dollars higher than in revision 0. */
 function snapshotOf(revision: number, seed: number): Snapshot {
   const snapshot = syntheticSnapshot({ dataYear, revision, rows, seed });
   return changed(snapshot, ({ rows: { charge, allowed } }) => {
@@ -53,7 +53,7 @@ function snapshotOf(revision: number, seed: number): Snapshot {
 
 const change = v.looseObject({ msg: v.string(), version: v.string(), current: v.string() });
 
-/** Waits for the log to say that a version was published or retired. @returns the current version from then on */
+/** Waits for the log line of a published or retired version. @returns the current version in the line */
 function logged(server: TestServer, what: "published" | "retired", version: string): Promise<string> {
   return until(`${version} to be ${what}`, () => {
     for (const line of server.process.stderr.split("\n")) {
@@ -132,14 +132,14 @@ test("snapshots are swapped every second under full load, and nothing is lost, m
     const pace = delay(swapEveryMs);
     const next = snapshotOf(++revision, seed);
     expect(next);
-    // Usually the oldest version is removed, sometimes the newest, which is a step back.
+    // Usually removes the oldest version, and sometimes the newest version, so that an older one is current again.
     const gone = serving.length < 2 ? undefined : random.int(5) > 0 ? serving[0] : serving.at(-1);
     const staying = serving.filter((other) => other !== gone);
     await serve(staying, null);
     if (gone !== undefined && random.int(2) > 0) unlinkSync(fileOf(gone));
     put(next);
     if (gone !== undefined) rmSync(fileOf(gone), { force: true });
-    // Otherwise the files are found by the poll.
+    // Sometimes sends SIGHUP, which starts a scan. Otherwise the periodic scan finds the files.
     if (random.int(2) > 0) server.process.signal("SIGHUP");
     assert.equal(await logged(server, "published", nameOf(revision)), nameOf(revision));
     if (gone !== undefined) {
@@ -150,7 +150,7 @@ test("snapshots are swapped every second under full load, and nothing is lost, m
     await serve(serving, nameOf(revision));
     memory.push(Math.round(residentMb(server.process.pid)));
     if (swap % 3 === 2) {
-      // A step back: the newest one goes, and the one before is current again.
+      // Removes the newest version, so that the previous version is current again.
       const newest = revision;
       serving = serving.slice(0, -1);
       await serve(serving, null);

@@ -2,7 +2,7 @@ import type { TestContext } from "node:test";
 import { memoryBytes } from "../support/memory.ts";
 import { type Random, seededRandom } from "../support/random.ts";
 
-/** Sizes of long trials, from the environment: they run for minutes at night and for seconds with every change. */
+/** Sizes and randomness of long trials. Environment variables set the sizes, from seconds to minutes. */
 
 export function sizeFrom(name: string, otherwise: number): number {
   const value = Number(process.env[name] || otherwise);
@@ -15,13 +15,13 @@ export const trialSeconds = sizeFrom("TRIAL_SECONDS", 60);
 export const killRounds = sizeFrom("KILL_ROUNDS", 20);
 const seed = sizeFrom("TRIAL_SEED", 1 + Math.floor(Math.random() * 1_000_000));
 
-/** The trial's randomness. Reports the seed that repeats it. */
+/** Makes the trial's random numbers, and reports the seed with which the trial can be repeated. */
 export function trialRandom(t: TestContext): Random {
   t.diagnostic(`TRIAL_SEED=${seed}`);
   return seededRandom(seed);
 }
 
-/** Resident memory of a process. */
+/** Reads the resident memory of a process in MiB. */
 export function residentMb(pid: number): number {
   return memoryBytes("VmRSS", pid) / 2 ** 20;
 }

@@ -1,5 +1,5 @@
-// In one process, because loading the modules takes as long as the tests of a file. Files with a server of their own run
-// alone: the other tests here would block its start.
+// Runs these test files in the same process, because loading the modules takes as long as the tests of a file. Test
+// files that start a server aren't here, because the tests here would delay the server's start.
 import "../deploy/image.test.ts";
 import "../deploy/licences.test.ts";
 import "../deploy/upgrade.test.ts";

@@ -20,14 +20,14 @@ import {
 } from "../support/server.ts";
 import { preloaded } from "../support/stopping.ts";
 
-/** What the log says about requests: account, request and id, but no secrets. */
+/** Tests the log lines of requests. They have account, request and id, but no secrets. */
 
-// Only this part of the server is switched on, because the core has to work with it alone.
+// Runs the core with only this part, because the core has to work with each part alone.
 process.env.SERVER_PARTS = "portal";
 
 type Line = Record<string, unknown>;
 
-/** The log's lines with a message, in their order. */
+/** The log's lines with a message, in order. */
 const linesOf = ({ process }: TestServer, message = "request"): Line[] =>
   process.stderr
     .split("\n")
@@ -35,7 +35,7 @@ const linesOf = ({ process }: TestServer, message = "request"): Line[] =>
     .map((line): Line => JSON.parse(line))
     .filter(({ msg }) => msg === message);
 
-/** The log's lines of `count` requests after the first `first` lines, once they are there. */
+/** Waits for the log's lines of `count` requests after the first `first` lines. */
 const linesWhen = (server: TestServer, count: number, first = 0) =>
   until(`${count} lines`, () => {
     const lines = linesOf(server).slice(first);
@@ -47,11 +47,11 @@ const send = (server: TestServer, request: string, headers: Record<string, strin
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
 const idOf = (answer: Answer) => answer.header("X-Request-Id");
 
-/** Random bytes from a generator with a seed. */
+/** Draws random bytes from a seeded generator. */
 const randomBytes = (random: Random, count: number) =>
   Buffer.from(Array.from({ length: count }, () => random.int(256)));
 
-/** A key, its secret alone, or a token in base64url. */
+/** Draws a key, a key's secret part alone, or a token in base64url. */
 function secretOf(random: Random): string {
   const bytes = randomBytes(random, 32);
   const token = bytes.toString("base64url");
@@ -59,7 +59,7 @@ function secretOf(random: Random): string {
   return random.pick([token, token, token, key, key.slice("hcq_".length), `hcq_${token}`]);
 }
 
-/** A text as it is, or with some or all letters percent-encoded, once or twice, with hex digits in either case. */
+/** Percent-encodes no, some or all letters of a text, once or twice. Hex digits are in upper or lower case. */
 function spelled(random: Random, text: string): string {
   const escaped = (letter: string, isLower: boolean) => {
     const hex = letter.charCodeAt(0).toString(16);
@@ -72,13 +72,13 @@ function spelled(random: Random, text: string): string {
   return random.int(4) === 0 ? once.replaceAll("%", "%25") : once;
 }
 
-/** A text and its decodings, as long as decoding changes it. */
+/** Percent-decodes a text again and again until it doesn't change. @returns the text and all decoded texts */
 function decodings(text: string): string[] {
   const decoded = text.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
   return decoded === text ? [text] : [text, ...decodings(decoded)];
 }
 
-/** More than this many letters of a secret in a row give it away. */
+/** Maximum number of consecutive letters of a secret that the log may show. */
 const telling = 12;
 
 function assertHidden(shown: string, secret: string, where: string): void {
@@ -87,7 +87,7 @@ function assertHidden(shown: string, secret: string, where: string): void {
       assert.ok(!text.includes(secret.slice(at, at + telling)), `${where}: ${shown}`);
 }
 
-/** Targets with a secret at any place. */
+/** Functions that make targets with a secret in different places. */
 const places: ((text: string) => string)[] = [
   (text) => `${pricesPath}?procedure=${text}`,
   (text) => `${pricesPath}?procedure=5072&state=${text}&limit=1`,
@@ -341,7 +341,7 @@ test("with names of accounts every request of theirs is logged, and no other", a
     ["GET /api/v1/nothing", bearer(big)],
   ] as const)
     await send(server, request, headers);
-  // The account's requests are sent together with others. They are more in a second than those that are all timed.
+  // Sends the account's requests together with those of another account, more in a second than are always timed.
   const [asked, others] = [400, 5];
   const text = requestText(`GET ${pricesPath}?procedure=5073`, bearer(server.key)).repeat(others);
   const round = text + requestText("GET /api/v1/usage", bearer(acme));

@@ -3,15 +3,15 @@ import { test } from "node:test";
 import { AnswerCache } from "../../server/serving/answer-cache.ts";
 import type { Answer } from "../../server/serving/reply.ts";
 
-/** Which answers a thread keeps, and how many bytes of them. */
+/** Tests which answers a thread's cache keeps, and how many bytes. */
 
-// An answer counts one and a half times its bytes, so seven answers fill one of the two generations of 4 MiB.
+// An answer counts as one and a half times its bytes, so seven answers fill one of the two generations of 4 MiB.
 const answer = { bodyBytes: 400_000 } as Answer;
 const perGeneration = 7;
 
 /**
- * The keys that a cache still has after all were kept in turn. Each is asked for once only, because asking makes it
- * young again.
+ * Puts `count` answers into caches in turn, and lists the keys that are still there afterwards. Each cache is asked for
+ * only one key, because asking makes an answer young again.
  */
 function kept(count: number, begin = () => new AnswerCache<number>()): number[] {
   return Array.from({ length: count }, (_, key) => key).filter((key) => {

@@ -3,7 +3,7 @@ import { after, afterEach, test } from "node:test";
 import { generateKey } from "../../server/accounts/keys.ts";
 import { Connection, call, pricesPath, rawRequest, requestText, startServer } from "../support/server.ts";
 
-/** Requests that have crashed or confused HTTP servers. This server answers or closes the connection, and goes on. */
+/** Tests requests that have crashed or confused HTTP servers. The server has to answer or to close the connection. */
 
 const unknownKey = generateKey();
 const env = { PORTAL: "on", CORS_ORIGINS: "https://a.example" };
@@ -19,7 +19,7 @@ afterEach(async () => {
   assert.equal((await call(server, `GET ${prices}`)).status, 200, "the server lives");
 });
 
-/** Sends bytes, and returns all that comes until the server closes. */
+/** Sends bytes. @returns all that the server sends until it closes the connection */
 async function untilClosed(...chunks: (string | Uint8Array)[]): Promise<string> {
   const connection = await Connection.open(server.api);
   await connection.send(...chunks);
@@ -74,11 +74,11 @@ for (const close of ["close", "TE, close", "Close, TE"])
       const answer = await connection.answer(request.split(" ")[0]);
       assert.equal(answer.status, status);
       const length = answer.header("Content-Length");
-      // A 304 may say the length that the answer would have.
+      // A 304 may have the Content-Length of the complete answer.
       if (status === 304) assert.ok(length === undefined || Number(length) === whole.body.length, length);
       if (status === 200) assert.equal(Number(length), whole.body.length);
       assert.equal((await connection.rest()).length, 0);
-      // Idle connections are closed in the end; this one wasn't yet.
+      // Idle connections are closed, too. The header `close` shows that this connection isn't closed for being idle.
       assert.equal(answer.header("Connection"), close === "close" ? undefined : "close");
     }
   });
@@ -110,7 +110,7 @@ test("a reply that has no body, or is made in pieces, ends its connection, and n
       const answer = await connection.answer(request.split(" ")[0]);
       assert.equal(answer.status, status, what);
       if (status === 204) assert.equal(answer.header("Content-Length"), undefined, what);
-      // A connection that stayed open would answer again.
+      // Sends the request again. If the connection were still open, it would be answered.
       await connection.send(sent);
       assert.equal((await connection.rest()).length, 0, what);
     }
@@ -257,7 +257,7 @@ test("a request may come in two segments, split anywhere but around its first li
   const [path, version, end] = ["/", " HTTP/1.1", "\n"].map((part) => whole.indexOf(part));
   for (let at = 1; at < whole.length; at++) {
     const { status } = await rawRequest(server.api, whole.slice(0, at), whole.slice(at));
-    // The parser wants to see the first line's end together with its version.
+    // The parser has to read the end of the request line together with the HTTP version.
     const mayFail = at === path || (at > version && at <= end);
     if (!mayFail || status !== 505) assert.equal(status, 200, `split at ${at}`);
   }

@@ -6,12 +6,12 @@ import { imageOf, versionsOf } from "../support/endpoint-oracle.ts";
 import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import { pricesPath } from "../support/server.ts";
 
-/** An answer that was asked for a few times is kept, and not made again. */
+/** Tests that an answer is cached after a few requests, and not made again. */
 
 const rows = Array.from({ length: 50 }, (_, i): ShortRow => [String(i).padStart(6, "0"), "AL", "5072", i, i]);
 const versions = versionsOf(imageOf(snapshotOf(rows)));
 
-/** More requests than it takes until an answer is kept. */
+/** Number of requests for an answer. Fewer are needed until it is cached. */
 const asks = 100;
 
 for (const [path, query, acceptEncoding] of [

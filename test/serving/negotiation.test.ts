@@ -9,7 +9,7 @@ import { codingOf, rangeOf } from "../../server/serving/negotiation.ts";
 import { callDocumented } from "../support/documented.ts";
 import { type Answer, datasetsFolder, pricedRows, pricesPath, startServer } from "../support/server.ts";
 
-/** The answers with data: their bodies, headers, conditions, codings and versions. */
+/** Tests answers with data: bodies, headers, conditional requests, content codings and data versions. */
 
 const server = await startServer({ datasetsDir: datasetsFolder() });
 after(() => server.stop());
@@ -24,7 +24,7 @@ function prices(answer: Answer): v.InferOutput<typeof pricesResponse> {
   return v.parse(pricesResponse, answer.json());
 }
 
-/** The headers that depend on nothing but the request. */
+/** The headers of an answer that depend only on the request. */
 function lasting(answer: Answer): Record<string, string> {
   const headers = Object.fromEntries(answer.headers);
   delete headers.date;
@@ -183,7 +183,7 @@ test("Accept-Encoding headers that are never the same cost no memory", () => {
     return process.memoryUsage().heapUsed;
   };
   const before = usedAfter(1);
-  // The memory is measured just before the cache of 10,000 headers is emptied, when it takes 20 MB.
+  // Measures the memory just before the cache of 10,000 headers is emptied. A full cache takes 20 MB.
   const grown = usedAfter(39_990) - before;
   assert.ok(grown < 30 * 2 ** 20, `${grown} bytes more`);
 });

@@ -11,16 +11,16 @@ import {
   startServer,
 } from "../support/server.ts";
 
-/** Many requests on one connection before the first answer is read. */
+/** Tests many requests on the same connection before the first answer is read. */
 
-// Only this part of the server is switched on, because the core has to work with it alone.
+// Runs the core with only this part, because the core has to work with each part alone.
 process.env.SERVER_PARTS = "replicas";
 
 const server = await startServer();
 after(async () => assert.equal(await server.stop(), 0));
 const key = { Authorization: `Bearer ${server.key}` };
 
-/** Bytes that a new connection takes, whether it is read or not. */
+/** Number of bytes that the system's buffers of a connection hold at least, while the client reads nothing. */
 const socketBytes = 32 * 2 ** 10;
 
 for (const [what, request, headers] of [
@@ -39,7 +39,7 @@ for (const [what, request, headers] of [
       connection.pause();
       const closing = requestText(request, { ...headers, Connection: "close" });
       await connection.send(text.repeat(count - 1) + closing);
-      // An answer on another connection shows that the one thread has done what it can with this one.
+      // The server has one thread, so an answer on another connection shows that it has handled the requests here.
       await call(server, `GET ${pricesPath}?procedure=5073`);
       connection.resume();
       const received = settled((await connection.rest()).toString("latin1"));
@@ -115,7 +115,7 @@ for (const [what, request, status] of [
     };
     const first = await next();
     let last = first;
-    // Sooner or later: which answer is the last one is up to chance.
+    // Reads answers until the connection's last answer. Its position depends on chance.
     while (last.header("Connection") === undefined) last = await next();
     assert.equal(last.header("Connection"), "close");
     assert.equal((await connection.rest()).length, 0);
@@ -129,12 +129,12 @@ for (const [what, request, status] of [
 describe("answers that gather in one buffer", () => {
   const sizes = (...bodies: (number | undefined)[]) => {
     const recent = new RecentReplies();
-    // Answers to a client that asked long before.
+    // Adds answers of an earlier time, which must have no effect.
     for (let i = 0; i < 64; i++) recent.add(100, 17_000);
     for (const body of bodies) recent.add(300, body);
     return recent.mayHaveCutHead(300);
   };
-  // A head of 300 bytes takes up to 428 of the buffer's 16,384.
+  // A head of 300 bytes takes up to 428 bytes of the buffer, which has 16,384 bytes.
   test("the first one's head fits", () => assert.equal(sizes(4000), false));
   test("a head that fits behind another answer isn't cut", () => assert.equal(sizes(15_000, 4000), false));
   test("a head that doesn't fit behind another answer may be cut", () =>

@@ -10,7 +10,7 @@ import { Connections } from "../../server/shared/connections.ts";
 import { ThreadTraffic, Traffic } from "../../server/shared/traffic.ts";
 import { Connection, freePort, requestText, until } from "../support/connection.ts";
 
-/** How posts are taken: over real connections to a listener in this process, with a clock that the tests turn. */
+/** Tests posts over real connections to a listener in this process, with deadlines that the tests end. */
 
 const reply = (status: string): Reply => ({
   status: Number.parseInt(status, 10),
@@ -30,7 +30,7 @@ const handler: PostHandler = {
   failed: () => reply("500 Internal Server Error"),
 };
 
-/** Pending deadlines, each with its callback. */
+/** Callbacks of pending deadlines, by number. */
 const deadlines = new Map<number, () => void>();
 let lastDeadline = 0;
 const onDeadline: After = (ms, callback) => {
@@ -137,7 +137,7 @@ test("of one client 32 posts may be under way, and others' are taken beside them
   assert.equal((await refused.rest()).length, 0);
   const other = await open(`${head({ "Content-Length": "2", "X-Forwarded-For": "b" })}{}`);
   assert.equal((await other.answer()).status, 200);
-  // A request that ends makes room, whichever way it ends.
+  // Each request that ends makes room for another request, whether it is answered or cut off.
   begun[0].close();
   await begun[1].send("{}");
   assert.equal((await begun[1].answer()).status, 200);

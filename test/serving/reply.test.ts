@@ -13,8 +13,8 @@ import { snapshotOf } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 
 /**
- * What X-RateLimit-Remaining, X-RateLimit-Reset and Retry-After say at each edge, on clocks that the tests turn, and
- * which part of a file is sent.
+ * Tests X-RateLimit-Remaining, X-RateLimit-Reset and Retry-After in all edge cases, with clocks that the tests set.
+ * Tests also which part of a file is sent.
  */
 
 const image = attachImage(buildImage(snapshotOf([["010001", "AL", "5072", 5000, 1000]])));
@@ -25,14 +25,14 @@ const buffers = {
   names: new AccountNames().buffer,
 };
 
-/** A thread's service over the memory that all of them share, with clocks of its own. */
+/** The service of a thread. All threads share memory, but each has its own clocks. */
 class Thread {
   readonly limits = new Limits(buffers.limits);
   readonly keys = new KeyTable(buffers.keys);
   readonly failures: unknown[] = [];
   wallMs = Date.UTC(2026, 0, 15, 12);
   steadyMs = 5_000_000;
-  /** Milliseconds that both clocks advance with each reading. */
+  /** Milliseconds by which both clocks advance at each reading. */
   perReadMs = 0;
   readonly #service = serviceOf({
     keys: this.keys,
@@ -47,12 +47,12 @@ class Thread {
     report: (error) => this.failures.push(error),
   });
 
-  /** Asks for prices. A query that is a function throws, as a fault of the server. */
+  /** Requests prices. A query that is a function throws, to simulate a fault of the server. */
   ask(key: string, query: string | (() => string) = "procedure=5072", path = "healthcare/prices"): Told {
     return ask(this.#service, key, `/api/v1/${path}`, typeof query === "string" ? () => query : query);
   }
 
-  /** Turns both clocks. */
+  /** Advances both clocks. */
   pass(ms: number): void {
     this.wallMs += ms;
     this.steadyMs += ms;
@@ -62,12 +62,12 @@ class Thread {
 const writer = new KeyTable(buffers.keys);
 let slots = 0;
 
-/** Enters an account into a time's month and the next one, as the control thread does. */
+/** Enters an account into the month of a time and into the next month, like the control thread. */
 function serve(limits: Limits, slot: number, wallMs: number): void {
   for (const month of [monthOf(wallMs), monthOf(wallMs) + 1]) limits.enter(slot, month, 0);
 }
 
-/** A key of an account of its own. */
+/** Makes a new account with a key. @returns the key */
 function account(burst: number, quota: number): string {
   const key = generateKey();
   const slot = slots++;
@@ -252,7 +252,7 @@ test("use that is shown as the month ends has all of its days, and none of the n
   assert.deepEqual(days.at(-1), { date: "2026-01-31", used: 1 });
 });
 
-/** A service with a snapshot file of this content, which is read by GET, or another method. */
+/** Makes a service with a snapshot file of the given content, and a function that requests the file. */
 function fileService(content: string) {
   const file = { bytes: Buffer.from(content), sha256: hash("sha256", content) };
   const { service, key } = openService(versionsWith(file, image));

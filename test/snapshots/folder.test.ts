@@ -31,7 +31,7 @@ import { asReal, snapshotAs } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 import { temporaryFolder, until } from "../support/server.ts";
 
-/** The folder of snapshots without a server: what becomes of each file, whatever else is there. */
+/** Tests the folder of snapshots without a server: which files are loaded, refused, published and retired. */
 
 const longAgo = new Date(Date.now() - 3_600_000);
 const logLine = v.looseObject({
@@ -45,7 +45,7 @@ function fileOf(version: string, charge = 100): Buffer {
   return Buffer.from(encodeSnapshot(snapshotAs(version, [["010001", "AL", "5072", charge, 50]])));
 }
 
-/** Loads in this thread, which takes a tenth of the time. `loads.test.ts` tests loads in threads. */
+/** Loads snapshots in this thread, which is ten times as fast. `loads.test.ts` tests loads in loader threads. */
 const loadsHere = {
   async load({ name, path, signature }: Wanted): Promise<LoadedSnapshot | undefined> {
     const file = await openFile(path, signature);
@@ -60,7 +60,7 @@ const loadsHere = {
   },
 };
 
-/** A watched folder and its publications. */
+/** A watched folder, and the data versions that it publishes. */
 class Trial {
   readonly folder = temporaryFolder();
   readonly store: Store;
@@ -112,7 +112,7 @@ class Trial {
     return this.snapshots.images().map(({ description }) => versionName(description.provenance));
   }
 
-  /** Files and reasons in the log under a message. */
+  /** Files and reasons of the log lines with a message. */
   logged(message: string): (string | undefined)[][] {
     return this.lines.filter(({ msg }) => msg === message).map(({ file, reason }) => [file, reason]);
   }
@@ -123,7 +123,7 @@ class Trial {
   }
 }
 
-/** The versions that the registry has, in order. */
+/** The versions in the registry, in order. */
 const servedEver = (store: Store) =>
   store.versions
     .all()
@@ -281,7 +281,7 @@ test("no version is answered from, at the start or later, before the registry ha
 
 test("whatever isn't a regular file is refused unopened, and the good files beside it are served", async (t) => {
   const trial = new Trial();
-  // By this clock the new files haven't changed for a minute, so none is taken for one that is still being written.
+  // Sets the clock a minute ahead, so that no new file counts as a file that is still being written.
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() + 60_000 });
   execFileSync("mkfifo", [trial.path("2020.1.parquet")]);
   mkdirSync(trial.path("2020.2.parquet"));
@@ -387,7 +387,7 @@ test("what the system refused is tried with each look, what a file holds once", 
   };
   const trial = new Trial({ loads: { load } });
   trial.put("2024.1.parquet", fileOf("2024.1"));
-  // Its footer is valid, its pages aren't.
+  // This file has a valid footer and damaged pages.
   trial.put("2024.2.parquet", fileOf("2024.2").fill(0xff, 40, 80));
   for (let i = 0; i < 5; i++) await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2024.1"]);
@@ -434,7 +434,7 @@ test("200 junk files start no load, and leave the control thread its turns", asy
           Buffer.from([0, 8, 0, 0]),
           Buffer.from("PAR1"),
         ]),
-      // A footer of the greatest size, made of structures.
+      // This file has a footer of the maximum size, which consists of structures.
       () =>
         Buffer.concat([
           Buffer.from("PAR1"),
@@ -513,7 +513,7 @@ for (const [which, time] of [
 }
 
 test("a small snapshot is published before the large one that it came with", async () => {
-  // Small loads get a quarter of this memory, which is less than the usual threshold between small and large loads.
+  // Small loads get a quarter of the memory. That is less than the usual threshold between small and large loads.
   const loads = new Loads(232 * 2 ** 20);
   const trial = new Trial({ loads });
   const large = asReal(
@@ -553,7 +553,7 @@ test("a load that takes too long is given up, and its file refused", async () =>
   ]);
 });
 
-/** A small synthetic snapshot. */
+/** Makes the file of a small synthetic snapshot. */
 function sampleOf(version: string, seed = defaultSampleSeed): Buffer {
   const [dataYear, revision] = version.split(".").map(Number);
   return Buffer.from(encodeSnapshot(syntheticSnapshot({ dataYear, revision, rows: 300, seed })));
@@ -600,7 +600,7 @@ test("real versions hide synthetic ones, newer years too, at once, and say so on
   assert.ok(!trial.published.some((versions) => versions.includes("2023.2") && versions.length > 1));
   assert.deepEqual(hiddenIn(trial), [["2023.1", "2024.1"]]);
 
-  // A file that comes later isn't loaded.
+  // A synthetic file that is added later isn't loaded.
   trial.put("2024.2.parquet", sampleOf("2024.2"));
   await trial.snapshots.settle();
   const publications = trial.published.length;
@@ -633,7 +633,7 @@ test("a start beside real versions serves no synthetic one, and retires those th
   assert.deepEqual(trial.served, ["2022.1"]);
   trial.snapshots.beginServing();
   assert.deepEqual(hiddenIn(trial), [["2024.1"]]);
-  // The real file is the newest, so it is taken first. The sample waits for it, and then isn't loaded at all.
+  // The real file is the newest, so it is loaded first. The sample waits for the result, and then isn't loaded at all.
   assert.deepEqual(trial.logged("snapshot loaded"), [["2022.1.parquet", undefined]]);
 });
 
@@ -662,7 +662,7 @@ test("a hidden version comes back when the last real one goes, and its number ne
   assert.deepEqual(trial.served, ["2024.1"]);
   assert.equal(trial.logged(refused).length, 1);
 
-  // The sample is hidden again.
+  // Adds a real file again, which hides the sample.
   trial.put("2022.1.parquet", fileOf("2022.1"));
   await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2022.1"]);

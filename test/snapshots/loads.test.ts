@@ -11,7 +11,7 @@ import { seededRandom } from "../support/random.ts";
 import { temporaryFolder } from "../support/server.ts";
 import { wantedLoad } from "../support/wanted-load.ts";
 
-/** The memory that loads may take, and their threads. */
+/** Tests the memory that loads may take, and the loader threads. */
 
 const mebibyte = 2 ** 20;
 
@@ -23,7 +23,7 @@ async function wantedOf(bytes: Uint8Array): Promise<Wanted> {
 
 const small = encodeSnapshot(snapshotOf([["010001", "AL", "5072", 100, 50]]));
 
-/** A snapshot of hospitals whose names have many words each, all different. */
+/** Makes the file of a snapshot whose hospitals have names of many words. All words are different. */
 function wordy(facilities: number): Uint8Array {
   const random = seededRandom(1);
   const word = () => random.int(36 ** 6).toString(36);
@@ -34,7 +34,7 @@ function wordy(facilities: number): Uint8Array {
   return encodeSnapshot(snapshotOf(rows));
 }
 
-/** The number of loaders during `work`: the most at a time, and in all. */
+/** Counts the loader threads during `work`. @returns the maximum at the same time, and the number of all */
 async function threadsOf(work: () => Promise<unknown>): Promise<{ most: number; all: number }> {
   let [living, most, all] = [0, 0, 0];
   const count = (worker: Worker) => {
@@ -60,7 +60,7 @@ test("a large snapshot is loaded beside small ones", async () => {
     encodeSnapshot(syntheticSnapshot({ dataYear: 2024, revision: 3, rows: 60_000, seed: 1 })),
   );
   const wanted = [large, await wantedOf(small)];
-  // Small loads get a quarter of this memory, too little for the large snapshot.
+  // Small loads get a quarter of the memory, which is too little for the large snapshot.
   const loads = new Loads(232 * mebibyte);
   const { most } = await threadsOf(() => Promise.all(wanted.map((each) => loads.load(each))));
   assert.equal(most, 2);

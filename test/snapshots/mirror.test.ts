@@ -11,7 +11,7 @@ import { Mirror } from "../../server/snapshots/mirror.ts";
 import { seededRandom } from "../support/random.ts";
 import { listening, temporaryFolder, until } from "../support/server.ts";
 
-/** Fetching snapshots from a server that is slow, breaks off, and lies. */
+/** Tests fetching snapshots from a web server that is slow, breaks connections, and sends false data. */
 
 const logLine = v.looseObject({
   msg: v.string(),
@@ -27,14 +27,14 @@ const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A web server with an index, whose faults are set by the test. */
+/** A web server with an index of snapshots. Tests set its faults. */
 class Origin {
   readonly files = new Map<string, Buffer>();
   readonly asked: { url: string; status: number }[] = [];
-  /** A handler in place of the correct one. */
+  /** If set, this handler answers all requests for files. */
   faulty: Handler | undefined;
   index: unknown;
-  /** Changes with each publication. */
+  /** The index's ETag, which changes with each publication. */
   etag = '"1"';
   readonly #server = createServer((request, response) => {
     response.on("close", () => {
@@ -88,9 +88,9 @@ async function trial({ stallMs = 60_000 } = {}) {
     folder,
     lines,
     mirror: new Mirror({ url: origin.url, folder, log, stallMs }),
-    /** A time after all pauses. */
+    /** Returns a time after all pauses between tries. */
     later: () => ++hour * 3_600_000,
-    /** What is in the folder, by name. */
+    /** Names of the files in the folder of snapshots. */
     served: () => readdirSync(folder).filter((name) => !name.startsWith(".")),
     read: (version: string) => readFileSync(join(folder, `${version}.parquet`)),
     reasons: () => lines.flatMap(({ reason }) => reason ?? []),
@@ -178,7 +178,7 @@ test("bytes that aren't what the index says are thrown away, and asked for again
   }
   assert.deepEqual(readdirSync(join(folder, ".fetched")), []);
   assert.deepEqual(served(), []);
-  // The folder has never had the files that the index names.
+  // The age counts from the start, because the folder has never had all files of the index.
   assert.equal(mirror.syncAgeMs(now), now);
   origin.faulty = undefined;
   await mirror.poll(now);

@@ -23,7 +23,7 @@ import { temporaryFolder } from "../support/folders.ts";
 import { fileOf } from "../support/parquet-file.ts";
 import { servedSha256, stateThatServed } from "../support/state.ts";
 
-/** Numbers of data versions: what a server has served keeps its number for good, and rows that are there aren't written twice. */
+/** Tests that served content keeps its version number for good, and that existing rows aren't written again. */
 
 const decoded = (file: string): Snapshot => decodeSnapshot(readFileSync(file), file);
 const known = (...versions: string[]): KnownVersion[] =>

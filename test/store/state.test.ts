@@ -24,7 +24,7 @@ import { Store } from "../../server/store/store.ts";
 import { keepingStripped, temporaryFolder } from "../support/server.ts";
 import { account, foreignLog, lostDatabase, modeOf, modesIn, namesIn, otherFiles } from "../support/state.ts";
 
-/** The files of the state: who can read them, and what a server does that loses them. */
+/** Tests the files of the state: who can read them, and what a server does when they are lost. */
 
 for (const umask of ["000", "0777"])
   test(`a command makes a state that only its owner can read, with umask ${umask}`, () => {
@@ -56,7 +56,7 @@ test("a store's connection keeps a log that is on the disk when a call returns, 
   const names = ["journal_mode", "synchronous", "foreign_keys", "wal_autocheckpoint"];
   assert.deepEqual(names.map(settingOf), ["wal", 2, 1, 0]);
   store.close();
-  // The bytes of the file format versions for writing and reading: 2 means a write-ahead log.
+  // Bytes 18 and 19 are SQLite's file format versions for writing and reading. 2 means a write-ahead log.
   assert.deepEqual([...readFileSync(path.join(folder, "state.sqlite")).subarray(18, 20)], [2, 2]);
 });
 
@@ -102,7 +102,7 @@ test("a database in journal mode delete, as a backup is, has its log before a gu
   guard.close();
 });
 
-/** A guard over a database that is open. */
+/** Makes an open database with a guard. */
 function guarded() {
   const folder = path.join(temporaryFolder(), "state");
   const guard = new StateGuard(folder);
@@ -229,7 +229,7 @@ test("commands are refused, too, when what SQLite has beside the database is ano
   guard.close();
 });
 
-/** A guarded database, and a backup of it that lacks the last account. That account is only in the write-ahead log. */
+/** Makes a guarded database and a backup. The backup lacks the last account, which is only in the write-ahead log. */
 function guardedWithBackup() {
   const world = guarded();
   const { store, file, guard } = world;
@@ -245,7 +245,7 @@ function guardedWithBackup() {
   return { ...world, backup, end };
 }
 
-/** Opens a state as a server does. @returns the accounts in it */
+/** Opens a state like a server. @returns the names of the state's accounts */
 function namesAtStart(folder: string): string[] {
   const guard = new StateGuard(folder);
   try {

@@ -42,7 +42,7 @@ const operation = v.strictObject({
   parameters: v.array(parameter),
   responses: named(response),
 });
-/** The description as clients read it. */
+/** The API's OpenAPI document, parsed as by a client. */
 export const openapiDocument: object = JSON.parse(openapiBytes().toString());
 
 const documentSchema = v.object({ paths: named(v.strictObject({ get: operation })) });
@@ -51,8 +51,8 @@ export type Operation = v.InferOutput<typeof operation>;
 type Response = v.InferOutput<typeof response>;
 
 /**
- * Follows all references, none of which leads back to itself. The same reference always gives the same object, so that
- * each schema is compiled once.
+ * Replaces all references by the parts that they name. No reference is circular. The same reference always gives the
+ * same object, so that each schema is compiled only once.
  */
 function followed(part: unknown, document: unknown, known = new Map<string, unknown>()): unknown {
   if (Array.isArray(part)) return part.map((item) => followed(item, document, known));
@@ -71,7 +71,7 @@ function followed(part: unknown, document: unknown, known = new Map<string, unkn
   return known.get(reference);
 }
 
-/** Copies a schema so that it allows no fields except those it names. */
+/** Copies a schema. The copy allows only the fields that the schema names. */
 function closed(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(closed);
   if (typeof part !== "object" || part === null) return part;
@@ -82,7 +82,7 @@ function closed(part: unknown): unknown {
 
 const operationsByDocument = new WeakMap<object, ReadonlyMap<string, Operation>>();
 
-/** The operations of an OpenAPI document by path, their references followed. */
+/** Lists the operations of an OpenAPI document by path, with references replaced. */
 export function operationsOf(openapi: object): ReadonlyMap<string, Operation> {
   const known = operationsByDocument.get(openapi);
   if (known !== undefined) return known;
@@ -92,7 +92,7 @@ export function operationsOf(openapi: object): ReadonlyMap<string, Operation> {
   return operations;
 }
 
-/** The path of the document that a request's path is an instance of. */
+/** Finds the path template of the document that matches a request's path; undefined if no template matches. */
 export function pathOf(openapi: object, requestPath: string): string | undefined {
   const [path] = requestPath.split("?", 1);
   const paths = [...operationsOf(openapi).keys()];
@@ -104,10 +104,11 @@ export function pathOf(openapi: object, requestPath: string): string | undefined
 
 const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true });
 addFormats.default(ajv);
-// OpenAPI's own keyword, for generators: each schema of a `oneOf` has the property as a constant.
+// Ajv has to accept OpenAPI's keyword `discriminator`. It needs no check, because each schema has the property as a
+// constant.
 ajv.addKeyword("discriminator");
 
-/** Asserts that a value is what a schema of the document says, and has no field that the schema doesn't name. */
+/** Asserts that a value fits a schema of the document, and has only fields that the schema names. */
 export function checkValue(of: Record<string, unknown>, value: unknown, what: string): void {
   let check = checks.get(of);
   if (check === undefined) {
@@ -118,7 +119,7 @@ export function checkValue(of: Record<string, unknown>, value: unknown, what: st
 }
 const checks = new WeakMap<object, ReturnType<typeof ajv.compile>>();
 
-/** Headers that any HTTP answer may have, which an OpenAPI document doesn't describe. */
+/** Names of headers that an OpenAPI document doesn't describe, because any HTTP answer may have them. */
 const commonHeaders = new Set([
   "date",
   "content-length",
@@ -143,12 +144,12 @@ function checkHeaders({ headers }: Response, given: ReadonlyMap<string, string>,
 
 const error = v.object({ error: v.object({ type: v.string() }) });
 
-/** What the document says of a status at a path, or at a path that isn't in it. */
+/** Finds the document's response for a status at a path; `path` is undefined if the document doesn't have the path. */
 function responseAt(openapi: object, path: string | undefined, status: number, what: string): Response {
   const operations = operationsOf(openapi);
   if (path !== undefined)
     return operations.get(path)?.responses[status] ?? assert.fail(`${what}: undocumented status`);
-  // A path outside the document isn't found, and as on any path a key may be missing or a ceiling exceeded.
+  // A path outside the document gets 404. As on any path, the key may be missing, or a ceiling may be exceeded.
   assert.ok([401, 404, 429, 500].includes(status), `${what}: the path isn't in the document`);
   const all = [...operations.values()].flatMap(({ responses }) => responses[status] ?? []);
   return (
@@ -157,17 +158,16 @@ function responseAt(openapi: object, path: string | undefined, status: number, w
 }
 
 /**
- * The types of the errors that a response has examples of. An example is named by its type, or by an operation and the
- * type: `operation.type`.
+ * The error types for which a response has examples. The name of an example is its type, or `operation.type`.
  */
 const errorTypesOf = ({ content }: Response) =>
   Object.keys(content?.["application/json"]?.examples ?? {}).map((name) => name.replace(/^.*[.]/, ""));
 
 /**
- * Asserts that an answer is one that the document allows for the request's path, with every field documented.
+ * Asserts that the document allows an answer for the request's path, and describes every field of the answer.
  *
  * @param body undefined for an answer to HEAD, whose body can't be seen
- * @param headers by lower-case name; they are checked where they are given, and say how the body is compressed
+ * @param headers headers by lower-case name; if given, they are checked, and the body is decompressed accordingly
  */
 export function checkAnswer(
   openapi: object,
@@ -201,7 +201,7 @@ export function checkAnswer(
   assert.equal(errorType === "unknown_endpoint", isUnknown, `${what}: ${errorType}`);
 }
 
-/** The value of a JSON text, which has to be UTF-8. */
+/** Parses a JSON body, which has to be UTF-8. @param encoding the content coding of the body */
 export function jsonOf(body: Uint8Array, encoding?: string): unknown {
   const plain =
     encoding === "br" ? brotliDecompressSync(body) : encoding === "gzip" ? gunzipSync(body) : body;

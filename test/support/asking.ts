@@ -11,11 +11,11 @@ import { Service } from "../../server/serving/service.ts";
 import { monthOf } from "../../server/shared/months.ts";
 import { maxBurst, maxQuota } from "../../server/shared/plans.ts";
 
-/** Asks a service without an HTTP server. */
+/** Sends requests to a service without an HTTP server. */
 
 type Options = ConstructorParameters<typeof Service>[0];
 
-/** A service whose own faults fail the test, unless `report` is given. */
+/** Makes a service. Internal errors fail the test, unless `report` is given. */
 export function serviceOf(
   options: Omit<Options, "names" | "days" | "events" | "traffic" | "report"> & Partial<Options>,
 ): Service {
@@ -49,24 +49,24 @@ export function openService(versions: Options["versions"]) {
   return { service, key, keys };
 }
 
-/** A reply as a client reads it. */
+/** A reply in the form in which a client reads it. */
 export interface Told {
   status: number;
   remaining: number;
   reset: number;
-  /** The header's text; undefined if the header is absent. */
+  /** The text of the Retry-After header; undefined if the header is absent. */
   retryAfter: string | undefined;
   etag: string | undefined;
   headers: ReadonlyMap<string, string>;
   bytes: Buffer;
-  /** The bytes as text. */
+  /** The body's bytes as text. */
   body: string;
 }
 
 /**
  * Makes a request with a key.
  *
- * @param query undefined where the target has no `?`
+ * @param query the query; undefined if the target has no `?`
  * @param others further headers that the service reads
  */
 export function ask(

@@ -9,7 +9,7 @@ import {
   type Page,
 } from "playwright-core";
 
-/** Starts Debian's Chromium, and opens pages that record what a page mustn't do. */
+/** Starts Debian's Chromium, and opens pages that record forbidden actions, such as requests to other origins. */
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -20,23 +20,24 @@ const program = { executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] };
 
 export const launch = (): Promise<Browser> => chromium.launch(program);
 
-/** A browser with a user's own preferences. @param profile folder of the profile */
+/** Starts a browser with a user's preferences. @param profile folder of the user's profile */
 export const launchWith = (profile: string): Promise<BrowserContext> =>
   chromium.launchPersistentContext(profile, { ...program, viewport: wide });
 
 export interface GuardedPage {
   page: Page;
-  /** Fails where the page asked another origin, wrote an error to the console, threw, or broke its policy. */
+  /** Fails if the page sent a request to another origin, wrote an error to the console, threw, or broke its policy. */
   assertWellBehaved(): void;
-  /** The requests to the API, with queries, in order. */
+  /** Paths of the requests to the API, with queries, in order. */
   readonly asked: string[];
   close(): Promise<void>;
 }
 
 /**
- * A page in a context of its own.
+ * Opens a page in a new browser context.
  *
- * @param mayFail answers that a test provokes, status 0 for none: the browser writes each to the console as an error
+ * @param mayFail whether a test provokes the failure of a request, with status 0 if there is no answer; other failures
+ *   are faults of the page
  */
 export async function openPage(
   browser: Browser,
@@ -62,7 +63,7 @@ export async function openPage(
   page.on("requestfailed", (request) => {
     if (mayFail(new URL(request.url()), 0)) provoked.add(request.url());
   });
-  // Violations of the policy are console errors as well.
+  // Violations of the content security policy are console errors, too.
   page.on("console", (message) => {
     if (message.type() !== "error" && message.type() !== "warning") return;
     const { url } = message.location();
@@ -83,7 +84,7 @@ export async function openPage(
   };
 }
 
-/** What axe-core finds, of any impact. The page must have been opened with `bypassCSP`. */
+/** Returns axe-core's findings of any impact. The page must have been opened with `bypassCSP`. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
   await page.addScriptTag({ content: axeSource });
   const violations = await page.evaluate(async () => {

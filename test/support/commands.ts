@@ -6,8 +6,8 @@ import * as v from "valibot";
 import { keepingStripped, node } from "./server.ts";
 
 /**
- * Runs the operator's commands again and again in one process, because a process for each run takes long. The tests of
- * `hcqs` try that each command is a process of its own, with its own options.
+ * Runs all of the operator's commands in the same process, because a process for each run would take long. The tests of
+ * `hcqs` check that each command works as a process.
  */
 
 const folder = new URL("../../server/commands/", import.meta.url);
@@ -22,7 +22,7 @@ const runner = `
     process.argv = ["node", name, ...args];
     process.exitCode = 0;
     const file = \`${folder}\${name}.ts\`;
-    // Some run when they are imported, which they are each time, and the others have a function for that.
+    // Some commands run when they are imported, so they are imported anew each time. Other commands export a function.
     const program = await import(onImport.includes(name) ? \`\${file}?\${run++}\` : file);
     if (program.run) await runProgram(() => program.help, program.run);
     result.code = process.exitCode;
@@ -41,8 +41,8 @@ const result = v.object({ stdout: v.string(), stderr: v.string(), code: v.number
 export type Result = v.InferOutput<typeof result>;
 
 /**
- * Runs commands such as `keys list` one after the other, after those of earlier calls; ~ stands for a space within a
- * word.
+ * Runs commands such as `keys list` one after the other, after the commands of earlier calls. `~` stands for a space
+ * within a word.
  */
 export function run(
   stateDir: string,
@@ -53,7 +53,7 @@ export function run(
   idle = results.catch(() => {});
   return results;
 }
-/** Settles when all commands that were asked for have run. */
+/** Settles when all commands of all calls so far have run. */
 let idle: Promise<unknown> = Promise.resolve();
 
 async function runNow(
@@ -71,7 +71,7 @@ async function runNow(
   return results;
 }
 
-/** Runs commands that have to succeed. @returns what each says on stdout */
+/** Runs commands that have to succeed. @returns the stdout of each command */
 export async function succeed(stateDir: string, ...commands: string[]): Promise<string[]> {
   return (await run(stateDir, commands)).map(({ stdout, stderr, code }, i) => {
     assert.equal(code, 0, `${commands[i]}: ${stderr}`);
@@ -79,7 +79,7 @@ export async function succeed(stateDir: string, ...commands: string[]): Promise<
   });
 }
 
-/** The fields of a command's lines. */
+/** Splits the lines of a command's table into fields. */
 export function fieldsOf(text: string): string[][] {
   return text
     .trimEnd()
@@ -87,7 +87,7 @@ export function fieldsOf(text: string): string[][] {
     .map((line) => line.split("\t"));
 }
 
-/** What `keys list` says of a key, by column. */
+/** Reads the row of a key in `keys list`. @returns its texts by column */
 export async function shownKey(stateDir: string, id: number): Promise<Map<string, string>> {
   const [text] = await succeed(stateDir, "keys list");
   const [header, ...lines] = fieldsOf(text);
@@ -95,14 +95,14 @@ export async function shownKey(stateDir: string, id: number): Promise<Map<string
   return new Map(header.map((name, i) => [name, line[i]]));
 }
 
-/** What `accounts list` says of the first account, by column. */
+/** Reads the row of the first account in `accounts list`. @returns its texts by column */
 export async function shownAccount(stateDir: string): Promise<Map<string, string>> {
   const [text] = await succeed(stateDir, "accounts list");
   const [header, line] = fieldsOf(text);
   return new Map(header.map((name, i) => [name, line[i]]));
 }
 
-/** The state of every key, by `keys list`. */
+/** Reads the state of every key in `keys list`. */
 export async function keyStates(stateDir: string): Promise<string[]> {
   const [text] = await succeed(stateDir, "keys list");
   const [, ...lines] = fieldsOf(text);

@@ -27,7 +27,7 @@ export function bodyOf(image: Image, group: number, limit: number): PricesBody {
   return body;
 }
 
-/** The engine's answer, or undefined where it has none. */
+/** Reads the engine's price list; undefined if the engine has none. */
 export function answer(
   image: Image,
   code: string,
@@ -39,9 +39,9 @@ export function answer(
 }
 
 /**
- * Compares all rows of every price list of a snapshot, for the nation and every state, with the oracle's.
+ * Compares every price list of a snapshot, for the nation and every state, with the oracle's list.
  *
- * @returns the number of lists asked for, the number of lists that there are, and the number of their rows
+ * @returns the number of lists requested, the number of lists that have rows, and the number of their rows
  */
 export function comparePrices(snapshot: Snapshot, subject: string) {
   const image = imageOf(snapshot);

@@ -5,15 +5,15 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import * as v from "valibot";
 
-/** Raw connections to a local server: exact bytes out, complete answers in. */
+/** Raw connections to a local server. They send exact bytes and read complete answers. */
 
-/** The longest time that a process or a connection may take before a test fails. */
+/** Maximum milliseconds that a process or a connection may take before a test fails. */
 export const maxWaitMs = 120_000;
-/** The longest wait for a condition before a test fails, unless the test gives another one. */
+/** Default maximum milliseconds to wait for a condition before a test fails. */
 const maxUntilMs = 60_000;
 const pollMs = 10;
 
-/** Waits until a condition holds, and returns what it gave. */
+/** Calls a function until the result isn't undefined, null or false. @returns the result */
 export async function until<Result>(
   what: string,
   condition: () => Result | Promise<Result>,
@@ -29,7 +29,7 @@ export async function until<Result>(
   }
 }
 
-/** Has a server listen on this machine. @returns the port, which was free */
+/** Makes a server listen on a free port of this machine. @returns the port */
 export async function listening(server: Server, host = "127.0.0.1"): Promise<number> {
   server.listen(0, host);
   await once(server, "listening");
@@ -38,7 +38,7 @@ export async function listening(server: Server, host = "127.0.0.1"): Promise<num
   return address.port;
 }
 
-/** A free port. It is outside the range from which the system gives ports, so it stays free. */
+/** Finds a free port. It is outside the range from which the system assigns ports, so it stays free. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = 10_000 + Math.floor(Math.random() * 20_000);
@@ -54,11 +54,11 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** An answer as received. */
+/** An HTTP answer as received from the connection. */
 export class Answer {
   readonly head: string;
   readonly status: number;
-  /** By lower-case name; no header comes twice. */
+  /** Values by lower-case name. No header may occur twice. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: Buffer;
 
@@ -91,7 +91,7 @@ export class Answer {
     return JSON.parse(this.body.toString("utf8"));
   }
 
-  /** The error in the body, which has no other field. */
+  /** The error in the body. Fails if the body has another field. */
   error(): v.InferOutput<typeof errorSchema>["error"] {
     return v.parse(errorSchema, this.json()).error;
   }
@@ -106,7 +106,7 @@ const errorSchema = v.strictObject({
   }),
 });
 
-/** A connection that sends exact bytes, and reads answers one by one. */
+/** A connection that sends exact bytes and reads answers one by one. */
 export class Connection {
   readonly #socket: Socket;
   #received: Buffer = Buffer.alloc(0);
@@ -134,7 +134,7 @@ export class Connection {
     });
   }
 
-  /** Sends each chunk in a segment of its own: not before the server has read the one before. */
+  /** Sends each chunk in its own TCP segment, by waiting until the server has read the previous chunk. */
   async send(...chunks: (string | Uint8Array)[]): Promise<void> {
     for (const [i, chunk] of chunks.entries()) {
       if (i > 0) await this.allRead();
@@ -142,13 +142,13 @@ export class Connection {
     }
   }
 
-  /** Waits until the server has read all that was sent, or has closed. */
+  /** Waits until the server has read all sent bytes, or has closed the connection. */
   async allRead(): Promise<void> {
     if (this.#socket.writableLength > 0 && !this.#isClosed) await once(this.#socket, "drain");
     await until("the server to read", () => (queues(this.#socket).request ?? 0) === 0);
   }
 
-  /** Bytes of answers that the server has handed over to the system, and that no call of `answer` has taken. */
+  /** Number of bytes that the server has sent and that no call of `answer` has returned. */
   get answeredBytes(): number {
     return queues(this.#socket).answers + this.#socket.readableLength + this.#received.length;
   }
@@ -165,19 +165,19 @@ export class Connection {
     this.#socket.resume();
   }
 
-  /** Cuts the connection. */
+  /** Resets the connection. */
   cut(): void {
-    // A socket that the other end has shut down can't be reset: `resetAndDestroy` would never close it.
+    // After the other end has shut down, `resetAndDestroy` would never close the socket.
     if (this.#socket.writable) this.#socket.resetAndDestroy();
     else this.#socket.destroy();
   }
 
-  /** Closes the connection in an orderly way. */
+  /** Closes the connection without a reset. */
   close(): void {
     this.#socket.destroy();
   }
 
-  /** The next answer, complete by its Content-Length, or by the end of the connection where it has none. */
+  /** Waits for the next complete answer. An answer without Content-Length ends with the connection. */
   async answer(method = "GET"): Promise<Answer> {
     await this.#until(() => this.#received.includes("\r\n\r\n"));
     const end = this.#received.indexOf("\r\n\r\n");
@@ -195,7 +195,7 @@ export class Connection {
     return new Answer(head, body);
   }
 
-  /** Waits until the connection is closed. @returns the bytes that no answer was read from */
+  /** Waits until the connection is closed. @returns the bytes received after the last answer read */
   async rest(): Promise<Buffer> {
     await this.#until(() => this.#isClosed);
     return this.#received;
@@ -223,8 +223,8 @@ export class Connection {
 }
 
 /**
- * Bytes that wait in the system's queues of a local connection: of requests, undefined when the server has closed,
- * and of answers.
+ * Counts the bytes that wait in the system's queues of a local connection. `request` is undefined if the server has
+ * closed the connection.
  */
 function queues({ localPort, remotePort }: Socket): { request: number | undefined; answers: number } {
   const portOf = (address: string) => Number.parseInt(address.split(":")[1], 16);
@@ -241,26 +241,26 @@ function queues({ localPort, remotePort }: Socket): { request: number | undefine
   return { request, answers };
 }
 
-/** Sends exact bytes, each chunk in a segment of its own, and reads one answer. */
+/** Sends exact bytes on a new connection, each chunk in its own TCP segment, and reads an answer. */
 export async function rawRequest(api: string, ...chunks: (string | Uint8Array)[]): Promise<Answer> {
   const connection = await Connection.open(api);
   try {
     await connection.send(...chunks);
     return await connection.answer(/^HEAD /.test(String(chunks[0])) ? "HEAD" : "GET");
   } finally {
-    // Cut rather than closed: thousands of connections that linger would be in the way of the next ones.
+    // Resets the connection. Thousands of closed connections that linger would prevent new connections.
     connection.cut();
   }
 }
 
-/** An answer's text without what differs each time. */
+/** Replaces the parts of an answer's text that differ each time. */
 export const settled = (text: string) =>
   text
     .replace(/X-RateLimit-Remaining: \d+/g, "X-RateLimit-Remaining: N")
     .replace(/X-Request-Id: [^\r]+/g, "X-Request-Id: I")
     .replace(/Date: [^\r]+/g, "Date: D");
 
-/** The text of a request; a header without value isn't sent. */
+/** Writes a request as text. Headers whose value is undefined are left out. */
 export function requestText(request: string, headers: Record<string, string | undefined> = {}): string {
   const given = Object.entries({ Host: "localhost", ...headers });
   const lines = given.flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}\r\n`]));

@@ -3,12 +3,11 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { tracked } from "./readme.ts";
 
-/** The files for deployment, read as a container engine and systemd read them. */
+/** Reads the files for deployment like a container engine and systemd. */
 
 export const repository = resolve(import.meta.dirname, "../..");
 export const deployFile = (name: string) => readFileSync(join(repository, "server/deploy", name), "utf8");
 
-/** An instruction of the Dockerfile. */
 interface Instruction {
   name: string;
   words: string;
@@ -33,7 +32,7 @@ export const head = all.slice(0, stageStarts[0]);
 export const buildStage = all.slice(stageStarts[0], stageStarts[1]);
 export const finalStage = all.slice(stageStarts[1]);
 
-/** The words of all instructions with a name. */
+/** The arguments of all instructions of a stage that have the given name. */
 export function wordsOf(stage: readonly Instruction[], name: string): string[] {
   return stage.filter((one) => one.name === name).map(({ words }) => words);
 }
@@ -67,13 +66,13 @@ export const image: {
   healthcheck: JSON.parse(healthcheck[1]),
 };
 
-/** The unit's values for a name. */
+/** The values of a setting in the systemd unit. */
 export function unitValues(name: string): string[] {
   const lines = deployFile("hcqs.service").matchAll(new RegExp(`^${name}=(.*)$`, "gm"));
   return Array.from(lines, ([, value]) => value);
 }
 
-/** The environment variables that the unit sets. */
+/** The environment variables that the systemd unit sets. */
 export const unitEnvironment: Record<string, string> = Object.fromEntries(
   unitValues("Environment").flatMap((words) => words.split(" ").map((pair) => pair.split("="))),
 );
@@ -87,7 +86,7 @@ function isMatch(pattern: string, path: string): boolean {
   return new RegExp(`^${source}(?:/|$)`).test(path);
 }
 
-/** The repository's files that a build of the image sees. */
+/** Lists the repository's files that `.dockerignore` leaves for a build of the image. */
 export function buildContext(): string[] {
   const patterns = readFileSync(join(repository, ".dockerignore"), "utf8")
     .split("\n")

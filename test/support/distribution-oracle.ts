@@ -3,7 +3,7 @@ import { blank, partsOf, type Snapshot, stateCodes, versionName } from "../../en
 import { ask, assertRefused, imageOf, versionsOf } from "./endpoint-oracle.ts";
 import { bigints, halfUp, hundredths, median, naivePrices, percentile, pricedRows } from "./oracle.ts";
 
-/** How charges are distributed and how they changed over the years, by the definitions alone. */
+/** Computes the distribution of charges, and their changes over the years, directly from the definitions. */
 
 /** A quotient of natural numbers that isn't rounded yet. */
 type Quotient = [dividend: bigint, divisor: bigint];
@@ -18,7 +18,7 @@ function quotientPercentile(sorted: Quotient[], percent: number, parts: bigint):
   return halfUp(parts * ((100n - weight) * a * d + weight * c * b), 100n * b * d);
 }
 
-/** A histogram with logarithmic bounds, rounded to cents and distinct, and the number of charges in each bar. */
+/** Makes a histogram. The bounds are logarithmic, rounded to cents, and distinct. */
 function histogramOf(charges: number[], bars: number) {
   const [lowest, highest] = [charges[0], charges[charges.length - 1]];
   if (lowest === highest) return { edges: [lowest / 100, lowest / 100], counts: [charges.length] };
@@ -49,7 +49,7 @@ function stateRow(snapshot: Snapshot, code: string, state: string) {
   return [{ state, facilities, ...charges, median_allowed }];
 }
 
-/** A procedure's answer without its histogram. */
+/** Computes a procedure's answer without the histogram. */
 function depthOf(snapshot: Snapshot, code: string, state: string | null) {
   const list = naivePrices(snapshot, code, state, 0);
   if (list === undefined) return undefined;
@@ -85,8 +85,8 @@ function depthOf(snapshot: Snapshot, code: string, state: string | null) {
 }
 
 /**
- * Compares the answer about every procedure in the nation and in every state with its definition; returns how many
- * there are.
+ * Compares the answer about every procedure, in the nation and in every state, with the definition.
+ * @returns the number of answers
  */
 export function compareDistributions(snapshot: Snapshot): number {
   const versions = versionsOf(imageOf(snapshot));
@@ -108,7 +108,7 @@ export function compareDistributions(snapshot: Snapshot): number {
   return compared;
 }
 
-/** Amounts in cents by CCN of the priced facilities. */
+/** Amounts of the priced facilities in cents, by CCN. */
 function amountsOf(snapshot: Snapshot, code: string, state: string | null) {
   const parts = partsOf(snapshot.table);
   return new Map(
@@ -122,7 +122,7 @@ type Amounts = ReturnType<typeof amountsOf>;
 
 const percents = (tenths: bigint) => Number(tenths) / 10;
 
-/** A year's changes since the year before it in the list. */
+/** Computes a year's changes since the previous year of the list. */
 function comparison(now: Amounts, before: Amounts | undefined) {
   if (before === undefined) return { change: null, matched: null };
   const changeOf = (amount: "charge" | "allowed") => {
@@ -156,9 +156,10 @@ function comparison(now: Amounts, before: Amounts | undefined) {
 }
 
 /**
- * Compares the trend of every procedure in the nation and in every state; returns how many rows.
+ * Compares the trend of every procedure, in the nation and in every state, with the definition.
  *
- * @param years oldest first, one snapshot of each
+ * @param years a snapshot of each year, oldest first
+ * @returns the number of rows
  */
 export function compareTrends(years: Snapshot[]): number {
   const versions = versionsOf(...years.map(imageOf).reverse());

@@ -7,7 +7,7 @@ import { compressors } from "hyparquet-compressors";
 import type { ExportedRow } from "./exported-rows.ts";
 import { temporaryFolder } from "./folders.ts";
 
-/** Reads exports with programs that people use. */
+/** Reads exports with programs that customers may use. */
 
 const db = await (await DuckDBInstance.create(":memory:")).connect();
 const folder = temporaryFolder();
@@ -36,7 +36,7 @@ async function query(sql: string): Promise<ExportedRow[]> {
   );
 }
 
-/** CSV as DuckDB reads it by the standard alone, numbers as numbers. */
+/** Reads a CSV file with DuckDB, strictly by RFC 4180. Columns of numbers are read as numbers. */
 function csvRows(csv: Uint8Array): Promise<ExportedRow[]> {
   const names = csv.subarray(0, csv.indexOf(13)).toString().split(",");
   const columns = names.map((name) => `'${name}': '${numeric.has(name) ? "double" : "varchar"}'`);
@@ -52,13 +52,13 @@ function written(bytes: Uint8Array, extension: string): string {
   return file;
 }
 
-/** For each program, the export that it reads, and how. Amounts are cents in Parquet. */
+/** Programs by name, each with the format of its export and a function that reads it. Parquet has amounts in cents. */
 export const readers: Record<
   string,
   { format: "csv" | "arrow" | "parquet"; read(bytes: Uint8Array): ExportedRow[] | Promise<ExportedRow[]> }
 > = {
   "DuckDB (CSV)": { format: "csv", read: csvRows },
-  // Flechette reads numbers where they lie in memory, so the bytes are copied to be aligned.
+  // Copies the bytes to align them, because Flechette reads numbers without copying them.
   flechette: {
     format: "arrow",
     read: (stream) =>

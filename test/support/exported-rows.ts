@@ -4,7 +4,7 @@ import { blank, partsOf, type Snapshot } from "../../engine/index.ts";
 
 export type ExportedRow = Record<string, string | number | null>;
 
-/** The rows that an export has to have, by the definitions alone. */
+/** Computes the rows that an export has to have, directly from the definitions. */
 export function expectedRows({ provenance, table }: Snapshot): ExportedRow[] {
   const { facilities, procedures, rows } = partsOf(table);
   const dollars = (cents: number) => (cents === blank ? null : cents / 100);

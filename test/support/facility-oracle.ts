@@ -17,12 +17,12 @@ import {
 import { halfUp, hundredths, isPriced, pricedRows, summaryOf } from "./oracle.ts";
 import type { Random } from "./random.ts";
 
-/** Lists of facilities and one facility's trend, by the definitions alone: plain loops over a snapshot's rows. */
+/** Computes lists of facilities and trends of facilities from the definitions, by plain loops over snapshots' rows. */
 
-/** Parameters of a list as text. */
+/** Parameters of a request for a list, as text. */
 type Asked = Partial<Record<string, string>>;
 
-/** Great-circle miles by the angle between vectors from the Earth's center. Coordinates are in degrees. */
+/** Great-circle distance in miles, by the angle between vectors from the Earth's center. Coordinates are in degrees. */
 function milesBetween([north, east]: number[], [otherNorth, otherEast]: number[]): number {
   const vector = (latitude: number, longitude: number) => {
     const [a, b] = [(latitude * Math.PI) / 180, (longitude * Math.PI) / 180];
@@ -52,7 +52,7 @@ const statusOf = (charge: number, allowed: number) =>
 const list = (text: string | undefined) => (text === undefined ? null : [...new Set(text.split(","))]);
 const number = (text: string | undefined) => (text === undefined ? null : Number(text));
 
-/** All rows of the list and its summary; undefined where no row matches. */
+/** Computes all rows of a list, and the list's summary; undefined if no row matches. */
 function naiveFacilities(snapshot: Snapshot, places: Places, asked: Asked) {
   const parts = partsOf(snapshot.table);
   const { facilities, procedures, rows } = parts;
@@ -123,7 +123,7 @@ function naiveFacilities(snapshot: Snapshot, places: Places, asked: Asked) {
   const sign = order === "desc" ? -1 : 1;
   const sortedBy = (row: object) => {
     const value = new Map<string, string | number | null>(Object.entries(row)).get(field) ?? null;
-    // Names without case and accents.
+    // Names are compared without case and accents.
     return typeof value === "string" ? value.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase() : value;
   };
   data.sort((a, b) => {
@@ -177,7 +177,7 @@ function naiveSummary(parts: ReturnType<typeof partsOf>, priced: number[], facil
   return { ...Object.fromEntries(names.map((name) => [name, null])), facilities };
 }
 
-/** Places for most ZIP codes of a snapshot and some others, in few spots, so that distances are short and tie. */
+/** Draws places for most ZIP codes of a snapshot and some others. They share few spots, so that distances tie. */
 export function randomPlaces(snapshot: Snapshot, random: Random): Places {
   const known = partsOf(snapshot.table).facilities.zip.filter((zip) => zip !== "" && random.int(5) > 0);
   const others = Array.from({ length: 5 }, () => String(random.int(100_000)));
@@ -200,7 +200,7 @@ export function randomPlaces(snapshot: Snapshot, random: Random): Places {
   };
 }
 
-/** A valid random query, mostly with values from a snapshot. */
+/** Draws a valid query, mostly with values from a snapshot. */
 function randomQuery(snapshot: Snapshot, places: Places, random: Random): Asked {
   const { facilities, procedures, rows } = partsOf(snapshot.table);
   const asked: Asked = {};
@@ -233,7 +233,7 @@ function randomQuery(snapshot: Snapshot, places: Places, random: Random): Asked 
   return asked;
 }
 
-/** One facility's rows of a procedure over the years. @param years oldest first, one of each year */
+/** Computes a facility's rows of a procedure over the years. @param years a snapshot of each year, oldest first */
 function naiveFacilityTrend(years: Snapshot[], ccn: string, code: string) {
   const change = (before: number | null, now: number | null) =>
     before === null || now === null
@@ -278,7 +278,7 @@ function naiveFacilityTrend(years: Snapshot[], ccn: string, code: string) {
 
 const page = v.looseObject({ data: v.array(v.unknown()), next: v.nullable(v.string()) });
 
-/** Reads all pages of a list, and asserts that they agree about it. */
+/** Reads all pages of a list, and asserts that they have the same summary and source. */
 function wholeList(versions: Versions, target: string, limit: number) {
   let { next, data, ...rest } = v.parse(page, ask(versions, target));
   const rows = [...data];
@@ -293,7 +293,7 @@ function wholeList(versions: Versions, target: string, limit: number) {
   return { ...rest, data: rows };
 }
 
-/** Compares lists of random queries with the definitions. @returns how many rows were compared */
+/** Compares lists of random queries with the definitions. @returns the number of rows compared */
 export function compareLists(snapshot: Snapshot, places: Places, queries: number, random: Random): number {
   const versions = versionsOf(imageWith(snapshot, places));
   let compared = 0;
@@ -312,7 +312,7 @@ export function compareLists(snapshot: Snapshot, places: Places, queries: number
   return compared;
 }
 
-/** Compares every facility's trend of every procedure. @param years oldest first @returns how many rows were compared */
+/** Compares every facility's trend of every procedure. @param years oldest first @returns the number of rows */
 export function compareFacilityTrends(years: Snapshot[]): number {
   const versions = versionsOf(...years.map(imageOf).toReversed());
   const all = years.map(({ table }) => partsOf(table));

@@ -35,7 +35,7 @@ export const testProvenance: Provenance = Object.freeze({
   caveat: 'Invented; see "README" \\ not for decisions, café ≤ 3.',
 });
 
-/** Texts that an encoder may stumble over. None has a control character: the importer lets none through. */
+/** Texts that are hard to encode. They have no control characters, because the importer refuses such texts. */
 const oddTexts: readonly string[] = Object.freeze([
   'The "Quoted" Hospital',
   "Back\\slash Clinic",
@@ -70,8 +70,8 @@ const addresses = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescription"] a
 const measures = ["services", "beneficiaries", "payment", "outlierServices", "outlierAmount"] as const;
 
 /**
- * A small snapshot with hard cases: ties, groups of one row, suppressed groups, incomplete rows, odd texts, amounts
- * from one cent to the largest, services from none to the most.
+ * Makes a small random snapshot with hard cases: ties, groups of a single row, suppressed groups, incomplete rows, odd
+ * texts, amounts from one cent to the maximum, services from 0 to the maximum.
  */
 export function randomSnapshot(seed: number, options: RandomOptions = {}): Snapshot {
   const random = seededRandom(seed);
@@ -115,7 +115,7 @@ export function randomSnapshot(seed: number, options: RandomOptions = {}): Snaps
     state: ccns.map(() => random.pick(states)),
   };
   const procedures = { code: codes, name: codes.map((_, i) => text("Level", i)) };
-  // The further columns have a generator of their own, so that a seed's other numbers stay the same.
+  // The optional columns have their own generator, so that they don't change the numbers that a seed gives elsewhere.
   const more = seededRandom(seed + 2 ** 31);
   return arranged(testProvenance, {
     facilities: {
@@ -144,8 +144,8 @@ function randomAddresses(random: Random, ccns: string[]) {
 }
 
 /**
- * Draws the numbers of a column. Each group has one kind: few, extreme or ordinary numbers, of which none, some or all
- * are absent.
+ * Draws the numbers of a column. A group has few different numbers, extreme numbers or ordinary numbers. In a group no
+ * numbers, some numbers or all numbers are absent.
  */
 function randomMeasure(random: Random, procedure: number[]): Int32Array {
   const kinds = Array.from({ length: 1 + Math.max(...procedure) }, () => {
@@ -162,12 +162,12 @@ function randomMeasure(random: Random, procedure: number[]): Int32Array {
   return Int32Array.from(procedure, (p) => kinds[p]());
 }
 
-/** A column without a value. */
+/** Makes a column without values. */
 export function absent({ length }: ArrayLike<unknown>): Int32Array {
   return new Int32Array(length).fill(blank);
 }
 
-/** Picks a way to draw a group's amounts: few different ones, so that they tie; extreme ones; or ordinary ones. */
+/** Picks a way to draw a group's amounts: few different amounts, which tie; extreme amounts; or ordinary amounts. */
 function randomAmounts(random: Random): () => number {
   const few = Array.from({ length: 1 + random.int(4) }, () => 1 + random.int(100_000));
   const extremes = [1, 2, 99, 100, 101, maxCents - 1, maxCents];
@@ -188,17 +188,17 @@ function distinct(count: number, draw: () => string): string[] {
 
 export const imageOf = (snapshot: Snapshot): Image => attachImage(buildImage(snapshot));
 
-/** Rows in any order as a snapshot. */
+/** Makes a snapshot from rows in any order. */
 export function arranged(provenance: Provenance, parts: TableParts): Snapshot {
   return sealSnapshot(arrangeTable(parts).table, provenance);
 }
 
-/** A snapshot as plain values, to be compared. */
+/** Converts a snapshot to plain values, which can be compared. */
 export function contentOf({ table, ...rest }: Snapshot) {
   return { ...rest, ...partsOf(table) };
 }
 
-/** A changed copy of a snapshot. */
+/** Makes a changed copy of a snapshot. */
 export function changed(
   snapshot: Snapshot,
   change: (content: ReturnType<typeof contentOf>) => void,
@@ -217,13 +217,13 @@ export function asVersion(
   return sealSnapshot(table, { ...provenance, dataYear, revision }, codes);
 }
 
-/** The snapshot as if it weren't synthetic, so that it is served beside real ones. */
+/** Copies a snapshot as if it weren't synthetic. A server doesn't serve synthetic and real snapshots together. */
 export const asReal = ({ table, provenance, codes }: Snapshot): Snapshot =>
   sealSnapshot(table, { ...provenance, publisher: "CMS" }, codes);
 
 /**
- * A row by CCN, state, APC code, charge and allowed amount in dollars (null where blank), perhaps with a name, and
- * further numbers as they stand in memory.
+ * A row of a snapshot. Charge and allowed amount are in dollars, and null if they are blank. Name and further numbers
+ * are optional.
  */
 export type ShortRow = [
   ccn: string,
@@ -235,7 +235,7 @@ export type ShortRow = [
   measures?: Partial<Record<MeasureField, number>>,
 ];
 
-/** A snapshot from a short readable list; the first row of a facility names it. */
+/** Makes a snapshot from a short list of rows. A facility's name is in its first row. */
 export function snapshotOf(rows: ShortRow[], provenance: Provenance = testProvenance): Snapshot {
   const cents = (dollars: number | null) => (dollars === null ? blank : Math.round(dollars * 100));
   const ccns = [...new Set(rows.map(([ccn]) => ccn))];
@@ -262,13 +262,13 @@ export function snapshotOf(rows: ShortRow[], provenance: Provenance = testProven
   });
 }
 
-/** A snapshot with the given rows, as a data version such as `2024.1`, perhaps with other provenance. */
+/** Makes a snapshot with the given rows and a data version such as `2024.1`. @param others changes of the provenance */
 export function snapshotAs(version: string, rows: ShortRow[], others: Partial<Provenance> = {}): Snapshot {
   const [dataYear, revision] = version.split(".").map(Number);
   return snapshotOf(rows, { ...testProvenance, dataYear, revision, ...others });
 }
 
-/** Four years of a snapshot: facilities and rows come and go, and charges move or stay. The first row always stays. */
+/** Makes four years of a snapshot: rows come and go, and charges change or stay. The first row always stays. */
 export function yearsOf(snapshot: Snapshot, seed: number): Snapshot[] {
   const { facilities, procedures, rows } = partsOf(snapshot.table);
   const random = seededRandom(seed);
@@ -295,13 +295,13 @@ export function yearsOf(snapshot: Snapshot, seed: number): Snapshot[] {
   });
 }
 
-/** The path of a file of real data beside the repository, or undefined where there is none. */
+/** Finds a file of real data beside the repository. @returns the path, or undefined if there is no such file */
 export function sharedData(name: string): string | undefined {
   const file = path.resolve(import.meta.dirname, "../../../shared/data", name);
   return existsSync(file) ? file : undefined;
 }
 
-/** A column of a snapshot file, as values to be changed. */
+/** A column of a snapshot file, as plain values that tests can change. */
 export interface Column {
   name: string;
   type: DataType;
@@ -316,12 +316,12 @@ export function columnsOf({ table }: Snapshot): Column[] {
   }));
 }
 
-/** The rows of a snapshot, by the names of the columns. */
+/** The rows of a snapshot, each with values by column. */
 export function rowsOf({ table }: Snapshot): Record<string, string | number | null>[] {
   return table.toArray().map((row) => row.toJSON());
 }
 
-/** A snapshot file's metadata without what the Parquet writer adds. */
+/** Reads a snapshot file's metadata, without the entries that the Parquet writer adds. */
 export function metadataOf(file: Uint8Array): Map<string, string> {
   const start = footerStart(file);
   const { metadata } = parseFooter(file.subarray(start, file.length - 8), start);
@@ -329,7 +329,7 @@ export function metadataOf(file: Uint8Array): Map<string, string> {
   return metadata;
 }
 
-/** Ways in which a file gets damaged; each returns a copy. */
+/** Ways to damage a file. Each function returns a damaged copy. */
 export const damages: Record<string, (file: Uint8Array, random: Random) => Uint8Array> = {
   flip(file, random) {
     const copy = file.slice();

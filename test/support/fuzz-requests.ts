@@ -1,12 +1,12 @@
 import type { Random } from "./random.ts";
 import { pricedRows, suppressedProcedure, versions } from "./server.ts";
 
-/** Seeded requests of all kinds, from right ones to noise, as bytes for a connection. */
+/** Draws requests of all kinds from a seed, from correct requests to noise, as bytes for a connection. */
 
 /**
- * What is known about the answer to a request. A `plain` request gets an answer that the service makes. A `last`
- * request announces a body and gets at most one answer, the connection's last. A `rough` request, and all requests
- * behind it, may get any answer.
+ * What a test can expect of the answer to a request. A `plain` request gets an answer from the service. A `last`
+ * request announces a body: it gets at most one answer, which is the connection's last answer. A `rough` request, and
+ * all requests after it on the connection, may get any answer.
  */
 export type Kind = "plain" | "last" | "rough";
 
@@ -19,22 +19,22 @@ export interface Message {
 }
 
 export interface Exchange {
-  /** Pipelined on one connection. */
+  /** Requests that are pipelined on one connection. */
   messages: Message[];
-  /** The messages' bytes, as they are written. */
+  /** The messages' bytes, divided into the writes to the socket. */
   segments: Buffer[];
-  /** Whether the client reads all answers, says that it is done, or cuts the connection without reading. */
+  /** Whether the client reads all answers, shuts down its side first, or cuts the connection without reading. */
   end: "read" | "half-close" | "cut";
 }
 
 /** Keys that a request may carry, in the header or elsewhere. */
 export interface FuzzKeys {
   ample: string;
-  /** Keys of accounts whose burst or month is used up at once, and a key of no account. */
+  /** Keys of accounts whose rate or quota is soon used up, and an unknown key. */
   others: string[];
 }
 
-/** A head over 4,096 bytes or 100 headers is refused; plain requests stay well below. */
+/** Maximum size of a plain request's head. The server refuses heads over 4,096 bytes or 100 headers. */
 const maxPlainHeadBytes = 3500;
 const maxPlainHeaders = 40;
 const maxPipelined = 20;
@@ -60,7 +60,7 @@ const procedures = [
 const states = ["AL", "ny", "TX", "WY", "zz", "national", "", "A", "%EF%AC%82"];
 const words = "hospital hospitl city in al alabama level 2 000003 5072 st é".split(" ");
 
-/** Parameters by name: values that are mostly right. */
+/** Functions that draw values of parameters, by name. Most values are valid. */
 const parameters: Record<string, (random: Random) => string> = {
   procedure: (random) => random.pick(procedures),
   state: (random) => random.pick(states),
@@ -90,7 +90,7 @@ function phrase(random: Random): string {
   return Array.from({ length: 1 + random.int(3) }, () => random.pick(words)).join("+");
 }
 
-/** Some parameters, mostly of those that the endpoint has. */
+/** Draws a few parameters, mostly from the names that the endpoint has. */
 function some(random: Random, names: string[]): string {
   return Array.from({ length: random.int(3) }, () => {
     const kind = random.int(12);
@@ -100,7 +100,7 @@ function some(random: Random, names: string[]): string {
   }).join("");
 }
 
-/** A path that exists, with parameters that are right or nearly so. */
+/** Draws a path that exists, with parameters that are valid or nearly valid. */
 function nearTarget(random: Random): string {
   const known = ["", "", "", "", "", ...versions, "2024", "2023"];
   const version = random.pick(random.int(12) > 0 ? known : ["1999.1", "x", "%00"]);
@@ -138,7 +138,7 @@ function target(random: Random, keys: FuzzKeys): string {
   const near = nearTarget(random);
   switch (random.int(20)) {
     case 0: {
-      // Odd text in the middle of a good target.
+      // Inserts odd text in the middle of a good target.
       const at = 1 + random.int(near.length);
       return near.slice(0, at) + oddText(random) + near.slice(at);
     }
@@ -216,7 +216,7 @@ function authorization(random: Random, keys: FuzzKeys): string[] {
   }
 }
 
-/** A text as long as a key, with a wrong checksum. */
+/** Draws a text that looks like a key and has a wrong checksum. */
 const wrongKey = (random: Random) => `hcq_${octets(random, 49, 0x30, 0x3a)}`;
 
 const methods = "HEAD HEAD POST PUT DELETE PATCH OPTIONS TRACE BREW get M-SEARCH".split(" ");
@@ -235,7 +235,7 @@ function plain(random: Random, keys: FuzzKeys, only?: string, path = target(rand
   return { bytes: Buffer.from(text(headers), latin1), kind: "plain", method, path };
 }
 
-/** A request with one or two more lines before the empty line. */
+/** Adds one or two header lines to a request. */
 function withLines({ bytes, ...message }: Message, kind: Kind, lines: string, body = ""): Message {
   const head = bytes.toString(latin1, 0, bytes.length - 2);
   return { ...message, kind, bytes: Buffer.from(`${head}${lines}\r\n\r\n${body}`, latin1) };
@@ -267,7 +267,7 @@ function withBody(random: Random, keys: FuzzKeys, methods: string[]): Message {
 }
 
 function rough(random: Random, keys: FuzzKeys): Message {
-  // The target has no key, because a key whose first letters are changed isn't recognised, and so not masked.
+  // The target has no key. A key whose first letters are changed isn't recognised, so the log wouldn't mask it.
   const message = plain(random, keys, "GET", nearTarget(random));
   const text = message.bytes.toString(latin1);
   const as = (bytes: string): Message => ({ ...message, kind: "rough", bytes: Buffer.from(bytes, latin1) });
@@ -331,14 +331,14 @@ function cut(random: Random, bytes: Buffer): Buffer[] {
   return ends.map((end, i) => bytes.subarray(ends[i - 1] ?? 0, end)).filter(({ length }) => length > 0);
 }
 
-/** The requests of the next connection. */
+/** Draws the requests of a connection. */
 export function exchange(random: Random, keys: FuzzKeys): Exchange {
   const count = random.int(3) > 0 ? 1 + random.int(3) : 1 + random.int(maxPipelined);
   const messages: Message[] = [];
   let known = true;
   for (let i = 0; i < count; i++) {
     const kind = random.int(30);
-    // After a message that may end anywhere, an answer to HEAD couldn't be told from one that lacks its body.
+    // After a message that isn't plain, no HEAD is drawn, because it isn't certain which answer belongs to a request.
     const next: Message =
       kind === 0
         ? withBody(random, keys, known ? ["GET", "HEAD", "POST"] : ["GET", "POST"])

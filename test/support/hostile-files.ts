@@ -13,10 +13,10 @@ import {
   specOf,
 } from "./parquet-file.ts";
 
-/** Small files that would cost a trusting reader gigabytes, each named by its false claim. */
+/** Makes small files that would cost a careless reader gigabytes. The name of each file is its false claim. */
 
 const huge = 2 ** 31 - 1;
-/** Rows that a machine of 1 GiB could load if they existed. */
+/** Number of rows to claim. A machine with 1 GiB could load them if they existed. */
 const manyRows = 500_000;
 
 export function honestSpec(revision: number): FileSpec {
@@ -45,26 +45,26 @@ function column(spec: FileSpec, name: string): ChunkSpec {
   return chunk;
 }
 
-/** The last page of a column, which has its values. */
+/** The last page of a column. It has the column's values. */
 function lastPage(spec: FileSpec, name: string): PageSpec {
   const { pages } = column(spec, name);
   return pages[pages.length - 1];
 }
 
-/** A zstd frame of zeros, with four bytes for each 128 KiB. @param length a multiple of 128 KiB */
+/** Makes a zstd frame of zeros. It has four bytes for each 128 KiB. @param length a multiple of 128 KiB */
 function bomb(length: number, windowLog: number): Uint8Array {
   const blockBytes = 2 ** 17;
   const blocks = length / blockBytes;
   const frame = Buffer.alloc(6 + 4 * blocks);
   frame.writeUInt32LE(0xfd2fb528);
   frame[5] = (windowLog - 10) << 3;
-  // A block header: whether it is the last one, its type (a repeated byte), and the length.
+  // A block header consists of a flag for the last block, the type (a repeated byte) and the length.
   for (let i = 0; i < blocks; i++)
     frame.writeUInt32LE((i === blocks - 1 ? 1 : 0) | (1 << 1) | (blockBytes << 3), 6 + 4 * i);
   return frame;
 }
 
-/** Makes every column claim that number of equal rows. */
+/** Makes every column claim the given number of equal rows. */
 function claimRows(spec: FileSpec, rows: number): void {
   spec.rows = rows;
   for (const key of ["rows", "priced_rows"]) spec.metadata.set(key, String(rows));
@@ -134,7 +134,7 @@ const lies: Record<string, (spec: FileSpec) => void> = {
   },
 };
 
-/** Each hostile file under the number of a version, from `revision` on. */
+/** Makes each hostile file with its own version. Revisions are numbered from `revision` on. */
 export function hostileFiles(
   dataYear: number,
   revision: number,

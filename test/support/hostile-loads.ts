@@ -6,13 +6,13 @@ import { SnapshotFolder } from "../../server/snapshots/snapshots.ts";
 import { Store } from "../../server/store/store.ts";
 import { memoryBytes } from "./memory.ts";
 
-/** Loads a folder's snapshots as a server does, in a process whose memory is measured; started by the tests. */
+/** Loads a folder's snapshots like a server, and reports the memory taken. Tests start it as a process. */
 
 export interface LoadsReport {
   served: string[];
-  /** File and reason. */
+  /** The refused files, each with the reason. */
   refused: [string, string][];
-  /** The process's peak memory, minus what it had at the start. */
+  /** The process's peak memory, minus its memory at the start. */
   takenBytes: number;
 }
 

@@ -1,20 +1,20 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { burstExceeded, Limits } from "../../server/accounts/limits.ts";
 
-/** A thread that makes one account's requests without a pause, beside others that do the same. */
+/** A thread that makes requests of an account without a pause. Tests run several such threads at the same time. */
 
 export interface Hammering {
   limits: SharedArrayBuffer;
   slot: number;
   month: number;
-  /** One word: the clock that all threads share, in milliseconds. A thread that is refused advances it. */
+  /** The clock that all threads share, as one word, in milliseconds. A thread whose request is refused advances it. */
   clock: SharedArrayBuffer;
-  /** Where the clock stops; a thread that is refused there is done. */
+  /** The last time of the clock. A thread whose request is refused at this time ends. */
   endMs: number;
 }
 
 export interface Hammered {
-  /** What was left after each admitted request. */
+  /** The remaining quota after each admitted request. */
   left: number[];
   refused: number;
 }

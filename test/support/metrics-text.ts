@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { until } from "./connection.ts";
 
 /**
- * The text at `/metrics` of a server's operator listener. A 408, which a request on a very busy machine may get, is
- * tried again.
+ * Fetches `/metrics` from a server's operator listener. Repeats a request that gets 408, which can happen on a very
+ * busy machine.
  */
 export function metricsText(ops: string): Promise<string> {
   return until("the metrics", async () => {

@@ -11,7 +11,7 @@ import { account } from "./state.ts";
 
 const versions = versionsOf(attachImage(buildImage(snapshotOf([["000001", "CA", "5072", 1, 1]]))));
 
-/** The control thread and a serving one over one database, on clocks that a test turns. */
+/** The objects of a control thread and a serving thread with the same database. Tests set their clocks. */
 export class OnClocks {
   readonly store = Store.inMemory();
   wallMs: number;
@@ -30,12 +30,12 @@ export class OnClocks {
     return { accounts, service: serviceOf({ ...accounts.tables, versions, ...clocks }) };
   }
 
-  /** Starts the process again, without saving at its end. */
+  /** Makes the objects anew, like a restart after a crash, without saving counts. */
   restart(): void {
     this.#parts = this.start();
   }
 
-  /** Makes an account. @returns a key of it */
+  /** Makes an account with a key. @returns the key */
   account(name: string, quota: number): string {
     const at = new Date(this.wallMs);
     const { id } = this.store.accounts.create({ ...account, name, burst: maxBurst, quota }, at);
@@ -45,7 +45,7 @@ export class OnClocks {
     return key;
   }
 
-  /** Does what the control thread does a few times a second. @returns whether the months changed */
+  /** Runs the control thread's periodic work. @returns whether the months changed */
   tick(): boolean {
     const { accounts } = this.#parts;
     const { firstMonth } = accounts;
@@ -58,7 +58,7 @@ export class OnClocks {
     this.#parts.accounts.save(this.wallMs);
   }
 
-  /** Asks for the account's usage a while after the last request. */
+  /** Requests the account's usage some time after the last request. @param passedMs the time between in milliseconds */
   usage(key: string, passedMs = 1000) {
     this.#steadyMs += passedMs;
     return ask(this.#parts.service, key, "/api/v1/usage", () => "");

@@ -3,21 +3,21 @@ import type * as v from "valibot";
 import { blank, partsOf, type Snapshot, type TableParts, versionName } from "../../engine/index.ts";
 import type { pricesResponse } from "../../server/api/responses.ts";
 
-/** The answers by their definitions alone: plain loops over a snapshot's rows, exact integers. */
+/** Computes answers directly from the definitions, by plain loops over a snapshot's rows, and with exact integers. */
 
-/** A price list without the path of its next page, which doesn't follow from the data. */
+/** A price list without the path of the next page, which the oracle doesn't compute. */
 export type PricesBody = Omit<v.InferOutput<typeof pricesResponse>, "next">;
 
-/** Hundredths as a decimal number. A single division is correctly rounded: 1234n gives the same number as the text 12.34. */
+/** Converts hundredths to a number. The division rounds correctly: 1234n gives the same number as the text 12.34. */
 export const hundredths = (value: bigint) => Number(value) / 100;
 
-/** A quotient rounded half up. @param divisor above zero */
+/** Divides and rounds half up. @param divisor a number above zero */
 export function halfUp(dividend: bigint, divisor: bigint): bigint {
   const [double, twice] = [2n * dividend + divisor, 2n * divisor];
   return double / twice - (double < 0n && double % twice !== 0n ? 1n : 0n);
 }
 
-/** Linear interpolation between closest ranks (numpy's default), in cents, rounded half up. */
+/** Computes a percentile by linear interpolation between closest ranks (numpy's default), in cents, rounded half up. */
 export function percentile(sorted: bigint[], percent: bigint): bigint {
   const position = percent * BigInt(sorted.length - 1);
   const rank = Number(position / 100n);
@@ -26,13 +26,13 @@ export function percentile(sorted: bigint[], percent: bigint): bigint {
   return halfUp(sorted[rank] * (100n - fraction) + sorted[rank + 1] * fraction, 100n);
 }
 
-/** The middle value, or the mean of the two middle ones, rounded half up. */
+/** The middle value, or the mean of the two middle values rounded half up. */
 export function median(sorted: bigint[]): bigint {
   const half = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[half] : halfUp(sorted[half - 1] + sorted[half], 2n);
 }
 
-/** The statistics that weight charges by services; null where the services of all rows are unknown or 0. */
+/** Computes statistics of charges weighted by services; null if the services of all rows are unknown or 0. */
 function weighted(charges: bigint[], services: number[]) {
   const known = services.filter((count) => count !== blank);
   const weights = services.map((count) => BigInt(count === blank ? 0 : count));
@@ -58,7 +58,7 @@ function weighted(charges: bigint[], services: number[]) {
 }
 
 /**
- * The priced rows of a procedure, by charge and then by CCN.
+ * Finds the priced rows of a procedure, sorted by charge and then by CCN.
  *
  * @param state an upper-case code, or null for the nation
  */
@@ -77,7 +77,7 @@ export function pricedRows({ facilities, procedures, rows }: TableParts, code: s
     .sort((a, b) => rows.charge[a] - rows.charge[b] || (ccnOf(a) < ccnOf(b) ? -1 : 1));
 }
 
-/** The priced rows of each table by procedure, found only once, because the sample has 100,000 rows. */
+/** A cache of the priced rows of each table by procedure. Without it, tests of the sample's 100,000 rows are slow. */
 const pricedByProcedure = new WeakMap<Int32Array, Map<number, number[]>>();
 
 export const isPriced = ({ charge, allowed }: TableParts["rows"], row: number) =>
@@ -86,7 +86,7 @@ export const isPriced = ({ charge, allowed }: TableParts["rows"], row: number) =
 export const bigints = (values: Iterable<number>) =>
   Array.from(values, BigInt).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
 
-/** The statistics of priced rows, which ascend by charge. */
+/** Computes the statistics of priced rows. @param matches the rows, in ascending order of charges */
 export function summaryOf({ rows }: TableParts, matches: number[]) {
   const charges = matches.map((row) => BigInt(rows.charge[row]));
   const allowed = bigints(matches.map((row) => rows.allowed[row]));
@@ -110,7 +110,7 @@ export function summaryOf({ rows }: TableParts, matches: number[]) {
 }
 
 /**
- * The price list.
+ * Computes a price list.
  *
  * @param state an upper-case code, or null for the nation
  * @returns undefined when no row is priced
@@ -147,7 +147,7 @@ export function naivePrices(
   };
 }
 
-/** A procedure in a state, or in the nation. */
+/** Makes a text that identifies a procedure in a state, or in the nation. */
 export function groupKey(code: string, state: string | null): string {
   return `${code} ${state ?? "national"}`;
 }

@@ -4,7 +4,7 @@ import { type Snapshot, snapshotColumns } from "../../engine/index.ts";
 import { arrow } from "../../engine/snapshot/arrow.ts";
 import { type Column, columnsOf } from "./fixtures.ts";
 
-/** Parquet files that are no snapshots: of any columns, or written byte by byte, so that any number can be wrong. */
+/** Makes Parquet files that aren't snapshots. They have any columns, or are written byte by byte with wrong numbers. */
 
 export type Field = [id: number, type: number, bytes: number[]];
 
@@ -33,7 +33,7 @@ export const listed = (id: number, type: number, items: number[][]): Field => [
 ];
 export const within = (id: number, ...fields: Field[]): Field => [id, 12, structure(...fields)];
 
-/** @param fields ascending by their ids */
+/** Encodes a Thrift structure. @param fields the fields, in ascending order of ids */
 export function structure(...fields: Field[]): number[] {
   let last = 0;
   const bytes = fields.flatMap(([id, type, value]) => {
@@ -44,34 +44,34 @@ export function structure(...fields: Field[]): number[] {
   return [...bytes, 0];
 }
 
-/** A page and its header's claims. */
+/** A page, with the numbers that the page header claims. */
 export interface PageSpec {
   dictionary?: boolean;
-  /** The type in the header: 0 is DATA_PAGE, 2 is DICTIONARY_PAGE. The page's true type unless given. */
+  /** The type in the header: 0 is DATA_PAGE, 2 is DICTIONARY_PAGE. The default is the page's true type. */
   type?: number;
-  /** 0 is PLAIN, 8 RLE_DICTIONARY. */
+  /** The encoding of the values: 0 is PLAIN, 8 is RLE_DICTIONARY. */
   encoding: number;
-  /** The encoding of the levels; 3, RLE, unless given. */
+  /** The encoding of the levels. The default is 3, RLE. */
   levelEncoding?: number;
   values: number;
-  /** The page's content as it is in the file, compressed. */
+  /** The page's compressed content. */
   bytes: Uint8Array;
   decodedLength: number;
 }
 
-/** A column's pages and the footer's claims about them. */
+/** A column's pages, with the numbers that the footer claims. */
 export interface ChunkSpec {
   pages: PageSpec[];
   values: number;
-  /** What the footer adds to the true size. */
+  /** Number of bytes that the footer adds to the true decompressed size. */
   moreDecoded?: number;
 }
 
 export interface FileSpec {
   rows: number;
-  /** The number of rows that the row group claims, if it is wrong. */
+  /** The number of rows that the row group claims. The default is the true number. */
   groupRows?: number;
-  /** By column, in file order. */
+  /** Column chunks by name, in the order of the file. */
   chunks: Map<string, ChunkSpec>;
   metadata: Map<string, string>;
 }
@@ -86,22 +86,22 @@ export function dictionaryPage(values: string[]): PageSpec {
   return { ...page(bytes, values.length, 0), dictionary: true };
 }
 
-/** Four bytes, little end first. */
+/** Encodes a length as four bytes in little-endian order. */
 export function lengthOf(value: number): number[] {
   return [...Buffer.from(Uint32Array.of(value).buffer)];
 }
 
-/** A run of equal positions in a dictionary of up to 256 values. */
+/** Encodes a run of equal positions in a dictionary of up to 256 values. */
 export function run(length: number, code: number): number[] {
   return [...varint(2 * length), code];
 }
 
-/** Whether a column of snapshots is one of numbers. */
+/** Whether a column of snapshots has numbers. */
 export function isNumber(column: string): boolean {
   return snapshotColumns.some(({ name, part }) => name === column && part === "rows");
 }
 
-/** A snapshot without absent values as a file of one row group, without any wrong claims. */
+/** Describes a snapshot as a file with one row group and without wrong claims. The snapshot must have all values. */
 export function specOf(snapshot: Snapshot, metadata: Map<string, string>): FileSpec {
   const { rows } = snapshot.counts;
   const chunks = columnsOf(snapshot).map(({ name, values }): [string, ChunkSpec] => [
@@ -177,7 +177,7 @@ export function fileOfSpec({ rows, groupRows = rows, chunks, metadata }: FileSpe
   ]);
 }
 
-/** A Parquet file of any columns and metadata, however wrong for a snapshot. */
+/** Makes a Parquet file of any columns and metadata, which may be wrong for a snapshot. */
 export function fileOf(columns: Column[], metadata: Map<string, string>): Uint8Array {
   const vectors = columns.map(({ name, type, values }) => [name, arrow.vectorFromArray(values, type)]);
   const stream = arrow.tableToIPC(new arrow.Table(Object.fromEntries(vectors)), "stream");

@@ -9,7 +9,7 @@ import { Store } from "../../server/store/store.ts";
 import { temporaryFolder } from "./folders.ts";
 import { later, now, silent } from "./quota-events.ts";
 
-/** The control thread's side of the portal, on a state of its own. */
+/** Runs the portal's actions, with a new state, as in the control thread. */
 
 export interface Asked {
   key?: string;
@@ -17,7 +17,7 @@ export interface Asked {
   at?: Date;
 }
 
-/** The form as a person would send it. */
+/** Makes the fields of the signup form that a person would send. */
 export const form = (email: string, name = "Ann Smith") => ({ name, email, website: "", elapsedMs: 5000 });
 
 /** Settings of a portal where nobody can sign up. */
@@ -30,13 +30,13 @@ export class Portal {
   readonly store: Store;
   readonly keys = new KeyTable();
   fault: string | undefined;
-  /** Replaces the number of keys, if set. */
+  /** If set, the portal is told this number of keys. */
   keyCount: number | undefined;
-  /** What storing changes throws. */
+  /** If set, storing a change throws this error. */
   failure: Error | undefined;
   readonly #actions: PortalActions;
   /**
-   * The time of the last request. Requests are far enough apart for the rate limits, unless a test sets their times.
+   * The time of the last request. By default, requests are so far apart that no rate limit refuses them.
    */
   #askedMs = 0;
 
@@ -82,18 +82,18 @@ export class Portal {
     return Object.fromEntries(Object.entries(reply.body));
   }
 
-  /** Signs up from an address of its own. @returns the key */
+  /** Signs up by the form. @returns the new account's key */
   async signUp(email: string, address = `198.51.100.${this.#askedMs % 250}`): Promise<string> {
     return String((await this.done("/portal/signup", form(email), { address })).key);
   }
 
-  /** Whether serving threads take a key. */
+  /** Whether serving threads accept a key. */
   isTaken(key: string): boolean {
     const entry = this.keys.find(hashKey(key));
     return entry >= 0 && this.keys.slotOf(entry, now.getTime()) >= 0;
   }
 
-  /** Number of database pages written so far: frames in the write-ahead log, which nothing removes in these tests. */
+  /** Number of database pages written so far, as the number of frames in the write-ahead log. */
   written(): number {
     return this.store.loggedFrames();
   }

@@ -12,7 +12,7 @@ import { monthName, monthOf } from "../../server/shared/months.ts";
 import { type Account, Store } from "../../server/store/store.ts";
 import { listening, temporaryFolder } from "./server.ts";
 
-/** The two ends of quota events: the control thread's state, and a customer's server. */
+/** Quota events from both ends: the control thread's state, and a customer's web server. */
 
 export const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 export const now = new Date();
@@ -20,7 +20,7 @@ export const month = monthOf(now.getTime());
 export const silent = pino({ level: "silent" });
 export const later = (ms: number) => new Date(now.getTime() + ms);
 
-/** A customer's server. It answers 200 or as a test sets, or not at all. */
+/** A customer's web server. It answers 200, or a status that a test sets, or not at all. */
 export class Receiver {
   readonly posts: { headers: IncomingHttpHeaders; path: string; body: string }[] = [];
   answer: number | undefined = 200;
@@ -51,11 +51,11 @@ export class Receiver {
   }
 }
 
-/** The control thread's state; `accounts` can be rebuilt as at a start. */
+/** The control thread's state. A test can make `accounts` anew, like a restart. */
 export class World {
   readonly folder = temporaryFolder();
   readonly store = Store.open(this.folder);
-  /** A connection to the database as another process has it. */
+  /** A second connection to the database, like that of a command's process. */
   readonly operator = Store.open(this.folder);
   readonly limits = new Limits();
   readonly metrics = new Metrics();
@@ -107,17 +107,17 @@ export class World {
     return new Outbox(this.store, silent, webhookSender(this.store, this.metrics, options));
   }
 
-  /** Replaces the outbox, as a restart does. */
+  /** Makes the outbox anew, like a restart. */
   restart(options?: PostOptions): void {
     this.webhooks = this.#newWebhooks(options);
   }
 
-  /** Delivers what is due. If `steadyMs` differs from the time of the wall clock, the wall clock was set. */
+  /** Delivers due events. If `steadyMs` differs from the time of the wall clock, the wall clock was set. */
   deliver(at: Date, steadyMs = at.getTime()): Promise<void> {
     return this.webhooks.deliverDue(at, steadyMs);
   }
 
-  /** One event that is due, for an account with a webhook. */
+  /** Makes a due event of an account with a webhook. */
   event(webhook: string) {
     this.account(1, webhook);
     assert.deepEqual(this.use(1), [80, 90, 100]);
@@ -128,7 +128,7 @@ export class World {
     return event.id;
   }
 
-  /** Stores due events of a new account. @returns their ids */
+  /** Stores due events of a new account. @returns the events' ids */
   due(name: string, webhook: string, { count = 1, tries = 0 } = {}): string[] {
     const fields = { name, plan: "enterprise", burst: 1, quota: 1, webhook, webhook_secret: secret } as const;
     return this.operator.atomically(() => {
@@ -158,14 +158,14 @@ export class World {
   }
 }
 
-/** A customer's server, and an event that is due to be posted to it. */
+/** Makes a customer's web server, and an event that is due to be posted there. */
 export async function dueEvent(t: TestContext, answer: number | undefined = 200) {
   const [world, receiver] = [new World(t), await Receiver.open()];
   receiver.answer = answer;
   return { world, receiver, id: world.event(receiver.url()) };
 }
 
-/** Posts an event to each address, from an account of its own. @returns the results */
+/** Posts an event to each URL. Each event has its own account. @returns the results */
 export async function answersOf(t: TestContext, urls: string[], options: PostOptions) {
   const world = new World(t);
   const ids = urls.map((url) => world.due(url, url)[0]);

@@ -3,14 +3,14 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 
-/** The documents, for tests that run their commands or compare them with the code. */
+/** Reads the Markdown documents, for tests that run commands of the documents or compare documents with code. */
 
-/** The service's address in the documents' blocks. */
+/** The service's address in the documents' code blocks. */
 export const documentedAddress = "127.0.0.1:8080";
 
 const root = resolve(import.meta.dirname, "../..");
 
-/** The repository's files, by their paths from the root. */
+/** Paths of the repository's files from the root. */
 export const tracked: readonly string[] = execFileSync(
   "git",
   ["ls-files", "--cached", "--others", "--exclude-standard"],
@@ -30,29 +30,29 @@ const paths = [
   "server/store/README.md",
 ];
 
-/** The documents' texts by their paths from the root. */
+/** Texts of the documents, by path from the root. */
 export const documents: ReadonlyMap<string, string> = new Map(
   paths.map((path) => [path, readFileSync(resolve(root, path), "utf8")]),
 );
 
-/** A document's text. */
+/** Returns a document's text. Fails if there is no such document. */
 export function documentAt(path: string): string {
   return documents.get(path) ?? assert.fail(`${path} is no document`);
 }
 
-/** The code blocks of a language in a text; drawings have no language. */
+/** Finds the code blocks of a language in a text. Drawings are blocks without a language. */
 export function blocksOf(text: string, language: string): string[] {
   return Array.from(text.matchAll(/^```(\w*)\n(.*?)^```$/gms))
     .filter((match) => match[1] === language)
     .map((match) => match[2]);
 }
 
-/** All documents' blocks of a language. */
+/** Finds the code blocks of a language in all documents. */
 export function readmeBlocks(language: string): string[] {
   return [...documents.values()].flatMap((text) => blocksOf(text, language));
 }
 
-/** The documents' only block of a language, with replacements; each replaced text must occur once. */
+/** Finds the only code block of a language in all documents, and replaces texts. Each text must occur exactly once. */
 export function readmeBlock(language: string, replacements: Record<string, string> = {}): string {
   let [block, ...others] = readmeBlocks(language);
   assert.equal(others.length, 0, `the documents have more than one block of ${language}`);

@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
-/** A proxy between servers and a Redis, which can delay, hold or cut connections. */
+/** A proxy between servers and a Redis. It can delay, hold or cut connections. */
 
 export class RedisProxy {
-  /** Delay in each direction. */
+  /** Delay in each direction, in milliseconds. */
   delayMs = 0;
-  /** Whether the next answer is lost with its connection, though Redis did what was asked. */
+  /** Whether to cut the connection instead of passing on the next answer, after Redis has executed the command. */
   losesAnswer = false;
   readonly #path: string;
   readonly #server = createServer((client) => this.#pass(client));
@@ -14,12 +14,12 @@ export class RedisProxy {
   #isHolding = false;
   #held: (() => void)[] = [];
 
-  /** @param path of Redis' socket */
+  /** @param path the path of Redis' Unix socket */
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** @returns its address */
+  /** Starts to listen. @returns the proxy's URL */
   async listen(): Promise<string> {
     this.#server.listen(0, "127.0.0.1");
     await once(this.#server, "listening");
@@ -56,7 +56,7 @@ export class RedisProxy {
         this.#sockets.delete(from);
         to.destroy();
       });
-      // Nothing overtakes what was sent before.
+      // Each chunk waits for the previous chunk, so that delays don't change their order.
       let sent = Promise.resolve();
       from.on("data", (bytes) => {
         if (this.losesAnswer && from === redis) {

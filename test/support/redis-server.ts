@@ -6,10 +6,10 @@ import { Redis } from "ioredis";
 import { freePort } from "./connection.ts";
 import { temporaryFolder } from "./folders.ts";
 
-/** A Redis of its own for tests: in memory on a Unix socket, or one of several that know each other, on a port. */
+/** Starts Redis servers for tests: one in memory on a Unix socket, or nodes with replicas, Sentinels or a Cluster. */
 
 export interface RedisServer {
-  /** The socket's path. */
+  /** Path of the Unix socket. */
   path: string;
   /** A client of database 0. */
   client: Redis;
@@ -54,7 +54,7 @@ process.prependOnceListener("exit", () => {
   for (const node of nodes) void node.kill();
 });
 
-/** A Redis or a Sentinel on a port, and on a socket beside it; its folder outlives the process. */
+/** A Redis or a Sentinel on a port and a Unix socket. Its folder stays when the process ends. */
 export class RedisNode {
   readonly port: number;
   readonly folder = temporaryFolder();
@@ -73,7 +73,7 @@ export class RedisNode {
   }
 
   /**
-   * @param lines of its configuration file
+   * @param lines lines of the configuration file
    * @param words further arguments of the command
    */
   static async start(
@@ -87,7 +87,7 @@ export class RedisNode {
     return node;
   }
 
-  /** The socket's path. */
+  /** Path of the Unix socket. */
   get path(): string {
     return join(this.folder, "redis.sock");
   }
@@ -96,7 +96,7 @@ export class RedisNode {
     const file = join(this.folder, "redis.conf");
     const own = [`port ${this.port}`, "bind 127.0.0.1", `dir ${this.folder}`, 'save ""'];
     own.push(`unixsocket ${this.path}`);
-    // Later lines win. A Sentinel writes its knowledge into its file, so an existing one is kept.
+    // Later lines override earlier lines. An existing file is kept, because a Sentinel stores its state in it.
     if (!existsSync(file)) writeFileSync(file, `${[...own, ...this.#lines].join("\n")}\n`);
     const child = spawn("redis-server", [file, ...this.#words], { stdio: ["ignore", "pipe", "inherit"] });
     let said = "";
@@ -107,7 +107,7 @@ export class RedisNode {
     const ended = once(child, "exit").then(([code]) => {
       throw new Error(`redis-server ended with ${code}, expected it to serve: ${said}`);
     });
-    // After its start, the process may end.
+    // An end of the process after its start isn't an error.
     ended.catch(() => {});
     await Promise.race([ended, this.client.ping()]);
   }

@@ -16,9 +16,9 @@ import { indexWords } from "../../engine/search/text.ts";
 import { abbreviations, fillerWords, genericWords } from "../../engine/search/vocabulary.ts";
 import { absent, arranged, imageOf, sharedData, testProvenance } from "./fixtures.ts";
 
-/** Hospitals to be searched, and how well what people type finds them. */
+/** Makes snapshots of hospitals, and measures how well queries that people may type find the hospitals. */
 
-/** A query and what may come first: a facility's CCN, or a place as `@City ST` or `@ST`, any of whose facilities will do. */
+/** A query, and the results that may come first: CCNs, or places as `@City ST` or `@ST` for any facility there. */
 export type Expectation = readonly [query: string, ...expected: string[]];
 
 export interface Hospital {
@@ -33,7 +33,7 @@ const directorySchema = v.array(
   v.object({ CCN: v.string(), Org_Name: v.string(), City: v.string(), State: v.string() }),
 );
 
-/** The hospitals of CMS's directory of 2023, or undefined where the file isn't beside the repository. */
+/** Reads the hospitals of CMS's directory of 2023; undefined if the file isn't beside the repository. */
 export function realHospitals(): Hospital[] | undefined {
   const file = sharedData(directoryName);
   if (file === undefined) return undefined;
@@ -48,7 +48,7 @@ export function realHospitals(): Hospital[] | undefined {
 
 export const absentDirectory = `${directoryName} is not beside the repository`;
 
-/** A snapshot in which each hospital has one priced row. */
+/** Makes a snapshot in which each hospital has one priced row. */
 export function snapshotOfHospitals(hospitals: readonly Hospital[]): Snapshot {
   const amounts = (cents: number) => new Int32Array(hospitals.length).fill(cents);
   const nothing = hospitals.map(() => "");
@@ -83,7 +83,6 @@ export interface Found {
   score: number;
 }
 
-/** Searches with the engine. */
 export function find(
   image: Image,
   query: string,
@@ -103,8 +102,8 @@ export function find(
 }
 
 /**
- * Asserts that scores are in (0, 1] and never rise, that nothing comes twice, and that ties are ordered by name, then
- * code.
+ * Asserts that scores are in (0, 1] and never rise, that no result occurs twice, and that results with equal scores are
+ * sorted by name and then by code.
  */
 export function assertInOrder(found: Found[], subject: string): void {
   assert.equal(new Set(found.map(({ code }) => code)).size, found.length, `${subject}: something came twice`);
@@ -119,7 +118,7 @@ export function assertInOrder(found: Found[], subject: string): void {
   }
 }
 
-/** Hospitals 000001, 000002, … with these names, all in one place that no query of these tests names. */
+/** Makes an image of hospitals 000001, 000002, … with the given names. All are in a city that no query names. */
 export function named(...names: string[]): Image {
   return placed(...names.map((name): [string, string, string] => [name, "Xqzxqz", "WY"]));
 }
@@ -131,12 +130,12 @@ export function placed(...hospitals: [name: string, city: string, state: string]
   return imageOf(snapshotOfHospitals(numbered));
 }
 
-/** Whether an expectation names a facility, by its CCN or its place. */
+/** Whether a hospital is expected, by its CCN or its place. */
 function isMeant({ ccn, city, state }: Hospital, expected: readonly string[]): boolean {
   return [ccn, `@${state}`, `@${city} ${state}`].some((way) => expected.includes(way));
 }
 
-/** The queries whose first answer isn't the one expected, each with what came instead. */
+/** Finds the queries whose first result isn't expected. @returns the queries, each with its first result */
 export function missesOf(
   image: Image,
   hospitals: readonly Hospital[],
@@ -153,7 +152,7 @@ export function missesOf(
   });
 }
 
-/** Ways to write a name differently from the directory. */
+/** Functions that write a name differently from the directory, by description. */
 const rewritings: Readonly<Record<string, (name: string) => string>> = {
   "names with every abbreviation written out": (name) =>
     eachWord(name, (word) => longForms.get(word) ?? word),
@@ -163,7 +162,7 @@ const rewritings: Readonly<Record<string, (name: string) => string>> = {
 };
 
 const stateForms = Object.entries(stateNames).map(([code, name]) => [code.toLowerCase(), name.toLowerCase()]);
-/** State codes that are also words in names. */
+/** State codes that are also common words. */
 const otherWords = new Set("al co de hi in la me ne or pa".split(" "));
 const longForms = new Map([
   ...stateForms.filter(([code]) => !otherWords.has(code)).map(([code, name]) => [code, name] as const),
@@ -179,7 +178,7 @@ function eachWord(name: string, rewrite: (word: string) => string): string {
     .join("");
 }
 
-/** Queries with each hospital's name, rewritten, and its city. Expected is any hospital with the same name and city. */
+/** Makes queries of each hospital's rewritten name and city. Any hospital with the same name and city is expected. */
 export function rewritten(hospitals: readonly Hospital[]): Map<string, Expectation[]> {
   const asked = (query: (hospital: Hospital) => string, keyOf: (hospital: Hospital) => string) => {
     const namesakes = Map.groupBy(hospitals, keyOf);
@@ -197,7 +196,8 @@ export function rewritten(hospitals: readonly Hospital[]): Map<string, Expectati
     ["the name in its city", asked(({ name, city }) => `the ${name} in ${city}`, wholeName)],
     [
       "hospital for medical center and the other way, with the city",
-      // Two hospitals in a city whose names differ in that word alone can't be told apart.
+      // Expects any hospital whose name differs only in "Hospital" or "Medical Center", because the query has the wrong
+      // word.
       asked(
         ({ name, city }) => `${otherKind(name)} ${city}`,
         ({ name, city }) => `${withoutKind(name)}, ${city}`,
@@ -206,7 +206,7 @@ export function rewritten(hospitals: readonly Hospital[]): Map<string, Expectati
   ]);
 }
 
-/** A name with "Hospital" for "Medical Center", or the other way. */
+/** Replaces "Medical Center" in a name by "Hospital", or "Hospital" by "Medical Center". */
 function otherKind(name: string): string {
   const isCenter = /\bmedical center\b/i.test(name);
   return isCenter

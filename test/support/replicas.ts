@@ -15,17 +15,17 @@ import {
   spawnServer,
 } from "./server.ts";
 
-/** Server processes that share ceilings, and what each answered. */
+/** Starts server processes that share ceilings, and records their answers. */
 
 const datasetsDir = datasetsFolder(currentOnly);
 
-/** When an admitted request was sent, and when its answer came. */
+/** The times at which an admitted request was sent and its answer arrived. */
 interface Admitted {
   sentMs: number;
   cameMs: number;
 }
 
-/** Why a request was refused, by its 429. */
+/** The reason why a request was refused, as in the answer 429. */
 export type Refusal = "second" | "month" | "lease";
 
 export class Replica {
@@ -36,7 +36,7 @@ export class Replica {
   #api = "";
   #ops = "";
 
-  /** @param seed a state folder with accounts and keys, which all replicas have */
+  /** @param seed a state folder with the accounts and keys of all replicas, which is copied */
   constructor(seed: string, redisUrl: string, env: Record<string, string> = {}) {
     cpSync(seed, this.stateDir, { recursive: true });
     this.#redisUrl = redisUrl;
@@ -47,7 +47,7 @@ export class Replica {
     return this.#api;
   }
 
-  /** The replica's name in Redis. */
+  /** The replica's id in Redis. */
   get id(): string {
     const database = new Database(databaseFile(this.stateDir), { readonly: true });
     try {
@@ -57,7 +57,7 @@ export class Replica {
     }
   }
 
-  /** What the server has logged. */
+  /** The text that the server has logged. */
   get log(): string {
     return this.#process?.stderr ?? "";
   }
@@ -82,12 +82,11 @@ export class Replica {
     while (this.#process?.hasEnded === false) await new Promise(setImmediate);
   }
 
-  /** The status of `/readyz`. */
   async readiness(): Promise<number> {
     return (await fetch(`${this.#ops}/readyz`)).status;
   }
 
-  /** Servers that have left, as the console shows them. */
+  /** Ids of the servers that the console shows as gone. */
   async gone(): Promise<string[]> {
     const { body } = await fetch(`${this.#ops}/console/stream`);
     let text = "";
@@ -106,7 +105,7 @@ export class Replica {
     return Number(line.slice(name.length));
   }
 
-  /** An account's use, in total and as the sum of its days; undefined when the request is refused. */
+  /** An account's use, as the total and as the sum over days; undefined if the request is refused. */
   async usage(key: string): Promise<{ used: number; days: number } | undefined> {
     const headers = { Authorization: `Bearer ${key}` };
     const answer = await fetch(`${this.#api}/api/v1/usage`, { headers });
@@ -119,7 +118,7 @@ export class Replica {
   }
 }
 
-/** One client of one replica: a request at a time. */
+/** A client of a replica. It sends one request at a time. */
 export class Client {
   readonly admitted: Admitted[] = [];
   readonly refused: Record<Refusal, number> = { second: 0, month: 0, lease: 0 };
@@ -154,7 +153,7 @@ export class Client {
     return this.last;
   }
 
-  /** Asks again and again until a condition holds. */
+  /** Sends requests until a condition holds. */
   async askUntil(isDone: () => boolean): Promise<void> {
     while (!isDone()) await this.ask();
   }

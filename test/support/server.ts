@@ -24,10 +24,10 @@ export {
 } from "./connection.ts";
 export { temporaryFolder } from "./folders.ts";
 
-/** The real server in a process of its own, with small snapshots. */
+/** Starts the real server as a process, with small snapshots. */
 
 const repository = path.resolve(import.meta.dirname, "../..");
-/** The option of `npm start`; it does nothing unless there is a compile cache. */
+/** The option of Node in `npm start`. It has no effect without a compile cache. */
 export const keepingStripped = ["--import", path.join(repository, "server/strip-cache.js")];
 /** Node with the product's settings. */
 export const node = path.join(repository, "server/node");
@@ -37,21 +37,21 @@ process.prependOnceListener("exit", () => {
   for (const child of children) child.kill("SIGKILL");
 });
 
-/** How many priced rows the snapshots have for a procedure, by state. */
+/** Number of priced rows that the snapshots have, by procedure and state. */
 export const pricedRows = {
   "5072": { AL: 40, NY: 20 },
   "5073": { AL: 2 },
-  /** Has the longest names, so that a few dozen answers are larger than a socket's buffers. */
+  /** The hospitals have very long names, so that a few dozen answers are larger than a socket's buffers. */
   "5361": { TX: 50 },
 } as const;
 /** A procedure whose rows are all suppressed. */
 export const suppressedProcedure = "5115";
 export const versions = ["2024.3", "2023.2", "2023.1"] as const;
 
-/** The versions for tests that need only the current one, because loading takes most of a start. */
+/** The current version alone. Most tests need only this version, and loading others would make starts slow. */
 export const currentOnly = [versions[0]] as const;
 
-/** The snapshot of a version. Each version has other charges. */
+/** Makes the snapshot of a version. Each version has other charges. */
 export function versionSnapshot(version: string): Snapshot {
   const rows: ShortRow[] = [];
   const [dataYear, revision] = version.split(".").map(Number);
@@ -63,7 +63,7 @@ export function versionSnapshot(version: string): Snapshot {
     for (const [state, facilities] of Object.entries(states))
       for (let i = 0; i < facilities; i++) {
         const ccn = String(++count).padStart(6, "0");
-        // Every seventh charge ties with the one before; the order of charges isn't that of CCNs.
+        // Every seventh charge ties with the previous charge. Charges aren't in the order of CCNs.
         const charge = 5000 + ((i - (i % 7 === 6 ? 1 : 0)) * 37.17 * factor) / ((i % 3) + 1);
         const name = code === "5361" ? `Hospital ${ccn} ${"院".repeat(480)}` : `Hospital ${ccn}`;
         rows.push([ccn, state, code, charge, charge / 5, name, isOldest ? {} : { services: 11 + i }]);
@@ -72,7 +72,7 @@ export function versionSnapshot(version: string): Snapshot {
   return snapshotAs(version, rows);
 }
 
-/** A folder with snapshots, of all `versions` unless told otherwise. */
+/** Makes a folder with snapshots, by default of all `versions`. */
 export function datasetsFolder(names: readonly string[] = versions): string {
   const folder = temporaryFolder();
   for (const version of names)
@@ -88,11 +88,11 @@ export interface Finished {
 
 interface RunOptions {
   cwd?: string | undefined;
-  /** How many files the process may open. */
+  /** Maximum number of files that the process may open. */
   maxDescriptors?: number | undefined;
 }
 
-/** A script of the repository as a process; `env` is all the environment it has, beside PATH. */
+/** A script of the repository as a process. Its environment is `env` and PATH. */
 export class Running {
   readonly #child: ChildProcessByStdio<null, Readable, Readable>;
   readonly #closed: Promise<unknown>;
@@ -108,7 +108,7 @@ export class Running {
     { cwd = repository, maxDescriptors }: RunOptions = {},
   ) {
     const command = [node, ...keepingStripped, path.join(repository, script), ...args];
-    // The shell sets the limit, then becomes the process.
+    // The shell sets the limit, and then `exec` replaces it by the command.
     const limited = ["sh", "-c", 'ulimit -n "$0" && exec "$@"', String(maxDescriptors), ...command];
     const [program, ...words] = maxDescriptors === undefined ? command : limited;
     this.#child = spawn(program, words, {
@@ -128,7 +128,7 @@ export class Running {
       const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
       process.stderr.write(`${script} ended unasked, ${how}; it said: ${this.stderr.slice(-2000)}\n`);
     });
-    // A server that a failed test leaves behind must not keep the tests from ending.
+    // If a failed test doesn't stop its server, the tests can still end.
     this.#child.unref();
     for (const stream of [this.#child.stdout, this.#child.stderr])
       if (stream instanceof Socket) stream.unref();
@@ -144,7 +144,7 @@ export class Running {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** Allows the process to end by itself, which would otherwise be reported. */
+  /** Allows the process to end by itself. Otherwise an end by itself is reported. */
   mayEnd(): this {
     this.#mayEnd = true;
     return this;
@@ -155,7 +155,10 @@ export class Running {
     this.#child.kill(signal);
   }
 
-  /** Waits for the end; a process that doesn't end is killed and fails the test. @param by the signal that ends it */
+  /**
+   * Waits for the end of the process. A process that doesn't end is killed and fails the test.
+   * @param by the signal that has to end the process; null for an exit
+   */
   async finished(by: NodeJS.Signals | null = null): Promise<Finished> {
     this.mayEnd();
     const timer = setTimeout(() => this.#child.kill("SIGKILL"), maxWaitMs);
@@ -171,7 +174,7 @@ export function runKeys(stateDir: string, ...args: string[]): Promise<Finished> 
   return new Running("server/commands/keys.ts", args, { STATE_DIR: stateDir }).finished();
 }
 
-/** Makes a key of an enterprise account with the command, which works while a server runs. */
+/** Makes a key of an enterprise account by the command `keys create`, which works while a server runs. */
 export async function askForKey(stateDir: string, account: string): Promise<string> {
   const words = ["--account", account, "--plan", "enterprise", "--burst", "1000", "--quota", "100"];
   const { code, stdout, stderr } = await runKeys(stateDir, "create", ...words);
@@ -179,7 +182,7 @@ export async function askForKey(stateDir: string, account: string): Promise<stri
   return stdout.trim();
 }
 
-/** Makes an enterprise account, or another key for one, in a state that no server runs on, and returns the key. */
+/** Makes an enterprise account if it doesn't exist, and a key. No server may run on the state. @returns the key */
 export function createKey(
   stateDir: string,
   account: string,
@@ -205,7 +208,7 @@ export interface ServerOptions {
   maxDescriptors?: number;
 }
 
-/** Starts a server process on free ports; it may fail to listen. */
+/** Starts a server process on free ports. */
 export function spawnServer(options: ServerOptions, cwd?: string): Running {
   const { datasetsDir, stateDir, env = {}, maxDescriptors } = options;
   const folders: Record<string, string> = {};
@@ -228,10 +231,10 @@ export function spawnServer(options: ServerOptions, cwd?: string): Running {
   );
 }
 
-/** Maximum time of a start, which waits up to 9 s for a Redis that is down. */
+/** Maximum milliseconds of a start. A start waits up to 9 s for a Redis that is down. */
 const maxStartMs = 60_000;
 
-/** The addresses in a server's `ready` line, once it is there. */
+/** Waits for a server's `ready` line. @returns the addresses in the line */
 export async function ready(server: Running): Promise<{ api: string; ops: string }> {
   const line = await until(
     "the ready line",
@@ -250,16 +253,16 @@ export interface TestServer {
   ops: string;
   stateDir: string;
   datasetsDir: string;
-  /** A key of an enterprise account that no test uses up. */
+  /** A key of an enterprise account whose quota is more than any test needs. */
   key: string;
   keys(...args: string[]): Promise<Finished>;
-  /** Sends SIGTERM; returns the exit code. */
+  /** Sends SIGTERM and waits for the end. @returns the exit code */
   stop(): Promise<number | null>;
 }
 
 export const ample = Object.freeze({ burst: 1_000_000, quota: 1_000_000_000 });
 
-/** Starts a server with the current snapshot and an account `ample`, unless others are given. */
+/** Starts a server, by default with the current snapshot and an account `ample`, and waits until it is ready. */
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
   const stateDir = options.stateDir ?? temporaryFolder();
   const datasetsDir = options.datasetsDir ?? datasetsFolder(currentOnly);
@@ -280,7 +283,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   };
 }
 
-/** Opens connections, uses them, and closes them at once, because a server closes idle ones. */
+/** Opens connections, uses them, and closes them at once, because a server closes idle connections. */
 export async function withConnections<Result>(
   { api }: Pick<TestServer, "api">,
   count: number,
@@ -296,14 +299,17 @@ export async function withConnections<Result>(
 
 export const pricesPath = "/api/v1/healthcare/prices";
 
-/** Asks for `GET /path` with the server's ample key, unless another Authorization is given. */
+/** Sends a request such as `GET /path`, by default with the key of the account `ample`. */
 export const call = (
   { api, key }: Pick<TestServer, "api" | "key">,
   request: string,
   headers: Record<string, string | undefined> = {},
 ): Promise<Answer> => rawRequest(api, requestText(request, { Authorization: `Bearer ${key}`, ...headers }));
 
-/** Asks again and again on a connection from which nothing is read, until the server can't hand over a whole answer. */
+/**
+ * Sends requests on a connection without reading answers, until the server can't send a whole answer.
+ * @returns the number of requests sent
+ */
 export async function getStuck(server: TestServer, connection: Connection): Promise<number> {
   const request = `GET ${pricesPath}?procedure=5361&limit=50`;
   const { head, body } = await call(server, request);
@@ -311,10 +317,10 @@ export async function getStuck(server: TestServer, connection: Connection): Prom
   for (let sent = 1; ; sent++) {
     await connection.send(requestText(request, { Authorization: `Bearer ${server.key}` }));
     await connection.allRead();
-    // The server has one thread, so an answer on another connection shows that it is done with this one.
+    // The server has one thread, so an answer on another connection shows that it has handled the request here.
     await call(server, request);
-    // Stops when the last answer is incomplete, because a further request would be cut off. All answers are as long as
-    // the first.
+    // Stops when the last answer is incomplete, because the server would cut the connection at a further request. All
+    // answers have the length of the first answer.
     if (connection.answeredBytes < sent * (head.length + "\r\n\r\n".length + body.length)) return sent;
   }
 }

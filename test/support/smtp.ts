@@ -4,7 +4,7 @@ import { after } from "node:test";
 import { createServer as createTlsServer } from "node:tls";
 import { listening } from "./connection.ts";
 
-/** A small SMTP server, which takes mail or shows faults. */
+/** A small SMTP server. It accepts mail, or has faults that a test chooses. */
 
 const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgufyoFBcRSa9vDBQu
@@ -24,17 +24,17 @@ zj0EAwIDSAAwRQIgUZx16CS4VarroGc6umQVdem9EJrMRxDr0nrPm+wiB8sCIQCK
 RCqnZ9UboGPqdwW7LgIVi2HGOA2tMaDuIVyzlNfu7w==
 -----END CERTIFICATE-----
 `;
-/** A certificate for 127.0.0.1 that nobody else has signed. */
+/** A self-signed certificate for 127.0.0.1. */
 export const selfSigned = { key, cert };
 
 interface Mail {
   from: string;
   to: string;
-  /** Head and text as received. */
+  /** Headers and text as received. */
   data: string;
 }
 
-/** The answer to a command, by its first word; undefined for none. */
+/** A function that answers a command. `word` is the command's first word. It returns undefined for no answer. */
 export type Answers = (word: string, line: string) => string | undefined;
 
 const healthy: Record<string, string> = {
@@ -86,7 +86,7 @@ export class SmtpServer {
     let mail: Mail = { from: "", to: "", data: "" };
     let isData = false;
     const lines = createInterface({ input: socket });
-    // Repeats the socket's errors, which are handled there.
+    // Errors are ignored here, because they repeat the socket's errors, which are handled elsewhere.
     lines.on("error", () => {});
     lines.on("line", (line) => {
       if (isData && line !== ".") {

@@ -18,12 +18,12 @@ export const namesIn = (store: Store) => store.accounts.list("2026-01", new Date
 const restoring =
   "put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's";
 
-/** The message of a command that sees other files than the running server. */
+/** The message of a command that finds other files than the running server has open. */
 export const otherFiles = (folder: string) => ({
   message: `state database ${folder}/state.sqlite: found other files than those that the running server has open, expected those: put them back, or stop the server, ${restoring}, and start again`,
 });
 
-/** The message about a log whose database is gone. */
+/** The message about a write-ahead log whose database is gone. */
 export const foreignLog = (folder: string) => ({
   message: `state database ${folder}/state.sqlite: found another one beside the write-ahead log of the one that was here, expected that one: put it back, or ${restoring}, and then ${folder}/server.database`,
 });
@@ -35,7 +35,7 @@ export const lostDatabase = (folder: string) => ({
 /** The SHA-256 of every version in `stateThatServed`. */
 export const servedSha256 = "ab".repeat(32);
 
-/** A state folder as a server leaves it that served these versions. */
+/** Makes a state folder like that of a server that has served the given versions. */
 export function stateThatServed(...versions: string[]): string {
   const folder = temporaryFolder();
   Store.open(folder).close();

@@ -15,9 +15,9 @@ import {
 } from "../support/server.ts";
 import { SmtpServer } from "../support/smtp.ts";
 
-/** Getting a key, the account, the reference and the data, in Debian's Chromium, as a visitor uses them. */
+/** Tests the pages for keys, account, reference and data in Debian's Chromium, from a visitor's view. */
 
-/** Maximum wait in milliseconds: long, because a busy machine is slow, and finite, so that what never comes fails. */
+/** Maximum wait in milliseconds for something to appear. It is long, because a busy machine is slow. */
 const patienceMs = 120_000;
 const smallQuota = 3;
 
@@ -45,7 +45,7 @@ before(async () => {
         MAIL_FROM: "keys@example.com",
       },
     }),
-    // Visitors have no key.
+    // This server has no key for visitors.
     startServer({
       env: { PORTAL: "on", SIGNUP: "email", SMTP_URL: smtp.url(), MAIL_FROM: "keys@example.com" },
     }),
@@ -58,7 +58,7 @@ after(async () => {
 });
 
 async function open(path: string, options: Parameters<typeof openPage>[2] = {}, of = server): Promise<Page> {
-  // One address may not make as many requests as these tests do.
+  // Each page gets another client address, because the tests make more requests than a client may make.
   const extraHTTPHeaders = { "X-Forwarded-For": `192.0.2.${++addresses}` };
   const guarded = await openPage(browser, of.api, { extraHTTPHeaders, ...options });
   opened.push(guarded);
@@ -67,7 +67,7 @@ async function open(path: string, options: Parameters<typeof openPage>[2] = {}, 
   return guarded.page;
 }
 
-/** Fails where a page didn't behave well until its end. */
+/** Closes the pages of a test, and fails if a page did something forbidden. */
 afterEach(async () => {
   for (const guarded of opened.splice(0)) {
     await guarded.close();
@@ -83,7 +83,7 @@ const newKey = (page: Page) => page.getByRole("group", { name: "Your new key" })
 const keptKey = (page: Page) => page.evaluate(() => localStorage.getItem("hcqs-key"));
 const last4 = (key: string) => key.slice(-4);
 
-/** Waits until a new key is shown. @param before the one that was shown before */
+/** Waits until the page shows a new key. @param before the key that the page has shown until now */
 async function shownKey(page: Page, before?: string): Promise<string> {
   const shown = before === undefined ? newKey(page) : newKey(page).filter({ hasNotText: before });
   return (await shown.textContent()) ?? "";
@@ -101,7 +101,7 @@ test("a visitor gets a key, uses it, sees that counted, replaces it and ends it"
   await page.getByRole("link", { name: "Get a key" }).click();
   const { burst, quota } = plans.free;
   await says(page, `${burst} requests a second, ${quota.toLocaleString("en-US")} a month`);
-  // The form is filled in by keyboard, which doesn't reach the field that traps programs.
+  // Fills in the form by keyboard. The keyboard doesn't reach the hidden field that is for bots.
   await page.getByLabel("Your name").focus();
   await page.keyboard.press("Enter");
   for (const text of ["Enter your name.", "Enter your e-mail address."]) await page.getByText(text).waitFor();
@@ -134,7 +134,7 @@ test("a visitor gets a key, uses it, sees that counted, replaces it and ends it"
   }, `${pricesPath}?procedure=5072`);
   assert.deepEqual(statuses, [200, 200]);
 
-  // Four requests were made: one by curl, two by the page, and the one for the usage.
+  // Four requests count: one by curl, two by the page, and the request for the usage itself.
   await page.getByRole("link", { name: "Your account" }).first().click();
   await says(page, "4 of 10,000 this month; 9,996 left until");
   await button(page, "table").click();
@@ -259,7 +259,7 @@ test("the reference has every operation, and its tries have the API's own answer
     .locator(".shown b")
     .nth((await sends.count()) - 1)
     .waitFor();
-  // Each example is of the loaded data.
+  // Every example gets an answer, because examples are from the loaded data.
   for (const status of await page.locator(".shown b").allTextContents()) assert.equal(status, "200 OK");
 
   const most = await call(server, "GET /api/v1/healthcare/procedures?sort=facilities&limit=1");
@@ -309,7 +309,7 @@ test("downloads are the export, byte by byte", async () => {
   const { data } = JSON.parse(String((await call(server, "GET /api/v1/datasets")).body));
   for (const text of [data[0].sha256, data[0].content_sha256, "Maryland sets its own hospital prices"])
     await says(page, text);
-  // The size is fetched when the visitor opens the version.
+  // The size is fetched only when the visitor opens the version.
   assert.match((await page.locator(".downloads .size").first().textContent()) ?? "", /^(?:< )?[\d.,]+ MB$/);
 });
 

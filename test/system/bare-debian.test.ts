@@ -21,8 +21,8 @@ import { readmeBlocks } from "../support/readme.ts";
 import { call, temporaryFolder, until } from "../support/server.ts";
 
 /**
- * Runs what the image and the unit run, in a bare Debian 12, without a container engine or systemd. As in a container
- * the root is read-only, the user isn't root, and the server is process 1.
+ * Tests the commands of the Dockerfile and the systemd unit in a bare Debian 12, without a container engine or systemd.
+ * As in a container, the root is read-only, the user isn't root, and the server is process 1.
  */
 
 const folder = temporaryFolder();
@@ -31,7 +31,7 @@ const volumes = join(folder, "volumes");
 const bytesOf = (path: string) =>
   Number(execFileSync("du", ["-sb", path], { encoding: "utf8" }).split("\t")[0]);
 
-/** Runs the first stage, with this machine's npm as its Debian packages. @returns the folder that it fills */
+/** Runs the Dockerfile's first stage, with this machine's npm instead of Debian's. @returns the folder that it fills */
 function build(): string {
   const work = join(folder, "build");
   const [installPackages, ...commands] = wordsOf(buildStage, "RUN");
@@ -44,7 +44,7 @@ function build(): string {
   return work;
 }
 
-/** Runs the second stage. @returns the bytes that it adds to Debian */
+/** Runs the Dockerfile's second stage. @returns the number of bytes that it adds to Debian */
 function assemble(built: string): number {
   execFileSync("mmdebstrap", ["--quiet", "--variant=apt", "bookworm", root]);
   const bare = bytesOf(root);
@@ -62,7 +62,7 @@ const path = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 const mounts = `
 mount --rbind /dev "$ROOT/dev"
 mount -t proc -o subset=pid proc "$ROOT/proc"`;
-/** Makes a container's mounts, then replaces the shell with the command. */
+/** A shell script that makes the mounts of a container, and then replaces itself by the command. */
 const asContainer = `
 mount --bind "$ROOT" "$ROOT"
 mount -o remount,bind,ro "$ROOT"
@@ -73,7 +73,7 @@ const asMachine = `
 ${mounts}
 exec chroot "$ROOT" "$@"`;
 
-/** Starts a command in namespaces of its own. */
+/** Starts a command in new namespaces. */
 function startIn(script: string, command: string[], env: Record<string, string>, folder = "/") {
   const inside = [
     "env",
@@ -107,12 +107,12 @@ function startIn(script: string, command: string[], env: Record<string, string>,
 }
 type Started = ReturnType<typeof startIn>;
 
-/** Starts a command in the image. */
+/** Starts a command as in a container of the image. */
 function start(command: string[], env: Record<string, string> = {}): Started {
   return startIn(asContainer, command, { ...path, ...image.env, ...env }, image.folder);
 }
 
-/** Waits for a server's ready line, asks it, and ends it. @returns its `/proc/PID/status` */
+/** Waits for a server's ready line, sends it a request, and ends it. @returns the server's `/proc/PID/status` */
 async function useServer({ child, said, ended }: Started, port: number, key: string): Promise<string> {
   const isReady = () => {
     if (child.exitCode !== null) throw new Error(said.stderr);
@@ -180,8 +180,8 @@ test("it makes snapshots and keys, serves as process 1, says that it is healthy,
 
 test("the README's commands make a service of it", async () => {
   const block = readmeBlocks("sh").find((text) => text.includes("hcqs.service")) ?? assert.fail("no block");
-  // The first command isn't run, because the image has what it makes, nor are the last ones, because systemd doesn't
-  // run here.
+  // The first command isn't run, because the image already has its result. The last two commands aren't run, because
+  // they need systemd.
   const [install, ...commands] = block.trim().split("\n");
   assert.equal(install, `cd ${wordsOf(buildStage, "WORKDIR")[0]} && ${wordsOf(buildStage, "RUN")[1]}`);
   assert.equal(commands.pop(), "systemctl daemon-reload && systemctl enable --now hcqs");
@@ -200,7 +200,7 @@ test("the README's commands make a service of it", async () => {
   const port = await freePort();
   const user = unitValues("User")[0];
   const env = { ...path, ...unitEnvironment, PORT: String(port), OPS_PORT: "0" };
-  // In place of systemd, the script makes this folder.
+  // The script makes the cache folder, which systemd would make.
   const cache = `/var/cache/${unitValues("CacheDirectory")[0]}`;
   const start = `install --directory --owner=${user} ${cache} && exec setpriv --reuid=${user} --regid=${user} --clear-groups ${unitValues("ExecStart")[0]}`;
   await useServer(

@@ -6,7 +6,7 @@ import { freePort } from "../support/connection.ts";
 import { documentedAddress, readmeBlock } from "../support/readme.ts";
 import { maxIdleSeconds, startProxied, testProxy } from "./proxy.ts";
 
-/** The README's Caddy block, in front of the service, without TLS. */
+/** Tests the README's Caddy block as a proxy in front of the service, without TLS. */
 
 const listening = await freePort();
 const proxied = await startProxied((folder, upstream, port) => {

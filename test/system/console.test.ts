@@ -12,7 +12,7 @@ import {
   temporaryFolder,
 } from "../support/server.ts";
 
-/** The operator's console in Debian's Chromium: a load, a swap, a refused file, an exhausted account. */
+/** Tests the operator's console in Debian's Chromium: a load, a swap, a refused file, an exhausted account. */
 
 const patienceMs = 120_000;
 const datasetsDir = datasetsFolder(["2023.2", "2024.3"]);

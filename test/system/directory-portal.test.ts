@@ -27,7 +27,7 @@ test("who comes to the portals of two servers at once gets no more accounts a da
   const read = async () => {
     for (const { directory } of servers) await directory.read();
   };
-  /** Signs up with both servers at once. @returns the statuses, sorted, and the last message */
+  /** Signs up at both servers at the same time. @returns the sorted statuses, and the last message */
   const signUp = async (addresses: readonly string[], name: string, ms: number) => {
     await read();
     const replies = await Promise.all(

@@ -15,7 +15,7 @@ import { type RedisServer, startRedis } from "../support/redis-server.ts";
 import { Replica } from "../support/replicas.ts";
 import { currentOnly, datasetsFolder, spawnServer } from "../support/server.ts";
 
-/** Servers and commands on machines of their own that have accounts and keys in common. */
+/** Tests servers and commands that run on different machines and share accounts and keys. */
 
 let redis: RedisServer;
 let proxy: RedisProxy;
@@ -27,7 +27,7 @@ before(async () => {
   url = await proxy.listen();
   const env = { PORTAL: "on", SIGNUP: "open", WEBHOOK_ALLOW_LOOPBACK: "true" };
   for (let i = 0; i < 2; i++) replicas.push(new Replica(temporaryFolder(), url, env));
-  // One after the other: the first one delivers events.
+  // Starts the servers one after the other, so that the first server delivers events.
   for (const replica of replicas) await replica.start();
 });
 after(async () => {
@@ -36,12 +36,12 @@ after(async () => {
   await redis.stop();
 });
 
-/** Whether all servers had applied what the last commands changed. On a busy machine a command may stop waiting for one. */
+/** Whether all servers had applied the changes of the last commands. On a busy machine a command may stop waiting. */
 let areConfirmed = true;
-/** How often they hadn't, in all tests here. */
+/** Number of calls of `succeed` after which a server hadn't applied a change yet, in all tests of this file. */
 let timesUnconfirmed = 0;
 
-/** Runs commands on a machine that has no state. @returns what they say on stdout */
+/** Runs commands on a machine without a state. They have to succeed. @returns the stdout of each command */
 async function succeed(...commands: string[]): Promise<string[]> {
   const results = await run(join(temporaryFolder(), "none"), commands, { REDIS_URL: url });
   areConfirmed = !results.some(({ stderr }) => /not confirmed/.test(stderr));
@@ -53,7 +53,7 @@ async function succeed(...commands: string[]): Promise<string[]> {
   });
 }
 
-/** Checks the status that every server answers with a key: at once if the command said that all have applied it. */
+/** Checks that every server answers a key with a status. Waits for it only if the last change wasn't confirmed. */
 async function answers(key: string, status: number): Promise<void> {
   if (!areConfirmed)
     await until("the servers that were named", async () =>
@@ -68,7 +68,7 @@ const statuses = (key: string) =>
     replicas.map(async ({ api }) => (await fetch(`${api}/api/v1/usage`, { headers: headers(key) })).status),
   );
 
-/** Asks servers in turn until they have admitted all that is left, and each once more. */
+/** Sends requests to servers in turn until they have admitted all that is left, and then one more to each server. */
 async function useUp(key: string, left: number, servers: readonly Replica[]): Promise<void> {
   let admitted = 0;
   const askAll = async () => {
@@ -213,7 +213,7 @@ test("what was used before an export counts once where the server that counted i
   const none = join(temporaryFolder(), "none");
   const [{ code }] = await run(none, [`accounts import ${file}`], env);
   assert.equal(code, 0);
-  // The exported server went on serving for a while.
+  // The server went on serving after the export.
   use(43);
   otherProxy.hold();
   const server = spawnServer({ datasetsDir: datasetsFolder(currentOnly), stateDir: from, env });

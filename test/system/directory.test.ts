@@ -6,7 +6,7 @@ import { type ScriptClient, scriptIn } from "../../server/parts/replicas/redis.t
 import { type NewAccount, Store } from "../../server/store/store.ts";
 import { type RedisServer, startRedis } from "../support/redis-server.ts";
 
-/** Accounts, keys and events that several servers have in common, in a real Redis. */
+/** Tests the directory of accounts, keys and events that several servers share through a real Redis. */
 
 const databases = 40;
 let redis: RedisServer;
@@ -29,7 +29,7 @@ const hash = (of: string) => Buffer.alloc(32, of);
 
 const rows = "hc:{directory}:rows";
 
-/** Copies of what is in a database of its own. */
+/** Makes a group of copies of a directory. Each group has its own database of Redis. */
 function group() {
   const client = redis.clients[next++];
   const backup = new Map<string, Buffer>();
@@ -40,12 +40,12 @@ function group() {
       for (const name of await client.keys("hc:*"))
         backup.set(name, (await client.dumpBuffer(name)) ?? Buffer.alloc(0));
     },
-    /** Acts like a Redis that starts from the backup, or into which the backup is brought during a run. */
+    /** Restores the backup, as at a start of Redis. @param isNewRun false to restore it without a restart */
     async startFromBackup(isNewRun = true) {
       await client.flushdb();
       for (const [name, content] of backup) await client.restore(name, 0, content);
       if (isNewRun) await client.hset(rows, "run", "another");
-      // Each copy has to connect again.
+      // Each copy connects again and has to check for a restart.
       for (const directory of copies) directory.check();
     },
     join(replica = "", store = Store.inMemory()) {
@@ -127,7 +127,7 @@ test("more rows than a call takes are read, and brought to a Redis that starts e
       for (let i = 0; i < 999 + more; i++) a.store.accounts.create({ ...free, name: `account ${i}` }, now);
       a.store.keys.create(1, hash("k"), "last", null, now);
     });
-    // The key is read before its account, because the account changed later.
+    // Changes the account after its key was made, so that copies read the key before the account.
     await a.directory.change(() => {
       const account = a.store.accounts.byId(1);
       assert.ok(account);
@@ -204,7 +204,7 @@ test("the first server brings its accounts; one with others is refused", async (
   assert.equal(exportAccounts(c.store), exportAccounts(a.store));
   assert.deepEqual(b.store.accounts.ids(), [1]);
   assert.equal(b.store.accounts.byName("two")?.id, 1);
-  // A copy that reads something else isn't up to date.
+  // A copy that couldn't read the accounts counts as out of date.
   assert.equal(b.directory.syncAgeMs(5000), 5000);
   assert.ok(c.directory.syncAgeMs(5000) < 5000);
 });
@@ -227,7 +227,7 @@ test("what Redis has lost is written again from the copies: all of it, or what c
   await b.directory.change(make(b.store, "two"));
   await c.directory.read();
   await c.directory.change(() => c.store.keys.revoke(1, now));
-  // Only c knows all; a, which knows least, is the first to see the loss.
+  // Only copy c knows all rows. Copy a knows the fewest rows, and is the first to see the loss.
   await client.flushdb();
   assert.deepEqual(await settle(), ["one", "two"]);
   assert.notEqual(a.store.keys.byId(1)?.revoked_at, null);
@@ -286,7 +286,7 @@ test("a suspended account is suspended in every copy, and a deleted one leaves i
   });
   await read(a, b);
   assert.equal(b.store.accounts.byId(1)?.suspended_at, now.getTime());
-  // What each server has counted for itself.
+  // Saves counts that each server has only for itself.
   for (const { store } of [a, b]) {
     store.usage.save("2027-01", [[2, 5]]);
     store.usage.saveDay("2027-01-31", [[2, 5]]);
@@ -309,7 +309,7 @@ test("a suspended account is suspended in every copy, and a deleted one leaves i
   }
   const contents = Object.values(await client.hgetall(rows)).join("\n");
   assert.doesNotMatch(contents, /two|a@b\.cd|evt_|"account":2/, "nor has Redis anything of it");
-  // A copy that never had the deleted account and its key makes these.
+  // The new key and account are made by a copy that never had the deleted account and key.
   assert.equal(await command.directory.change(make(command.store, "two")), 3, "a key's id isn't given again");
   assert.equal(command.store.accounts.byName("two")?.id, 3);
 });
@@ -376,7 +376,7 @@ test("who comes late to a Redis that lost something brings what it has, and name
       ["three", 1],
       ["three-3", 1],
     ]);
-    // One id was given twice: the later account has it.
+    // An id was given to two accounts. The later account keeps the id.
     assert.equal(store.accounts.byName("three")?.id, 2);
   }
   await b.directory.change(make(b.store, "four"));

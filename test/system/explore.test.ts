@@ -33,12 +33,12 @@ import {
   until,
 } from "../support/server.ts";
 
-/** Explore and a facility's page, in Debian's Chromium, as a visitor uses them. */
+/** Tests the Explore page and a hospital's page in Debian's Chromium, from a visitor's view. */
 
 const maxFirstViewBytes = 160_000;
 const maxFirstViewRequests = 45;
 const maxLayoutShift = 0.01;
-/** Maximum wait in milliseconds: long, because a busy machine is slow, and finite, so that what never comes fails. */
+/** Maximum wait in milliseconds for something to appear. It is long, because a busy machine is slow. */
 const patienceMs = 120_000;
 
 let server: TestServer;
@@ -68,7 +68,7 @@ async function open(path: string, options: Parameters<typeof openPage>[2] = {}):
   return guarded;
 }
 
-/** Fails where a page didn't behave well until its end. */
+/** Closes the pages of a test, and fails if a page did something forbidden. */
 afterEach(async () => {
   for (const guarded of opened.splice(0)) {
     await guarded.close();
@@ -82,7 +82,7 @@ const procedures = "/api/v1/healthcare/procedures";
 const dollars = (amount: number) => `$${Math.round(amount).toLocaleString("en-US")}`;
 const heading = (page: Page, text: string | RegExp) =>
   page.locator(".sentence h1", { hasText: text }).waitFor();
-/** Waits for the page's program, which comes after the heading that the server writes. */
+/** Waits until the page's modules have drawn the map. The server itself writes only the heading. */
 const drawn = (page: Page) => page.locator('.state[data-state="NY"]').waitFor();
 const card = (page: Page, title: string) =>
   page.locator("section.card", { has: page.getByRole("heading", { name: title }) });
@@ -95,7 +95,7 @@ test("the first view has the API's numbers, from three requests and few bytes", 
     page,
     `${facilities} hospitals charge from ${dollars(min_charge)} to ${dollars(max_charge)} for ${plainOf("5072")?.name}. Half charge ${dollars(median_charge)} or more; Medicare allows ${dollars(median_allowed)} at the median.`,
   );
-  // The heading is the server's; requests and rows come with the page's program.
+  // Waits for the rows. The server writes the heading, but the page's modules send the requests and draw the rows.
   await page.locator(".facilities tbody tr").nth(9).waitFor();
   assert.deepEqual(asked.slice(0, 3).sort(), [
     "/api/v1/healthcare/facilities?procedure=5072&sort=charge&limit=50",
@@ -145,7 +145,7 @@ test("without JavaScript there are the sentence and a table; with it the page sa
     "/facilities/999999",
   ];
   for (const path of [...withPrices, ...without]) {
-    // A state that the data doesn't have isn't asked about.
+    // The page sends no request about Maryland, because no data version has that state.
     const isAsked = without.includes(path) && !path.includes("state=MD");
     const mayFail = (_: URL, status: number) => isAsked && [400, 404].includes(status);
     const { page: bare, close } = await open(path, { javaScriptEnabled: false });
@@ -154,14 +154,14 @@ test("without JavaScript there are the sentence and a table; with it the page sa
     const rows = bare.locator("noscript tbody tr");
     if (withPrices.includes(path)) assert.match(await rows.last().innerText(), /\$/);
     else assert.ok((await bare.locator(".under a").count()) > 0, path);
-    // The page is closed before the browser warns about preloaded files that only the page's program uses.
+    // Closes the page early, before the browser warns about preloaded files that only JavaScript uses.
     await close();
     const { page, close: closeAgain } = await open(path, { mayFail });
     const drawn = withPrices.includes(path)
       ? "svg.drawing, .standing tbody tr"
       : ".chips, .embed .small, .explore[aria-busy]:not(:has(.controls))";
     await page.locator(drawn).first().waitFor({ state: "attached" });
-    // A reason may come after the pictures.
+    // Waits for each line, because the reason why no prices are found may be loaded after the pictures.
     for (const line of said.split("\n").filter((text) => text.trim() !== ""))
       await page.locator("h1, .under", { hasText: line.trim() }).first().waitFor();
     assert.equal(await page.title(), title);
@@ -287,7 +287,7 @@ test("choosing a state, a procedure, a year and a hospital changes picture and a
   await page.locator('.procedure [role="option"]').first().waitFor();
   await page.getByRole("option", { name: "5073" }).click();
   await heading(page, "In Alabama, two hospitals charge");
-  // Two charges are drawn as dots, because they have no middle half.
+  // Two charges are drawn as dots, because there are no quartiles.
   await page.locator(".facility-dot").nth(1).waitFor();
   assert.equal(
     await page.locator(".drawing:has(.facility-dot) circle").count(),
@@ -302,7 +302,7 @@ test("choosing a state, a procedure, a year and a hospital changes picture and a
   await page.getByLabel("Year", { exact: true }).selectOption("2023");
   const before = await answerOf<ProcedureAnswer>(`/api/v1/versions/2023${`${procedures}/5073`.slice(7)}`);
   await heading(page, dollars(before.summary.max_charge));
-  // The trend has the place's numbers, labels the newest year's, and says which year is chosen.
+  // The trend shows the place's numbers. It labels the newest year, and marks the chosen year.
   const newest = await answerOf<ProcedureAnswer>(`${procedures}/5073?state=AL`);
   await page.locator(".end.charge", { hasText: dollars(newest.summary.median_charge) }).waitFor();
   await page.locator(".tick.strong", { hasText: "2023" }).waitFor();
@@ -363,7 +363,7 @@ test("a state's code or whole name chooses that state, whatever else begins like
     await place.fill(text);
     await page.locator(".place [aria-selected=true] > span", { hasText: new RegExp(`^${name}$`) }).waitFor();
   }
-  // Enter would choose the first suggestion, and so the first arrow key goes to it.
+  // The first arrow key selects the first suggestion, which Enter would choose.
   const chosen = page.locator(".place [aria-selected=true]");
   await place.fill("north");
   await page.locator(".place [aria-selected=true]", { hasText: "North" }).waitFor();
@@ -390,7 +390,7 @@ test("what is typed and entered at once is chosen, whatever comes next", async (
     ["procedure", "5073"],
     ["state", "AL"],
   ]);
-  // Tab chooses an option that the text names, or that an arrow key went to, and nothing else.
+  // Tab chooses only an option that the text names, or that an arrow key has selected.
   const options = page.locator(".place [role=option]");
   await place.fill("new");
   await options.first().waitFor();
@@ -404,12 +404,12 @@ test("what is typed and entered at once is chosen, whatever comes next", async (
   await page.keyboard.press("Tab");
   await heading(page, `No prices for`);
   assert.equal(await place.inputValue(), name.split("\n")[0]);
-  // A visitor who has left the field sees no error, and text for which nothing was found doesn't stay.
+  // After the visitor leaves the field, it shows no error, and no text for which nothing was found.
   for (const waits of [false, true]) {
     await procedure.fill("qqqq");
     if (waits) await page.locator(".procedure .said", { hasText: "Nothing here matches" }).waitFor();
     await page.keyboard.press("Tab");
-    // The state without prices doesn't keep procedures from being found.
+    // Procedures are found, although the chosen state has no prices.
     await until("the field's own text", async () => (await procedure.inputValue()) !== "qqqq");
     assert.equal(await page.locator(".procedure .said").isVisible(), false);
   }
@@ -505,7 +505,7 @@ test("a bar lists its facilities", async () => {
   const before = await page.locator(".bar").first().boundingBox();
   await page.locator(".bar").first().click();
   const [from, to] = histogram.edges;
-  // A bar doesn't include its end.
+  // A bar's range ends one cent below its upper edge.
   const end = Math.round(to * 100 - 1) / 100;
   const title = `${count} ${count === 1 ? "hospital that charges" : "hospitals that charge"} ${dollars(from)} to ${dollars(end)}`;
   await page.getByRole("heading", { name: title }).waitFor();
@@ -516,7 +516,7 @@ test("a bar lists its facilities", async () => {
   assert.equal(await rows.count(), count);
   await page.getByRole("button", { name: `these ${count} as CSV` }).waitFor();
   assert.deepEqual(await page.locator(".bar").first().boundingBox(), before, "the bar stays where it is");
-  // The range is kept with another place, where it may list none.
+  // The range is kept for another place, even if no hospital there is in the range.
   await page.getByRole("combobox", { name: "State, city or ZIP code" }).fill("New York");
   await page.keyboard.press("Enter");
   await heading(page, "In New York");
@@ -583,7 +583,7 @@ test("hospitals with nearly the same charge have marks that don't cover each oth
   const shapes = await page
     .locator(".card:has(.bar) .mark .pin-shape")
     .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().toJSON() as DOMRect));
-  // Each hospital has three shapes: beside the label, at the charge and at the allowed amount.
+  // Each of the three hospitals has three shapes: beside the label, at the charge and at the allowed amount.
   assert.equal(shapes.length, 9);
   const covered = shapes.filter((a, i) =>
     shapes
@@ -597,7 +597,7 @@ test("a facility's page has what the API says of it, and leads back with it chos
   const { page } = await open("/facilities/000001");
   await heading(page, "Hospital 000001");
   const { data } = await answerOf<FacilityAnswer>("/api/v1/healthcare/facilities/000001");
-  // The heading is the server's; the rows come with the page's program.
+  // Waits for the rows. The server writes the heading, but the page's modules draw the rows.
   await page.locator(".standing tbody tr").first().waitFor();
   const rows = await page.locator(".standing tbody tr").allInnerTexts();
   assert.equal(rows.length, data.length);
@@ -638,7 +638,7 @@ describe("says", () => {
         "Its only row is suppressed by CMS (10 services or fewer): this hospital's charge isn't published.",
       )
       .waitFor();
-    // The text is the server's; the year comes with the page's program.
+    // Waits for the year. The server writes the text, but the page's modules fill in the year.
     await page.locator("#year option:checked", { hasText: "2024" }).waitFor({ state: "attached" });
     assert.equal(new Set(asked).size, asked.length, "no request is sent twice");
     const field = page.getByRole("combobox", { name: "Procedure" });
@@ -732,7 +732,7 @@ test("what belongs together is aligned", async () => {
   const [title] = await boxesOf(".card:has(.map) h2");
   const [button] = await boxesOf(".card:has(.map) .actions button");
   assert.ok(button.y > title.y, "the buttons have a line of their own");
-  // The button's edge shows on hover only; its text is nine pixels inside.
+  // The button's text begins nine pixels inside its edge. The edge is visible only on hover.
   assert.ok(Math.abs(button.x + 9 - title.x) <= 1, `${button.x} and ${title.x}`);
   await page.goto("/reference");
   await page.locator(".try select").first().waitFor();
@@ -783,10 +783,10 @@ test("everything can be reached and chosen by the keyboard alone", async () => {
   for (const [i, ccn] of ccns.slice(0, 3).entries()) {
     await compare.nth(i).focus();
     await page.keyboard.press("Enter");
-    // The focus goes with the hospital's row.
+    // The focus stays on the hospital's row when the row moves.
     await page.locator(`.facilities tr.pinned [data-ccn="${ccn}"]:focus`).waitFor();
   }
-  // No button promises to compare a fourth one.
+  // With three compared hospitals, no button offers to compare a fourth hospital.
   await page.locator(`.facilities [data-ccn="${ccns[3]}"]`).waitFor({ state: "detached" });
   assert.equal(await compare.count(), 3);
   await page.keyboard.press("Enter");

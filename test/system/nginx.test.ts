@@ -4,7 +4,7 @@ import { freePort } from "../support/connection.ts";
 import { documentedAddress, readmeBlock } from "../support/readme.ts";
 import { maxIdleSeconds, nginxCommand, startProxied, testProxy } from "./proxy.ts";
 
-/** The README's nginx block, in front of the service. */
+/** Tests the README's nginx block as a proxy in front of the service. */
 
 const listening = await freePort();
 const proxied = await startProxied((folder, upstream, port) => {

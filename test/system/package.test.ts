@@ -9,14 +9,14 @@ import { repository } from "../support/deployment.ts";
 import { readmeBlocks, tracked } from "../support/readme.ts";
 import { temporaryFolder, until } from "../support/server.ts";
 
-/** The package installed below `node_modules`, where Node doesn't run TypeScript by itself. */
+/** Tests the package, installed below `node_modules`. There Node doesn't run TypeScript by itself. */
 
 const folder = temporaryFolder();
 const options = { cwd: folder, encoding: "utf8" } as const;
 const { PATH, NODE_EXTRA_CA_CERTS } = process.env;
 const home = { PATH: PATH?.replace(join(repository, "node_modules/.bin"), "/bin"), HOME: folder };
 const npmSetting = (name: string) => execFileSync("npm", ["config", "get", name], options).trim();
-// The packages come from where this machine gets them, though the home folder is another one.
+// Keeps npm's cache and configuration, although the home folder is replaced.
 const env = {
   ...home,
   NODE_EXTRA_CA_CERTS,
@@ -52,7 +52,7 @@ test("a project has the command by npx", () => {
   const inProject = { ...options, cwd: project, env };
   execFileSync("npm", ["install", "--prefer-offline", join(folder, packed)], inProject);
   assert.match(execFileSync("npx", ["hcqs", "--version"], inProject), /^\d+\.\d+\.\d+\n$/);
-  // The command is run by the Node among the dependencies.
+  // The command runs with the Node version that is one of the package's dependencies.
   execFileSync("npx", ["hcqs", "sample", "--help"], inProject);
 });
 
@@ -87,7 +87,7 @@ test("a trial starts in the folder where it is asked for, answers the curl comma
     ["datasets/snapshots", "var"].map((name) => existsSync(join(folder, name))),
     [true, true],
   );
-  // All threads used the cache that one of them wrote.
+  // The compile cache has files, which one thread has written for all threads.
   assert.ok(readdirSync(compiled).some((name) => name.endsWith(".js")));
   server.kill("SIGTERM");
   assert.deepEqual(await ended, [0, null]);

@@ -10,7 +10,7 @@ import { pricesResponse } from "../../server/api/responses.ts";
 import { blocksOf, documentAt, documentedAddress } from "../support/readme.ts";
 import { call, createKey, pricesPath, startServer, temporaryFolder } from "../support/server.ts";
 
-/** The programs in the API's description, on a server whose bursts are smaller than the number of pages. */
+/** Tests the programs in the API's README, on a server whose rate is smaller than the number of pages of a list. */
 
 const stateDir = temporaryFolder();
 const burst = 2;
@@ -20,7 +20,7 @@ const keys = new Map(Object.keys(languages).map((language) => [language, keyOf(l
 const poor = new Map(Object.keys(languages).map((language) => [language, keyOf(`poor ${language}`, 1)]));
 const server = await startServer({ stateDir });
 
-/** Runs a program from the description; undefined when the machine lacks a command for it. */
+/** Runs a program of the README in a language. @returns undefined if the machine lacks a command that it needs */
 async function run(language: string, [command, ...words]: string[], key = "") {
   const [program, ...others] = blocksOf(documentAt("server/api/README.md"), language);
   assert.deepEqual(others, []);
@@ -61,7 +61,7 @@ test("the program in TypeScript passes a strict compiler", () => {
 
 const needed: Record<string, string[]> = { bash: ["bash", "curl", "jq"], python: ["python3"], ts: [] };
 
-/** The first command that a program needs and the machine doesn't have. */
+/** Finds the first command that a program needs and that the machine doesn't have. */
 async function missing(language: string): Promise<string | undefined> {
   for (const command of needed[language]) {
     const child = spawn(command, ["--version"], { stdio: "ignore" });

@@ -10,7 +10,7 @@ import { freePort } from "../support/connection.ts";
 import { metricsText } from "../support/metrics-text.ts";
 import { call, createKey, pricesPath, startServer, temporaryFolder, until } from "../support/server.ts";
 
-/** Prometheus evaluates the dashboard's queries and the alert rules. */
+/** Tests the dashboard's queries and the alert rules with a real Prometheus. */
 
 const monitoring = resolve(import.meta.dirname, "../../server/monitoring");
 const rulesFile = join(monitoring, "alerts.yaml");
@@ -24,7 +24,7 @@ interface Panel {
 }
 const { panels }: { panels: Panel[] } = JSON.parse(readFileSync(join(monitoring, "dashboard.json"), "utf8"));
 
-/** The dashboard's queries, as Grafana would send them for all servers. */
+/** The dashboard's queries, in the form in which Grafana sends them for all servers. */
 const queries = panels.flatMap(({ title, targets = [] }) =>
   targets.map(({ expr }) => ({
     title,
@@ -41,7 +41,7 @@ after(async () => {
   await server.stop();
 });
 
-/** Starts Prometheus with our configuration and one server, which it scrapes each second. */
+/** Starts Prometheus with the repository's configuration. It scrapes the target each second. */
 async function startPrometheus(target: string): Promise<{ prometheus: ChildProcess; base: string }> {
   const folder = temporaryFolder();
   const config = join(folder, "prometheus.yaml");
@@ -132,7 +132,7 @@ test("promtool has nothing to say of any metric, those of several servers and of
     traffic: new Traffic(["unknown"], 1),
     ...{ stateAge: () => 0, snapshotAge: () => 0 },
   });
-  // The gauges of parts and of the mirror, with names and help from their sources.
+  // Checks the gauges of parts and of the mirror, whose names and help are read from the source files.
   const sources = ["parts/replicas/control.ts", "parts/notifications/control.ts", "control/data.ts"];
   for (const source of sources)
     for (const [, name, help] of readFileSync(join(monitoring, "..", source), "utf8").matchAll(
@@ -161,7 +161,7 @@ test("the configuration is one that Prometheus takes, and its job is the one tha
   assert.deepEqual(new Set(asked), new Set(jobs));
 });
 
-/** promtool reports objections on stderr and by its exit code. */
+/** Checks metrics with promtool, which reports faults on stderr and by its exit code. */
 function checkMetrics(text: string): void {
   const { status, stderr } = spawnSync("promtool", ["check", "metrics"], { input: text, encoding: "utf8" });
   assert.deepEqual([status, stderr], [0, ""]);

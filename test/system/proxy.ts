@@ -19,20 +19,20 @@ import {
   until,
 } from "../support/server.ts";
 
-/** What every proxy in front of the service must do, with the README's block for it. */
+/** Tests that every proxy in front of the service has to pass, with the README's block for it. */
 
 /** Seconds after which a proxy must have closed its idle connections. */
 export const maxIdleSeconds = 8;
 /** The service, a proxy in front of it, and keys. */
 export interface Proxied {
   service: TestServer;
-  /** The service, at the proxy's address. */
+  /** Address of the proxy, with a key of the service. */
   proxy: Pick<TestServer, "api" | "key">;
-  /** A key whose month is used up by the first request. */
+  /** A key of an account with a quota of one request. */
   spentKey: string;
-  /** A key whose second is used up by the first request. */
+  /** A key of an account with a rate of one request per second. */
   slowKey: string;
-  /** Port of the service, as it stands in the proxy's connections. */
+  /** Port of the service, to which the proxy connects. */
   port: number;
   stop(): Promise<void>;
 }
@@ -40,8 +40,8 @@ export interface Proxied {
 /**
  * Starts the service and a proxy.
  *
- * @param command returns the proxy's command, which stays in the foreground, for the service's address and the port to
- *   listen on
+ * @param command returns the proxy's command for a folder, the service's address and the proxy's port; it has to stay
+ *   in the foreground
  */
 export async function startProxied(
   command: (folder: string, upstream: string, port: number) => string[],
@@ -67,7 +67,7 @@ export async function startProxied(
   };
 }
 
-/** Starts a proxy that stays in the foreground, and waits until it listens. @returns what stops it */
+/** Starts a proxy that stays in the foreground, and waits until it listens. @returns a function that stops it */
 export async function startProxy(
   command: readonly string[],
   folder: string,
@@ -112,7 +112,7 @@ async function accepts(port: number): Promise<boolean> {
 
 const temporaryPaths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
 
-/** nginx with a block, with Debian's own settings of `http` around it and the defaults of all else. */
+/** Makes a command for nginx with the given block, Debian's settings of `http`, and defaults for all other settings. */
 export function nginxCommand(folder: string, block: string): string[] {
   const file = join(folder, "nginx.conf");
   writeFileSync(
@@ -136,10 +136,10 @@ ${block}
   return ["nginx", "-p", folder, "-c", file];
 }
 
-/** The state of a connection in /proc/net/tcp. */
+/** States of connections in /proc/net/tcp. */
 const states = { open: "01", closedFirst: "06" };
 
-/** The proxy's ends of its connections to the service: the open ones, or those that the proxy closed before the service. */
+/** The proxy's ports of connections to the service, which are open or which the proxy has closed first. */
 function upstreamPorts({ port }: Proxied, state: keyof typeof states): number[] {
   const portOf = (address: string) => Number.parseInt(address.split(":")[1], 16);
   return readFileSync("/proc/net/tcp", "utf8")
@@ -152,7 +152,7 @@ function upstreamPorts({ port }: Proxied, state: keyof typeof states): number[] 
     .sort();
 }
 
-/** An answer's headers that a proxy has to pass on as they are. */
+/** Names of headers that a proxy has to pass on unchanged. */
 const passedHeaders = [
   ...["Content-Type", "Content-Length", "Content-Encoding", "ETag", "Cache-Control", "Vary"],
   ...["X-RateLimit-Reset", "WWW-Authenticate", "Allow"],
@@ -160,7 +160,7 @@ const passedHeaders = [
 
 type Asked = [request: string, status: number, headers?: Record<string, string | undefined>];
 
-/** Requests for every endpoint, with and without a version, with all kinds of headers, and for every error. */
+/** Lists requests for every endpoint, with and without a version, with all kinds of headers, and for every error. */
 async function requestsFor({ service, spentKey }: Proxied): Promise<Asked[]> {
   const { next } = (await call(service, "GET /api/v1/search?q=hospital&limit=2")).json() as { next: string };
   const queries: Record<string, string> = {
@@ -199,15 +199,15 @@ async function requestsFor({ service, spentKey }: Proxied): Promise<Asked[]> {
   return requests;
 }
 
-/** Asks the service and the proxy, and asserts that they answer the same. */
+/** Sends a request to the service and to the proxy, and asserts that the answers are equal. */
 async function assertSame({ service, proxy }: Proxied, [request, status, headers]: Asked): Promise<void> {
   const direct = await call(service, request, headers);
   const proxied = await call(proxy, request, headers);
   const what = `${request} ${JSON.stringify(headers)}`;
   assert.deepEqual([direct.status, proxied.status], [status, status], `${what}: ${proxied.head}`);
-  // A 304 and an answer to HEAD need no length. The usage of the account has grown by one.
+  // A 304 and an answer to HEAD need no length. Answers about usage differ, because each request counts.
   const isLive = request.endsWith("/usage") && status < 400;
-  // A 304 needs no type, and Caddy takes it away.
+  // A 304 needs no Content-Type, and Caddy removes it.
   for (const name of passedHeaders)
     if (!(name === "ETag" && isLive) && !(name === "Content-Type" && status === 304))
       assert.equal(proxied.header(name), direct.header(name), `${what}: ${name}`);
@@ -219,7 +219,7 @@ async function assertSame({ service, proxy }: Proxied, [request, status, headers
 
 const priceRequest = "GET /api/v1/healthcare/prices?procedure=5072&limit=50";
 
-/** Some requests one after the other on one connection of the client. */
+/** Sends requests one after the other on the same connection to the proxy. */
 async function askInTurn({ proxy }: Proxied, count: number): Promise<void> {
   const connection = await Connection.open(proxy.api);
   const text = requestText(priceRequest, { Authorization: `Bearer ${proxy.key}` });
@@ -230,7 +230,7 @@ async function askInTurn({ proxy }: Proxied, count: number): Promise<void> {
   connection.close();
 }
 
-/** Tests for every proxy. */
+/** Defines the tests of a proxy. */
 export function testProxy(proxied: Proxied): void {
   const { service, proxy, slowKey } = proxied;
 
@@ -314,7 +314,7 @@ export function testProxy(proxied: Proxied): void {
     connection.close();
   });
 
-  // The service's parser takes these for requests without a body, so nothing may pass them on as they are.
+  // The service's parser ignores the body that these header lines announce. So a proxy must not pass them on unchanged.
   for (const lines of [": odd\r\nContent-Length: N", "Transfer-Encoding:\r\nTransfer-Encoding: chunked"])
     test(`what stands behind ${JSON.stringify(lines)} is no request`, async () => {
       const key = { Authorization: `Bearer ${proxy.key}` };

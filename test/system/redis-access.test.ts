@@ -12,9 +12,9 @@ import { RedisNode } from "../support/redis-server.ts";
 import { Client, Replica } from "../support/replicas.ts";
 import { createKey, Running } from "../support/server.ts";
 
-/** Connections to Redis: with TLS, as a user with the least rights, and to a Cluster. */
+/** Tests connections to Redis: with TLS, as a user with minimum rights, and to a Cluster. */
 
-/** Makes a certificate authority, and a certificate that it signed for this machine. */
+/** Makes a certificate authority, and a certificate for this machine that the authority has signed. */
 function certificates(): { authority: string; certificate: string; key: string } {
   const folder = temporaryFolder();
   const openssl = (words: string) =>
@@ -63,7 +63,7 @@ test("by TLS, as a user who may do nothing but what servers and commands need", 
   assert.equal(made.code, 0, made.stderr);
   const headers = { Authorization: `Bearer ${made.stdout.trim()}` };
   const usage = () => fetch(`${replica.api}/api/v1/usage`, { headers });
-  // The command says when a server hasn't confirmed a change in time.
+  // The key works at once, unless the command says that the server hasn't confirmed the change in time.
   if (!/not confirmed/.test(made.stderr)) assert.equal((await usage()).status, 200);
   await until("the key to be known", async () => (await usage()).status === 200);
   await until("the events", () => replica.log.match(/"quota event"/g)?.length === 3);
@@ -85,7 +85,7 @@ test("why Redis can't be used is said, by servers and commands, without the pass
   after(() => redis.stop());
   const seed = temporaryFolder();
   const place = `127.0.0.1:${redis.port}`;
-  // This name is longer than a host name may be, so that no slow resolver is asked.
+  // A host name of 64 characters is invalid, so it fails without asking a slow resolver.
   const nowhere = "x".repeat(64);
   await Promise.all(
     Object.entries({
@@ -191,7 +191,7 @@ test("a Cluster isn't asked again for what it may have done", async () => {
     await until("the Cluster", async () => /cluster_state:ok/.test(String(await ask(node, "INFO"))));
   const address = redisAddress(`redis+cluster://127.0.0.1:${port}`);
   const client = await connectRedis(address, () => {});
-  // A key of slot 15495.
+  // This key belongs to the Cluster's slot 15495.
   const key = "{a}";
   await until("the connection", async () => (await client.incr(key).catch(() => 0)) > 0);
   const before = Number(await redis.client.get(key));
@@ -217,7 +217,7 @@ test("a replicated Redis without min-replicas-to-write is warned of, and one wit
   await primary.client.config("SET", "min-replicas-max-lag", "1");
   await server.start();
   assert.doesNotMatch(server.log, /min-replicas-to-write/);
-  // A primary that is cut off from its replica grants nothing: what is leased is all that is admitted.
+  // A primary that is cut off from its replica grants nothing, so only leased requests are admitted.
   const client = await Client.of(server, key);
   await client.askUntil(() => client.admitted.length >= 10);
   await replica.kill();
@@ -241,7 +241,7 @@ test("a server leaves a primary that refuses writes when the Sentinels name anot
   createKey(seed, "one", { burst: 500, quota: 900 });
   const server = new Replica(seed, `redis+sentinel://127.0.0.1:${sentinel.port}/hc`);
   await server.start();
-  // The old primary refuses writes, like one that is cut off from its replicas and the Sentinels, but not from the
+  // Makes the old primary refuse writes, as if it were cut off from its replicas and the Sentinels, but not from the
   // server.
   await old.client.config("SET", "min-replicas-to-write", "1");
   await until("the server to say why", () => /"reason":"NOREPLICAS .*"Redis is away/.test(server.log));

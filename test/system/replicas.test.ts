@@ -10,13 +10,13 @@ import { type RedisServer, startRedis } from "../support/redis-server.ts";
 import { Client, Replica, sum } from "../support/replicas.ts";
 import { ample, createKey } from "../support/server.ts";
 
-/** Three server processes share ceilings through a real Redis behind a proxy; REPLICAS_SECONDS sizes the loads. */
+/** Tests three servers that share ceilings through a real Redis behind a proxy. REPLICAS_SECONDS sizes the loads. */
 
 const seconds = Number(process.env.REPLICAS_SECONDS ?? 4);
 const count = 3;
 const seed = temporaryFolder();
 let accounts = 0;
-/** The key of an account of its own; all are made before the servers start. */
+/** Makes a new account with a key. Call it before the servers start. @returns the key and the account's ceilings */
 const account = (burst: number, quota: number) => {
   accounts++;
   return { id: accounts, burst, quota, key: createKey(seed, `account ${accounts}`, { burst, quota }) };
@@ -61,7 +61,7 @@ async function allMembers(): Promise<void> {
 }
 
 const opened: Client[] = [];
-/** A client that is closed at the end. */
+/** Makes a client, which is closed when the tests end. */
 async function clientOf(replica: Replica, key: string): Promise<Client> {
   const client = await Client.of(replica, key);
   opened.push(client);
@@ -69,7 +69,7 @@ async function clientOf(replica: Replica, key: string): Promise<Client> {
 }
 const clientsOf = (key: string) => Promise.all(replicas.map((replica) => clientOf(replica, key)));
 
-/** Makes requests with each client until its replica says that the month is used up. */
+/** Sends requests with each client until its replica answers that the quota is used up. */
 async function useUp(clients: readonly Client[]): Promise<void> {
   await Promise.all(clients.map((client) => client.askUntil(() => client.last === "month")));
 }
@@ -80,7 +80,7 @@ const early = (clients: readonly Client[]) =>
 test("together they admit exactly the quota, and each knows what is left", async (t) => {
   const clients = await clientsOf(all.key);
   await Promise.all(clients.map((client) => client.askUntil(() => sum(clients) >= 300)));
-  // Only one client makes requests; its replica hears of the others' requests.
+  // Only one client sends requests now. Its replica has to learn of the requests at the other replicas.
   await until("one replica to know of all", async () => {
     await clients[0].ask();
     return clients[0].last === "admitted" && clients[0].remaining === all.quota - sum(clients);
@@ -151,7 +151,7 @@ test("a replica that is stopped gives back what it holds, and one that starts wi
     const contents = await Promise.all(
       hashes.map(async (key) => JSON.stringify(await redis.client.hgetall(key))),
     );
-    // `left` is ignored: it keeps the count of the server that left, and recognises late calls of it for ten seconds.
+    // Ignores `left`, which still has the counts of the server that left, and its id for ten seconds.
     const others = contents.map((content) => content.replace(/\\"left\\":\{[^}]*\}/g, ""));
     return !others.some((content) => content.includes(replicas[2].id));
   });
@@ -162,7 +162,7 @@ test("a replica that is stopped gives back what it holds, and one that starts wi
   const lost = new Replica(replicas[2].stateDir, "redis://127.0.0.1:1");
   await lost.start();
   assert.match(lost.log, /Redis is away/);
-  // The server knows the account, and how much of its quota the server itself has admitted.
+  // After a request, the server knows the account, and its own use of the account's quota.
   const client = await clientOf(lost, leaving.key);
   await client.ask();
   assert.equal(client.last, "lease");
@@ -175,7 +175,7 @@ test("a replica that is stopped gives back what it holds, and one that starts wi
   await replicas[2].start();
 });
 
-/** The servers and their leases, by id. */
+/** Lists the servers with their leases by `accounts servers`. */
 async function listed(): Promise<{ id: string; state: string; leased: number }[]> {
   const [{ code, stdout, stderr }] = await command("accounts servers --json");
   assert.equal(code, 0, stderr);
@@ -189,7 +189,7 @@ test("a server that is killed takes nothing over the quota with it, and what it 
   await Promise.all(clients.map((client) => client.askUntil(() => sum(clients) >= 600)));
   await replicas[2].kill();
   await replicas[2].start();
-  // New connections: a start may take longer than servers keep idle ones.
+  // Opens new connections, because a start may take longer than servers keep idle connections.
   const users = await clientsOf(killed.key);
   const all = [...clients, ...users];
   await useUp(users);

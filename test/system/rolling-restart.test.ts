@@ -10,8 +10,8 @@ import { ample, createKey } from "../support/server.ts";
 import { nginxCommand, startProxy } from "./proxy.ts";
 
 /**
- * The setup of the compose file for several servers, without a container engine, and with three servers in place of
- * two.
+ * Tests a rolling restart with the setup of `compose.replicas.yaml`, without a container engine, and with three servers
+ * instead of two.
  */
 
 const count = 3;
@@ -31,7 +31,7 @@ const replicas = ports.map(
 );
 await Promise.all(replicas.map((replica) => replica.start()));
 
-/** The configuration for servers here. */
+/** Makes nginx' configuration for the servers of this test. */
 function configuration(): string {
   const [first, ...others] = [
     ...deployFile("nginx.replicas.conf").matchAll(/^ {2}server api-\d:8080(.*)$/gm),
@@ -58,7 +58,10 @@ async function inStep(): Promise<void> {
     await until("all to be members", async () => (await replica.metric("hcqs_replicas")) === count);
 }
 
-/** Asks through the proxy until it is done; nginx serves no more than a thousand requests on a connection. */
+/**
+ * Sends requests through the proxy until `isDone`. Reconnects, because nginx closes connections after 1,000 requests.
+ * @returns the number of answers
+ */
 async function load(key: string, isDone: () => boolean): Promise<number> {
   let answered = 0;
   while (!isDone()) {
@@ -85,12 +88,12 @@ test("three servers are restarted one after the other, and no request fails", as
   let looks = 0;
   const counted = await until("the counts of all", async () => {
     const used = await Promise.all(keys.map((key) => replicas[0].usage(key)));
-    // Each look at the usage counts as a request, too.
+    // Each request for the usage counts, too.
     looks += keys.length;
     const all = used.reduce((total, one) => total + (one?.used ?? Number.NaN), 0) - looks;
     return all >= answered && all;
   });
-  // What a server counted and couldn't answer any more counts again where nginx asks next.
+  // A request that a server counts before it stops, without answering, is counted again by the next server.
   t.diagnostic(`${answered} requests were answered, ${counted - answered} more counted`);
   assert.ok(counted - answered <= keys.length * 2 * count, `${counted - answered} more were counted`);
 });

@@ -7,8 +7,8 @@ import { launch, narrow, openPage, wide } from "../support/browser.ts";
 import { ample, call, createKey, pricesPath, startServer, temporaryFolder } from "../support/server.ts";
 
 /*
- * Makes pictures of the pages in both sizes and both colour schemes, over the whole sample: `npm run screenshots`. They
- * are to be looked at; README.md shows two of them.
+ * Makes pictures of the pages in two sizes and both colour schemes, with the whole sample, by `npm run screenshots`. A
+ * person has to look at the pictures. README.md shows two of them.
  */
 
 const folder = path.resolve(import.meta.dirname, "../../server/parts/portal/screenshots");
@@ -49,7 +49,7 @@ for (const [size, viewport] of Object.entries({ wide, narrow }))
       await page.getByRole("heading", { level: 1 }).waitFor({ state: "attached" });
       if (name === "console") await page.getByText("serving thread").waitFor();
       else await page.waitForLoadState("networkidle");
-      // A busy machine may take longer for an answer than the network is idle.
+      // Waits for the rows. Waiting for an idle network isn't enough, because a busy machine may answer slowly.
       if (["explore", "state", "facility"].includes(name))
         await page.locator(".facilities tbody tr").first().waitFor();
       await page.screenshot({

@@ -4,7 +4,7 @@ import { serversOf } from "../../server/parts/replicas/records.ts";
 import { monthKey, sharesIn } from "../../server/parts/replicas/redis.ts";
 import { type RedisServer, startRedis } from "../support/redis-server.ts";
 
-/** The script of the ceilings, called by hand: what it has to be told, and what it makes of late and lost calls. */
+/** Tests single calls of `shares.lua`, among them late and lost calls. */
 
 let redis: RedisServer;
 before(async () => {
@@ -40,7 +40,7 @@ interface MonthAnswer {
   copy?: string;
 }
 
-/** A server that calls the script as often as the test says. */
+/** A server that calls the script only when the test says so. */
 class Caller {
   readonly said = { seq: 0, life: "", read: 0, part: 0, knew: 0 };
   readonly #name: string;
@@ -74,7 +74,7 @@ class Caller {
   }
 }
 
-/** Servers that know each other, after Redis has learned what they hold. */
+/** Makes servers. They all know the number of servers, and Redis has learned what they hold. */
 async function callers(...names: string[]): Promise<Caller[]> {
   const all = names.map((name) => new Caller(name));
   for (let i = 0; i < 4; i++) {
@@ -182,7 +182,7 @@ test("a server that leaves is counted once, though its call comes again, and als
   for (let i = 0; i < 2; i++) await a.call(rows, { isLeaving: true, life: b.said.life });
   const { left, servers } = await record();
   assert.deepEqual([left, servers], [{ a: 30 }, {}]);
-  // Redis starts anew with what it had, and a call comes again that the server had sent before it left.
+  // Redis restarts with its data. Then a call arrives again that the server had sent before it left.
   run++;
   ms += 9000;
   await b.call();
@@ -205,7 +205,7 @@ test("a silent server's part is nobody's after a loss, whoever joins", async () 
   for (let i = 0; i < 8; i++) {
     for (const caller of all) await caller.call();
     ms += 1000;
-    // By now the third server knows the others as well.
+    // By now the third server knows that there are three servers.
     all[2].said.knew = 3;
   }
   const sum = all.reduce((total, { said }) => total + said.part, 0);
@@ -241,7 +241,7 @@ test("a record is restored from the newest copy, without what was reported since
   assert.deepEqual([servers.a.used, servers.b.used, n], [30, 2, JSON.parse(copy ?? "").n]);
   ms += 2500;
   assert.equal((await b.report(2, 20)).total, 32);
-  // A copy is taken over only while servers report what Redis lost.
+  // The script takes a record's copy only while Redis learns, so this copy is ignored.
   await b.report(2, 20, 0, { copy: JSON.stringify({ ...JSON.parse(copy ?? ""), n: 99, left: { z: 500 } }) });
   assert.deepEqual((await record()).left, {});
 });
@@ -253,7 +253,7 @@ test("what earlier servers at a place counted is added to a record that lacks it
   const start = async (name: string, base: number) => {
     const caller = new Caller(name);
     const { total } = await caller.report(0, 0, 0, { base });
-    // A base that is reported again isn't added again.
+    // The same `base` is reported again and must not be added twice.
     assert.equal((await caller.report(0, 0, 0, { base })).total, total);
     return total;
   };
@@ -297,7 +297,7 @@ test("nothing is granted while servers report what Redis lost, and a lease that 
   assert.ok(held > 900, String(held));
   const late = await a.report(50, granted);
   assert.equal(late.granted, Math.max(50, quota - held));
-  // A server may use what it was granted until it reports less.
+  // After a smaller quota, a server keeps what it was granted until it reports less.
   quota = 300;
   assert.equal((await b.report(0, held)).granted, held);
 });
@@ -384,7 +384,7 @@ test("what a server says of itself counts after its last report, and a share sta
   Object.assign(b.said, { read });
   await b.call();
   assert.equal((await a.demand(10, 5)).share, 10);
-  // A server that is idle gives its share to those that aren't, and a silent one after its time.
+  // An idle server gives up its share at once. A silent server's share is free when it expires.
   assert.equal((await b.demand(10, 0)).share, 0);
   ms += 1000;
   assert.equal((await a.demand(10, 5)).share, 5);

@@ -5,7 +5,7 @@ import { type ScriptClient, sharesIn } from "../../server/parts/replicas/redis.t
 import { type RedisServer, startRedis } from "../support/redis-server.ts";
 import { type Ceilings, Simulation } from "../support/shares-simulation.ts";
 
-/** Servers share ceilings through the script in a real Redis; time and network are the test's. */
+/** Tests servers that share ceilings through the script in a real Redis. Time and network are simulated. */
 
 let redis: RedisServer;
 before(async () => {
@@ -16,7 +16,7 @@ beforeEach(async () => {
   await redis.client.flushall();
 });
 
-/** Starts `count` simulated servers, and waits until they know each other. */
+/** Starts `count` simulated servers, and waits until each knows the number of servers. */
 async function servers(count: number, ...accounts: Ceilings[]) {
   const simulation = new Simulation({ seed: 1, client: redis.client, accounts });
   for (let i = 0; i < count; i++) simulation.add();
@@ -28,9 +28,9 @@ async function servers(count: number, ...accounts: Ceilings[]) {
 type Server = Simulation["servers"][number];
 
 /**
- * Plans requests that come evenly from now on.
+ * Plans requests at equal intervals from now on.
  *
- * @param serverOf the server that gets the i-th request, chosen when it comes; by default all servers in turn
+ * @param serverOf chooses the server of the i-th request at the time of the request; by default all servers in turn
  */
 function load(
   simulation: Simulation,
@@ -43,13 +43,13 @@ function load(
     simulation.at(simulation.nowMs + i * everyMs, () => void simulation.request(serverOf(i), account));
 }
 
-/** For each running server, how many of a hundred requests at one moment are admitted. */
+/** Sends a hundred requests at the same moment to each running server. @returns the numbers of admitted requests */
 const admittedAtOnce = (simulation: Simulation) =>
   simulation.servers
     .filter(({ isUp }) => isUp)
     .map((server) => Array.from({ length: 100 }, () => simulation.request(server, 0)).filter(Boolean).length);
 
-/** Stops all servers in order. Afterwards Redis loses one key, or all. */
+/** Stops all servers regularly. Afterwards Redis loses a key, or everything. */
 async function stopAll(simulation: Simulation, lostKey?: string): Promise<void> {
   for (const server of simulation.servers) simulation.leave(server);
   await simulation.run(simulation.nowMs + 1000);
@@ -176,7 +176,7 @@ for (const state of ["same", "empty"] as const)
   test(`who asks for less than the rate is refused nothing when Redis starts anew ${state === "same" ? "with what it had" : "empty"}`, async () => {
     const ceilings = { burst: 30, quota: 100_000 };
     const simulation = await servers(3, ceilings, ceilings);
-    // Half the rate of the first account is asked for, and more than the rate of the second.
+    // The demand is half the rate of the first account, and more than the rate of the second account.
     load(simulation, 600, 1000 / 15);
     load(simulation, 3600, 1000 / 90, undefined, 1);
     await simulation.run(simulation.nowMs + 10_000);
@@ -210,7 +210,7 @@ test("while a Redis that lost everything learns what servers hold, none has cred
   const simulation = await servers(3, { burst: 20, quota });
   load(simulation, 2000, 10);
   while (simulation.tally(0).admitted < quota - 10) await simulation.run(simulation.nowMs + 10);
-  // After this pause, the servers' copies of the record are old enough to be asked for again in the first call.
+  // After the pause the servers' copies of the record are old, so that their next call requests a new copy.
   simulation.isRefusing = true;
   await simulation.run(simulation.nowMs + 1500);
   await simulation.restartRedis("empty");
@@ -360,7 +360,7 @@ test("servers that stood still, each with the whole rate, don't use it after ano
   }
   const [last] = simulation.servers.slice(-1);
   assert.ok(simulation.overRate <= 0);
-  // Requests that waited are served before the control thread does anything.
+  // A resumed server first serves waiting requests, before its control thread runs.
   const admitted = admittedAtOnce(simulation);
   assert.deepEqual(admitted.slice(0, -1), [0, 0, 0, 0]);
   assert.ok(admitted[4] > 0);
@@ -389,7 +389,7 @@ for (const joins of [0, 1, 2])
     const before = simulation.tally(1).admitted;
     await simulation.run(simulation.nowMs + 30_000);
     const admitted = simulation.tally(1).admitted - before;
-    // Nobody uses the dead server's part of the rate for a minute.
+    // For a minute, no server uses the dead server's part of the rate.
     const left = (30 * 30 * 2) / 3;
     assert.ok(admitted >= 0.95 * left && admitted <= 1.05 * left, `${admitted}`);
     assert.equal(simulation.overRate, 0);
@@ -409,7 +409,7 @@ test("a server that is forgotten gives back its lease but for what it can have a
   assert.deepEqual((await serversOf(redis.client)).map(({ id }) => id).sort(), ["s0.1", "s1.1"]);
   load(simulation, 3000, 25, (i) => simulation.servers[i % 2]);
   await simulation.run(simulation.nowMs + 80_000);
-  // The forgotten server keeps a second's worth from a full bucket, and its credit.
+  // The forgotten server's requests within a second from a full bucket, and its credit, still count as used.
   const kept = 41 + 6;
   assert.equal(simulation.tally(0).admitted, 1000 - kept + unsaid);
   assert.equal((await simulation.record(0)).total, 1000);
@@ -467,7 +467,7 @@ test("one server at a time delivers events, and another one when it is silent or
 
 test("a change is waited for until all that were heard of within a minute have applied it", async () => {
   const simulation = await servers(3, { burst: 30, quota: 1000 });
-  // Calls the script with the simulation's time in place of Redis'.
+  // Calls the script with the simulation's time instead of Redis' time.
   const evalsha: ScriptClient["evalsha"] = (digest, keys, ...values) =>
     redis.client.evalsha(
       ...[digest, keys, ...values.slice(0, -1)],

@@ -7,11 +7,11 @@ import { coreSettings, readSettings, settingsHelp } from "../../server/shared/se
 import { deployFile, repository, unitEnvironment, unitValues } from "../support/deployment.ts";
 import { temporaryFolder } from "../support/server.ts";
 
-/** The unit for systemd, as systemd itself judges it. */
+/** Tests the systemd unit by systemd's own checks. */
 
 const unit = deployFile("hcqs.service");
 
-/** Maximum exposure in tenths. systemd rates services from 0.0 (nothing to fear) to 10.0. */
+/** Maximum exposure in tenths. systemd rates services from 0.0 (safe) to 10.0. */
 const maxExposure = 15;
 
 test("the unit exposes the system no more than it must", (t) => {
@@ -20,14 +20,14 @@ test("the unit exposes the system no more than it must", (t) => {
   const { status, stdout, stderr } = spawnSync("systemd-analyze", options, { encoding: "utf8" });
   assert.equal(status, 0, stdout + stderr);
   t.diagnostic(stdout.trim().split("\n").at(-1) ?? "");
-  // Memory must stay writable and executable, because V8 compiles at run time.
+  // The unit doesn't set this, because V8 compiles at run time and needs memory that is writable and executable.
   assert.deepEqual(unitValues("MemoryDenyWriteExecute"), []);
 });
 
 test("systemd understands every line of the unit", () => {
   const folder = temporaryFolder();
   const [start] = unitValues("ExecStart");
-  // The program lies elsewhere here.
+  // Replaces the path of the program, which isn't installed on this machine.
   const program = join(folder, "hcqs");
   writeFileSync(program, "", { mode: 0o755 });
   mkdirSync(join(folder, "units"));

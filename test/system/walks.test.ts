@@ -11,8 +11,8 @@ import { launch, openPage } from "../support/browser.ts";
 import { ample, call, createKey, startServer, type TestServer, temporaryFolder } from "../support/server.ts";
 
 /*
- * What a patient, a journalist, an analyst and a developer come for, each in at most six actions, in Debian's Chromium.
- * SCREENSHOTS names a folder that keeps a picture after each action.
+ * Tests in Debian's Chromium that a patient, a journalist, an analyst and a developer reach their goals in at most six
+ * actions. SCREENSHOTS names a folder for pictures after each action.
  */
 
 const maxActions = 6;
@@ -54,7 +54,7 @@ const field = (page: Page, label: string, text: string) =>
 const textOf = async (download: Download) =>
   Buffer.concat(await (await download.createReadStream()).toArray());
 
-/** Walks through the portal from its first page, with a picture after each action. */
+/** Runs actions on the portal from its first page, and takes a picture after each action. */
 async function walk(
   who: string,
   steps: (page: Page, act: (work: Promise<unknown>) => Promise<void>) => Promise<void>,
@@ -75,7 +75,7 @@ async function walk(
   guarded.assertWellBehaved();
 }
 
-/** The texts of a saved picture that its right edge cuts. */
+/** Finds the texts of a saved picture that extend beyond the picture's right edge. */
 function textsBeyond(svg: string): (string | null)[] {
   const host = document.createElement("div");
   host.innerHTML = svg;
@@ -113,7 +113,7 @@ test("a patient finds what a knee replacement costs within 25 miles of a city, a
     await heading(page, dollars(summary.max_charge ?? 0));
     await heading(page, `for a ${name}`);
     const allowed = data.map(({ medicare_allowed }) => medicare_allowed ?? 0).sort((a, b) => a - b);
-    // For few hospitals, the sentence gives the range.
+    // For few hospitals, the sentence gives the range of allowed amounts instead of the median.
     const least = `${dollars(allowed[0])} to ${dollars(allowed[allowed.length - 1])}`;
     await heading(page, `Medicare allows ${data.length < 8 ? least : dollars(summary.median_allowed ?? 0)}`);
     const first = page.locator(".facilities tbody tr").first();

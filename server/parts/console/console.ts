@@ -30,7 +30,7 @@ export class OperatorConsole implements OpsPages {
     this.#state = state;
   }
 
-  /** Reads the page and its assets, once. @throws Error when they can't be read */
+  /** Reads the page and its assets at the first call, and returns them. @throws Error when a file can't be read */
   loadFiles(): ReadonlyMap<string, WebFile> {
     this.#files ??= new Map(filesOf().map((file) => [file.path, file]));
     return this.#files;
@@ -40,7 +40,7 @@ export class OperatorConsole implements OpsPages {
     return this.loadFiles().get(path);
   }
 
-  /** Sends all samples so far, and then each new one, as server-sent events. */
+  /** Sends all samples so far, and then each new sample, as server-sent events. */
   stream(response: ServerResponse): void {
     if (this.#viewers.size >= maxViewers) {
       response.writeHead(503, {
@@ -59,7 +59,7 @@ export class OperatorConsole implements OpsPages {
     response.write(event("history", JSON.stringify({ samples, minutes })) + event("state", this.#stateText));
   }
 
-  /** Takes a sample and sends it. Call this every second. */
+  /** Takes a sample and sends it to all viewers. Call this every second. */
   tick(steadyMs: number, unixMs: number): void {
     const sample = this.#history.take(steadyMs, unixMs);
     if (this.#viewers.size === 0) {

@@ -7,7 +7,7 @@ import { stateOf } from "./state.ts";
 
 /** Shows what the server does, in the operator's browser. */
 
-/** Interval between samples. */
+/** Milliseconds between samples. */
 const sampleMs = 1000;
 
 export async function startConsole(core: Core): Promise<RunningPart> {
@@ -27,7 +27,7 @@ export async function startConsole(core: Core): Promise<RunningPart> {
   return {
     opsPages: shown,
     begin() {
-      // Reads the files after the ready line, which must not be delayed, but before the files can change.
+      // Reads the files after the ready line, so that the line isn't delayed. Later the files may have changed.
       setImmediate(
         safely(
           () => shown.loadFiles(),

@@ -74,9 +74,9 @@ export class History {
 }
 
 /**
- * A percentile of a histogram. Times are taken as spread evenly within a bucket, on a logarithmic scale.
+ * Computes a percentile of a histogram of times. Within a bucket it interpolates on a logarithmic scale.
  *
- * @param share from 0 to 1
+ * @param share the percentile, from 0 to 1
  * @returns microseconds; null where the buckets are empty
  */
 export function percentile(buckets: readonly number[], share: number): number | null {

@@ -16,9 +16,9 @@ interface ServerState {
   threads: number;
   started_at: string;
   ready: boolean;
-  /** The fault of the state's files; null if there is none. */
+  /** What is wrong with the files in `STATE_DIR`; null if nothing is. */
   fault: string | null;
-  /** Ids of servers that shared the state and are gone. */
+  /** Ids of servers that shared ceilings through Redis and have stopped reporting. */
   gone: readonly string[];
 }
 
@@ -55,7 +55,7 @@ export function stateOf(
   };
 }
 
-/** Reads accounts and events. Where the database can't be read, they are empty and the fault is set. */
+/** Reads accounts and events. If the database can't be read, both lists are empty, and `fault` has the reason. */
 function storedState(store: Pick<Store, "accounts" | "events">, now: Date) {
   const share = ({ used, quota }: { used: number; quota: number }) => used / quota;
   try {

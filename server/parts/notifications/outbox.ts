@@ -5,33 +5,34 @@ import { maxAnswerCharacters, maxTries, pausesSeconds } from "../../accounts/quo
 import type { Account, Channel, Delivery, Store, StoredEvent } from "../../store/store.ts";
 
 /**
- * Delivers events by a channel, at least once, with backoff, and in order for each account: an event waits for the
- * account's earlier ones. The number of tries in flight is limited. Retries get at most half of the slots, so that slow
- * receivers don't delay first tries. If all slots are taken, a first try may abort the longest running one.
+ * Delivers events by a channel, at least once and with backoff. Each event waits for the earlier events of its account,
+ * so that an account gets its events in order. The number of tries in flight is limited. Retries get at most half of
+ * the slots, so that slow receivers don't delay first tries. If all slots are taken, a first try may abort the try that
+ * has run longest.
  */
 
 const longestPauseMs = Math.max(...pausesSeconds) * 1000;
 /**
- * Minimum change, in milliseconds, of the difference between wall clock and steady clock that means that the wall clock
- * was set.
+ * Minimum change of the difference between wall clock and steady clock, in milliseconds. From such a change on, the
+ * wall clock counts as set.
  */
 const minStepMs = 100;
 
-/** The result of a try. `impossible`: not tried, and retrying wouldn't help. */
+/** The result of a try. `impossible` means that nothing was sent and that retrying wouldn't help. */
 interface Outcome {
   kind: "delivered" | "retry" | "failed" | "impossible";
   answer: string;
-  /** Runs in the transaction that stores the result. */
+  /** Writes more to the database, in the transaction that stores the result. */
   record?: () => void;
 }
 
 export interface Sender {
   readonly channel: Channel;
   readonly maxUnderWay: number;
-  /** Time that a try gets before it may be aborted. */
+  /** Milliseconds that a try gets before it may be aborted. */
   readonly minTryMs: number;
   readonly tries: Counter<"outcome">;
-  /** Tries once to send an event, until the signal aborts the try. An error means that the event is tried again. */
+  /** Tries to send an event, until the signal aborts the try. After an error the event is tried again. */
   send(
     event: StoredEvent,
     account: Account | undefined,
@@ -44,7 +45,7 @@ type Due = StoredEvent & Delivery;
 
 interface Try {
   event: Due;
-  /** Milliseconds of the steady clock. */
+  /** Start of the try, in milliseconds of the steady clock. */
   startedMs: number;
   cutOff: AbortController;
 }
@@ -53,18 +54,18 @@ export class Outbox {
   readonly #store: Store;
   readonly #log: Logger;
   readonly #sender: Sender;
-  /** Tries in flight by event id; the one that has run longest comes first. */
+  /** Tries in flight by event id, longest running first. */
   readonly #underWay = new Map<string, Try>();
-  /** Results that couldn't be stored. They are stored first, so that nothing is delivered twice. */
+  /** Functions that store the results which couldn't be stored, by event id. They run before any new delivery. */
   readonly #unrecorded = new Map<string, () => void>();
   readonly #recording = new Set<string>();
   readonly #write: (work: () => void) => Promise<void>;
-  /** Milliseconds by which the wall clock is ahead of the steady one. */
+  /** Milliseconds by which the wall clock is ahead of the steady clock. */
   #aheadMs: number | undefined;
   #isStopped = false;
   #oldestPending: number | undefined;
 
-  /** @param write runs its argument, which stores one result, in a transaction */
+  /** @param write runs a function that stores a result in a transaction */
   constructor(
     store: Store,
     log: Logger,
@@ -77,7 +78,7 @@ export class Outbox {
     this.#sender = sender;
   }
 
-  /** Starts the deliveries that are due, as many as there are slots. Resolves when they are finished. */
+  /** Starts as many due deliveries as there are free slots. Resolves when the started deliveries are finished. */
   async deliverDue(now: Date, steadyMs: number): Promise<void> {
     for (const [id, record] of this.#unrecorded)
       if (!this.#recording.has(id)) {
@@ -99,21 +100,21 @@ export class Outbox {
     await Promise.all(tries);
   }
 
-  /** Seconds since the oldest pending event was made, as of the last look for due events; 0 if none is pending. */
+  /** Age in seconds of the event that was the oldest pending one at the last check for due events; 0 without any. */
   oldestPendingAge(now: Date): number {
     const since = this.#oldestPending;
     return since === undefined ? 0 : Math.max(0, now.getTime() - since) / 1000;
   }
 
-  /** Aborts the tries in flight without storing a result: the next start tries again. */
+  /** Aborts the tries in flight without storing a result, so that the next start repeats them. */
   stop(): void {
     this.#isStopped = true;
     for (const { cutOff } of this.#underWay.values()) cutOff.abort(new Error("given up"));
   }
 
   /**
-   * Moves the times of planned tries along with the wall clock when that is set. The first call after a start only
-   * shortens pauses that are longer than the longest one.
+   * Moves the times of planned tries along when the wall clock is set. The first call after a start can't know whether
+   * the clock was set: it only shortens pauses that are longer than the longest planned pause.
    */
   #followClock(now: Date, steadyMs: number): void {
     const aheadMs = now.getTime() - steadyMs;
@@ -135,7 +136,7 @@ export class Outbox {
     const ranMs = Math.round(steadyMs - longest.startedMs);
     if (ranMs < minTryMs) return false;
     longest.cutOff.abort(new Error(`cut off after ${ranMs} ms without an answer: others were waiting`));
-    // The aborted try's result is recorded before anything else happens, so that the event isn't due meanwhile.
+    // Frees the slot at once. The aborted event isn't sent again before its result is recorded.
     this.#underWay.delete(longest.event.id);
     return true;
   }
@@ -159,10 +160,10 @@ export class Outbox {
     this.#log.info({ event: id, channel, state, tries, answer: last_answer }, "event delivery");
     this.#sender.tries.inc({ outcome: state === "pending" ? "retry" : state });
     const record = () => {
-      // The account was deleted meanwhile.
+      // During the try the account may have been deleted.
       if (this.#store.events.byId(id) === undefined) return;
       const before = this.#store.events.deliveries(id).find((one) => one.channel === channel);
-      // Another server has delivered the event meanwhile, or given up.
+      // During the try another server may have delivered the event, or given up.
       if (before !== undefined && before.state !== "pending" && state !== "delivered") return;
       this.#store.events.updateDelivery(delivery);
       outcome.record?.();
@@ -199,7 +200,7 @@ export class Outbox {
     const over = { id, channel, tries, next_try_at: null, last_answer };
     if (kind === "delivered") return { ...over, state: "delivered" };
     if (kind !== "retry" || tries >= maxTries) return { ...over, state: "failed" };
-    // In the wall clock's time as it is now, because the clock may have been set since the delivery was tried.
+    // Converts the start to the wall clock's present time, because the clock may have been set since the try began.
     const startedAt = Math.round(startedMs + (this.#aheadMs ?? 0));
     return { ...over, state: "pending", next_try_at: startedAt + pausesSeconds[tries - 1] * 1000 };
   }

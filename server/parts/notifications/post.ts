@@ -8,10 +8,10 @@ import { http } from "../../shared/runtime.ts";
 import { safely } from "../../shared/safely.ts";
 import { reachOf } from "../../shared/special-addresses.ts";
 
-/** Posts to a URL that a customer chose: public addresses only, within a deadline. */
+/** Posts to a URL that a customer chose. Connects only to public addresses, and ends within a deadline. */
 
 const maxTryMs = 15_000;
-/** Maximum informational (1xx) responses before the final one. */
+/** Maximum number of informational (1xx) responses before the final response. */
 const maxInformational = 10;
 const resolverOptions = { timeout: 2000, tries: 2 };
 
@@ -27,8 +27,9 @@ function isAllowed(address: string, allowLoopback: boolean): boolean {
 }
 
 /**
- * Resolves a host to addresses that may be connected to. The connection uses exactly these addresses, so that DNS can't
- * change in between. DNS is queried directly, because `getaddrinfo` holds one of few threads and can't be cancelled.
+ * Resolves a host to addresses that may be connected to. The connection uses exactly the addresses returned, because a
+ * second look-up could give forbidden addresses. DNS is queried directly, because `getaddrinfo` blocks one of few
+ * threads and can't be cancelled.
  */
 async function resolve(host: string, resolver: Resolver, allowLoopback: boolean): Promise<LookupAddress[]> {
   const answers = await Promise.allSettled(
@@ -43,7 +44,11 @@ async function resolve(host: string, resolver: Resolver, allowLoopback: boolean)
   return found.map((address) => ({ address, family: isIP(address) }));
 }
 
-/** Posts a body, without redirects. @returns the answer's status @throws Error without one, or the signal's reason */
+/**
+ * Posts a body, without following redirects.
+ * @returns the answer's status
+ * @throws Error when there is no answer; the signal's reason when it is aborted
+ */
 export function post(
   url: string,
   body: Buffer,
@@ -87,7 +92,7 @@ export function post(
     const answered = ({ statusCode = 0 }: IncomingMessage) => end(statusCode);
     request.on("information", safely(count, fail));
     request.on("response", safely(answered, fail));
-    // Without this, Node drops the connection without an error.
+    // Without a handler for upgrades, Node drops the connection without an error.
     request.on("upgrade", safely(answered, fail));
     request.on("error", safely(end, fail));
     request.end(body);

@@ -6,7 +6,7 @@ import { type PostOptions, post } from "./post.ts";
 
 /** Posts events to webhooks by the Standard Webhooks specification, with the same id on every try. */
 
-/** @param now also the signature's timestamp */
+/** @param now the time of the try, which is also the signature's timestamp */
 function signedHeaders(event: StoredEvent, secrets: string[], now: Date): Record<string, string> {
   const signatures = secrets.map((secret) => new Webhook(secret).sign(event.id, now, event.payload));
   return {
@@ -18,7 +18,7 @@ function signedHeaders(event: StoredEvent, secrets: string[], now: Date): Record
   };
 }
 
-/** The secrets that sign an account's posts: after a rotation also the old secret, until it expires. */
+/** The secrets that sign an account's posts. After a rotation the old secret signs, too, until it expires. */
 function secretsOf(account: Account, now: Date): string[] {
   const { webhook_secret, webhook_old_secret, webhook_old_secret_until } = account;
   const isOverlap = webhook_old_secret_until !== null && now.getTime() < webhook_old_secret_until;

@@ -25,7 +25,7 @@ import { errorReply, unavailable } from "./reply.ts";
 import type { PortalSettings } from "./settings.ts";
 import { checkOpen, confirmSignup, linkFields, type SignupOptions, signUp, signupFields } from "./signups.ts";
 
-/** Does what people ask for on the portal: checks who asks and how often, and which action a path means. */
+/** Executes what people request on the portal: limits and checks the caller, and finds the action for a path. */
 
 export interface PortalOptions
   extends Pick<Core, "store" | "log" | "mailer" | "change" | "takeEffect" | "fault"> {
@@ -36,17 +36,17 @@ export interface PortalOptions
 }
 
 const maxClients = 10_000;
-/** Keys that people can make. The rest of the key table is for the operator. */
+/** Number of keys from which people can't make more. The rest of the key table is for the operator. */
 const maxOwnKeys = Math.floor(maxKeys * 0.9);
 
 const missingKey = constantError("missing_api_key");
 
 type Reply = PortalReply | Promise<PortalReply>;
 
-/** Checks the caller and the fields of the body, and does what the request asks for. */
+/** A function that checks the caller and the fields of the body, and runs the action. */
 type Route = (request: PortalRequest, now: Date) => Reply;
 
-/** The control thread's side of the portal. A request that fails writes nothing. */
+/** Handles the portal's posts in the control thread. A post that fails writes nothing. */
 export class PortalActions {
   readonly #options: PortalOptions;
   readonly #signup: SignupOptions;
@@ -55,7 +55,7 @@ export class PortalActions {
   readonly #writesOfAccount = new Buckets(20, 0.2, maxClients);
   /** Limits the writes of all visitors together, because each waits for the disk. */
   readonly #writes = new Buckets(50, 10, 1);
-  /** Each path with who may ask, the fields of the body, and the action. */
+  /** The route of each path. */
   readonly #routes: ReadonlyMap<string, Route>;
 
   constructor(options: PortalOptions) {
@@ -119,7 +119,7 @@ export class PortalActions {
     return route(request, now);
   }
 
-  /** A route for people without an account, while signup is open. */
+  /** Makes a route for people without an account. It refuses requests while signup is off. */
   #forNewcomers<Entries extends v.ObjectEntries>(
     fields: v.StrictObjectSchema<Entries, undefined>,
     act: (values: v.InferOutput<typeof fields>, address: string, now: Date) => Reply,
@@ -130,7 +130,7 @@ export class PortalActions {
     };
   }
 
-  /** A route for whoever has a key of an account, except the key of the pages. */
+  /** Makes a route for callers who have an account's key. The key of the pages is refused. */
   #forOwners<Entries extends v.ObjectEntries>(
     fields: v.StrictObjectSchema<Entries, undefined>,
     act: (caller: Caller, values: v.InferOutput<typeof fields>, now: Date) => Reply,
@@ -154,13 +154,13 @@ export class PortalActions {
     if (key === undefined || keyState(key, now) !== "active") throw invalidKey;
     const account = store.accounts.byId(key.account);
     if (account === undefined || account.suspended_at !== null) throw invalidKey;
-    // The key of the pages, which all visitors share, can't change anything.
+    // All visitors share the key of the pages, so it can't change anything.
     if (account.name === settings.portalAccount)
       throw new ApiError("forbidden", "this key is the portal's own: sign up for one of yours");
     return { account, key };
   }
 
-  /** Runs a change in one transaction. The change is in force everywhere when the promise resolves. */
+  /** Runs a change in a transaction. When the promise resolves, the change is in force on all servers. */
   async #write<Result>(now: Date, work: () => Result): Promise<Result> {
     const { log, fault, change, takeEffect } = this.#options;
     if (fault() !== undefined) throw unavailable("nothing can be changed now; try again later", 60);
@@ -169,16 +169,15 @@ export class PortalActions {
     try {
       await takeEffect();
     } catch (error) {
-      // No error is thrown, because the change is stored and takes effect later, as changes by commands do. An error
-      // would lose a new key, which is shown only once.
+      // Throws no error, because the change is stored and takes effect later. An error would lose a new key, which is
+      // shown only once.
       log.error({ reason: reasonOf(error) }, "a change by the portal isn't confirmed by all servers yet");
     }
     return result;
   }
 
   /**
-   * Refuses new keys before the key table is full, because a full table would keep all other changes from taking
-   * effect.
+   * Refuses new keys before the key table is full. With a full table no other change could take effect.
    */
   #checkRoom(): void {
     if (this.#options.keyCount() >= maxOwnKeys)

@@ -4,17 +4,17 @@ import { databaseFile } from "../../store/served.ts";
 import { noPortalAccount, PortalHost } from "./host.ts";
 import type { PortalSettings } from "./settings.ts";
 
-/** The portal's side in the control thread. */
+/** Runs the portal in the control thread. */
 
 const renewMs = 60_000;
 
-/** Checks the pages' account before a state is made, so that a failed start leaves none. @throws DataError */
+/** Checks the pages' account before the start makes a state. @throws DataError when the account can't exist */
 export function checkAccount(
   { portalAccount, mayMakeAccount }: PortalSettings,
   isShared: boolean,
   stateDir: string,
 ): void {
-  // The account may exist in a state that servers share.
+  // With shared accounts, the account may exist although this server has no database yet.
   const mayExist = mayMakeAccount || isShared || existsSync(databaseFile(stateDir));
   if (portalAccount !== undefined && !mayExist) throw noPortalAccount(portalAccount);
 }
@@ -26,7 +26,7 @@ export async function startPortal(settings: PortalSettings, core: Core): Promise
     keyCount: () => core.accounts.tables.keys.count,
     now: () => new Date(),
   });
-  // Runs after the last answer, and before the state is closed.
+  // Runs at the server's end, after the last answer and before the state is closed.
   core.atEnd(async () => {
     if (core.fault() === undefined) await portal.end();
   });

@@ -7,13 +7,13 @@ import { PortalActions, type PortalOptions } from "./actions.ts";
 import { Pages } from "./pages.ts";
 import { errorReply, unavailable } from "./reply.ts";
 
-/** Runs the portal in the control thread: makes the pages, with the portal's API key, and handles what visitors post. */
+/** Runs the portal in the control thread: makes the pages, with their API key, and handles visitors' posts. */
 
 const hourMs = 3_600_000;
 const renewedAfterMs = 24 * hourMs;
 /**
- * Milliseconds until a page key expires. Open pages keep working for a while after their key is replaced; a key that
- * a crash leaves behind expires too.
+ * Milliseconds until a key of the pages expires. The key is replaced earlier, so that open pages go on working. A key
+ * that a crash leaves behind expires, too.
  */
 const keyLivesMs = 26 * hourMs;
 
@@ -35,7 +35,7 @@ export class PortalHost {
   #actions: PortalActions | undefined;
   #key: string | null = null;
   #madeAt = 0;
-  /** Ids of the stored key and of the one before, which may still be valid. */
+  /** Ids of the current key and of the previous key, which may still be valid. */
   #ids: number[] = [];
 
   /** @throws DataError when the account doesn't exist */
@@ -48,7 +48,7 @@ export class PortalHost {
     if (account !== undefined) this.#newKey();
   }
 
-  /** The pages and assets, with the key. The key is valid once `begin` has resolved. */
+  /** Makes the assets, and the pages with their key. The key is valid as soon as `begin` has resolved. */
   files(): WebFile[] {
     const { settings, mailer } = this.#options;
     const shown = { key: this.#key, signup: settings.signup, mail: mailer !== undefined };
@@ -62,7 +62,7 @@ export class PortalHost {
       await this.#storeKey();
     } catch (error) {
       if (!(error instanceof StateUnavailable)) throw error;
-      // Makes a new key due at once.
+      // Makes `renewKey` replace the key at its next call.
       this.#madeAt = Number.NEGATIVE_INFINITY;
     }
   }
@@ -89,10 +89,10 @@ export class PortalHost {
     this.#ids = [...this.#ids.slice(-1), id];
   }
 
-  /** Replaces the pages' API key if it is a day old. @returns whether the key, and so the files, changed */
+  /** Replaces the pages' API key if it is a day old. @returns whether the key changed, and with it the files */
   async renewKey(): Promise<boolean> {
     const age = this.#options.now().getTime() - this.#madeAt;
-    // If the clock is set back, the key is replaced too.
+    // A negative age means that the clock was set back. The key is replaced then, too.
     if (this.#key === null || (age >= 0 && age < renewedAfterMs)) return false;
     const before = { key: this.#key, madeAt: this.#madeAt };
     this.#newKey();
@@ -107,7 +107,7 @@ export class PortalHost {
     return true;
   }
 
-  /** Revokes the pages' keys. If that can't be stored, the keys expire by themselves. */
+  /** Revokes the pages' keys. If the revocation can't be stored, the keys expire by themselves. */
   async end(): Promise<void> {
     const { store, change, now } = this.#options;
     if (this.#ids.length === 0) return;
@@ -118,7 +118,7 @@ export class PortalHost {
     });
   }
 
-  /** Does what a request on a page asks for. Never rejects. */
+  /** Executes a visitor's post. Never rejects. */
   async act(request: PortalRequest): Promise<PortalReply> {
     return (
       this.#actions?.act(request, this.#options.now()) ??

@@ -20,7 +20,7 @@ import { invalid } from "./fields.ts";
 import { tooMany } from "./rate-limits.ts";
 import type { PortalSettings } from "./settings.ts";
 
-/** Shows and changes an account and its keys, for whoever has one of the keys. */
+/** Shows and changes an account and its keys, for callers who have a key of the account. */
 
 const maxKeysPerDay = 20;
 const dayMs = 86_400_000;
@@ -33,8 +33,8 @@ export interface Caller {
 export interface OwnAccountOptions extends Pick<Core, "store"> {
   settings: PortalSettings;
   /**
-   * Runs a change of the caller's account in one transaction. The change is in force everywhere when the promise
-   * resolves.
+   * Runs a change of the caller's account in a transaction. When the promise resolves, the change is in force on all
+   * servers.
    */
   write<Result>(caller: Caller, now: Date, work: () => Result): Promise<Result>;
   /** @throws ApiError when no more keys may be made */
@@ -83,7 +83,7 @@ export class OwnAccount {
   async setWebhook(caller: Caller, { url }: Fields<typeof webhookFields>, now: Date): Promise<PortalReply> {
     if (url === caller.account.webhook) return done({ webhook: url });
     const { webhookAllowLoopback } = this.#options.settings;
-    // Checked first, so that an invalid URL doesn't count as a change.
+    // Checks the URL before the rate limit, so that an invalid URL doesn't count as a change.
     const fault = url === null ? undefined : webhookFault(url, webhookAllowLoopback);
     if (fault !== undefined) throw invalid("url", echo(url ?? ""), fault);
     const changed = await this.#change(caller, now, (account) =>
@@ -100,7 +100,7 @@ export class OwnAccount {
   ): Promise<Part> {
     const { store } = this.#options;
     return this.#options.write(caller, now, () => {
-      // The account is read again, because an operator may have changed it.
+      // Reads the account again, because it may have changed since the caller was checked.
       const account = store.accounts.byId(caller.account.id) ?? caller.account;
       const part = partOf(account);
       store.accounts.update({ ...account, ...part });
@@ -134,7 +134,7 @@ export class OwnAccount {
     this.#checkMayMakeKey(caller, now);
     const { store } = this.#options;
     const made = await this.#options.write(caller, now, () => {
-      // Other keys may have been made meanwhile.
+      // Checks again within the transaction, because other keys may have been made since the first check.
       this.#checkMayMakeKey(caller, now);
       return makeKey(store, caller.account.id, expires, now);
     });
@@ -174,7 +174,7 @@ export class OwnAccount {
   }
 
   #checkMayMakeKey({ account }: Caller, now: Date): void {
-    // The account may have been deleted meanwhile.
+    // The account may have been deleted since the caller was checked.
     if (this.#options.store.accounts.byId(account.id) === undefined) throw invalidKey;
     const since = now.getTime() - dayMs;
     const made = this.#options.store.keys.ofAccount(account.id).filter((key) => key.created_at > since);
@@ -188,13 +188,13 @@ function done(body: object): PortalReply {
   return { status: 200, body };
 }
 
-/** The reply with a new key, which is shown only once. */
+/** Makes the reply with a new key, which is shown only once. */
 function newKey({ id, key, expires }: NewKey, more: object = {}): PortalReply {
   const shown = { id, key, last4: key.slice(-4), expires: isoTimeOrNull(expires) };
   return { status: 201, body: { ...shown, ...more } };
 }
 
-/** Runs code that commands share. Its errors name arguments of commands, and are turned into errors of fields. */
+/** Runs code that commands use, too. Its errors name arguments of commands; `errorOf` turns them into API errors. */
 function withError<Result>(work: () => Result, errorOf: (error: DataError) => ApiError): Result {
   try {
     return work();

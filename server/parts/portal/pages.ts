@@ -8,13 +8,13 @@ import { tabTitle } from "./browser/words.ts";
 
 /** Makes the portal's pages. */
 
-/** Settings of this server that the pages need; the browser's `api.ts` reads them. */
+/** Settings of this server that the pages need. In the browser, `api.ts` reads them from the page. */
 export interface PageSettings {
   /** The key of the pages; null if the Explore page has to ask visitors for a key. */
   key: string | null;
   signup: "open" | "email" | "off";
   mail: boolean;
-  /** Whether pages elsewhere may show a picture in a frame. */
+  /** Whether pages of other sites may show a picture in a frame. */
   embeds: boolean;
   /** URL of the map of the states. */
   states: string;
@@ -32,7 +32,7 @@ const browser = "parts/portal/browser";
 export const facilityPage = "/facilities/*";
 export const embedPage = "/embed/*";
 export const missingPage = "/*";
-/** The module of each page, which `main.ts` loads, and its title where the address doesn't give it one. */
+/** The module of each page, which `main.ts` loads, and a title for the pages whose title doesn't depend on the URL. */
 const pages: Readonly<Record<string, readonly [module: string, title?: string]>> = {
   "/": ["explore.ts"],
   [facilityPage]: ["facility.ts"],
@@ -54,7 +54,7 @@ const links = [
 const name = tabTitle(undefined);
 const description =
   "What each US hospital charges for an outpatient procedure, and what Medicare allows: explore, compare, download.";
-/** The sentence of each page whose address says what it shows. */
+/** The placeholder sentences of the pages whose content depends on the URL. */
 const sentences: Readonly<Record<string, string>> = {
   "/": '<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. Loading the numbers…</p></div>',
   [facilityPage]: '<div class="sentence hospital-head"></div>',
@@ -65,7 +65,7 @@ const exports = ["csv", "arrow", "parquet"]
   .join(", ");
 const noscript = `<noscript><p>This page needs JavaScript. Without it, these have all the numbers:</p><ul><li><a href="/">Explore</a>: prices of a procedure, as a table</li><li>the API at ${basePath}, with a key; <a href="/openapi.json">its description</a> needs none</li><li>all rows, with a key: ${exports}</li></ul><p>A key comes from the form at <a href="/signup">Get a key</a>, which needs JavaScript, or from whoever runs this server.</p></noscript>`;
 
-/** The body before the modules run. `main.ts`, `explore.ts` and `controls.ts` reuse the same elements, so that nothing moves. */
+/** Makes a page's body. The browser's modules render the same elements again, so that nothing moves. */
 function bodyOf(path: string): string {
   const link = ([href, text]: (typeof links)[number]) =>
     `<a href="${href}" class="${href === "/signup" ? "accent" : ""}"${href === path ? ' aria-current="page"' : ""}>${text}</a>`;
@@ -88,10 +88,10 @@ function bodyOf(path: string): string {
 /** Reads the assets once, and makes the pages whenever their settings change. */
 export class Pages {
   readonly #assets = readAssets("/portal/", browser, libraries);
-  /** The API's description. It needs no key here. */
+  /** The API's OpenAPI document, which the pages read without a key. */
   readonly #openapi = webFile("/openapi.json", "application/json", openapiDocument(), "changing");
 
-  /** The assets, and a page for each path. */
+  /** Makes the files that the portal serves: the assets, and a page for each path. */
   files(
     settings: Omit<PageSettings, "states" | "embeds" | "page">,
     embedOrigins: readonly string[],
@@ -108,8 +108,7 @@ export class Pages {
         scripts: ["drawing"],
         ...(["/", embedPage].includes(path) && { first: `${browser}/ahead.ts` }),
         modules: [`${browser}/main.ts`, `${browser}/${page}`],
-        // Only the page that shows the map preloads it, because browsers warn about assets that are preloaded and not
-        // used.
+        // Only the page with the map preloads the map, because browsers warn about preloaded assets without use.
         data: path === "/" ? ["states"] : [],
         framedBy: path === embedPage ? embedOrigins : [],
         settings: {
@@ -120,7 +119,7 @@ export class Pages {
         } satisfies PageSettings,
       });
       const sentence = sentences[path];
-      // The server writes no numbers into a page without a key, whose visitors need a key to see numbers.
+      // Without a key of the pages, visitors need their own key to see numbers, so the server writes none.
       if (settings.key === null || sentence === undefined) return file;
       return { ...file, slots: { head: headOf(title, description), sentence, noscript } };
     });

@@ -1,7 +1,7 @@
 import { isIP, isIPv6 } from "node:net";
 import { ApiError } from "../../api/errors.ts";
 
-/** Limits the rate of requests by client, by account and in all. */
+/** Limits the rate of requests per client, per account and of all together. */
 
 export function tooMany(message: string, seconds: number): ApiError {
   return new ApiError("rate_limit_exceeded", `${message}; retry in ${seconds} s`, { header: seconds });
@@ -12,7 +12,7 @@ interface Bucket {
   atMs: number;
 }
 
-/** Token buckets by name. The least recently used are forgotten: they are full, or soon will be. */
+/** Token buckets by name. The least recently used buckets are forgotten, because they are full or nearly full. */
 export class Buckets {
   readonly #capacity: number;
   readonly #perSecond: number;
@@ -28,7 +28,7 @@ export class Buckets {
   /** Takes a token. @returns 0, or the seconds until the next token */
   take(name: string, nowMs: number): number {
     const before = this.#buckets.get(name) ?? { tokens: this.#capacity, atMs: nowMs };
-    // The clock may be set back.
+    // The difference is negative if the clock was set back.
     const filled = (Math.max(0, nowMs - before.atMs) / 1000) * this.#perSecond;
     const tokens = Math.min(this.#capacity, before.tokens + filled);
     const isTaken = tokens >= 1;
@@ -40,19 +40,19 @@ export class Buckets {
   }
 }
 
-/** An address with a port, as some proxies write it: `192.0.2.1:1234`, `[2001:db8::1]:1234`. */
+/** Matches an address with a port, which some proxies write: `192.0.2.1:1234`, `[2001:db8::1]:1234`. */
 const withPort = /^(?:\[([^\]]+)\](?::\d*)?|([\d.]+):\d*)$/;
 
 /**
- * The client of an address: an IPv4 address, even if mapped into IPv6, or the /64 of an IPv6 address. Everything that
- * isn't an address is one client, because a sender that can change the text would otherwise be many.
+ * The name of an address's client: an IPv4 address, even if mapped into IPv6, or the /64 of an IPv6 address. All texts
+ * that aren't addresses have the same name. Otherwise a sender could become many clients by changing the text.
  */
 export function clientOf(address: string): string {
   const [, inBrackets, beforePort] = withPort.exec(address) ?? [];
   const [plain] = (inBrackets ?? beforePort ?? address).split("%");
   if (isIP(plain) === 0) return "unknown";
   if (!isIPv6(plain)) return plain;
-  // URL writes addresses without dotted parts and in lower case.
+  // `URL` normalizes an address: it has no dotted parts and is in lower case.
   const written = new URL(`http://[${plain}]`).hostname.slice(1, -1);
   const [, ...mapped] = /^::ffff:(\w+):(\w+)$/.exec(written) ?? [];
   if (mapped.length > 0) {

@@ -18,8 +18,8 @@ import { write } from "./written.ts";
 /** Answers requests for the portal's pages and assets. */
 
 /**
- * Maximum number of pages a second that a thread writes numbers into. Each takes 1 to 2 ms, and no key's ceiling limits
- * them.
+ * Maximum number of pages per second into which a thread writes numbers. A page takes 1 to 2 ms, and no key's ceiling
+ * limits these requests.
  */
 const maxWrittenPerSecond = 50;
 
@@ -41,14 +41,14 @@ export class Portal {
   readonly #context: Pick<PagesContext, "read" | "report">;
   readonly #writing: PerSecond;
 
-  /** @param writing limits the number of pages that numbers are written into; further pages come without numbers */
+  /** @param writing limits the pages into which numbers are written; beyond the limit, pages have no numbers */
   constructor(files: readonly WebFile[], context: Pick<PagesContext, "read" | "report">, writing: PerSecond) {
     this.#context = context;
     this.#writing = writing;
     this.#files = new Map(files.map((file) => [file.path, file]));
   }
 
-  /** @param path undecoded */
+  /** @param path the URL's path, undecoded */
   reply(request: RequestHead, path: string, method: string, hasBody: boolean): Reply {
     if (method !== "GET" && method !== "HEAD")
       return plain("405 Method Not Allowed", "only GET and HEAD are allowed here\n", "Allow: GET, HEAD");
@@ -71,13 +71,13 @@ export class Portal {
     return { status: 200, head: `200 OK\r\n${head}`, body };
   }
 
-  /** The page with the numbers for its address; unchanged where there are none. */
+  /** Writes the numbers for a URL into a page. A page without numbers is returned unchanged. */
   #written(page: WebFile, path: string, request: RequestHead): WebFile {
     if (page.slots === undefined || !this.#writing.pass(performance.now())) return page;
     try {
       const written = write(path, new URLSearchParams(request.getQuery()), this.#context.read);
       let html = Buffer.from(page.bodies.identity).toString();
-      // A function, because `$` has a special meaning in a replacement text.
+      // The replacement is a function, because `$` has a special meaning in a replacement text.
       for (const name of ["head", "sentence", "noscript"] as const)
         html = html.replace(page.slots[name], () => written[name]);
       const body = Buffer.from(html);
@@ -105,7 +105,7 @@ function plain(status: string, text: string, ...headers: string[]): Reply {
   return { status: Number.parseInt(status, 10), head: lines.join("\r\n"), body: Buffer.from(text) };
 }
 
-/** Maximum number of posts of this thread that the control thread works on at a time. */
+/** Maximum number of this thread's posts that wait for the control thread's reply at the same time. */
 const maxUnderWay = 64;
 
 export function portalPosts({ trustedProxies, ask, report }: Omit<PagesContext, "read">): PostHandler {
@@ -122,7 +122,7 @@ export function portalPosts({ trustedProxies, ask, report }: Omit<PagesContext, 
       const { path, authorization, contentType, body } = post;
       if (body === undefined)
         return failure(new ApiError("body_too_large", "a body has at most 16384 bytes"));
-      // Only JSON is accepted, because a page of another origin can't send this type without a preflight.
+      // Accepts only JSON, because another origin's page can't send that content type without a CORS preflight.
       if (!isJson(contentType)) return failure(notJson);
       if (!isUtf8(body)) return failure(new ApiError("invalid_parameter", "the body isn't UTF-8"));
       if (underWay >= maxUnderWay) return failure(tooManyPosts);

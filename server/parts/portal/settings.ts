@@ -3,10 +3,10 @@ import { DataError } from "../../../engine/query.ts";
 import { wholeNumber } from "../../shared/schemas.ts";
 import { isOrigin, origins, type Settings, type ValuesOf } from "../../shared/settings.ts";
 
-/** The portal's settings, and what they mean together with the core's. */
+/** Defines the portal's settings, with defaults that depend on the core's settings. */
 
 const maxSignupDaily = 100_000;
-/** The account whose key a trial's pages carry. */
+/** Name of the account whose key the pages use if the server runs without `STATE_DIR`. */
 const trialAccount = "explore";
 
 export const settingTable = {
@@ -47,7 +47,7 @@ export type PortalSettings = ReturnType<typeof portalSettings>;
 /**
  * Applies the defaults that depend on the core's settings.
  *
- * @throws DataError when SIGNUP needs e-mail and none is sent
+ * @throws DataError when SIGNUP needs e-mail and no mail server is set
  */
 export function portalSettings(own: ValuesOf<typeof settingTable>, core: Settings) {
   const signup: "open" | "email" | "off" = own.SIGNUP ?? (core.isTrial ? "open" : "off");
@@ -58,10 +58,10 @@ export function portalSettings(own: ValuesOf<typeof settingTable>, core: Setting
     signup,
     signupDaily: own.SIGNUP_DAILY,
     webhookAllowLoopback: core.WEBHOOK_ALLOW_LOOPBACK,
-    /** The account whose key the pages carry; undefined where visitors need a key of their own. */
+    /** Name of the account whose key the pages use; undefined if visitors need their own key. */
     portalAccount,
     mayMakeAccount: core.isTrial && portalAccount === trialAccount,
-    /** Where people reach the pages; undefined for the address that the server listens on. */
+    /** The public URL of the pages; undefined for the address on which the server listens. */
     publicUrl: own.PUBLIC_URL,
     /** Origins of pages that may show a picture in a frame. */
     embedOrigins: own.EMBED_ORIGINS ?? [],

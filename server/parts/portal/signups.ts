@@ -15,14 +15,14 @@ import { clientOf, tooMany } from "./rate-limits.ts";
 import { errorReply, unavailable } from "./reply.ts";
 import type { PortalSettings } from "./settings.ts";
 
-/** Signs people up. Limits the signups per day by client and in all, and to one per mailbox. */
+/** Makes accounts for people. Limits the signups per day for each client and in all, and allows one per mailbox. */
 
 const daySeconds = 86_400;
 const maxSignupsPerClient = 5;
 const maxLinksPerMailbox = 3;
 /**
- * Maximum number of e-mails being sent at a time. A mail server that hangs delays each by seconds, and each occupies
- * one of the posts that a serving thread may have under way.
+ * Maximum number of e-mails being sent at the same time. A slow mail server can delay an e-mail by seconds, and
+ * meanwhile its post occupies one of the few posts that a serving thread may have in flight.
  */
 const maxEmailsUnderWay = 16;
 /** Milliseconds that a person needs to fill in the form. Faster senders are bots. */
@@ -53,16 +53,16 @@ export interface SignupOptions extends Pick<Core, "store" | "log" | "mailer"> {
   settings: PortalSettings;
   /** The portal's URL without a slash at the end, for links. */
   publicUrl: string;
-  /** E-mails that the mail server hasn't accepted yet. */
+  /** Number of e-mails that the mail server hasn't accepted yet. */
   emails: { underWay: number };
   /**
-   * Runs a change, and runs it again if another server has changed something meanwhile. The change has to read
-   * everything that it depends on.
+   * Runs a change in a transaction. If another server has written in between, the change runs again. So the change
+   * itself has to read everything that it depends on.
    */
   write<Result>(now: Date, work: () => Result): Promise<Result>;
 }
 
-/** @throws ApiError when this person can't have an account now */
+/** Makes an account, or mails a link that makes it. @throws ApiError when the person can't have an account now */
 export async function signUp(
   { name, email }: v.InferOutput<typeof signupFields>,
   address: string,
@@ -72,7 +72,7 @@ export async function signUp(
   const signup = { mailbox: mailboxOf(email), address: clientOf(address) };
   const isMailed = options.settings.signup === "email";
   const { store } = options;
-  /** @returns the signups of the mailbox within a day */
+  /** Checks the limits of signups. @returns the number of the mailbox's signups within a day */
   const check = () => {
     const counts = store.signups.countsSince(dayBefore(now), signup);
     if (counts.address >= maxSignupsPerClient)
@@ -86,7 +86,7 @@ export async function signUp(
   if (isMailed)
     return linksBefore < maxLinksPerMailbox ? mailLink(name, email, signup, check, options, now) : linkSent;
   return options.write(now, () => {
-    // Other people may have signed up meanwhile.
+    // Checks again within the transaction, because other people may have signed up since the first check.
     check();
     store.signups.forget(dayBefore(now));
     return make(name, email, options, now, (account) => store.signups.create(signup, account, now));
@@ -96,8 +96,8 @@ export async function signUp(
 const linkSent: PortalReply = { status: 202, body: { sent: true } };
 
 /**
- * Sends a link by e-mail. The reply doesn't depend on whether the mailbox has an account, so that nobody else learns
- * it.
+ * Sends a link by e-mail. The reply is the same whether or not the mailbox has an account, so that strangers can't find
+ * out.
  */
 async function mailLink(
   name: string,
@@ -112,7 +112,7 @@ async function mailLink(
     throw unavailable("too many e-mails wait to be sent; try again later", 10);
   const token = randomBytes(32).toString("base64url");
   const link = { token: hashed(token), name, email };
-  // The text has nothing that the sender of the form typed, so that the form can't be used to send messages.
+  // The e-mail has no text from the form. Otherwise the form could be used to send messages to strangers.
   const text = `Somebody asked for an API key with this e-mail address. If it was you, open this link within 24 hours:\n\n${publicUrl}/signup?token=${token}\n\nIf it wasn't you, ignore this e-mail.\n`;
   const id = `signup-${link.token.toString("hex").slice(0, 32)}`;
   const subject = "Your API key for hospital charges: confirm your address";
@@ -141,7 +141,7 @@ async function mail(letter: Email, { mailer, log }: SignupOptions): Promise<void
   }
 }
 
-/** @throws ApiError when the link isn't valid, or its mailbox has an account */
+/** Makes the account of a mailed link. @throws ApiError when the link isn't valid, or its mailbox has an account */
 export async function confirmSignup(token: string, options: SignupOptions, now: Date): Promise<PortalReply> {
   const { store } = options;
   const find = () => {
@@ -152,7 +152,7 @@ export async function confirmSignup(token: string, options: SignupOptions, now: 
   };
   find();
   return options.write(now, () => {
-    // The link or its mailbox may have been used meanwhile.
+    // Checks again within the transaction, because the link or its mailbox may have been used since the first check.
     const link = find();
     if (store.signups.hasAccount(link.mailbox)) {
       store.signups.useLink(link.id, null);
@@ -196,7 +196,7 @@ function hashed(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** The mailbox of an e-mail address: in lower case, without a tag, and without dots for Gmail. */
+/** The mailbox of an e-mail address: the address in lower case, without a tag, and for Gmail without dots. */
 function mailboxOf(email: string): string {
   const [local, domain] = email.toLowerCase().split("@");
   const [name] = local.split("+");
@@ -205,13 +205,13 @@ function mailboxOf(email: string): string {
 }
 
 const base32 = "abcdefghijklmnopqrstuvwxyz234567";
-/** Number of characters of the random suffix, enough for a billion suffixes. */
+/** Number of characters of an account name's random suffix. There are a billion such suffixes. */
 const suffixLength = 6;
 const maxNameTries = 5;
 
 /**
- * Makes an account name from a person's name: its ASCII letters and digits, and a random suffix. The suffix keeps
- * people from taking the names that the operator will give to clients' accounts.
+ * Makes an account name from the ASCII letters and digits of a person's name, and a random suffix. The suffix prevents
+ * people from taking names that the operator wants for clients' accounts.
  */
 function accountName(person: string): string {
   const plain = person

@@ -29,18 +29,21 @@ import {
 import { caveatOf, htmlOf, noteOf, tableOf, type Written, written } from "./written-html.ts";
 
 /**
- * Writes the numbers for an address into its page, for link previews and browsers without JavaScript. Browsers with
- * JavaScript write the numbers again.
+ * Writes the numbers for a URL into the page, for link previews and browsers without JavaScript. In other browsers the
+ * page's modules render the numbers again.
  */
 
 type Query = Record<string, string | number | null>;
-/** An answer of the API, from the chosen data version unless another base is given. @throws ApiError */
+/** Reads an answer of the API, from the chosen data version unless another base path is given. @throws ApiError */
 type Ask = <T>(path: string, query?: Query, base?: string) => T;
 type PricesAnswer = Prices & { source: { data_year: number; data_version: string; caveat: string } };
 
 const listed = 10;
 
-/** @param path of explore, of a hospital or of a picture, undecoded @param read as in `PagesContext` */
+/**
+ * @param path the URL's path, undecoded: of the Explore page, a hospital or a picture
+ * @param read the function of `PagesContext` that reads answers
+ */
 export function write(
   path: string,
   parameters: URLSearchParams,
@@ -71,8 +74,7 @@ function writePrices(path: string, parameters: URLSearchParams, choice: Choice, 
             limit: leastForQuartiles,
           }),
         );
-  // Chooses the procedure as the browser does: the usual one, and another only if the nation has no price for the usual
-  // one.
+  // Chooses the same procedure as the browser: the default procedure, unless the nation has no price for it.
   const isUsual = () =>
     orNone(() => ask(`/healthcare/procedures/${defaultProcedure}`, { bins: 1 })) !== undefined;
   const most = () =>
@@ -93,12 +95,12 @@ function writePrices(path: string, parameters: URLSearchParams, choice: Choice, 
     orNone(() => ask<FacilitiesAnswer>("/healthcare/facilities", { procedure: procedure.code, ...query }))
       ?.data ?? [];
 
-  // One by one, so that a missing one doesn't hide the others.
+  // Reads the hospitals one by one, so that a missing hospital doesn't hide the rest.
   const own = pinned.flatMap((ccn) => {
     const found = orNone(() => ask<FacilityAnswer>(`/healthcare/facilities/${encodeURIComponent(ccn)}`));
     return found === undefined ? [] : [entryOf(found, procedure.code)];
   });
-  // The standing around a ZIP code would need the prices of all hospitals there.
+  // The clauses have no rank around a ZIP code, because it would need the prices of all hospitals there.
   const clauses = own.map((entry) => {
     const clause = isPriced(entry)
       ? ownClause(choice, answer, entry, near === null ? entry : {}, null)
@@ -136,14 +138,14 @@ function writePrices(path: string, parameters: URLSearchParams, choice: Choice, 
   );
 }
 
-/** The prices around a ZIP code, with the allowed amounts if the hospitals are few. */
+/** Converts an answer about a ZIP code to prices. If few hospitals are found, the range of allowed amounts is added. */
 function aroundOf(answer: FacilitiesAnswer & PricesAnswer): PricesAnswer {
   const amounts = answer.data.filter(isPriced).map(({ medicare_allowed }) => medicare_allowed);
   const isAll = amounts.length === answer.summary.facilities;
   return isAll ? { ...answer, allowed: { min: Math.min(...amounts), max: Math.max(...amounts) } } : answer;
 }
 
-/** Writes why there are no prices, as the browser does. */
+/** Writes the reason why no prices are found, in the browser's words. */
 function writeNothing(
   path: string,
   parameters: URLSearchParams,
@@ -223,7 +225,7 @@ function writeHospital(path: string, year: string | null, procedure: string | nu
 const hospitalPath = (ccn: string, year: string | null) =>
   `/facilities/${ccn}${year === null ? "" : `?${new URLSearchParams({ year })}`}`;
 
-/** An answer; undefined where there is none. */
+/** Returns an answer; undefined if the API has none. */
 function orNone<T>(ask: () => T): T | undefined {
   try {
     return ask();

@@ -12,10 +12,10 @@ import type { RedisAddress } from "./redis-url.ts";
 /** Runs an operator's command on the accounts in Redis, from any machine. */
 
 const maxConnectMs = 3000;
-/** Maximum wait for a failover, with Sentinel or Cluster. */
+/** Maximum wait in milliseconds for Redis to answer where a failover is possible, with Sentinel or Cluster. */
 const maxFailoverMs = 20_000;
 const connectStepMs = 10;
-/** Maximum wait for servers with a heartbeat in the last minute to apply a change. */
+/** Maximum wait in milliseconds until all servers with a heartbeat in the last minute have applied a change. */
 const maxTakenMs = 1500;
 
 /** Runs work with a connection to Redis. @throws DataError that names the Redis that can't be used */
@@ -27,7 +27,7 @@ async function withRedis<Result>(
   const client = await connectRedis(address, (fault) => {
     reason = fault;
   });
-  // Two keys are asked for, because in a Cluster each may be on a primary of its own.
+  // Asks for two keys, because in a Cluster the two may be on different primaries.
   const isThere = () =>
     Promise.all(["hc:{0}:servers", "hc:{directory}:rows"].map((key) => client.exists(key))).then(
       () => true,
@@ -63,13 +63,13 @@ function placeOf({ kind, hosts, primary }: RedisAddress): string {
   return kind === "cluster" ? `the Cluster of ${known}` : known;
 }
 
-/** This month and the next one. */
+/** The names of the current month and of the next month, `YYYY-MM`. */
 function monthsOf(now: Date): [string, string] {
   const month = monthOf(now.getTime());
   return [monthName(month), monthName(month + 1)];
 }
 
-/** The servers that share the accounts, and what each holds. */
+/** The servers that share the accounts, with their state and the requests that each server has leased. */
 export async function listServers(address: RedisAddress): Promise<SharingServer[]> {
   return withRedis(address, async (client) => {
     const leases = await leasesOf(client, monthsOf(new Date()));

@@ -1,28 +1,31 @@
 --[[
-The directory of accounts and keys that all servers have copies of: rows by name, each with the version in which it
-changed last. A writer names the version that it has seen, so that what it has checked (names that are free, numbers
-that come next) still holds when its rows are written.
+The directory of accounts and keys, of which all servers have copies. It consists of rows by name. Each row has the
+version in which it changed last. A writer names the version that it has seen, and is refused if there is a newer one.
+So names that the writer has found free are still free when its rows are written.
 
-A life is a time in which Redis has lost nothing: it ends when Redis starts anew or its data are gone or older. Lost
-rows are in the servers' copies, and each server resends all of its rows once in a life. Nothing else is written until
-the first server has done so, and for a time in which the others may. When a life begins, versions continue from Redis'
-time in microseconds, so that none is given twice. A resent row gets a new version, by which other servers notice it.
-Resent rows are compared by the version that they had before, their origin.
+A life is a time in which Redis has lost nothing. It ends when Redis is restarted, or when its data are gone or older.
+The servers' copies still have the lost rows, so each server resends all of its rows once in each life. Nothing else is
+written until the first server begins, nor for some time after that, in which the remaining servers can resend theirs.
+When a life begins, versions continue from Redis' time in microseconds, so that no version is given twice. A resent row
+gets a new version, by which other servers notice it. The version that a row had before a loss is its origin. Of two
+rows with the same name, the row with the newer origin is kept.
 
-KEYS  1 hash of rows, each the origin and the content, with epoch (identifies this directory),
-      version, run (of Redis), life, since, learning (until when), served (whether a server has ever read), and count
-      (of names); 2 rows' names by version
-ARGV  1 read, then: whether a server reads (1; "" for a command, which has no rows to resend), version of its copy,
-        version to read from, limit of rows, life in which it has resent its rows, milliseconds of learning
-      1 write, then: epoch, version seen, new epoch where there is none, JSON array of rows' names and contents in turn
-        ("" for a row that is gone), whether it is all that a server has and founds the directory (0 or 1)
-      1 restore, then: epoch, JSON array of versions, names and contents in turn of rows of a copy
-      after all of them: check where the connection is a new one, or wasn't checked for a while
+KEYS  1 hash of rows by name, each with origin and content. It also has the fields epoch (id of this directory),
+      version, run (Redis' run id), life, since (start of the life), learning (time until which servers resend rows),
+      served (whether a server has ever read) and count (number of names)
+      2 sorted set of the rows' names by version
+ARGV  1 read. The next arguments are: 1 for a server ("" for a command, which has no rows to resend), version of the
+        caller's copy, version to read from, maximum rows, life in which the caller has resent its rows, milliseconds
+        that servers have to resend rows
+      1 write. The next arguments are: epoch, version seen, new epoch if there is none, JSON array of names and contents
+        in turn ("" is the content of a deleted row), 1 if a server founds the directory with all of its rows, else 0
+      1 restore. The next arguments are: epoch, JSON array of versions, names and contents of a copy's rows in turn
+      The last argument of each call is "check" if the script has to look for a restart of Redis, else ""
 ]]
 local rows, names = KEYS[1], KEYS[2]
 local call, op = redis.call, ARGV[1]
 
--- After a restart of Redis, servers get this long to notice it.
+-- Milliseconds that servers have to notice a restart of Redis.
 local noticedMs = 500
 local tooLongMs = 10000
 local time = call('TIME')
@@ -30,10 +33,10 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local known = call('HMGET', rows, 'epoch', 'version', 'run', 'life', 'since', 'learning', 'served', 'count')
 local epoch, version, life = known[1] or '', tonumber(known[2] or 0), known[4] or ''
 local since, learning, served = tonumber(known[5] or 0), tonumber(known[6] or 0), known[7] == '1'
--- Redis' clock may have been set back.
+-- If the time is too far ahead, Redis' clock was set back, so the wait ends now.
 if learning > now + tooLongMs then learning = now end
 
--- Lua's own conversion rounds large numbers.
+-- Writes a number as text with all of its digits. Lua's own conversion rounds large numbers.
 local function whole(number)
   return string.format('%.0f', number)
 end
@@ -44,7 +47,7 @@ local count = call('ZCARD', names)
 local seen = op == 'read' and tonumber(ARGV[3]) or 0
 if known[3] ~= run or count ~= tonumber(known[8] or 0) or op == 'read' and ARGV[6] == life and seen > version then
   life = run .. ':' .. time[1] .. string.format('%06d', time[2])
-  -- Names without their rows are what is left of a directory that was lost.
+  -- Names without an epoch are the rest of a lost directory, so a server has read it before.
   since, learning, served = now, 0, served or epoch == '' and count > 0
   version = math.max(version, time[1] * 1000000 + time[2])
   call('HSET', rows, 'run', run, 'life', life, 'since', now, 'learning', 0, 'served', served and 1 or 0, 'count', count)
@@ -54,7 +57,7 @@ if seen > version or known[4] ~= life then
   call('HSET', rows, 'version', whole(version))
 end
 
--- Whether servers have resent what Redis may have lost, or there is no server that could.
+-- Whether servers have resent what Redis may have lost, or no server has anything to resend.
 local function isSettled()
   if learning > 0 then return now >= learning end
   return not served and (epoch ~= '' or now - since >= noticedMs)

@@ -5,24 +5,24 @@ import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import type { Position, Store, TakenRow } from "../../store/store.ts";
 import { notRedis, type ScriptClient, scriptIn } from "./redis.ts";
 
-/** A copy of the accounts, keys and events in Redis: reads what changes there, and changes it. */
+/** Keeps a copy of the accounts, keys and events in Redis: reads changes from Redis, and writes changes to it. */
 
 const maxRowsPerCall = 1000;
-/** Rows that are applied at once, unless one account has more. Between slices the thread renews what requests may use. */
+/** Maximum rows that are applied at once, unless an account has more. Between slices the thread can do other work. */
 const maxRowsPerSlice = 200;
-/** Maximum tries of a change. A try fails if another server was faster, or while servers restore what Redis has lost. */
+/** Maximum tries of a change. A try fails if another server has written, or while servers restore lost rows. */
 const maxTries = 100;
-/** Interval between checks whether Redis was restarted. */
+/** Milliseconds between checks whether Redis was restarted. */
 const checkMs = 1000;
 /**
- * Milliseconds that servers have to report what Redis may have lost, counted from the first one; reconnecting takes
- * less.
+ * Milliseconds that servers have to resend rows that Redis may have lost, from the first server's read on. Servers
+ * reconnect in less.
  */
 const learningMs = 2000;
 const askSettledMs = 50;
 
 const script = scriptIn("directory.lua");
-/** Keys with one hash tag, so that a Cluster keeps them together. */
+/** Redis keys with the same hash tag, so that a Cluster keeps them on one node. */
 const keys = ["rows", "names"].map((name) => `hc:{directory}:${name}`);
 
 type ReadAnswer = [
@@ -32,11 +32,11 @@ type ReadAnswer = [
   upTo: number,
   rows: [version: number, name: string, content: string][],
   life: string,
-  /** Whether servers have reported what Redis may have lost, 1 or 0. */
+  /** Whether servers have resent rows that Redis may have lost: 1 or 0. */
   isSettled: number,
 ];
 
-/** Redis' error for keys that don't have the script's form. */
+/** Matches Redis' errors for keys that have another form than the script expects. */
 const isBroken = /^WRONGTYPE|user_script:\d+: /;
 
 export class Directory {
@@ -45,18 +45,18 @@ export class Directory {
   readonly #isServer: boolean;
   readonly #learningMs: number;
   #isSettled = true;
-  /** The end of the last call. Each call waits for the one before. */
+  /** Resolves at the end of the last call. Each call waits for the previous call. */
   #turn: Promise<unknown> = Promise.resolve();
   #reading: Promise<void> | undefined;
-  /** When this copy last equalled Redis; before the first time, when the process started. */
+  /** Time at which this copy last equalled Redis, in milliseconds since the process started; 0 before a read. */
   #syncedMs = 0;
   #checkedMs = Number.NEGATIVE_INFINITY;
-  /** Applies rows that are new in this copy; called for each slice of them. */
+  /** Called with each slice of rows that was written to this copy, and with an empty slice at the end. */
   onTaken: (rows: readonly TakenRow[]) => void = () => {};
 
   /**
-   * @param isServer whether the copy is a server's, which outlives Redis' data; false for a command's copy
-   * @param ms milliseconds that servers have to report what Redis may have lost
+   * @param isServer whether the copy is a server's, which can restore rows that Redis loses; false for a command's copy
+   * @param ms milliseconds that servers have to resend rows that Redis may have lost
    */
   constructor(store: Store, client: ScriptClient, isServer: boolean, ms = learningMs) {
     this.#store = store;
@@ -65,22 +65,22 @@ export class Directory {
     this.#learningMs = ms;
   }
 
-  /** Whether Redis has no accounts, as of the last read. */
+  /** Whether Redis had no accounts at the last read. */
   get isNew(): boolean {
     return !this.#store.directory.isCopy;
   }
 
-  /** Whether this copy has accounts that neither came from Redis nor were brought there. */
+  /** Whether this copy has accounts that neither were read from Redis nor written to it. */
   get isApart(): boolean {
     return this.isNew && this.#store.accounts.exist();
   }
 
-  /** Whether this copy has nothing, because Redis hasn't been read yet. */
+  /** Whether this copy has no accounts because Redis hasn't been read yet. */
   get isUnread(): boolean {
     return this.#syncedMs === 0 && !this.#store.accounts.exist();
   }
 
-  /** Whether servers have reported what Redis may have lost. @returns false if none did in time */
+  /** Waits until servers have resent rows that Redis may have lost. @returns false if no server did in time */
   settle(): Promise<boolean> {
     return this.#inTurn(async () => {
       for (let tries = 0; tries < maxTries; tries++) {
@@ -98,12 +98,12 @@ export class Directory {
   }
 
   /**
-   * Reads what changed.
+   * Reads the rows that changed in Redis into this copy.
    * @throws StateUnavailable when Redis doesn't answer
    * @throws DataError when Redis has other accounts than this copy
    */
   read(): Promise<void> {
-    // Calls that wait share one read.
+    // Calls that wait for their turn share the same read.
     this.#reading ??= this.#inTurn(async () => {
       this.#reading = undefined;
       const nowMs = performance.now();
@@ -114,8 +114,8 @@ export class Directory {
   }
 
   /**
-   * Runs work on the copy, writes its changes to Redis, and reads them back. The work runs again where another server
-   * was faster.
+   * Runs work on the copy, writes the changes to Redis, and reads them back. If another server has written in between,
+   * the work runs again.
    * @throws StateUnavailable when Redis doesn't answer
    */
   change<Result>(work: () => Result): Promise<Result> {
@@ -158,7 +158,7 @@ export class Directory {
     }
     if (epoch !== "" && before.epoch !== "" && epoch !== before.epoch) throw otherAccounts();
     if (before.epoch !== "" && before.life !== life) {
-      // Redis started anew, and may have lost something: it was empty, or a primary died before its replicas had all.
+      // Redis may have lost rows: it was emptied, or a primary died before its replicas had all rows.
       await this.#restore(before);
       this.#store.directory.take([], { ...before, life });
       return this.#read();
@@ -170,7 +170,7 @@ export class Directory {
       [epoch, version, upTo, rows] = await this.#page(before, upTo);
       all.add(rows);
     }
-    // Redis has nothing, or what is left after a loss.
+    // Without an epoch Redis has no directory, or only what is left of a lost one. Neither is applied.
     if (epoch === "") return;
     if (this.isApart) this.#checkOwn(all);
     for (const slice of all.slices()) {
@@ -182,14 +182,14 @@ export class Directory {
     this.onTaken([]);
   }
 
-  /** @throws DataError when Redis has other accounts or keys than this database, which isn't a copy yet */
+  /** @throws DataError when this database isn't a copy yet, and has an account or a key that Redis hasn't */
   #checkOwn(all: RowsByAccount): void {
     const own = this.#store.directory.rows().filter(({ name }) => /^(accounts|keys):/.test(name));
     const there = new Map([...all.slices()].flat().map(({ name, content }) => [name, content]));
     if (own.some(({ name, content }) => there.get(name) !== content)) throw otherAccounts();
   }
 
-  /** The rows that changed since a version. */
+  /** Reads up to `maxRowsPerCall` rows that changed since a version. */
   async #page({ version, life }: Position, from: number): Promise<ReadAnswer> {
     const values = [this.#isServer ? 1 : "", version, from, maxRowsPerCall, life, this.#learningMs];
     const answer = await this.#call<ReadAnswer>("read", ...values);
@@ -198,7 +198,7 @@ export class Directory {
     return answer;
   }
 
-  /** @returns whether Redis accepted the rows: nothing was changed since the version, and no lost rows are awaited */
+  /** @returns whether Redis accepted the rows. It refuses them after another change, and while lost rows are resent. */
   async #write(
     epoch: string,
     version: number,
@@ -210,7 +210,7 @@ export class Directory {
     return (await this.#call<[isDone: number]>("write", ...values))[0] === 1;
   }
 
-  /** Writes again the rows that Redis has lost. Rows that it has are the same, or newer. */
+  /** Resends all rows to Redis, which takes the rows that it lacks or has only in an older version. */
   async #restore({ epoch }: Position): Promise<void> {
     let rows = this.#store.directory.taken(0, maxRowsPerCall);
     do {
@@ -241,7 +241,7 @@ export class Directory {
   }
 }
 
-/** Rows of Redis, those of each account together, so that they can be applied in slices. */
+/** Groups rows of Redis by account, so that they can be applied in slices. */
 class RowsByAccount {
   readonly #rows = new Map<string, TakenRow[]>();
   readonly #accountOfEvent = new Map<string, string>();
@@ -256,8 +256,8 @@ class RowsByAccount {
   }
 
   /**
-   * The rows in slices. An account's rows are in one slice, because they refer to the row of the account itself, and
-   * the account's imported requests have to count as soon as it is there.
+   * Returns the rows in slices. All rows of an account are in the same slice, for two reasons: they refer to the
+   * account's own row, and its imported requests have to count as soon as the account exists.
    */
   *slices(): Iterable<TakenRow[]> {
     let slice: TakenRow[] = [];

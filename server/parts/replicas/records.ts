@@ -14,13 +14,13 @@ interface ServerRow {
   taken: string;
 }
 
-/** The part of an `ioredis` client that is used here. */
+/** The method of an `ioredis` client that reads records. */
 interface RecordsClient {
   hmget(key: string, ...fields: string[]): Promise<(string | null)[]>;
   hscan(key: string, cursor: string, count: "COUNT", rows: number): Promise<[next: string, page: string[]]>;
 }
 
-/** Records of accounts in a month, `YYYY-MM`; null where there is none. */
+/** Reads records of accounts in a month, `YYYY-MM`, as JSON. Accounts without a record have null. */
 export async function recordsOf(
   client: RecordsClient,
   accounts: readonly number[],
@@ -29,7 +29,7 @@ export async function recordsOf(
   return accounts.length > 0 ? client.hmget(monthKey(month), ...accounts.map(String)) : [];
 }
 
-/** The servers that have joined and neither left nor were forgotten. */
+/** Reads the servers that have joined and neither left nor were forgotten. */
 export async function serversOf(client: ScriptClient): Promise<ServerRow[]> {
   const { servers } = await sharesIn(client)<{ servers: ServerRow[] | object }>([], { op: "servers" });
   // An empty list comes from Lua as an object.
@@ -38,7 +38,7 @@ export async function serversOf(client: ScriptClient): Promise<ServerRow[]> {
 
 /**
  * Waits until all servers with a heartbeat in the last minute have applied a version of the directory.
- * @returns those that haven't
+ * @returns ids of the servers that haven't applied it in time
  * @throws StateUnavailable when Redis doesn't answer
  */
 export async function serversBehind(client: ScriptClient, version: number, maxMs: number): Promise<string[]> {
@@ -51,8 +51,8 @@ export async function serversBehind(client: ScriptClient, version: number, maxMs
 }
 
 /**
- * The requests that each server has leased and not used in some months.
- * @param isGivenBack whether to count only requests that are given back if the server is forgotten; as in `shares.lua`
+ * Counts the requests that each server has leased and not used in the given months.
+ * @param isGivenBack whether to count only the requests that `shares.lua` gives back when the server is forgotten
  */
 export async function leasesOf(
   client: RecordsClient,

@@ -1,13 +1,13 @@
 import { DataError, shown } from "../../../engine/query.ts";
 
-/** Reads `REDIS_URL`. */
+/** Parses `REDIS_URL`. */
 
 const ports = { single: 6379, sentinel: 26379, cluster: 6379 };
 
 export interface RedisAddress {
   kind: keyof typeof ports;
   isTls: boolean;
-  /** One Redis, or the first Sentinels or nodes to try. */
+  /** The only Redis, or the Sentinels or Cluster nodes to try first. */
   hosts: { host: string; port: number }[];
   username: string | undefined;
   password: string | undefined;
@@ -19,7 +19,7 @@ export interface RedisAddress {
 const form =
   "redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], redis+sentinel://…HOST[:PORT],…/NAME[/DB] or redis+cluster://…HOST[:PORT],…; with rediss for TLS";
 
-/** Reads a URL of Redis. @throws DataError that names the wrong part, without showing a possible password */
+/** Parses a URL of Redis. @throws DataError that names the wrong part, without showing a possible password */
 export function redisAddress(text: string): RedisAddress {
   const [, protocol, several, rest] = /^(rediss?)(?:\+(sentinel|cluster))?:\/\/(.*)$/s.exec(text) ?? [];
   if (rest === undefined) {
@@ -66,7 +66,10 @@ function credentialsOf(text: string): Pick<RedisAddress, "username" | "password"
   return { username, password };
 }
 
-/** @param isAlone whether user and password came before it; otherwise text behind a colon may be a password */
+/**
+ * Parses a host with an optional port.
+ * @param isAlone whether user and password are already cut off; otherwise the text behind a colon may be a password
+ */
 function hostOf(text: string, defaultPort: number, isAlone: boolean): RedisAddress["hosts"][number] {
   const inWords = (part: string) =>
     isAlone || !text.includes(":") ? shown(part) : "(not shown: it may be a password without @HOST)";

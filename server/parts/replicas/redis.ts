@@ -10,9 +10,9 @@ import type { RedisAddress } from "./redis-url.ts";
 
 export type RedisClient = Redis | Cluster;
 
-/** Maximum wait for an answer; `Shares` counts later answers as lost, too. */
+/** Maximum wait for an answer, in milliseconds. `Shares` ignores answers that come later. */
 const maxAnswerMs = 2000;
-/** After this long without an answer a connection is closed and reopened. */
+/** Milliseconds without an answer after which a connection is closed and reopened. */
 const maxSilenceMs = 3000;
 const firstPauseMs = 50;
 const maxPauseMs = 1000;
@@ -20,14 +20,14 @@ const maxPauseMs = 1000;
 interface Fault extends Error {
   /** The command that Redis refused. */
   command?: { name: string };
-  /** Why no node of a Cluster can be used. */
+  /** The reason why no node of a Cluster can be used. */
   lastNodeError?: Error;
 }
 
 const pauseMs = (tries: number) => Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(tries, 10));
 
 /**
- * Makes a client without a queue: without a connection commands fail immediately. No command is sent twice.
+ * Makes a client. While it has no connection, commands fail immediately. No command is sent twice.
  * @param onFault called with the reason when there is no connection
  * @param onConnect called for each new connection
  */
@@ -36,7 +36,7 @@ export async function connectRedis(
   onFault: (reason: string) => void,
   onConnect: () => void = () => {},
 ): Promise<RedisClient> {
-  // Loaded here, because most servers share nothing.
+  // Loads `ioredis` only when it is needed, because most servers use no Redis.
   const { Cluster, Redis } = await import("ioredis");
   const { kind, isTls, hosts, username, password, db, primary } = address;
   const common = {
@@ -44,8 +44,8 @@ export async function connectRedis(
     ...(password !== undefined && { password }),
     db,
     connectionName: "hcqs",
-    // Automatic pipelining stays off: a pipeline waits for the answers to the one before, so calls to a distant Redis
-    // would queue.
+    // Automatic pipelining stays off. Each pipeline would wait for the answers to the previous pipeline, so calls to a
+    // distant Redis would queue.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -53,7 +53,7 @@ export async function connectRedis(
     connectTimeout: maxAnswerMs,
     socketTimeout: maxSilenceMs,
     retryStrategy: pauseMs,
-    // The primary became a replica, or is cut off from its replicas: the next connection goes to the new one.
+    // After these errors the primary has become a replica or is cut off. Reconnecting finds the new primary.
     reconnectOnError: ({ message }: Error) =>
       message.startsWith("READONLY") || (kind === "sentinel" && message.startsWith("NOREPLICAS")),
     ...(isTls && { tls: {} }),
@@ -68,10 +68,10 @@ export async function connectRedis(
           redisOptions: common,
           enableOfflineQueue: false,
           slotsRefreshTimeout: maxAnswerMs,
-          // Refreshed regularly, because a command that waits for a failover sends nothing by which the client would
-          // learn of the new primary.
+          // The client asks for the primaries regularly. Otherwise it wouldn't learn of a new primary while commands
+          // wait for a failover.
           slotsRefreshInterval: maxAnswerMs,
-          // Not repeated, because a node that failed may have run the command.
+          // Commands aren't repeated after a failover, because the failed node may have run them.
           retryDelayOnFailover: 0,
           clusterRetryStrategy(tries, reason) {
             if (reason !== undefined) onFault(reason.message);
@@ -82,20 +82,20 @@ export async function connectRedis(
   client.on("connect", onConnect);
   client.on("+node", (node: Redis) => node.on("connect", onConnect));
   client.on("node error", ({ message }: Error) => onFault(message));
-  // Only the first error of a connection attempt is its cause.
+  // Only the first error of a connection attempt is reported, because it is the cause of the later errors.
   let isGivenUp = false;
   client.on("connecting", () => {
     isGivenUp = false;
   });
   const onError = (error: Fault) => {
     if (isGivenUp) return;
-    // If the database can't be selected, later commands would run on database 0.
+    // Gives up if the database can't be selected, because later commands would run on database 0.
     if (client instanceof Redis && client.status === "connect") {
       isGivenUp = true;
       client.disconnect(true);
     }
     const { message } = error.lastNodeError ?? error;
-    // The client repeats its list of Sentinels from the first one on. Without a "Last error" none has failed.
+    // The client also says this when it starts again at the first Sentinel. Without a "Last error" nothing has failed.
     if (/^All sentinels are unreachable(?!.*Last error)/.test(message)) return;
     onFault(error.command?.name === "select" ? `database ${db}: ${message}` : inWords(message, isTls));
   };
@@ -106,19 +106,19 @@ export async function connectRedis(
   return client;
 }
 
-/** Replaces messages that name neither the cause nor the setting to change. */
+/** Describes an error. It replaces messages that name neither the cause nor the setting to change. */
 function inWords(message: string, isTls: boolean): string {
   if (/\bNOAUTH\b/.test(message)) return "a password is asked for, and none was sent";
   return isTls && /ETIMEDOUT|wrong version number/i.test(message) ? `no answer by TLS (${message})` : message;
 }
 
-/** The part of an `ioredis` client that runs scripts. */
+/** The methods of an `ioredis` client that run scripts. */
 export interface ScriptClient {
   evalsha(digest: string, keys: number, ...values: (string | number)[]): Promise<unknown>;
   eval(source: string, keys: number, ...values: (string | number)[]): Promise<unknown>;
 }
 
-/** A Lua script of this folder. It throws `StateUnavailable` when Redis doesn't run it. */
+/** Makes a function that runs a Lua script of this folder. It throws `StateUnavailable` when Redis can't run it. */
 export function scriptIn(file: string) {
   const source = readFileSync(new URL(file, import.meta.url), "utf8");
   const digest = createHash("sha1").update(source).digest("hex");
@@ -127,7 +127,7 @@ export function scriptIn(file: string) {
     return client
       .evalsha(digest, ...words)
       .catch((error) => {
-        // A restarted Redis, or a new primary, doesn't know the script.
+        // A restarted Redis or a new primary doesn't know the script yet.
         if (!reasonOf(error).startsWith("NOSCRIPT")) throw error;
         return client.eval(source, ...words);
       })
@@ -137,10 +137,13 @@ export function scriptIn(file: string) {
   };
 }
 
-/** The hash of a month, `YYYY-MM`: a record as JSON for each account. A Cluster keeps all keys of ceilings together. */
+/**
+ * The key of the hash with the records of a month, `YYYY-MM`: one record as JSON for each account. By the hash tag
+ * `{0}`, a Cluster keeps all keys of ceilings on one node.
+ */
 export const monthKey = (month: string) => `hc:{0}:q:${month}`;
 
-/** Runs `shares.lua`: the call and the answer are objects with the names that the script has. */
+/** Runs `shares.lua`. The call and the answer are objects whose fields have the script's names. */
 export type SharesScript = <Answer>(
   months: readonly string[],
   call: Readonly<Record<string, unknown>>,

@@ -1,50 +1,54 @@
 --[[
-Keeps the ceilings of all accounts: leases of quotas, and shares of rates. All records of ceilings are read and written
-here. Two sums hold at any time, and the tests check them:
+Keeps the ceilings of all accounts: leases of quotas, and shares of rates. Only this script reads and writes the records
+of ceilings. Two inequalities hold at any time, and the tests check them:
 
-  quota:  settled use + what each server was granted or used + the credit of each server that may have it  <=  Q
-  rate:   shares in force + the resting part of each server that may use it                                <=  R
+  quota:  use of servers that left + what each server was granted or used + credit that servers may use  <=  quota
+  rate:   shares in force + resting parts that servers may use                                           <=  rate
 
-Each server has a part of all accounts, 1/N in the end, and the parts never sum to more than 1. Without asking, a server
-may use its part of an account's rate while the account is at rest, and a small credit of its quota. An account that
-needs more on some server is flagged: "ID" is active (shares in place of resting parts), "ID@MONTH" is tight (no
-credit). Flags are numbered, and each call names the last flag that its server has read. A server that hasn't read a
-flag counts as if it still used what it had. A server is told that a flag has ended when it reports about the account,
-and uses less than it may until then. A server reports less only after it uses less, and uses more only after it is told
-so. The values of its calls are absolute and the calls are numbered, so a call may be lost, repeated or late.
+Each of N servers has the same part of every account. The part approaches 1/N, and the parts never sum to more than 1.
+While an account is at rest, a server may use its part of the account's rate without asking, and a small credit of the
+account's quota. An account that needs more on a server is flagged. The flag "ID" means that the account is active: its
+servers have shares and no resting parts. The flag "ID@MONTH" means that its quota is tight: its servers have no credit.
+Flags are numbered. Each call names the last flag that the calling server has read. A server that hasn't read a flag
+counts as if it still used its credit and its resting part. When a flag has ended, a server learns it by its next report
+about the account, and uses less than allowed until then. A server reports less only after it uses less. It uses more
+only after an answer allows it. A call may be lost, repeated or late, because calls are numbered and have absolute
+values.
 
-A server's id is its place and the number of its start. A record of a month has what each server used and was granted
-(`servers`), what earlier servers at each place used (`left`), the use of all servers as it is told to them (`total`),
-the number of its version (`n`), the number of its flag while it is tight (`tight`), and the life of Redis in which it
-was last reported (`life`).
+A server's id consists of its place and the number of its start. The record of an account in a month has these fields:
+`servers` is what each server used and was granted, `left` what earlier servers at each place used, `total` the use
+of all servers as the answers tell it, `n` the number of the record's version, `tight` the number of its flag while the
+quota is tight, and `life` the life of Redis in which a server last reported it.
 
-KEYS  1 hash: meta with the servers, a heartbeat beat:ID for each server, and rate:ID for each active account; 2 flags by
-      number; 3 4 hashes of the two months named in the call: a record by account
-ARGV  1 the call as JSON; `op` says which. `ms` and `run` replace Redis' time and run id in tests.
+KEYS  1 hash with the servers in meta, a heartbeat beat:ID for each server, and rate:ID for each active account
+      2 sorted set of the flags by number
+      3 and 4 hashes of the two months that the call names, with a record for each account
+ARGV  1 the call as JSON. Its `op` is the name of an operation. `ms` and `run` replace Redis' time and run id in tests.
 ]]
 local hash, flags = KEYS[1], KEYS[2]
 local call, floor, min, max = redis.call, math.floor, math.min, math.max
 local ask = cjson.decode(ARGV[1])
 
--- After Redis lost data, servers report for this long what they hold, and nothing is granted. Shares expire meanwhile.
+-- Milliseconds after a loss of data in which Redis learns: servers report what they hold, and nothing is granted.
 local learningMs = 2000
--- A server uses a share for 2 s after its request. Here it counts for longer, in case a clock is set.
+-- Milliseconds that a share counts as used. A server uses it for 2 s only; the rest is for clocks that are set.
 local shareMs = 3500
--- Without demand for this long an account is at rest again.
+-- Milliseconds without demand after which an account is at rest again.
 local restMs = 5000
--- A server without a heartbeat for this long is gone. It stopped using its part 10 s before.
+-- Milliseconds without a heartbeat after which a server is gone. It has stopped using its part 10 s before.
 local goneMs = 60000
--- Late or repeated calls of a server that has left are ignored for this long.
+-- Milliseconds after a server has left in which its late or repeated calls are ignored.
 local lateMs = 10000
 local monthKeptMs = 100 * 86400000
--- A server stops delivering events 2 s after its last report. Another may start after this, in case a clock is set.
+-- Milliseconds after the deliverer's last report until another server delivers events. The deliverer itself stops after
+-- 2 s; the rest is for clocks that are set.
 local delivererMs = 3000
 
 local meta = cjson.decode(call('HGET', hash, 'meta') or
   '{"version":0,"learning":0,"skew":0,"knew":0,"flags":0,"servers":{},"left":{},"months":{}}')
 local before = cjson.encode(meta)
--- By id: `servers` has what each server has reported about itself, `beats` its heartbeat. `last` is the latest time
--- known, and `writes` has the fields of the hash to write.
+-- `servers` has what each server has reported, by id. `beats` has each server's heartbeat, by id. `last` is the latest
+-- time known. `writes` has the fields of the hash to write.
 local servers, beats, last, writes = meta.servers, {}, 0, {}
 for id in pairs(servers) do
   beats[id] = cjson.decode(call('HGET', hash, 'beat:' .. id))
@@ -52,7 +56,7 @@ for id in pairs(servers) do
 end
 for _, at in pairs(meta.left) do last = max(last, at) end
 
--- Time advances at most as much as the caller's steady clock, because Redis' clock may be set.
+-- `now` advances at most as much as the caller's steady clock, because Redis' clock may be set.
 local raw = ask.ms
 if not raw then
   local time = call('TIME')
@@ -62,7 +66,7 @@ local now = max(last, raw - meta.skew)
 if ask.elapsed and last > 0 then now = min(now, last + ask.elapsed) end
 if ask.elapsed then meta.skew = raw - now end
 
--- Writes are lost when Redis starts anew or is emptied, and when it drops a key.
+-- Redis may have lost writes if its run id, the number of flags or the hash of a month isn't as expected.
 local run = meta.run
 if ask.check or not run then run = ask.run or string.match(call('INFO', 'server'), 'run_id:(%w+)') end
 local isLost = run ~= meta.run or call('ZCARD', flags) ~= meta.flags
@@ -70,13 +74,13 @@ for i, month in ipairs(ask.months or {}) do
   if meta.months[month] and call('EXISTS', KEYS[2 + i]) == 0 then isLost, meta.months[month] = true, nil end
 end
 if isLost then
-  -- A life is named by run and time. The time isn't enough, because a backup has an earlier life, and the clock may
-  -- have been set back to its time.
+  -- The name of a life consists of Redis' run id and the time. The time alone could occur twice: a backup may be
+  -- restored, and the clock may be set back.
   meta.life = string.format('%s:%.0f', run, raw)
   meta.run, meta.learning, meta.since = run, now + learningMs, now
   meta.version = max(meta.version, raw, tonumber(call('ZREVRANGE', flags, 0, 0, 'WITHSCORES')[2] or 0))
   meta.knew = 0
-  -- Servers that don't report may still use what they had, so their silence counts from now.
+  -- Servers that don't report may still use what they had, so the time until they are gone starts now.
   for id, server in pairs(servers) do
     server.read, server.old = 0, true
     beats[id].at = now
@@ -109,17 +113,17 @@ local function save()
   end
 end
 
--- The caller, its entry, the number of servers that aren't gone, and the part of servers that haven't reported since a
--- loss.
+-- `me` is the caller's id, `own` its entry in `servers`. `count` is the number of servers that aren't gone, `unheard`
+-- the sum of the parts of servers that haven't reported since a loss.
 local me, own, count, unheard = ask.server, nil, 0, 0
 
--- Requests of an account that a server may admit without a lease; must equal `credit` in share.ts.
+-- The number of requests that a server may admit without a lease. The result must equal that of `credit` in share.ts.
 local function creditOf(burst, quota, part)
   return part > 0 and min(floor(quota * part / 4), max(1, floor(burst * part + 1e-6))) or 0
 end
 
--- The sums of the credits that servers may use: one for servers that are there, and one for servers that are gone. A
--- gone server may have used its credit without reporting it.
+-- Returns the sum of the credits that present servers may use, and the sum of the credits that gone servers may have
+-- used without reporting it.
 local function credits(month, burst, quota, tight)
   local live, gone = 0, 0
   for _, server in pairs(servers) do
@@ -135,7 +139,7 @@ local function credits(month, burst, quota, tight)
 end
 
 local function writeRecord(i, account, record)
-  -- While Redis learns, no number is raised, so that the newest record has the highest one, even if Redis has lost it.
+  -- While Redis learns, `n` stays as it is. So the newest copy of a record has the highest `n`, even after a loss.
   if not isLearning then record.n = record.n + 1 end
   local text = cjson.encode(record)
   call('HSET', KEYS[2 + i], account, text)
@@ -146,16 +150,16 @@ local function writeRecord(i, account, record)
   return text
 end
 
--- The requests that a server may have used. For a forgotten server: what it reported, plus what it can have admitted
--- afterwards in a second from a full bucket.
+-- Returns the number of requests that a server may have used. For a forgotten server it is the reported number, plus
+-- the requests that it can have admitted afterwards, within a second and from a full bucket.
 local function charged(id, entry, burst)
   local most = servers[id] and servers[id].forgotten and entry.used + 2 * burst + 1 or math.huge
   return max(entry.used, min(entry.granted, most))
 end
 
--- Adds to a record what earlier servers at a server's place counted (`base`), as far as the record lacks it. A server
--- reports `base` again after each start, so no count is lost with Redis' records, and none is added twice. Returns whether
--- the record lacked something.
+-- `base` is the number of requests that earlier servers at a server's place counted. Adds to a record as many of them
+-- as it lacks, and returns whether it lacked any. A server reports `base` again after each start, so no count is lost
+-- with Redis' records, and no count is added twice.
 local function settle(record, id, base, burst)
   local place, known = placeOf(id), 0
   local left = record.left[place] or 0
@@ -176,7 +180,7 @@ local function lease(row, i, said)
   if said.copy and isLearning then
     local copy = cjson.decode(said.copy)
     if copy.n > record.n or isNew then
-      -- Reports since the loss are newer than the copy.
+      -- Adds the reports since the loss to the copy, because they are newer.
       for place, count in pairs(record.left) do settle(copy, place, count, row.burst) end
       for id, entry in pairs(record.servers) do
         if entry.life == meta.life then copy.servers[id] = entry end
@@ -205,7 +209,7 @@ local function lease(row, i, said)
   if record.tight then kept, keptByGone = credits(month, row.burst, quota, record.tight) end
   local free = quota - others - kept - keptByGone
   local granted = max(said.granted, said.used)
-  -- This report is too late: the requests may have been granted to others.
+  -- The report claims more than the record grants. It is too late: other servers may have been granted the requests.
   if not isLearning and granted > max(charged(me, mine, row.burst), said.used) then
     granted = max(said.used, min(granted, free))
   end
@@ -217,7 +221,7 @@ local function lease(row, i, said)
       granted, free = granted + grant, free - grant
     end
     local scarce = live + count
-    -- Servers may get their parts, and with them credit, before the next report.
+    -- While Redis learns, assumes the largest credit, because servers may get parts and credit before the next report.
     if isLearning then scarce = 2 * creditOf(row.burst, quota, 1) + max(count, meta.knew) end
     if not tight and free < scarce then
       record.tight = flag(row.id .. '@' .. month)
@@ -227,14 +231,14 @@ local function lease(row, i, said)
     end
   end
   used = used + said.used
-  -- If no server has requests left, the leases of gone servers count as used.
+  -- If all of the quota is used or held by gone servers, the leases of gone servers count as used.
   local total = used + dead + keptByGone >= quota and max(used, quota) or used
   if isNew or mine.used ~= said.used or mine.granted ~= granted or mine.life ~= meta.life
     or record.tight ~= tight or record.total ~= total or ask.isLeaving then
     record.total, record.burst = total, row.burst
     record.servers[me] = { used = said.used, granted = ask.isLeaving and said.used or granted, life = meta.life }
-    -- While Redis learns, the entry of a server that leaves stays in `servers`, because another server may send a newer
-    -- copy of the record, whose `left` lacks these requests.
+    -- While Redis learns, the entry of a server that leaves stays in `servers`. Another server may send a newer copy of
+    -- the record, and its `left` would lack the requests of the server that leaves.
     if ask.isLeaving and not isLearning then
       local place = placeOf(me)
       record.left[place], record.servers[me] = (record.left[place] or 0) + said.used, nil
@@ -249,7 +253,7 @@ local function share(row)
   local field, burst = 'rate:' .. row.id, row.burst
   local text = call('HGET', hash, field)
   local rate = text and cjson.decode(text)
-  -- Shares from before a loss expire while servers report what they hold.
+  -- Grants no share while Redis learns, because shares from before the loss have to expire first.
   if isLearning then return {} end
   local function rest()
     call('HDEL', hash, field)
@@ -284,9 +288,8 @@ local function share(row)
   return { active = true, share = told }
 end
 
--- Adds the caller to the servers, and determines its part. A report may take several calls. The last flag that the
--- caller has read, and its new part, apply from the last of these calls on, because the rows of all of them report
--- earlier use.
+-- Adds the caller to the servers, and returns its part. A report may take several calls. The caller's last read flag
+-- and its new part are stored with the last call of the report, because the rows of every call report earlier use.
 local function join()
   own = servers[me]
   local isAsserting = ask.life ~= meta.life
@@ -295,7 +298,7 @@ local function join()
     servers[me] = own
   end
   if isAsserting then own.old = own.old or ask.knew > 0 end
-  -- Only while Redis learns: a server that comes later may have learned its number of servers in this life.
+  -- Uses the caller's number of servers only while Redis learns. Later the caller may have learned it in this life.
   if isAsserting and isLearning then meta.knew = max(meta.knew, ask.knew) end
   own.months, own.taken = ask.months, ask.taken
   if not ask.hasMore then
@@ -319,7 +322,7 @@ local function join()
   if now - meta.since < goneMs and meta.knew > old then unheard = (meta.knew - old) / meta.knew end
   if ask.hasMore then return ask.part end
   local room = 1 - others - unheard
-  -- Smaller values are rounding errors.
+  -- A value below 1e-6 is a rounding error.
   if room < 1e-6 then room = 0 end
   own.part = isLearning and isAsserting and ask.part or min(ask.part, isAsserting and room or own.part)
   if own.part > 1 / count then return 1 / count end
@@ -327,8 +330,8 @@ local function join()
   return own.part
 end
 
--- Whether the caller delivers events. One server at a time does, until it is silent. No other server is chosen while
--- Redis learns, because the one chosen before the loss may still deliver.
+-- Returns whether the caller delivers events. One server at a time delivers events, until it stops reporting. While
+-- Redis learns, no other server is chosen, because the server chosen before the loss may still deliver.
 local function delivers()
   local holder = servers[meta.deliverer]
   if not isLearning and (not holder or holder.gone or now - beats[meta.deliverer].at >= delivererMs) then
@@ -345,8 +348,8 @@ function ops.tick()
     if now - at > lateMs then meta.left[id] = nil end
   end
   if meta.left[me] or own and ask.seq <= beats[me].seq then return { stale = true } end
-  -- The call is a late or repeated one of a server that has left, or the caller was declared gone. The caller has to
-  -- report again what it holds.
+  -- Either the call is a late or repeated call of a server that has left, or the caller was declared gone. By the
+  -- answer, the caller has to report again what it holds.
   local isKnown = own and not own.gone
   if not isKnown and ask.life == meta.life and not (own and ask.isLeaving) then return { gone = true } end
   local part = 0
@@ -385,7 +388,7 @@ function ops.servers()
   return { servers = list }
 end
 
--- Gives back the leases of a server that is gone for good; see `charged`.
+-- Gives back the leases of a server that is gone for good. From now on `charged` counts fewer requests for it.
 function ops.forget()
   servers[ask.server].forgotten = true
   return {}

@@ -20,9 +20,9 @@ import {
   until,
 } from "../../support/server.ts";
 
-/** The operator's console, as a browser asks for it. */
+/** Tests the operator's console by the requests of a browser. */
 
-// The core works with this part alone.
+// Runs the core with only this part, because the core has to work with each part alone.
 process.env.SERVER_PARTS = "console";
 
 const datasetsDir = datasetsFolder();
@@ -37,7 +37,7 @@ interface Event {
   data: unknown;
 }
 
-/** Reads server-sent events until the last one that is wanted. */
+/** Reads server-sent events until `isLast` returns true. @returns all events read */
 async function eventsUntil(isLast: (event: Event) => boolean, during = () => {}): Promise<Event[]> {
   const request = get(`${server.ops}/console/stream`);
   const [response] = await once(request, "response");
@@ -93,7 +93,7 @@ test("the console is shown when its program and its libraries are moved away whi
   });
   const { ops } = await ready(process);
   const get = (target: string) => rawRequest(ops, requestText(`GET ${target}`, { Connection: "close" }));
-  // The files are read right after the ready line is written, so before any answer.
+  // The server reads the files right after it writes the ready line, and before it answers any request.
   assert.equal((await get("/livez")).status, 200);
   rmSync(path.join(copy, "node_modules"));
   rmSync(path.join(copy, "server/parts/console"), { recursive: true });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { History, percentile } from "../../../server/parts/console/history.ts";
 import { ThreadTraffic, Traffic } from "../../../server/shared/traffic.ts";
 
-/** What the console keeps of the last ten minutes. */
+/** Tests the samples of the traffic that the console keeps. */
 
 const now = () => ({ connections: 3, memory: 2 ** 20 });
 
@@ -37,7 +37,7 @@ test("a sample has what was done since the one before, per second", () => {
       memory: 2 ** 20,
     },
   );
-  // Between the bounds of the bucket in which 3 µs lie.
+  // 3 µs belong to the bucket from 2 to 4 µs.
   assert.ok(sample.p50 !== null && sample.p50 > 2 && sample.p50 <= 4, `${sample.p50}`);
   const quiet = history.take(3000, 1_700_000_001_400);
   assert.deepEqual([quiet.requests, quiet.p99, quiet.refused], [{}, null, 0]);

@@ -9,9 +9,9 @@ import { reachOf } from "../../../server/shared/special-addresses.ts";
 import { listening } from "../../support/connection.ts";
 import { answersOf, Receiver } from "../../support/quota-events.ts";
 
-/** Which addresses events are posted to. */
+/** Tests to which addresses events are posted. */
 
-/** Addresses at which special-purpose and public address space begin, in turns. */
+/** First addresses of special-purpose address space and of public address space, in turn. */
 const bounds = {
   IPv4: [
     "0.0.0.0 1.0.0.0 10.0.0.0 11.0.0.0 100.64.0.0 100.128.0.0 127.0.0.0 128.0.0.0 168.63.129.16 168.63.129.17",
@@ -98,7 +98,7 @@ test("an address of this machine or network is found out in whatever form a URL 
   assert.equal(webhookFault(`${longest}x`, false), "a URL");
 });
 
-/** Makes every host resolve to the given addresses, a list per query. @returns the hosts that were looked up */
+/** Makes every host resolve to the given addresses. Each query gets the next list. @returns the hosts looked up */
 function resolveTo(t: TestContext, ...answers: string[]): string[] {
   const asked: string[] = [];
   t.mock.method(Resolver.prototype, "resolve4", async (host: string) => {
@@ -186,9 +186,9 @@ test("a connection that takes a while isn't given up for the host's next address
         reject,
       );
     });
-    // Blocks the thread before it sees that the connection is there.
+    // Blocks the thread before it learns that the connection is open.
     stat(".", () => stand(500));
-    // After this block both callbacks are ready, so the second follows the first at once.
+    // After this second block, both callbacks are ready, so they run one directly after the other.
     stand(50);
   });
   assert.equal(await posted, 200);

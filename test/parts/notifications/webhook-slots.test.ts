@@ -15,14 +15,14 @@ import { listening, maxWaitMs, until } from "../../support/connection.ts";
 import { answersOf, later, now, Receiver, World } from "../../support/quota-events.ts";
 import { keepingStripped } from "../../support/server.ts";
 
-/** Faulty receivers: every try ends, and no other account waits for it. */
+/** Tests faulty receivers. Every try has to end, and no other account may wait for it. */
 
 const { maxUnderWay: maxTriesUnderWay, minTryMs } = webhookSender(Store.inMemory(), new Metrics(), {
   allowLoopback: true,
 });
 const maxRetriesUnderWay = maxTriesUnderWay / 2;
 
-/** Writes on and on, as fast as the other end reads. */
+/** Writes without an end, as fast as the other end reads. */
 function flood(socket: Socket, text: string): void {
   while (socket.writable && socket.write(text.repeat(100)));
   socket.once("drain", () => flood(socket, text));
@@ -65,7 +65,7 @@ const sick: Receivers = {
   "speaks no HTTP": ["Parse Error: Expected HTTP/, RTSP/ or ICE/", (socket) => socket.write("220 ready\r\n")],
 };
 
-/** Receivers that would keep a try in flight for ever. */
+/** Receivers that keep a try in flight until the server aborts it. */
 const stuck: Receivers = {
   "takes the post and never answers": ["", () => {}],
   "is silent within the head": ["", (socket) => socket.write(head)],
@@ -73,7 +73,7 @@ const stuck: Receivers = {
   "is silent after an informational answer": ["", (socket) => socket.write(hints)],
 };
 
-/** Listens on this machine. @returns its port, and how many connections there are */
+/** Starts a receiver on this machine. @returns the port, and a function that counts the connections */
 async function listen(t: TestContext, react: (socket: Socket) => void) {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -115,14 +115,14 @@ test("a try ends at its deadline at the latest: in the lookup, the handshake or 
   await until("all connections to be closed", () => servers.every(({ sockets }) => sockets.size === 0));
 });
 
-/** A name server that never answers. @returns how many queries it has had */
+/** Replaces the name server by one that never answers. @returns a function that counts the queries */
 async function silenceNames(t: TestContext): Promise<() => number> {
   let queries = 0;
   const server = createSocket("udp4", () => queries++);
   server.bind(0, "127.0.0.1");
   await once(server, "listening");
   t.after(() => server.close());
-  // A name is looked up by this query first.
+  // Replaces `resolve4`, because it is the first query for a name.
   const ask: (host: string) => Promise<string[]> = Resolver.prototype.resolve4;
   t.mock.method(Resolver.prototype, "resolve4", function (this: Resolver, host: string) {
     this.setServers([`127.0.0.1:${server.address().port}`]);
@@ -131,7 +131,7 @@ async function silenceNames(t: TestContext): Promise<() => number> {
   return () => queries;
 }
 
-/** A customer's server that doesn't answer, and our server's state. */
+/** Makes a customer's web server that doesn't answer, and the control thread's state. */
 async function silentReceiver(t: TestContext) {
   const [world, receiver] = [new World(t), await Receiver.open()];
   receiver.answer = undefined;
@@ -191,7 +191,7 @@ for (const [what, accounts, hasFailed] of [
         if (hasFailed) world.operator.events.updateDelivery({ ...delivery, tries: 1 });
       }
     });
-    // The outbox calls `byId` when a try starts.
+    // Counts calls of `byId`, because the outbox calls it when a try starts.
     const asked = t.mock.method(world.store.accounts, "byId");
     const delivering: Promise<void>[] = [];
     const waiting = new Map<number, number>();
@@ -243,7 +243,7 @@ test("a try is cut off for a waiting first try, not before half a second, and ha
   await until("the waiting one's post", () =>
     receiver.posts.some(({ headers }) => String(headers["webhook-id"]).startsWith("a ")),
   );
-  // All slots are taken by tries that have run for longer, but no first try waits.
+  // All slots are taken, and all tries have run for longer than the minimum. But no first try waits for a slot.
   delivering.push(world.deliver(later(5000)), world.deliver(later(10_000)));
   await turn();
   assert.equal(state(1).length, 1);
@@ -288,7 +288,7 @@ test("a try that was given up or answered leaves nothing that runs, not even a q
     await tried[2];
     controller.abort(new Error("given up"));
     console.log(JSON.stringify(await Promise.all(tried)));
-    // Runs only if something else keeps the process alive.
+    // The timer doesn't keep the process alive, so it prints only if something else does.
     setTimeout(() => console.log("still running"), 10_000).unref();`;
   const args = [...keepingStripped, "--input-type=module-typescript", "--no-warnings", "--eval", script];
   const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: maxWaitMs });

@@ -8,7 +8,7 @@ import { maxTries } from "../../../server/accounts/quota-events.ts";
 import { answersOf, dueEvent, later, now, Receiver, secret, World } from "../../support/quota-events.ts";
 import { listening, until } from "../../support/server.ts";
 
-/** How events are delivered. */
+/** Tests the delivery of events to webhooks. */
 
 const [hourMs, monthMs] = [3_600_000, 31 * 24 * 3_600_000];
 
@@ -78,7 +78,7 @@ test("ten tries over about three days, with growing pauses and one id; then it h
   assert.equal(receiver.posts.length, 10);
 });
 
-/** Stores the events for 80, 90 and 100 % with the same due time, in the wrong order and with ids in that order. */
+/** Stores the events for 80, 90 and 100 % with the same due time. The order of storing and of ids is wrong. */
 function dueTogether(world: World, webhook: string): void {
   const { id: account } = world.account(10, webhook);
   for (const [i, threshold] of [100, 90, 80].entries())
@@ -211,7 +211,7 @@ for (const stepMs of [1000, 20 * hourMs, monthMs, 120 * monthMs].flatMap((ms) =>
     await isAt(10_000, stepMs, 2);
     assert.equal(world.delivery(id).next, later(70_000 + stepMs).getTime());
     await isAt(69_999, 0, 2);
-    // The clock is set while the try is under way.
+    // Sets the clock during a try.
     receiver.answer = undefined;
     const delivering = world.deliver(later(70_000), 70_000);
     await until("the post", () => receiver.held.length === 1);

@@ -7,7 +7,7 @@ import { errorOf, form, Portal } from "../../support/portal.ts";
 import { later, now, silent } from "../../support/quota-events.ts";
 import { account } from "../../support/state.ts";
 
-/** What people do to their account and its keys. */
+/** Tests the actions of people on their own account and its keys. */
 
 const actions: [path: string, body: object][] = [
   ["/portal/account", {}],
@@ -19,7 +19,7 @@ const actions: [path: string, body: object][] = [
   ["/portal/keys/revoke", { id: 1 }],
 ];
 
-/** A portal on which somebody has signed up. */
+/** Makes a portal on which a person has signed up. */
 async function signedUp(t: TestContext) {
   const portal = new Portal(t);
   const key = await portal.signUp("ann@example.com");
@@ -27,7 +27,7 @@ async function signedUp(t: TestContext) {
   return { portal, key, name, done: (path: string, body: object) => portal.done(path, body, { key }) };
 }
 
-/** Numbers that are ids. */
+/** Reads the id in a reply's body. */
 const idOf = (body: Record<string, unknown>) => Number(body.id);
 
 test("an account shows what it is, without its secret", async (t) => {

@@ -8,9 +8,9 @@ import { closed } from "../../support/portal.ts";
 import { later, silent } from "../../support/quota-events.ts";
 import { temporaryFolder } from "../../support/server.ts";
 
-/** The pages' keys, in the course of days. */
+/** Tests the keys of the pages over several days. */
 
-/** A host whose clock the test sets, in hours. */
+/** Makes a portal host. The test sets its clock in hours. */
 function hostOf(t: TestContext, start = 0, mayMakeAccount = true, store = Store.open(temporaryFolder())) {
   t.after(() => store.close());
   let at = 0;
@@ -65,7 +65,7 @@ test("the pages' key is replaced when the clock was set back, and its successor 
   hours(124);
   assert.equal(await host.renewKey(), true);
   hours(126);
-  // The first key expires at the time that was set before the clock was changed.
+  // The first key keeps its expiry, which was set before the clock was changed.
   assert.deepEqual(states(), ["active", "expired", "active"]);
 });
 

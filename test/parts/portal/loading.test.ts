@@ -6,7 +6,7 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import { loadingLines } from "../../../server/parts/portal/browser/columns.ts";
 import { temporaryFolder } from "../../support/server.ts";
 
-/** The code on the Data page that loads a CSV. */
+/** Tests the code on the Data page that loads a CSV. */
 
 test("DuckDB's line loads a CSV, with codes as text, and names only columns of the file", async () => {
   const columns = ["data_version", "ccn", "code", "submitted_charge"];

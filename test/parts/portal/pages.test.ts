@@ -17,7 +17,7 @@ import {
   temporaryFolder,
 } from "../../support/server.ts";
 
-/** The portal's pages and files, as a browser gets them. */
+/** Tests the portal's pages and files in the form in which a browser gets them. */
 
 const stateDir = temporaryFolder();
 const ownKey = createKey(stateDir, "visitors", { burst: 100, quota: 1000 });
@@ -66,7 +66,7 @@ test("every page's path answers with the page, and any other path with it as a 4
     const { status, body } = await ask(`GET ${path}`);
     assert.deepEqual([path, status], [path, 200]);
     assert.match(String(body), /<div id="app">/);
-    // Without JavaScript each page leads to numbers that need no key.
+    // Without JavaScript, each page has a link to the API's description, which needs no key.
     assert.match(String(body), /<noscript>.*<a href="\/openapi\.json">/s);
   }
   for (const path of ["/nothing", "/facilities/", "/facilities/1/2", "/data/", "/portal/x", "/apix", "/*"])

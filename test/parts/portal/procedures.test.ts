@@ -9,7 +9,7 @@ import {
   titleOf,
 } from "../../../server/parts/portal/browser/procedures.ts";
 
-/** The plain names of procedure groups. */
+/** Tests the plain names of procedure groups. */
 
 test("each procedure group has a plain name of its own, what it includes, and a part of the body", () => {
   const codes = procedureFigures.map(({ code }) => code);
@@ -17,7 +17,7 @@ test("each procedure group has a plain name of its own, what it includes, and a 
   assert.equal(new Set(all.map(({ name }) => name)).size, codes.length);
   for (const { name, includes, part } of all) {
     assert.ok(name.length <= 60 && includes.length > 10 && bodyParts.includes(part), name);
-    // A name must also fit within a sentence.
+    // A name has to begin in lower case, because it is used within sentences.
     assert.match(name, /^([a-z]|ERCP)/);
   }
 });
@@ -28,7 +28,7 @@ test("patients' words find their groups, and a group without a plain name keeps 
   assert.deepEqual(codesBy("a"), []);
   assert.deepEqual(includedIn("5113", "a torn meniscus"), ["torn meniscus"]);
   assert.deepEqual(includedIn("5115", "knee"), []);
-  // Groups with the word in their name come first, because many groups include some stent.
+  // Groups with "stent" in their name come first. Many other groups include stents.
   assert.deepEqual(codesBy("a stent").slice(0, 2), ["5193", "5194"]);
   assert.equal(titleOf({ code: "5491", name: "Level 1 Intraocular Procedures" }), "Cataract surgery");
   assert.equal(titleOf({ code: "5211", name: "Level 1" }), "Heart rhythm test");

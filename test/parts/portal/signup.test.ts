@@ -11,7 +11,7 @@ import { later, now } from "../../support/quota-events.ts";
 import { temporaryFolder } from "../../support/server.ts";
 import { SmtpServer, takesAll } from "../../support/smtp.ts";
 
-/** How people make accounts. */
+/** Tests how people make accounts by signup. */
 
 const from = { name: "", address: "prices@example.com" };
 
@@ -68,7 +68,7 @@ test("a name that is taken is drawn again, a few times at most, and what then fa
 });
 
 const fields = form("ann@example.com");
-/** Wrong bodies, each with the field at fault and the message. */
+/** Wrong bodies, each with the name of the wrong field and the expected message. */
 const wrong: [body: unknown, param: string | undefined, message: string | RegExp][] = [
   ...["", "[]", "null", '{"name":"a",}'].map((body): (typeof wrong)[number] => [
     body,
@@ -148,7 +148,7 @@ test("a mailbox has one account, however its address is written", async (t) => {
   assert.equal(portal.accountNames().length, 3);
 });
 
-/** Signs up many times, each time with another mailbox. @returns the statuses */
+/** Signs up many times with different mailboxes. @returns the statuses */
 async function flood(
   portal: Portal,
   count: number,
@@ -166,7 +166,7 @@ async function flood(
   return statuses;
 }
 
-/** Maximum database pages that a signup writes, with a reserve for indexes that grow. */
+/** Maximum number of database pages that a signup may write. It has a reserve for growing indexes. */
 const maxFramesPerSignup = 40;
 
 for (const [what, seconds, addressOf] of [
@@ -240,7 +240,7 @@ test("the counts of a day survive a restart, go with the day, and leave no addre
   );
 });
 
-/** A portal that mails links, and the server that takes them. */
+/** Makes a portal that mails links, and the mail server that receives them. */
 async function mailing(t: TestContext, folder = temporaryFolder()) {
   const smtp = await SmtpServer.open();
   const mailer = new Mailer({ smtpUrl: smtp.url(), from });

@@ -32,7 +32,7 @@ import {
   until,
 } from "../../support/server.ts";
 
-/** What the server writes into pages for their address. */
+/** Tests the numbers that the server writes into pages for a URL. */
 
 const stateDir = temporaryFolder();
 createKey(stateDir, "visitors", ample);
@@ -70,7 +70,7 @@ test("explore and its pictures have the title, the sentence and the numbers of t
     assert.ok(metaOf(html, "description")?.startsWith(`${sentence} Hospital 000041 charges $`));
     assert.equal(metaOf(html, "og:description"), metaOf(html, "description"));
     assert.equal(metaOf(html, "og:title"), textIn(html, "title"));
-    // A picture in a frame has the sentence alone.
+    // A page with only a picture has the sentence without the text below it.
     assert.equal(html.includes("nobody pays the charge"), path === "/");
     assert.ok(textIn(html, "noscript").includes(money(summary.max_charge)), "the dearest is in the table");
     assert.match(html, /href="\/facilities\/0000\d\d\?year=2023"/);

@@ -4,7 +4,7 @@ import { Limits } from "../../../server/accounts/limits.ts";
 import { Shares } from "../../../server/parts/replicas/shares.ts";
 import { monthOf } from "../../../server/shared/months.ts";
 
-/** A server's shares of the ceilings, without Redis. */
+/** Tests a server's shares of the ceilings, without Redis. */
 
 const month = monthOf(Date.UTC(2026, 3, 20));
 

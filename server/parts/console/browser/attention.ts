@@ -9,8 +9,9 @@ const leastQuotaShare = 0.9;
 
 interface AttentionProps {
   state: State;
-  /** Shares of recent requests, from 0 to 1. */
+  /** Share of recent requests that a ceiling refused, from 0 to 1. */
   refusedShare: number;
+  /** Share of recent requests that got a 5xx status, from 0 to 1. */
   failedShare: number;
   /** The time within which 99% of recent requests were answered, as text; undefined if it is short. */
   slow: string | undefined;

@@ -89,7 +89,7 @@ function Health({ state, isGone }: Pick<Seen, "state" | "isGone">) {
   return html`<p class="health good" role="status">Up <span class="quiet">${facts}</span></p>`;
 }
 
-/** The share of requests, from 0 to 1; null without requests. */
+/** The part that a number of requests is of all requests, from 0 to 1; null without requests. */
 function shareOf(sample: Sample | undefined, of: (sample: Sample) => number): number | null {
   const all = sample === undefined ? 0 : rateOf(sample, /./);
   return sample === undefined || all === 0 ? null : of(sample) / all;

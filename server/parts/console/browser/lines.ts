@@ -14,21 +14,21 @@ interface Series {
 interface LinesProps {
   title: string;
   samples: Sample[];
-  /** The last seconds, which the legend shows unless the pointer is at another time. */
+  /** Mean of the last seconds. The legend shows it unless the pointer is on the drawing. */
   now: Sample | undefined;
   series: Series[];
   isLogarithmic: boolean;
   text(value: number): string;
 }
 
-/** Height of the drawing in pixels. Points are at a share of the width, so that the drawing needn't know its width. */
+/** Height of the drawing in pixels. Horizontal positions are percentages, so the width needn't be known. */
 const height = 220;
 const [top, floor] = [16, 196];
 const rowSeconds = 60;
 
-/** Dashes of the lines, which tell them apart without their colours. */
+/** Dash pattern of each line, so that lines can be told apart without colours. */
 const dashes = ["", "6 3", "1 4", "8 3 2 3"];
-/** Widths of the lines, which tell them apart without their colours. */
+/** Width of each line in pixels, so that lines can be told apart without colours. */
 const widths = [2, 1.5, 3, 2.5];
 
 export function Lines(props: LinesProps) {
@@ -43,7 +43,7 @@ export function Lines(props: LinesProps) {
 }
 
 function Drawing({ title, samples, now, series, isLogarithmic, text }: LinesProps) {
-  /** Milliseconds below the pointer; null where it is elsewhere. */
+  /** Unix time below the pointer, in milliseconds; null while the pointer isn't on the drawing. */
   const [pointed, setPointed] = useState<number | null>(null);
   const timeOf = ({ at }: Sample) => at * 1000;
   const [first, last] = [samples[0], samples.at(-1)];
@@ -51,7 +51,8 @@ function Drawing({ title, samples, now, series, isLogarithmic, text }: LinesProp
     [first, last].map((one) => (one ? timeOf(one) : Date.now())),
     [0, 100],
   );
-  // A logarithmic scale can't show 0, and a line of errors along 0 would look like an alarm.
+  // Zeros are drawn only in the first line of a linear scale. A logarithmic scale can't show 0, and a line of errors
+  // along 0 would look like an alarm.
   const drawn = ({ value }: Series, sample: Sample) =>
     isLogarithmic || value !== series[0].value ? value(sample) || null : value(sample);
   const values = series.flatMap((one) => samples.flatMap((sample) => drawn(one, sample) ?? []));
@@ -65,7 +66,7 @@ function Drawing({ title, samples, now, series, isLogarithmic, text }: LinesProp
     const { left, width } = event.currentTarget.getBoundingClientRect();
     setPointed(x.invert((100 * (event.clientX - left)) / width).getTime());
   };
-  // A line that isn't drawn along 0 still begins and ends there, so that a single sample is a spike.
+  // Zeros next to a value are drawn, too, so that a single sample is a spike and not an invisible point.
   const isDrawn = (one: Series, i: number) =>
     drawn(one, samples[i]) !== null ||
     (!isLogarithmic &&
@@ -90,7 +91,7 @@ function Drawing({ title, samples, now, series, isLogarithmic, text }: LinesProp
     </svg></div>`;
 }
 
-/** A time of day, in the same form in all texts of the lines. */
+/** Formats a time of day in the reader's language, with hours and minutes, and with seconds if asked for. */
 const clock = (time: Date | number, second?: "2-digit") =>
   new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", ...(second && { second }) });
 

@@ -1,4 +1,4 @@
-/** Describes samples of the traffic, and merges samples into one of a longer time. */
+/** Describes samples of the traffic, and merges samples into a sample of a longer time. */
 
 /** Number of one-second samples from which the figures, the legends and a route's current rate are computed. */
 export const figureSeconds = 10;

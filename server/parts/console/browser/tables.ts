@@ -11,9 +11,9 @@ const time = (iso: string | null) => (iso === null ? "now" : new Date(iso).toLoc
 
 interface RowsProps {
   title: string;
-  /** Names of the columns; `#` before a name means numbers. */
+  /** Names of the columns. A column has numbers if `#` stands before its name. */
   heads: string[];
-  /** Cells of each row. On narrow pages the first cell has a line of its own, and the others are below it. */
+  /** Cells of each row. On narrow pages the first cell has a line of its own, above the remaining cells. */
   rows: ComponentChildren[][];
 }
 

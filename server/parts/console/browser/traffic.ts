@@ -3,7 +3,7 @@ import { html } from "../../../shared/browser/html.ts";
 import { figureSeconds, type Sample } from "./sample.ts";
 import { Rows } from "./tables.ts";
 
-/** Shows the busiest routes with their worst status; the others are folded. */
+/** Shows the busiest routes with their worst status. Less busy routes are folded. */
 
 const shownRoutes = 10;
 
@@ -13,7 +13,7 @@ const rate = (value: number) => {
   return value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString("en-US");
 };
 
-/** How bad a status is: 5xx, then 429, then other 4xx, then the rest. */
+/** Ranks a status by severity, from 3 to 0: 5xx, 429, other 4xx, all other statuses. */
 const badness = (status: string) =>
   status.startsWith("5") ? 3 : status === "429" ? 2 : status.startsWith("4") ? 1 : 0;
 

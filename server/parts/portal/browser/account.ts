@@ -9,7 +9,7 @@ import { type KeyRow, Keys } from "./keys.ts";
 import { ErrorBand, useLoaded } from "./load.ts";
 import { Usage } from "./usage.ts";
 
-/** Shows the account of the browser's key: usage, keys, and where its quota warnings go. */
+/** Shows the account of the browser's key: its usage, its keys, and the destinations of its quota warnings. */
 
 interface AccountAnswer extends Notices {
   account: string;
@@ -36,7 +36,7 @@ export function Page() {
     setSaid(why);
     keepKey(null);
   };
-  // Moves the keyboard's focus when a visitor signs in or out, because the element that had it is gone.
+  // When a visitor signs in or out, the focused element disappears, so the focus moves to another element.
   const before = useRef(key);
   useEffect(() => {
     if (before.current !== key) document.querySelector<HTMLElement>("#main")?.focus();
@@ -110,7 +110,7 @@ interface PlaceProps {
   param: string;
   value: string | null;
   button: string;
-  /** Saves the value. @returns the text to show then */
+  /** Saves the value. @returns the text to show after it is saved */
   save: (given: string | null) => Promise<string>;
   children?: unknown;
 }

@@ -4,5 +4,5 @@ import { askAhead } from "./explore-data.ts";
 
 /** Sends the first requests of the Explore page while its other modules are still being loaded. */
 
-// Nothing is requested ahead if the server found no prices: then `load` asks for what there is.
+// If the server found no prices, nothing is requested here, because `load` then sends other requests.
 if (hasWrittenPrices) askAhead(choiceOf(new URL(location.href)));

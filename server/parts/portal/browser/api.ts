@@ -1,7 +1,7 @@
 import type { PageSettings } from "../pages.ts";
 import type { FacilitiesAnswer } from "./answers.ts";
 
-/** Reads what the server wrote into the page, and asks the API, with the visitor's own key or that of the pages. */
+/** Reads what the server wrote into the page. Sends requests with the visitor's own key or the pages' key. */
 
 export let settings: PageSettings = settingsIn(document);
 
@@ -12,10 +12,10 @@ function settingsIn(page: Document): PageSettings {
 const first = location.href;
 const sentence = document.querySelector(".sentence")?.innerHTML;
 
-/** Whether the server wrote prices into the page, and not the reason why there are none. */
+/** Whether the server wrote prices into the page. Otherwise it wrote the reason for their absence, or nothing. */
 export const hasWrittenPrices = sentence?.includes('class="charge"') ?? false;
 
-/** The HTML of the sentence that the server wrote into the page for this address; empty for another one. */
+/** The HTML of the sentence that the server wrote into the page; empty if the URL isn't the page's first URL. */
 export const writtenAt = ({ href }: URL): string => (href === first && sentence) || "";
 
 /** Reads the settings again, because the server replaces the pages' key daily. @returns whether the key has changed */
@@ -27,18 +27,18 @@ async function renewSettings(): Promise<boolean> {
 }
 
 export const base = "/api/v1";
-/** Maximum seconds to wait for another try. A longer Retry-After means that the month's quota is used up. */
+/** Maximum seconds to wait before a retry. A longer Retry-After means that the month's quota is used up. */
 const maxWaitSeconds = 5;
 /** Maximum number of retries of a request that exceeds the rate. */
 const maxRetries = 5;
 
-/** A failed request: an error of the API, or `offline` where the server can't be reached. */
+/** A failed request. The type is that of the API's error, or `offline` if the server can't be reached. */
 export class Failure extends Error {
-  /** The status; 0 where there was no answer. */
+  /** The HTTP status; 0 if there was no answer. */
   readonly status: number;
   readonly type: string;
   readonly param: string | undefined;
-  /** The value of the Retry-After header. */
+  /** The value of the Retry-After header, in seconds. */
   readonly retrySeconds: number | undefined;
 
   constructor(status: number, type: string, message: string, param?: string, retrySeconds?: number) {
@@ -58,7 +58,7 @@ export const asFailure = (error: unknown): Failure =>
 const ownKeyName = "hcqs-key";
 export const keyChanged = "hcqs-key-changed";
 
-/** The visitor's own key, which stays in this browser. */
+/** The visitor's own key, which this browser stores; null if there is none. */
 export function ownKey(): string | null {
   return localStorage.getItem(ownKeyName);
 }
@@ -69,11 +69,11 @@ export function keepKey(key: string | null): void {
   dispatchEvent(new Event(keyChanged));
 }
 
-/** The key for requests; null where there is none. */
+/** The key for requests: the visitor's own, or else the pages' key; null if there is no key. */
 const currentKey = () => ownKey() ?? settings.key;
 
 /**
- * The answer to a GET. Retries while the rate is exceeded.
+ * Sends a GET and parses the answer. Retries while the rate is exceeded.
  *
  * @param path with `base` and query
  * @throws Failure
@@ -98,14 +98,14 @@ async function inTime(tryIt: () => Promise<Response>): Promise<Response> {
   }
 }
 
-/** The response to a GET with the current key, whatever its status. @throws Failure where there is none */
+/** Sends a GET with the current key. @returns the response, whatever its status @throws Failure without a response */
 export async function request(path: string, options: RequestInit = {}): Promise<Response> {
   const response = await send(path, options, currentKey());
   const isPageKey = response.status === 401 && ownKey() === null;
   return isPageKey && (await renewSettings()) ? send(path, options, currentKey()) : response;
 }
 
-/** The answer to a post to the portal. @throws Failure, after which nothing was changed */
+/** Posts to the portal and parses the answer. @throws Failure, which means that nothing was changed */
 export async function post<T>(path: string, body: object, key = currentKey()): Promise<T> {
   const headers = { "Content-Type": "application/json" };
   const options = { method: "POST", body: JSON.stringify(body), headers };
@@ -118,7 +118,7 @@ function send(path: string, options: RequestInit, key: string | null): Promise<R
   return reached(fetch(path, { ...options, headers }));
 }
 
-/** Waits for something that comes over a connection. @throws Failure when the connection breaks */
+/** Waits for a response or its body. @throws Failure when the connection breaks */
 const reached = <T>(awaited: Promise<T>): Promise<T> =>
   awaited.catch(() => {
     throw new Failure(0, "offline", "the server can't be reached");
@@ -131,7 +131,7 @@ async function failureOf(response: Response): Promise<Failure> {
   return new Failure(response.status, type, message, param, retry === null ? undefined : Number(retry));
 }
 
-/** A path of the API, without parameters that are null or empty. @param version a data version or a year */
+/** Makes a path of the API. Parameters that are null or empty are left out. @param version a data version or a year */
 export function pathOf(
   path: string,
   parameters: Record<string, string | number | null> = {},
@@ -144,7 +144,7 @@ export function pathOf(
   return `${base}${of}${path}${query.size === 0 ? "" : `?${query}`}`;
 }
 
-/** The latest answers by path, oldest first, so that the back button shows them at once. */
+/** The latest answers by path, oldest first. With them the back button shows a view at once. */
 const kept = new Map<string, { answer: Promise<unknown>; atMs: number }>();
 const maxKeptAnswers = 60;
 const maxKeptMs = 300_000;
@@ -154,8 +154,8 @@ const isAbsence = (error: unknown): error is Failure =>
   error instanceof Failure && (error.status === 404 || error.status === 400);
 
 /**
- * The answer for a path, or the failure that there is none. Both may be some minutes old. A request that is under way
- * isn't sent twice.
+ * Returns the answer for a path. Answers and failures are kept for some minutes. While a request is in flight, it isn't
+ * sent again.
  *
  * @throws Failure
  */
@@ -173,7 +173,7 @@ export function ask<T>(path: string): Promise<T> {
   return answer;
 }
 
-/** An answer, or the failure where there is no data for the arguments. @throws Failure of any other kind */
+/** Returns an answer, or the failure if there is no data for the arguments. @throws Failure of any other kind */
 export async function askIfThere<T>(path: string): Promise<T | Failure> {
   try {
     return await ask<T>(path);
@@ -183,11 +183,11 @@ export async function askIfThere<T>(path: string): Promise<T | Failure> {
   }
 }
 
-/** An answer; null for a failure. */
+/** Returns an answer as it is, and null for a failure. */
 export const there = <T extends object>(answer: T | Failure | null): T | null =>
   answer instanceof Failure ? null : answer;
 
-/** A list with the rows of all its pages. */
+/** Fetches all pages of a list, and returns them as one answer. */
 export async function rowsAt(path: string): Promise<FacilitiesAnswer | Failure> {
   const first = await askIfThere<FacilitiesAnswer>(path);
   if (first instanceof Failure) return first;

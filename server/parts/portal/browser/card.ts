@@ -10,37 +10,37 @@ import type { PictureFormat } from "./save-picture.ts";
 import { isSynthetic, warningOf } from "./words.ts";
 
 /**
- * Frames a picture, and offers its numbers as a table, files of it as a picture and as CSV, a curl command and a link.
+ * Frames a picture. Offers its numbers as a table and as CSV, the picture as a file, a curl command and a link.
  */
 
 interface CardProps {
   title: string;
   /** What the picture shows, in one line. */
   about: ComponentChildren;
-  /** What is shown beside the title. */
+  /** Content beside the title. */
   beside?: ComponentChildren;
   /** Name of the files to save, without an ending. */
   name: string;
   /** The picture's numbers; undefined until they are loaded. */
   figures?: Figures | undefined;
-  /** Path of the API that the numbers are from. */
+  /** The API's path from which the numbers come. */
   path?: string | undefined;
   isTable?: boolean;
-  /** Another way to save the CSV, if the picture shows only a part of the rows. */
+  /** Title and function of a button that saves all rows as CSV, if the picture shows only a part of them. */
   csv?: { title: string; save: () => Promise<void> } | undefined;
-  /** What the picture is about, after the title in a file. */
+  /** Text after the title in a saved file, such as the procedure and the year. */
   subject?: string;
-  /** Text above the picture in a file. */
+  /** Text above the picture in a saved file. */
   sentence?: string;
-  /** Text below the picture in a file, in a frame and on paper; undefined if there is no picture. */
+  /** Text below the picture in a saved file, in a frame and on paper; undefined if there is no picture. */
   source?: string | undefined;
-  /** Permanent addresses of these numbers, on the page and as a picture alone. */
+  /** Permanent URLs of the numbers: `page` is the page with all pictures, `embed` the picture alone. */
   links?: { page: string; embed?: string | undefined } | undefined;
   class?: string;
   children?: ComponentChildren;
 }
 
-/** What a picture needs away from the page: the hospitals behind the letters, the source and its data versions. */
+/** The text for a picture outside the page. It names the hospitals behind the letters, the source and data versions. */
 export function sourceText(
   versions: readonly string[],
   datasets: readonly Dataset[],
@@ -48,7 +48,7 @@ export function sourceText(
 ): string {
   const shown = versions.flatMap((version) => datasets.filter((one) => one.data_version === version));
   const titles = [...new Set(shown.map(({ publisher, title }) => `${publisher}, ${title}`))].join("; ");
-  // Warnings about synthetic samples are left out, because a sample's title says that it is one.
+  // Warnings about synthetic samples are left out, because the title already says that the data is a sample.
   const real = shown.filter(({ caveat }) => !isSynthetic(caveat));
   const warnings = [...new Set(real.flatMap(({ caveat }) => warningOf(caveat)?.text ?? []))].join(" ");
   const names = pinned.map(({ letter, ccn, entry }) => `${letter}: ${entry?.facility ?? ccn}. `).join("");
@@ -63,7 +63,7 @@ export function Card(props: CardProps) {
   const [isCurl, setCurl] = useState(false);
   const [isFigures, setFigures] = useState(false);
   const [said, setSaid] = useState("");
-  /** The button whose text was copied. */
+  /** Name of the button that has just copied a text; empty after any other action. */
   const [copiedBy, setCopiedBy] = useState("");
   const act = (work: () => Promise<void>) => {
     setSaid("");
@@ -87,7 +87,7 @@ export function Card(props: CardProps) {
     };
     save(`${name}.${format}`, await pictureOf(section.current, format, caption));
   };
-  // The button itself says that it worked, so that nothing below moves.
+  // The button itself shows that the text was copied. A message below it would move the content.
   const copyButton = (name: string, text: string) =>
     button(copiedBy === name ? "copied" : name, async () => {
       if (await copied(text)) setCopiedBy(name);
@@ -122,7 +122,7 @@ type Cell = string | number | null;
 
 export interface Column {
   title: string;
-  /** Formats the column's numbers. A column with it is right-aligned. */
+  /** Formats the column's numbers. A column that has this function is right-aligned. */
   write?: (value: number) => string;
 }
 
@@ -137,17 +137,17 @@ export type FigureColumn<Item> = [
   write?: (value: number) => string,
 ];
 
-/** A compared hospital's letter, name and number. */
+/** A compared hospital's letter, name and CCN. */
 export const pinnedName = ({ letter, ccn, entry }: Pinned) =>
   entry ? `${letter}: ${entry.facility} (${ccn})` : `${letter}: ${ccn}`;
 
-/** The numbers of some items: a column for each title, with the item's value and how to format it. */
+/** Makes a table of items. Each column has a title, a function that reads an item's value, and optionally a format. */
 export const figuresOf = <Item>(items: readonly Item[], ...columns: FigureColumn<Item>[]): Figures => ({
   columns: columns.map(([title, , write]) => ({ title, ...(write && { write }) })),
   rows: items.map((item) => columns.map(([, cellOf]) => cellOf(item))),
 });
 
-/** The hospitals of a list. */
+/** Makes the table of a list of hospitals. */
 export const priceFigures = (entries: readonly Entry[]): Figures =>
   figuresOf(
     entries,
@@ -186,7 +186,7 @@ export function FiguresTable({ figures, caption }: { figures: Figures; caption: 
   </div>`;
 }
 
-/** The numbers as CSV (RFC 4180). */
+/** Writes a table as CSV (RFC 4180). */
 function csvOf({ columns, rows }: Figures): string {
   const field = (cell: Cell) => {
     const text = cell === null ? "" : String(cell);
@@ -203,6 +203,6 @@ export function save(name: string, content: Blob): void {
   link.href = URL.createObjectURL(content);
   link.download = name;
   link.click();
-  // The browser reads the content after the click.
+  // The URL is kept for a while, because the browser reads the content after the click.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

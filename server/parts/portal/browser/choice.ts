@@ -2,30 +2,30 @@ import { stateOf } from "./states.ts";
 
 /** Reads the choices on the Explore page from the address. */
 
-/** The default procedure. Where the data lacks it, the one that most hospitals do is shown. */
+/** Code of the default procedure. If the data lacks it, the page shows the procedure that most hospitals do. */
 export const defaultProcedure = "5072";
 export const maxPinned = 3;
 export const defaultMiles = 25;
-/** The radiuses that are offered around a ZIP code, ascending. */
+/** The radiuses around a ZIP code that visitors can choose, in ascending order. */
 export const radiusesInMiles = [10, defaultMiles, 50, 100];
-/** What the list can be sorted by. */
+/** Sort orders of the list. */
 const sorts = ["charge", "name", "distance", "allowed", "markup", "services"];
 
-/** Changes of parameters that turn any place into the nation. */
+/** Changes of parameters that remove the chosen place, so that the page shows the nation. */
 export const nowhere = { state: null, near: null, within: null, city: null };
 
 export interface Choice {
   procedure: string | null;
   state: string | null;
-  /** A ZIP code; if there is one, the state is ignored. */
+  /** A ZIP code. With a ZIP code the state is ignored. */
   near: string | null;
-  /** Miles around the ZIP code. */
+  /** Radius around the ZIP code in miles. */
   within: number;
   /** A city that the ZIP code stands for, such as `Los Angeles, CA`. */
   city: string | null;
   /** A data year, or a data version such as 2024.1. */
   year: string | null;
-  /** Data versions of the trend, separated by commas; null for the newest of each year. */
+  /** Data versions of the trend, separated by commas; null for the newest version of each year. */
   versions: string | null;
   /** CCNs of the hospitals to compare. */
   pinned: string[];
@@ -37,7 +37,7 @@ export interface Choice {
   order: "asc" | "desc";
 }
 
-/** An amount in dollars that is written in the address; null for any other text. */
+/** Returns a text that is an amount in dollars, such as `1200.50`, and null for any other text. */
 export const amountOf = (text: string | null | undefined): string | null =>
   text && /^\d{1,7}(\.\d\d?)?$/.test(text) ? text : null;
 
@@ -53,7 +53,7 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
   const sort = sorts.find((one) => one === chosen("sort")) ?? "charge";
   return {
     procedure: chosen("procedure"),
-    // Text that names no state is kept, so that the page can name it when nothing is found.
+    // A text that names no state is kept, so that the page can show the text when nothing is found.
     state: state !== null && near === null ? (stateOf(state) ?? state.toUpperCase()) : null,
     near,
     within: within > 0 ? within : defaultMiles,
@@ -67,16 +67,16 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
   };
 }
 
-/** The place as parameters of the API. */
+/** The chosen place as parameters of the API. */
 export const placeOf = ({ state, near, within }: Choice) => (near === null ? { state } : { near, within });
 
-/** Charges in dollars, both included. */
+/** A range of charges in dollars. It includes both limits. */
 export interface Range {
   from: number;
   to: number;
 }
 
-/** The charges that the list is limited to; null where it isn't. */
+/** The range of charges to list; null if the list isn't limited. */
 export function rangeOf({ from, to }: Choice): Range | null {
   if (from === null && to === null) return null;
   return { from: Number(from ?? 0), to: Number(to ?? Number.POSITIVE_INFINITY) };

@@ -3,7 +3,7 @@ import { html } from "../../../shared/browser/html.ts";
 import { asFailure } from "./api.ts";
 import { sentenceOf } from "./form.ts";
 
-/** A field with suggestions: the combobox of the ARIA Authoring Practices, with a list. */
+/** A text field with a list of suggestions. It follows the combobox pattern of the ARIA Authoring Practices. */
 
 /** Milliseconds without typing before suggestions are fetched. */
 const restMs = 120;
@@ -17,18 +17,18 @@ export interface Option {
   group?: string | undefined;
   /** A number at the end of the line. */
   figure?: string | undefined;
-  /** The text whose words to mark. */
+  /** A text whose words are marked in the title. */
   mark?: string | undefined;
 }
 
 interface ChooserProps {
   label: string;
-  /** The current choice, or null. */
+  /** Id of the current choice; null if nothing is chosen. */
   value: string | null;
   /** Small text after the current choice. */
   detail?: string | undefined;
   placeholder?: string;
-  /** Finds suggestions; for an empty text, those to begin with. An error's message is shown. */
+  /** Finds suggestions for a text. An empty text finds the initial suggestions. An error's message is shown. */
   find: (text: string) => Promise<Option[]>;
   choose: (id: string) => void;
   class?: string;
@@ -39,20 +39,20 @@ export function Chooser(props: ChooserProps) {
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLUListElement>(null);
-  /** The typed text; null while the choice is shown. */
+  /** The typed text; null while the field shows the current choice. */
   const [text, setText] = useState<string | null>(null);
-  /** The suggestions, and the text that they are for. */
+  /** The suggestions, with the text for which they were found. */
   const [found, setFound] = useState<{ of: string; options: Option[] } | null>(null);
   const [said, setSaid] = useState("");
   const [active, setActive] = useState(-1);
-  /** Whether the choice is too long for its line. */
+  /** Whether the current choice is too long for its line. */
   const [isCut, setCut] = useState(false);
-  /** The text that was entered before its suggestions came, and the key that it was entered by. */
+  /** A text that the visitor confirmed before its suggestions arrived, and the key that was pressed. */
   const entered = useRef<{ text: string; key: string } | null>(null);
   const isTouch = useRef(false);
   const options = found?.options;
   const isOpen = text !== null && (found !== null || said !== "");
-  /** What Enter chooses: for a typed text the first suggestion, until an arrow key goes to one. */
+  /** Index of the option that Enter chooses; -1 for none. It is 0 for a typed text until an arrow key changes it. */
   const chosen = active === -1 && text?.trim() ? 0 : active;
 
   useEffect(() => {
@@ -77,9 +77,9 @@ export function Chooser(props: ChooserProps) {
     };
   }, [text]);
   useLayoutEffect(() => {
-    // While somebody types, the height stays.
+    // While somebody types, this isn't measured again, so that the field keeps its height.
     if (input.current && text === null) setCut(input.current.scrollWidth > input.current.clientWidth);
-    // Selects the text as Tab does, so that typing replaces it.
+    // Selects the text, like the Tab key, so that typing replaces the text.
     if (text === null && document.activeElement === input.current) input.current?.select();
   }, [text, value]);
   useEffect(() => {
@@ -93,9 +93,9 @@ export function Chooser(props: ChooserProps) {
     setSaid("");
     setActive(-1);
   };
-  /** Shows suggestions, or why there are none. */
+  /** Shows suggestions, or the reason why nothing was found. */
   const show = (suggestions: typeof found, why = "") => {
-    // The visitor may have left the field while the search ran.
+    // Shows nothing if the visitor has left the field during the search.
     if (document.activeElement !== input.current) return close();
     entered.current = null;
     setFound(suggestions);
@@ -170,7 +170,7 @@ export function Chooser(props: ChooserProps) {
           onMouseDown=${(event: MouseEvent) => {
             event.preventDefault();
             pick(option);
-            // Closes the keyboard of a phone, which would cover the answer.
+            // Closes the on-screen keyboard of a phone, because it would cover the answer.
             if (isTouch.current) input.current?.blur();
           }}
         >
@@ -184,13 +184,13 @@ export function Chooser(props: ChooserProps) {
 }
 
 /**
- * The option that a text names exactly. Tab chooses no other option, because a visitor who leaves the field may not
- * want one.
+ * The option whose id or title equals a text. Tab chooses only such an option, because a visitor who leaves the field
+ * may not want a suggestion.
  */
 const exact = (options: readonly Option[], text: string) =>
   options.find(({ id, title }) => [id, title].some((one) => one.toLowerCase() === text.trim().toLowerCase()));
 
-/** A text in which the words of another are marked, at the start of its words. */
+/** Marks the beginnings of a text's words that are words of `by`. */
 function marked(text: string, by = "") {
   const words = by.match(/[\p{L}\p{N}]{2,}/gu) ?? [];
   if (words.length === 0) return text;

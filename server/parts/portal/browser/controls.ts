@@ -108,7 +108,7 @@ const notFound = (text: string, hasCodes: boolean) =>
     : `Nothing here matches “${printable(text)}”. The data has operations and larger procedures of outpatients. Scans, tests, visits, drugs and hospital stays aren't in it.`;
 
 async function findPlace(choice: Choice, text: string, priced: Set<string> | null): Promise<Option[]> {
-  // A ZIP code may stand after a city and a state or before a distance, and may have the four digits of ZIP+4.
+  // Finds a ZIP code anywhere in the text, such as after a city and a state. The four digits of ZIP+4 are ignored.
   const [, zip] = /(?<!\d)(\d{5})(?!\d)/.exec(text) ?? [];
   if (zip) return offeredMiles.map((miles) => around(zip, miles));
   if (/^\d/.test(text)) throw new Error("A ZIP code has five digits.");
@@ -117,7 +117,7 @@ async function findPlace(choice: Choice, text: string, priced: Set<string> | nul
   const isMeant = ([code]: [string, unknown]) => code === meant;
   const found = Object.entries(states)
     .filter((state) => isMeant(state) || ` ${state[1].name.toLowerCase()}`.includes(` ${words}`))
-    // Virginia comes before West Virginia, and California, by its code, before all that begins with CA.
+    // Virginia comes before West Virginia. For "CA", California comes before other names that begin with CA.
     .sort((a, b) => Number(isMeant(b)) - Number(isMeant(a)) || d3.ascending(a[1].name, b[1].name))
     .map(([id, { name }]) => ({
       id,
@@ -135,7 +135,7 @@ async function findPlace(choice: Choice, text: string, priced: Set<string> | nul
   );
 }
 
-/** Whether two names begin alike and have the same letters but for two, as mistyped ones do. */
+/** Whether `typed` may be a mistyped `name`: the first letter is the same, and at most two letters differ. */
 function isAlike(name: string, typed: string): boolean {
   const [rest, letters] = [name, typed].map((text) => [...text.toLowerCase().replace(/,? [a-z]{2}$/, "")]);
   const extra = letters.filter((letter) => {
@@ -147,10 +147,10 @@ function isAlike(name: string, typed: string): boolean {
   return isNear && name[0].toLowerCase() === letters[0];
 }
 
-/** Large cities that are named like a state. */
+/** Large cities that have the name of a state. */
 const citiesLikeStates = ["new york", "washington"];
 
-/** Radiuses to suggest, in miles. The usual radius is the first. */
+/** Radiuses to suggest, in miles. The default radius is the first. */
 const offeredMiles = [...new Set([defaultMiles, ...radiusesInMiles])];
 
 const around = (zip: string, miles: number, city?: string): Option => ({
@@ -160,8 +160,8 @@ const around = (zip: string, miles: number, city?: string): Option => ({
 });
 
 /**
- * Offers the surroundings of cities with a name, or a similar one. The ZIP code of most of a city's hospitals stands
- * for the city.
+ * Offers circles around cities that have the given name or a similar name. The center of a city is the ZIP code that
+ * most of its hospitals have.
  */
 async function findCities({ year }: Choice, name: string): Promise<Option[]> {
   const hospitalsIn = async (city: string) => {
@@ -175,7 +175,7 @@ async function findCities({ year }: Choice, name: string): Promise<Option[]> {
     if (meant) rows = await hospitalsIn(meant.city);
   }
   const byCity = [...Map.groupBy(rows, ({ city, state }) => `${city}, ${state}`)];
-  // The city with the most hospitals comes first: Columbus usually means the one in Ohio.
+  // The city with the most hospitals comes first. For example, Columbus usually means Columbus, Ohio.
   const cities = d3.sort(byCity, ([, { length }]) => -length);
   const radiuses = cities.length === 1 ? offeredMiles : [defaultMiles];
   return cities.flatMap(([city, rows]) => {
@@ -191,7 +191,7 @@ function choosePlace(id: string): void {
   else choose({ ...nowhere, near, within, city: city.join(" ") || null });
 }
 
-/** @param home the state whose hospitals come first */
+/** Offers hospitals for a text. @param home the state whose hospitals come first */
 async function findHospital(choice: Choice, code: string, text: string, home?: string): Promise<Option[]> {
   const { year, pinned } = choice;
   if (pinned.length === maxPinned)
@@ -217,7 +217,7 @@ async function findHospital(choice: Choice, code: string, text: string, home?: s
     }));
 }
 
-/** The hospitals whose name or city matches a text, best first. */
+/** Finds the hospitals whose name or city matches a text, best matches first. */
 async function facilitiesBy(text: string, year: string | null) {
   const path = pathOf("/search", { q: text, type: "facility", limit: 50 }, year);
   return (there(await askIfThere<SearchAnswer>(path))?.data ?? []).flatMap((one) =>

@@ -6,7 +6,7 @@ import { html } from "../../../shared/browser/html.ts";
 export const curlOf = (path: string, key = "$KEY") =>
   `curl -H "Authorization: Bearer ${key}" \\\n  "${new URL(path, location.origin)}"`;
 
-/** A request's code by language, for a path of the API with its query. */
+/** Functions by language that write the code of a request. Their argument is a path of the API with its query. */
 const requests: Readonly<Record<string, (path: string) => string>> = {
   curl: (path) => curlOf(path),
   Python: (path) =>
@@ -31,7 +31,7 @@ const requests: Readonly<Record<string, (path: string) => string>> = {
 const isFile = (path: string) => /\/export\.\w+/.test(path);
 const fileOf = (path: string) => new URL(path, location.origin).pathname.split("/").at(-1);
 
-/** A request to copy, in the language that is chosen. @param path of the API, with its query */
+/** Shows a request's code to copy, in the chosen language. @param path a path of the API with its query */
 export function Request({ path }: { path: string }) {
   const [language, setLanguage] = useState("curl");
   return html`<p class="languages" role="group" aria-label="Language">${Object.keys(requests).map(
@@ -40,7 +40,7 @@ export function Request({ path }: { path: string }) {
   )}</p><${Command} text=${requests[language](path)} />`;
 }
 
-/** Copies a text. @returns whether it worked: browsers have no clipboard for pages without TLS from another machine */
+/** Copies a text. @returns whether it was copied; false for pages without TLS, which have no clipboard */
 export async function copied(text: string): Promise<boolean> {
   const done = await navigator.clipboard?.writeText(text).then(
     () => true,
@@ -49,7 +49,7 @@ export async function copied(text: string): Promise<boolean> {
   return done ?? false;
 }
 
-/** A text to copy, with a button. */
+/** Shows a text with a button that copies it. */
 export function Command({ text, label = "Command" }: { text: string; label?: string }) {
   const [said, setSaid] = useState("");
   const copy = async () => {

@@ -11,7 +11,7 @@ import { ErrorBand, useLoaded, WarningBand } from "./load.ts";
 import { useScrollToHash } from "./location.ts";
 import { whyMissing } from "./states.ts";
 
-/** Shows the data versions: their content, their gaps, their files, and how to load them. */
+/** Shows the data versions: their content, their gaps, their files, and code that loads them. */
 
 const path = `${base}/datasets`;
 const statusWords = {
@@ -105,7 +105,7 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
   </details>`;
 }
 
-/** Counts states as text. The District of Columbia isn't a state: 49 states and DC. */
+/** Counts states as text. The District of Columbia isn't counted as a state, as in "49 states and DC". */
 function statesText(codes: readonly string[]): string {
   const states = codes.filter((code) => code !== "DC").length;
   const text = counted(states, "state", "states");
@@ -131,7 +131,7 @@ export function Loading({ version }: { version: Dataset }) {
   const { data_version, coverage } = version;
   const [lines, setLines] = useState<string[]>([]);
   useEffect(() => {
-    // A small part of the file, as its text: one procedure group in one state.
+    // The excerpt shown is small: one procedure group in one state.
     const [state] = coverage.states;
     ask<ProceduresAnswer>(pathOf("/healthcare/procedures", { state, limit: 1 }, data_version))
       .then(({ data: [first] }) =>

@@ -4,7 +4,7 @@ import { getFile, pathOf, request } from "./api.ts";
 import { save } from "./card.ts";
 import { otherError, useAction } from "./form.ts";
 
-/** Downloads the files of a data version with the key, which a link can't send. */
+/** Downloads the files of a data version. Requests are made by script, because a link can't send the key. */
 
 const formats = [
   ["CSV", "csv", "for spreadsheets; amounts in dollars"],
@@ -26,7 +26,7 @@ function Download({ version, name, ending, about }: Record<"version" | "name" | 
   const [said, setSaid] = useState("");
   const { failure, isBusy, run } = useAction();
   useEffect(() => {
-    // A failure here is ignored, because the file can be downloaded without knowing its size.
+    // If the size can't be read, the file can still be downloaded, so the failure is ignored.
     request(path, { method: "HEAD" }).then(
       ({ ok, headers }) => setBytes(ok ? Number(headers.get("Content-Length")) : 0),
       () => {},

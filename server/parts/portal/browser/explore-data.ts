@@ -17,7 +17,7 @@ import { entryOf, isPriced } from "./words.ts";
 
 /** Fetches the data of the Explore page. */
 
-/** Maximum number of hospitals that are drawn as one dot each. */
+/** Maximum number of hospitals for a picture with a dot for each hospital. */
 const mostDots = 50;
 const pageRows = 50;
 const maxPageRows = 100;
@@ -36,9 +36,9 @@ export type Scope = Pick<ProcedureAnswer, "rows" | "allowed" | "histogram" | "so
 export interface Pinned {
   letter: string;
   ccn: string;
-  /** The hospital; null where the data doesn't have it. */
+  /** The hospital as in a list; null if the data doesn't have the hospital. */
   entry: Entry | null;
-  /** The rank of the hospital's charge among the charges around a ZIP code; null if there are none. */
+  /** The rank of the hospital's charge among the charges around a ZIP code; null without a ZIP code or a charge. */
   standing: Pick<Standing, "rank" | "facilities"> | null;
   trend: FacilityTrendsAnswer | null;
 }
@@ -50,25 +50,25 @@ export interface View {
   choice: Choice;
   code: string;
   paths: Record<"scope" | "nation" | "list" | "trends" | "export", string>;
-  /** The prices in the chosen place; a failure where there are none. */
+  /** The prices in the chosen place; a failure if no hospital there has a price. */
   scope: Scope | Failure;
   nation: ProcedureAnswer | Failure;
-  /** The first hospitals whose charges are in the chosen range; empty if no charge is. */
+  /** The first page of the hospitals whose charges are in the chosen range. */
   list: HospitalList;
-  /** All hospitals of the place, cheapest first; null if they are many. */
+  /** All priced hospitals of the place, cheapest first; null if there are more than `mostDots`. */
   few: Priced[] | null;
   trends: TrendsAnswer | Failure;
   pinned: Pinned[];
-  /** The procedure's hospitals, if none of them has a price; otherwise null. */
+  /** The procedure's hospitals if no hospital has a price; otherwise null. */
   unpriced: FacilitiesAnswer | null;
 }
 
 /**
- * What is known of the procedure: its prices in the chosen place, or in the nation, or its hospitals without prices.
+ * The best answer about the procedure: its prices in the chosen place, else in the nation, else its unpriced hospitals.
  */
 export const knownOf = ({ scope, nation, unpriced }: View) => there(scope) ?? there(nation) ?? unpriced;
 
-/** The data for a part of the page. `datasets` is empty until the data versions are loaded. */
+/** Properties of components that show a part of the page. `datasets` is empty until the data versions are loaded. */
 export interface PartProps {
   view: View;
   datasets: Dataset[];
@@ -94,16 +94,16 @@ function pathsOf(code: string, choice: Choice): View["paths"] {
   };
 }
 
-/** Sends the requests for a choice; `load` gets their answers. */
+/** Sends the requests for a choice early. A later `load` finds their answers in the cache of `ask`. */
 export function askAhead(choice: Choice): void {
   const { nation, scope, list, trends } = pathsOf(choice.procedure ?? defaultProcedure, choice);
   for (const path of [nation, scope, list, trends])
     ask(path).catch(() => {
-      // The request fails again in `load`, which shows the failure.
+      // Failures are ignored here, because `load` meets and shows them.
     });
 }
 
-/** Sends three requests at once, and more for a place or hospitals to compare. @throws Failure */
+/** Loads the data for a choice by concurrent requests. A place or compared hospitals need more. @throws Failure */
 export async function load(choice: Choice): Promise<View> {
   const code = choice.procedure ?? defaultProcedure;
   const paths = pathsOf(code, choice);
@@ -129,7 +129,7 @@ export async function load(choice: Choice): Promise<View> {
   const scope = around instanceof Failure ? around : around ? aroundScope(around) : (inState ?? nation);
   const unpricedThere = () => {
     if (nation instanceof Failure) return unpricedOf({ ...choice, state: null, near: null }, code);
-    // Around a ZIP code, `around` has the hospitals without prices, too.
+    // For a ZIP code, `around` already includes the hospitals without prices.
     if (around) return there(around);
     return isCovered ? unpricedOf(choice, code) : null;
   };
@@ -145,8 +145,8 @@ export async function load(choice: Choice): Promise<View> {
 const noPrice = new Failure(404, "not_found", "no hospital there has a price");
 
 /**
- * Whether the chosen state has prices for the procedure, and whether a data version has the state. Data that isn't
- * there isn't requested, because the browser would write each 404 to its console.
+ * Finds out whether the chosen state has prices for the procedure, and whether a data version has the state. Missing
+ * data isn't requested, because the browser would write each 404 to its console.
  */
 async function coverageOf({ state }: Choice, nationAsked: Promise<ProcedureAnswer | Failure>) {
   const nation = state === null ? null : there(await nationAsked);
@@ -155,7 +155,7 @@ async function coverageOf({ state }: Choice, nationAsked: Promise<ProcedureAnswe
   return { hasPrices: false, isCovered: data.some(({ coverage }) => coverage.states.includes(state ?? "")) };
 }
 
-/** The compared hospitals with their distance and their rank among those around the place, cheapest first. */
+/** Adds distance and rank to the compared hospitals. The rank is among the priced hospitals around the ZIP code. */
 const amongAround = (pinned: Pinned[], around: Priced[] | null): Pinned[] =>
   pinned.map((one) => {
     const entry = around?.find(({ ccn }) => ccn === one.ccn);
@@ -164,7 +164,7 @@ const amongAround = (pinned: Pinned[], around: Priced[] | null): Pinned[] =>
     return { ...one, entry, standing: { rank: cheaper + 1, facilities: around.length } };
   });
 
-/** The prices around a ZIP code, from an answer that lists every hospital there, with a price or without. */
+/** Summarizes the prices around a ZIP code. The answer has to list every hospital there, also those without a price. */
 function aroundScope({ procedure, summary, data, source }: FacilitiesAnswer): Scope | Failure {
   if (procedure === undefined || !isKnown(summary)) return noPrice;
   const rows = data.filter(isPriced);
@@ -188,7 +188,7 @@ function aroundScope({ procedure, summary, data, source }: FacilitiesAnswer): Sc
 const isKnown = (summary: FacilitiesAnswer["summary"] | ChargeSummary): summary is ChargeSummary =>
   typeof summary.median_charge === "number";
 
-/** Bars of equal width on a logarithmic scale; one where all charges are equal. */
+/** Counts charges in bins of equal width on a logarithmic scale. If all charges are equal, there is one bin. */
 function histogramOf(charges: number[], { min_charge: min, max_charge: max }: ChargeSummary) {
   if (min === max) return { edges: [min, max], counts: [charges.length] };
   const cents = (dollars: number) => Math.round(dollars * 100) / 100;
@@ -198,7 +198,8 @@ function histogramOf(charges: number[], { min_charge: min, max_charge: max }: Ch
 }
 
 /**
- * All hospitals of a state or the nation; null if they are many. The request is often the same as that for the list.
+ * Fetches all priced hospitals of a state or the nation; null if there are more than `mostDots`. The list of the page
+ * often needs the same request, which is sent only once.
  */
 async function fewOf(scope: Scope | Failure, choice: Choice, procedure: string): Promise<Priced[] | null> {
   if (scope instanceof Failure || scope.summary.facilities > mostDots) return null;
@@ -209,7 +210,7 @@ async function fewOf(scope: Scope | Failure, choice: Choice, procedure: string):
   return there(all)?.data.filter(isPriced) ?? null;
 }
 
-/** The hospitals to compare, each with its price and its years. */
+/** Fetches the hospitals to compare, with their prices and their trends. */
 function pinnedOf({ pinned, year }: Choice, procedure: string): Promise<Pinned[]> {
   return Promise.all(
     pinned.map(async (ccn, i) => {
@@ -225,7 +226,7 @@ function pinnedOf({ pinned, year }: Choice, procedure: string): Promise<Pinned[]
   );
 }
 
-/** The hospitals of a procedure, none of which has a price. @returns null where the data has no row */
+/** Fetches the hospitals of a procedure for which no hospital has a price. @returns null if the data has no row */
 async function unpricedOf(choice: Choice, procedure: string): Promise<FacilitiesAnswer | null> {
   const path = facilitiesPath(
     { procedure, ...placeOf(choice), status: "all", limit: maxPageRows },

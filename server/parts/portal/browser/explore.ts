@@ -12,8 +12,8 @@ import { Chips, Reading, Said, titleText } from "./sentence.ts";
 import { tabTitle } from "./words.ts";
 
 /**
- * Shows a procedure's prices in a sentence, in pictures and as a list; below `/embed/` the sentence and one picture, for
- * frames on other sites. The address holds every choice.
+ * Shows a procedure's prices in a sentence, in pictures and as a list. A page below `/embed/` has the sentence and one
+ * picture, for frames on other sites. The URL holds every choice.
  */
 
 const embedded: Readonly<Record<string, typeof Charges>> = { charges: Charges, states: States, years: Years };
@@ -41,11 +41,11 @@ export function Page({ url }: { url: URL }) {
   </div>`;
 }
 
-/** The sentence that the server has written. */
+/** Shows the sentence that the server has written into the page. */
 const Written = ({ url }: { url: URL }) =>
   html`<div class="sentence" dangerouslySetInnerHTML=${{ __html: writtenAt(url) }}></div>`;
 
-/** The layout before the first answer, so that nothing moves then. */
+/** Reserves the page's layout before the first answer, so that nothing moves when the answer arrives. */
 function Blank({ url, failure }: { url: URL; failure: Failure | null }) {
   if (failure)
     return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">No numbers can be shown until this is solved.</p></div>`;
@@ -58,7 +58,7 @@ function Blank({ url, failure }: { url: URL; failure: Failure | null }) {
 
 function Shown({ view, datasets }: PartProps) {
   const scope = there(view.scope);
-  // The band is below everything that was on screen before the first answer, so that nothing moves.
+  // The band comes below everything that was shown before the first answer, so that nothing moves.
   return html`<div class="sentence" aria-live="polite">
       <${Said} view=${view} datasets=${datasets} />
       <${Chips} view=${view} />
@@ -73,14 +73,14 @@ function Shown({ view, datasets }: PartProps) {
     </div>`;
 }
 
-/** The caveat of the numbers; where there are none, that of the newest data. */
+/** The caveat of the numbers shown. Without numbers it is the caveat of the newest data. */
 const caveatOf = (view: View, [newest]: Dataset[]) => knownOf(view)?.source.caveat ?? newest?.caveat;
 
 interface AloneProps {
   picture: typeof Charges;
   view: View;
   datasets: Dataset[];
-  /** The choices, for the link to the Explore page. */
+  /** The query of the URL, for a link to the Explore page with the same choices. */
   search: string;
 }
 

@@ -11,12 +11,12 @@ import { choose, inYear, pin } from "./location.ts";
 import { Chip, dollarScale, Letter } from "./picture.ts";
 import { hospitals, isPriced, leastForQuartiles, milesText, placeText, rangeText } from "./words.ts";
 
-/** Lists the hospitals, in any order and between any charges, with their amounts as dots on one scale. */
+/** Lists hospitals, with their amounts as dots on one scale. The visitor chooses the order and a range of charges. */
 
-/** Rows to show at first. More would push the other pictures away. */
+/** Number of rows to show at first. With more rows the other pictures would be too far down. */
 const firstShown = 10;
 const step = 25;
-/** How many times below the median an allowed amount is unusual. */
+/** An allowed amount is unusual if it is less than the median divided by this factor. */
 const unusualFactor = 4;
 
 interface More {
@@ -32,7 +32,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const [more, setMore] = useState<More | null>(null);
   const [said, setSaid] = useState("");
   const end = useRef<HTMLElement>(null);
-  // The hospital's row moves when it is chosen, and the keyboard's focus goes with it.
+  // When a hospital is chosen, its row moves. The effect below keeps the focus on that row.
   const chosen = useRef("");
   useEffect(() => {
     const button = document.querySelector<HTMLElement>(`.facilities [data-ccn="${chosen.current}"]`);
@@ -43,7 +43,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const range = rangeOf(choice);
   const median = summary.facilities < leastForQuartiles ? null : summary.median_charge;
   /**
-   * The allowed amount below which a hospital's is unusual: perhaps the group's name doesn't say what was done there.
+   * Allowed amounts below this are unusual. Such a hospital may do other procedures than the group's name says.
    */
   const leastUsual = median === null ? 0 : summary.median_allowed / unusualFactor;
   const isNear = choice.near !== null;
@@ -63,7 +63,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
         next = page.next;
       }
       setMore({ of: list, data, next, shown });
-      // The focus moves to the end of the list, because the button for more rows is gone.
+      // After the last page the button for more rows is gone, so the focus moves to the end of the list.
       if (next === null) setTimeout(() => end.current?.focus({ preventScroll: true }));
     } catch (error) {
       setSaid(`${asFailure(error).message}: try again`);
@@ -87,7 +87,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
       pin(choice, ccn);
     };
     const onClick = (event: MouseEvent) => {
-      // A click on a link, a button or selected text doesn't choose the row.
+      // A click on a link or a button doesn't choose the row, nor does selecting text.
       if (event.target instanceof Element && event.target.closest("a, button")) return;
       if (getSelection()?.isCollapsed !== false) pin(choice, ccn);
     };
@@ -123,7 +123,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   ];
   const listed = rows.filter(({ ccn }) => !top.some(({ entry }) => entry.ccn === ccn));
   const remaining = count - rows.length;
-  // The export has the rows without prices, too.
+  // Says which rows the CSV has. Unlike the list, the file of a whole place has suppressed rows, too.
   const savedRows =
     range || isNear || scope.rows.suppressed === 0
       ? count === 1
@@ -166,9 +166,9 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   <//>`;
 }
 
-/** A form for the lowest and the highest charge to list. */
+/** Shows a form for the lowest and the highest charge to list. */
 function Charges({ from, to }: { from: string | null; to: string | null }) {
-  // Amounts are rounded, because those that a click on a bar chooses have cents.
+  // Rounds the amounts, because a click on a bar of the histogram chooses amounts with cents.
   const [shownLow, shownHigh] = [from, to].map((amount) => amount && String(Math.round(Number(amount))));
   const [low, setLow] = useState(shownLow ?? "");
   const [high, setHigh] = useState(shownHigh ?? "");
@@ -176,7 +176,7 @@ function Charges({ from, to }: { from: string | null; to: string | null }) {
     setLow(shownLow ?? "");
     setHigh(shownHigh ?? "");
   }, [from, to]);
-  /** For example 200000 for "$200,000" and "200k". */
+  /** Reads an amount in dollars, such as 200000 from "$200,000" and from "200k". */
   const amount = (text: string) => {
     const plain = text.replaceAll(/[$,\s]/g, "");
     return (/\dk$/i.test(plain) ? String(1000 * Number(plain.slice(0, -1))) : plain) || null;

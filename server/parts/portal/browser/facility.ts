@@ -20,12 +20,12 @@ import { Standings, sortedBy } from "./standings.ts";
 import { Trend, trendFigures } from "./trend.ts";
 import { isFew, isSynthetic, milesText, noHospital, tabTitle } from "./words.ts";
 
-/** Shows a hospital: its procedures compared with nation and state, its years, and the hospitals around it. */
+/** Shows a hospital: its procedures compared with nation and state, its trend, and the hospitals around it. */
 
 const nearMiles = 25;
 const nearShown = 8;
 
-/** @param ccn the hospital's number as the address has it, undecoded */
+/** Loads the page's data. @param ccn the hospital's CCN as in the URL, undecoded */
 async function load(ccn: string, year: string | null, code: string | null) {
   const segment = `/healthcare/facilities/${ccn}`;
   const path = pathOf(segment, {}, year);

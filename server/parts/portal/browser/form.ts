@@ -3,7 +3,7 @@ import { html } from "../../../shared/browser/html.ts";
 import type { Dataset } from "./answers.ts";
 import { asFailure, type Failure } from "./api.ts";
 
-/** Parts of forms: fields with their errors, actions on the server, and what a failure says. */
+/** Building blocks of forms: fields with their errors, actions on the server, and texts of failures. */
 
 /** Runs a visitor's actions on the server, one at a time, and keeps the last failure. */
 export function useAction() {
@@ -23,14 +23,14 @@ export function useAction() {
   return { failure, isBusy, run };
 }
 
-/** A failure as a sentence. */
+/** Describes a failure in a sentence. */
 export function sentenceOf({ status, message }: Failure): string {
   if (status === 0) return "The server can't be reached. Nothing was done: try again.";
   if (status === 401) return "The server doesn't know this key: it may be incomplete, revoked or expired.";
   return `${message[0].toUpperCase()}${message.slice(1)}${/[.?!]$/.test(message) ? "" : "."}`;
 }
 
-/** A failure's text about a field; empty where it is about something else. */
+/** A failure's text for the field that it concerns; empty for any other field. */
 export function errorOf(failure: Failure | null, param: string): string {
   if (failure?.param !== param) return "";
   if (failure.type === "missing_parameter") return "This is needed.";
@@ -38,7 +38,7 @@ export function errorOf(failure: Failure | null, param: string): string {
   return expected === undefined ? sentenceOf(failure) : `This must be ${expected}.`;
 }
 
-/** A failure's text, unless it is about one of these fields. */
+/** A failure's text; empty if the failure concerns one of the given fields. */
 export const otherError = (failure: Failure | null, ...params: string[]) =>
   failure === null || params.includes(failure.param ?? "") ? "" : sentenceOf(failure);
 
@@ -50,7 +50,7 @@ export interface FieldProps {
   hint?: string;
   /** The error, or an empty string. */
   error?: string;
-  /** The options with their titles; the field is a list then. */
+  /** The options with their titles. With options the field is a drop-down list. */
   options?: readonly (readonly [value: string, title: string])[];
   /** Attributes of the element, such as `autocomplete`, `placeholder`, `required` and `min`. */
   [attribute: string]: unknown;
@@ -85,13 +85,13 @@ export function Field({ label, value, set, type = "text", hint, error = "", opti
   </div>`;
 }
 
-/** The years of the data, the newest first. */
+/** The years of the data versions, newest first. */
 export const yearsOf = (datasets: readonly Dataset[]): string[] =>
   [...new Set(datasets.map(({ data_year }) => String(data_year)))].sort(d3.descending);
 
 interface YearFieldProps {
   datasets: readonly Dataset[];
-  /** A year or a data version; empty while it isn't known. */
+  /** The year or data version shown; empty while it isn't known. */
   shown: string;
   choose: (year: string) => void;
 }

@@ -20,8 +20,8 @@ import {
 import { hospitals, isPriced, leastForQuartiles } from "./words.ts";
 
 /**
- * Draws the distribution of charges, and below it summaries of charges and allowed amounts, on one logarithmic axis.
- * Few hospitals are drawn as one dot each, without quartiles where they would say nothing.
+ * Draws the distribution of charges, with summaries of charges and allowed amounts below, on one logarithmic axis. If
+ * there are few hospitals, each is a dot. If there are too few for quartiles, the summaries have none.
  */
 
 const side = 14;
@@ -37,11 +37,11 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
   const marks = pinned.flatMap(({ letter, entry }) => (entry && isPriced(entry) ? [{ letter, entry }] : []));
   const hasQuartiles = summary.facilities >= leastForQuartiles;
   const top = marks.length === 0 ? 30 : 58;
-  /** Height of the axis. */
+  /** Vertical position of the axis. */
   const floor = hasQuartiles ? 274 : top + 90;
   const middle = (top + floor) / 2;
   const chargeY = floor + 56;
-  /** Room for marks below each other. */
+  /** Extra height for marks of compared hospitals that are drawn one below the other. */
   const below = marks.length > 1 ? 4 : 0;
   const allowedY = floor + (hasQuartiles ? 110 + below : 56);
   const height = allowedY + 28 + below;
@@ -55,11 +55,11 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
   const y = d3.scaleLinear([0, most], [floor, top + 22]);
   const bars = counts.map((count, i) => {
     const [from, to] = [x(edges[i]), x(edges[i + 1])];
-    // A bar for a single charge would have no width.
+    // A bar for a single charge gets a fixed width, because its edges are equal.
     return from === to ? { count, x: from - 5, width: 10 } : { count, x: from, width: to - from };
   });
   const dots = few === null ? [] : swarm(few, x, middle, (floor - top) / 2);
-  // Without quartiles the compared hospitals are marked at their dots, because charges are drawn above the axis only.
+  // Without quartiles there is no summary of charges below the axis, so compared hospitals are marked at their dots.
   const dotYOf = (ccn: string) => dots.find(({ price }) => price.ccn === ccn)?.y ?? middle;
   const noteOfBar = (i: number) => ({
     x: bars[i].x + bars[i].width / 2,
@@ -72,7 +72,7 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
       `${percent((100 * counts[i]) / summary.facilities)} of ${whole(summary.facilities)}`,
     ],
   });
-  // A bar doesn't include its end, but the last one does. Charges are in cents.
+  // A bar's range excludes its upper edge, so it ends one cent below the edge. The last bar includes its upper edge.
   const endOf = (i: number) =>
     i === counts.length - 1 ? edges[i + 1] : Math.round(edges[i + 1] * 100 - 1) / 100;
   const isListed = (i: number) => range?.from === edges[i] && range.to === endOf(i);
@@ -141,7 +141,7 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
       }
       <${Marks} marks=${marks} x=${x} width=${width} floor=${floor} chargeY=${hasQuartiles ? chargeY : dotYOf} allowedY=${allowedY} />
       ${
-        // The text is drawn after the marks, so that it is above their lines.
+        // The text is drawn after the marks, so that their lines don't cover it.
         !hasQuartiles &&
         html`<g class="strip charge"><${AmountsText} width=${width} y=${top - 4} title="Charged" amounts=${(few ?? []).map((one) => one.submitted_charge)} /></g>`
       }
@@ -157,7 +157,7 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
 const dotRadius = 8;
 const leastRadius = 2;
 
-/** A dot for each facility at its charge; smaller ones where many charge the same. */
+/** Places a dot for each hospital at its charge. The dots are smaller if too many hospitals charge the same. */
 function swarm(prices: readonly Priced[], x: Scale, middle: number, room: number) {
   for (let radius = dotRadius; ; radius--) {
     const dots = swarmOf(prices, x, middle, radius);
@@ -181,7 +181,7 @@ function swarmOf(prices: readonly Priced[], x: Scale, middle: number, radius: nu
   return placed;
 }
 
-/** The picture's dots or bars, then the hospitals that are compared. */
+/** Makes the picture's table: a row for each dot or bar, and then the compared hospitals. */
 export function histogramFigures(
   { histogram }: Pick<Scope, "histogram">,
   few: Priced[] | null,

@@ -6,7 +6,10 @@ import { paidByPatients, standingText, whatIsPaid } from "./words.ts";
 
 /** Puts a hospital's charges into words. The server runs this module too. */
 
-/** A hospital's charges beside those of nation and state. @param code the chosen procedure, whose charge comes first */
+/**
+ * Compares a hospital's charges with the medians of nation and state, in words.
+ * @param code the chosen procedure, whose charge comes first
+ */
 export function hospitalText({ data, facility, source }: FacilityAnswer, code: string | null): string {
   const chosen = data.find((row) => row.code === code);
   const plain = code === null ? undefined : plainOf(code);
@@ -43,6 +46,6 @@ function medianOf(numbers: number[]): number {
   return (sorted[Math.floor(half)] + sorted[Math.ceil(half)]) / 2;
 }
 
-/** A hospital's address and number. */
+/** A hospital's postal address and CCN. */
 export const addressText = ({ facility }: FacilityAnswer): string =>
   `${[facility.street, facility.city, `${facility.state} ${facility.zip ?? ""}`.trim()].filter(Boolean).join(", ")} · CCN ${facility.ccn}`;

@@ -5,14 +5,14 @@ import { Command, curlOf } from "./curl.ts";
 import { Field, otherError, useAction } from "./form.ts";
 import { useLeaveWarning, useReadAt } from "./location.ts";
 
-/** Shows a new key, and lets visitors paste theirs. */
+/** Shows a new key, and lets visitors paste their own key. */
 
-/** The key in this browser. The component updates when it changes, even in another tab. */
+/** Returns the key in this browser. The component updates when the key changes, even in another tab. */
 export const useOwnKey = () => useReadAt(ownKey, keyChanged, "storage");
 
 /**
- * Shows a new key. A browser without a key stores the new one, unless the visitor declines: then the browser asks
- * before the page is left.
+ * Shows a new key. A browser without a key stores the new key. If the visitor declines that, the browser asks before it
+ * leaves the page.
  */
 export function NewKey({ value }: { value: string }) {
   const kept = useOwnKey();
@@ -37,7 +37,7 @@ export function NewKey({ value }: { value: string }) {
 
 const keyLength = 53;
 
-/** A field to paste a key. The key is stored if the server knows it. */
+/** Shows a field to paste a key. A pasted key is stored if the server knows it. */
 export function PasteKey({ done = () => {} }: { done?: () => void }) {
   const [text, setText] = useState("");
   const [fault, setFault] = useState("");

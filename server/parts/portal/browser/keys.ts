@@ -25,7 +25,7 @@ interface Made {
 
 const defaultOverlapHours = 24;
 
-/** A time to the minute, in UTC, as the server counts days. */
+/** Formats an ISO time to the minute, in UTC, because the server's days are UTC days. */
 const timeOf = (time: string) => `${time.slice(0, 10)} ${time.slice(11, 16)}`;
 const stateWords = (key: KeyRow) =>
   key.state !== "active" ? key.state : key.expires === null ? "works" : `works until ${timeOf(key.expires)}`;

@@ -4,11 +4,11 @@ import { html } from "../../../shared/browser/html.ts";
 import { choose } from "./location.ts";
 import { Key, placedTicks, type Scale, Shape, useWidth } from "./picture.ts";
 
-/** A list that sorts, with a row's amounts as dots on one scale. */
+/** Shows a sortable list, with the amounts of each row as dots on one scale. */
 
 export interface Column {
   title: string;
-  /** Class of the column's cells. */
+  /** CSS class of the column's cells. */
   kind: string;
   /** Name of the column's order in the address; undefined if the list can't be sorted by the column. */
   sort?: string;
@@ -32,7 +32,7 @@ export interface Row {
 interface Amounts {
   charged: number;
   allowed: number;
-  /** The median to compare with; null for too few hospitals. */
+  /** The median to compare the row with; null if there are too few hospitals. */
   median: number | null;
 }
 
@@ -46,11 +46,11 @@ interface ListProps {
   columns: readonly Column[];
   rows: readonly Row[];
   sorted: Sorted;
-  /** A scale with the range from 0 to 100. */
+  /** A scale from dollars to percent of the width, 0 to 100. */
   x: Scale;
 }
 
-/** On narrow screens a row is two lines. Its elements have roles, because a grid's have none by themselves. */
+/** Shows the list. The elements have ARIA roles, because `display: grid` removes a table's native roles. */
 export function List({ label, columns, rows, sorted, x }: ListProps) {
   return html`<div class="list">
     <table role="table" aria-label=${label}>
@@ -76,7 +76,7 @@ export function List({ label, columns, rows, sorted, x }: ListProps) {
   </div>`;
 }
 
-/** A column's title. The first click sorts amounts in descending order, and names and distances in ascending order. */
+/** Shows a column's title. The first click sorts amounts in descending order, but names and distances ascending. */
 function Head({ column: { kind, title, sort, hint }, sorted }: { column: Column; sorted: Sorted }) {
   const isSorted = sorted.sort === sort;
   const isAscending = isSorted && sorted.order === "asc";
@@ -120,6 +120,6 @@ function DotsAxis({ x }: { x: Scale }) {
   </svg></div>`;
 }
 
-/** A legend of the dots. @param median the place whose median the line shows; null without a line */
+/** Explains the dots. @param median the place whose median is drawn as a line; null without a line */
 export const DotsLegend = ({ median }: { median: string | null }) =>
   html`<${Key} kind="charge" /> charged, <${Key} kind="allowed" /> allowed by Medicare${median !== null && html`, <span class="median-key"></span> ${median}`}`;

@@ -11,7 +11,8 @@ import { warningOf } from "./words.ts";
 const patienceMs = 300;
 
 /**
- * @param key identifies the view; another key loads another view
+ * Loads a view.
+ * @param key identifies the view; a change of the key loads another view
  * @returns the view, whether it is late, and whether it is the previous one because the new one is late or failed
  */
 export function useLoaded<T>(key: string, load: () => Promise<T>) {
@@ -43,7 +44,7 @@ export function useLoaded<T>(key: string, load: () => Promise<T>) {
   return { view: loaded?.view ?? null, failure, isLate, isOld, retry };
 }
 
-/** The data versions. They are fetched after the pictures; a failure shows with the next view. */
+/** Returns the data versions, which are fetched as soon as `isDue`, after the pictures. A failure isn't shown here. */
 export function useDatasets(isDue: boolean): Dataset[] {
   const [datasets, setDatasets] = useState<Dataset[]>([]);
   useEffect(() => {
@@ -56,16 +57,16 @@ export function useDatasets(isDue: boolean): Dataset[] {
   return datasets;
 }
 
-/** Milliseconds until a view is asked for again while the server can't be reached. */
+/** Milliseconds between retries while the server can't be reached. */
 const retryMs = 5000;
 
 interface ErrorBandProps {
   of: Pick<ReturnType<typeof useLoaded>, "view" | "failure" | "retry">;
-  /** What the page still shows after a request for something else failed. */
+  /** Name of the view that the page still shows after a request for another view has failed. */
   shown?: string | undefined;
 }
 
-/** The failure of a view, across the page. */
+/** Shows the failure of a view as a band across the page. */
 export function ErrorBand({ of: { view, failure, retry }, shown }: ErrorBandProps) {
   const isGone = failure?.status === 0;
   useEffect(() => {
@@ -103,7 +104,7 @@ function reasonOf(failure: Failure, retry: () => void, isTold: boolean) {
 const signupOffer = (text: string, more: string) =>
   settings.signup === "off" ? "Paste yours:" : html`<a href="/signup">${text}</a>${more}`;
 
-/** A warning that the numbers are invented, or only a part of the numbers that CMS published. */
+/** Shows a warning if the numbers are invented, or are only a part of the numbers that CMS published. */
 export function WarningBand({ caveat }: { caveat: string | undefined }) {
   const warning = caveat === undefined ? null : warningOf(caveat);
   return warning && html`<div class="band sample" role="note"><b>${warning.title}</b> ${warning.text}</div>`;

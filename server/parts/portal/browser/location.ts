@@ -1,11 +1,11 @@
 import { useEffect, useState } from "preact/hooks";
 import { amountOf, type Choice, maxPinned } from "./choice.ts";
 
-/** Reads and changes the address, which holds every choice. */
+/** Reads and changes the page's URL, which holds every choice. */
 
 const changed = "hcqs-location";
 
-/** A value that is read again, and the component updated, at each of these events of the window. */
+/** Returns a value. At each of the given window events the value is read again and the component updates. */
 export function useReadAt<T>(read: () => T, ...events: string[]): T {
   const [value, setValue] = useState(read);
   useEffect(() => {
@@ -18,10 +18,10 @@ export function useReadAt<T>(read: () => T, ...events: string[]): T {
   return value;
 }
 
-/** The current URL. The component updates when it changes. */
+/** Returns the current URL. The component updates when the URL changes. */
 export const useLocation = () => useReadAt(() => new URL(location.href), "popstate", changed);
 
-/** Lets the browser ask before this page is left, while something would be lost. */
+/** While `isDue`, lets the browser ask before it leaves this page, because something would be lost. */
 export function useLeaveWarning(isDue: boolean): void {
   useEffect(() => {
     if (!isDue) return;
@@ -39,7 +39,7 @@ export function go(to: string | URL): void {
   dispatchEvent(new Event(changed));
 }
 
-/** The current URL with some parameters changed; null removes one. */
+/** Returns path and query of the current URL with changed parameters. Parameters with null are removed. */
 export function withParameters(changes: Record<string, string | null>): string {
   const url = new URL(location.href);
   for (const [name, value] of Object.entries(changes))
@@ -52,7 +52,7 @@ export function withParameters(changes: Record<string, string | null>): string {
 
 const rangeParameters = ["from", "to"];
 
-/** Changes the choice. A range of charges is dropped with another procedure, whose charges differ. */
+/** Changes the choice. A new procedure drops the range of charges, because its charges differ. */
 export function choose(changes: Record<string, string | null>): void {
   go(
     withParameters({
@@ -63,7 +63,7 @@ export function choose(changes: Record<string, string | null>): void {
   );
 }
 
-/** Adds a hospital to those compared, or removes it. No hospital is added beyond `maxPinned`. */
+/** Adds a hospital to the compared hospitals, or removes it. At most `maxPinned` hospitals are compared. */
 export function pin({ pinned }: Choice, ccn: string): void {
   const others = pinned.filter((each) => each !== ccn);
   if (others.length === maxPinned) return;
@@ -71,7 +71,7 @@ export function pin({ pinned }: Choice, ccn: string): void {
   choose({ with: all.length === 0 ? null : all.join(",") });
 }
 
-/** An address within the portal, in the year of the current one. */
+/** Makes a link within the portal that keeps the year of the current URL. */
 export function inYear(path: string, parameters: Record<string, string | null> = {}): string {
   const url = new URL(path, location.origin);
   const year = new URLSearchParams(location.search).get("year");
@@ -80,7 +80,7 @@ export function inYear(path: string, parameters: Record<string, string | null> =
   return url.pathname + url.search;
 }
 
-/** Scrolls to the element that the URL names, once it exists: browsers look for it too early. */
+/** Scrolls to the element that the URL's hash names, as soon as it exists. The browser itself scrolls too early. */
 export function useScrollToHash(isThere: boolean): void {
   useEffect(() => {
     if (isThere && location.hash !== "") document.getElementById(location.hash.slice(1))?.scrollIntoView();

@@ -43,12 +43,12 @@ function loadShapes(): Promise<Shape[]> {
   return shapes;
 }
 
-/** The colour of level `i`. Any number of colours spans the whole scale. */
+/** Returns the colour of level `i` of some number of levels. The first and the last level have the extreme colours. */
 const colourAt = (i: number, colours: number) =>
   `var(--map-${colours < 2 ? 3 : Math.round((i * (mostColours - 1)) / (colours - 1))})`;
 
 interface MapProps {
-  /** The nation's answer. */
+  /** The answer for the procedure in the nation. */
   answer: ProcedureAnswer;
   dataset: Dataset | undefined;
   state: string | null;
@@ -61,7 +61,7 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
   const [outlines, setOutlines] = useState<Shape[]>([]);
   useEffect(() => {
     loadShapes().then(setOutlines, () => {
-      // Forgets the failure, so that the next visit tries again.
+      // Forgets the failure, so that the next view loads the shapes again.
       shapes = null;
     });
   }, []);
@@ -136,7 +136,7 @@ interface LegendProps {
   thresholds: number[];
   colours: number;
   medians: number[];
-  /** Further entries of the legend: the class of an area on the map, and the area's meaning. */
+  /** Further entries of the legend: the class of an area on the map, with the meaning as text. */
   swatches: { id: string; text: string }[];
   width: number;
 }
@@ -146,7 +146,7 @@ function Legend({ thresholds, colours, medians, swatches, width }: LegendProps) 
   if (low === undefined || high === undefined || width === 0)
     return html`<svg class="legend" height="30"></svg>`;
   const ends = [low, ...thresholds, high];
-  // Amounts are rounded to as many digits as are needed to tell the levels apart.
+  // Amounts are rounded to as few digits as tell the levels apart.
   const texts =
     [2, 3]
       .map((digits) => ends.map((end) => money(Number(end.toPrecision(digits)))))
@@ -172,7 +172,7 @@ function Legend({ thresholds, colours, medians, swatches, width }: LegendProps) 
   </svg>`;
 }
 
-/** Names the states without prices, and gives the reason for Maryland, which most questions are about. */
+/** Names the states without prices. Gives the reason only for Maryland, because most questions are about it. */
 function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): string {
   if (rows.size === 0) return "";
   const isOnMap = (code: string) => Number(states[code].fips) < 60;
@@ -185,7 +185,7 @@ function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): st
     .join(" ");
 }
 
-/** The states, dearest first, with all numbers; then those without prices, with the reason. */
+/** Makes the map's table: first the states with prices, dearest first, and then the states without prices. */
 export function mapFigures({ data }: ProcedureAnswer, dataset: Dataset | undefined): Figures {
   const rows: (Partial<StateRow> & { state: string; reason?: string })[] = [
     ...data.toSorted((a, b) => b.median_charge - a.median_charge),

@@ -3,14 +3,14 @@ import { html } from "../../../shared/browser/html.ts";
 import type { Priced } from "./answers.ts";
 import { PinShape, type Scale } from "./picture.ts";
 
-/** Draws the compared hospitals into the picture of how charges are spread. */
+/** Marks the compared hospitals in the picture of the distribution of charges. */
 
 interface MarksProps {
   marks: readonly { letter: string; entry: Priced }[];
   x: Scale;
   width: number;
   floor: number;
-  /** The height at which charges are marked: one line's, or without a line that of each hospital's dot. */
+  /** Vertical position of the marks of charges: a number for all hospitals, or a function of a hospital's CCN. */
   chargeY: number | ((ccn: string) => number);
   allowedY: number;
 }
@@ -18,7 +18,11 @@ interface MarksProps {
 const markRows = [14, 30, 46];
 const shapeSize = 11;
 
-/** Takes the first row that is free at `start`, up to `end`. @param ends where the taken part of each row ends */
+/**
+ * Takes the space from `start` to `end` in the first row that is free at `start`.
+ * @param ends the end of the taken part of each row
+ * @returns the row's index
+ */
 function rowFor(ends: number[], start: number, end: number): number {
   const row = Math.max(
     0,
@@ -28,11 +32,11 @@ function rowFor(ends: number[], start: number, end: number): number {
   return row;
 }
 
-/** The hospitals to compare: a line, a shape and a letter each, so that no colour is needed to tell them apart. */
+/** Marks each compared hospital by a line, a shape and a letter, so that no colour is needed to tell them apart. */
 export function Marks({ marks, x, width, floor, chargeY, allowedY }: MarksProps) {
   const free = () => markRows.map(() => Number.NEGATIVE_INFINITY);
   const [labels, charges, allowed] = [free(), free(), free()];
-  // Shapes that would cover each other are drawn one below the other, because there is text above them.
+  // Shapes that would overlap are drawn one below the other. Above them is text.
   const down = (ends: number[], at: number) =>
     shapeSize * rowFor(ends, at - shapeSize / 2, at + shapeSize / 2);
   return marks

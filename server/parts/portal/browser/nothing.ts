@@ -5,20 +5,20 @@ import { plainOf } from "./procedures.ts";
 import { isMarylandZip, states, whyMaryland, whyMissing } from "./states.ts";
 import { placeText } from "./words.ts";
 
-/** Says why there are no prices, and where to look instead. The server runs this module too. */
+/** Explains why no prices are found, and links to pages with prices. The server runs this module too. */
 
 interface Absence {
   choice: Choice;
   code: string;
-  /** The procedure's official name; undefined where the data doesn't have it. */
+  /** The procedure's official name; undefined if the data doesn't have the procedure. */
   official: string | undefined;
   /**
-   * The procedure's hospitals, none with a price: those of the chosen place, or those of the nation if the nation has
-   * no price either. Null if there are none.
+   * Hospitals of the procedure, all without a price. They are from the chosen place, or from the nation if the nation
+   * has no price either. Null if there are no such hospitals.
    */
   unpriced: Pick<FacilitiesAnswer, "summary" | "data"> | null;
   isZipKnown: boolean;
-  /** The nation's data version; undefined where the nation has no price. */
+  /** The data version of the nation's prices; undefined if the nation has no price. */
   version: string | undefined;
   datasets: readonly Dataset[];
 }
@@ -27,7 +27,7 @@ interface Nothing {
   title: string;
   why: string;
   /**
-   * Links to pages that show something. Each changes these parameters of the address; null stands for the page without
+   * Links to pages with prices. `changes` are the parameters that a link changes in the URL; null removes all
    * parameters.
    */
   ways: { text: string; changes: Record<string, string | null> | null }[];

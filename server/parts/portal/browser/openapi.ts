@@ -1,9 +1,9 @@
-/** Reads the API's description, with references resolved, as far as the reference page shows it. */
+/** Reads the parts of the API's OpenAPI document that the reference page shows, with references resolved. */
 
 export interface Schema {
   type?: string | string[];
   enum?: (string | number)[];
-  /** Values to choose from, if `enum` doesn't list all of them. */
+  /** Example values. They are offered as choices if there is no `enum`. */
   examples?: (string | number)[];
   anyOf?: Schema[];
   oneOf?: Schema[];
@@ -43,14 +43,14 @@ interface Described {
   responses: Record<string, Response>;
 }
 
-/** The API's description, after `resolved`. */
+/** The API's OpenAPI document, after `resolved` has replaced its references. */
 export interface OpenApi {
   info: { title: string; summary: string; description: string };
   tags: { name: string; description: string }[];
   paths: Record<string, { get: Described }>;
 }
 
-/** A part of a document with the parts that it refers to in place of the references. */
+/** Returns a part of a document in which each reference is replaced by the part that it names. */
 export function resolved(part: unknown, document: object): unknown {
   if (typeof part !== "object" || part === null) return part;
   if (Array.isArray(part)) return part.map((one) => resolved(one, document));
@@ -66,9 +66,10 @@ export type Operation = ReturnType<typeof operationsOf>[number];
 const versionEnd = "OfVersion";
 
 /**
- * The operations in their order. A path and its version path are one operation, with the parameters of both.
+ * Lists the operations in the document's order. A path and the same path below a version are one operation, which has
+ * the parameters of both paths.
  *
- * @param examples examples of parameters by name, which replace those of the document
+ * @param examples examples of parameters by name, used instead of the document's examples
  */
 export function operationsOf(document: OpenApi, examples: Readonly<Record<string, string>>) {
   const entries = Object.entries(document.paths).map(([path, { get }]) => ({ path, ...get }));
@@ -98,8 +99,8 @@ export function operationsOf(document: OpenApi, examples: Readonly<Record<string
 }
 
 /**
- * The fields of a schema, those of objects and lists within it included. The name is the path in the answer, such as
- * `data[].ccn`.
+ * Lists the fields of a schema, including the fields of nested objects and lists. A field's name is its path in the
+ * answer, such as `data[].ccn`.
  */
 function fieldsOf(schema: Schema, place: string): { name: string; type: string; description: string }[] {
   const choices = (schema.anyOf ?? schema.oneOf ?? []).flatMap((one) => fieldsOf(one, place));
@@ -125,7 +126,7 @@ const errorsOf = ({ status, description }: Response & { status: string }) =>
     when,
   }));
 
-/** The values of a parameter to choose from, where they are listed. */
+/** The values that a parameter's schema lists as choices; undefined if it lists none. */
 export const choicesOf = ({ schema }: Parameter): readonly (string | number)[] | undefined =>
   schema.enum ?? schema.examples;
 

@@ -3,9 +3,9 @@ import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { ProcedureAnswer } from "./answers.ts";
 
-/** Shared parts of pictures: the width, a logarithmic dollar scale, notes by pointer or arrow keys, and the shapes of amounts. */
+/** Shared parts of pictures: width, logarithmic dollar scale, notes by pointer or arrow keys, shapes of amounts. */
 
-/** A ref for an element, and the element's width in pixels. The component updates when the width changes. */
+/** Returns a ref for an element, and the element's width in pixels. The component updates when the width changes. */
 export function useWidth(): [(element: HTMLElement | null) => void, number] {
   const [width, setWidth] = useState(0);
   const observer = useRef<ResizeObserver | null>(null);
@@ -22,14 +22,14 @@ export function useWidth(): [(element: HTMLElement | null) => void, number] {
 /** Minimum ratio of a scale's highest to its lowest amount, so that nearly equal amounts are near each other. */
 const leastSpan = 4;
 
-/** A logarithmic scale of some amounts, with a margin. */
+/** Makes a logarithmic scale that covers all amounts, with a margin. @param from, to the ends of the scale in pixels */
 export function dollarScale(amounts: readonly number[], from: number, to: number) {
   const [low, high] = [Math.min(...amounts), Math.max(...amounts)];
   const air = Math.max((high / low) ** 0.03, Math.sqrt((leastSpan * low) / high));
   return d3.scaleLog([low / air, high * air], [from, to]);
 }
 
-/** Round amounts on the scale, such as $2,000. @param most maximum number of amounts */
+/** Finds round amounts on a scale, such as $2,000. @param most maximum number of amounts */
 function dollarTicks(scale: Scale, most: number): number[] {
   const all = scale.ticks();
   for (const digits of ["125", "13", "1"]) {
@@ -43,7 +43,7 @@ function dollarTicks(scale: Scale, most: number): number[] {
 /** Width in pixels of a character in a picture's small text. */
 export const letterWidth = 7;
 
-/** Round amounts with the places of their texts, so that none is cut or overlaps. */
+/** Finds round amounts on a scale, with positions for their texts. No text is cut off, and no texts overlap. */
 export function placedTicks(scale: Scale, width: number) {
   const placed: { tick: number; at: number; end: number }[] = [];
   for (const tick of dollarTicks(scale, width / 74)) {
@@ -57,7 +57,7 @@ export function placedTicks(scale: Scale, width: number) {
 
 interface GridProps {
   ticks: readonly number[];
-  /** The height of an amount. */
+  /** Vertical position of an amount. */
   y: (amount: number) => number;
   from: number;
   to: number;
@@ -66,7 +66,7 @@ interface GridProps {
   text: (amount: number) => string;
 }
 
-/** Lines across a picture at round amounts, each with its text before it. */
+/** Draws horizontal lines across a picture at round amounts, with the amount as text on the left of each line. */
 export const Grid = ({ ticks, y, from, to, gap, text }: GridProps) =>
   ticks.map(
     (tick) => html`<g class="grid">
@@ -76,13 +76,13 @@ export const Grid = ({ ticks, y, from, to, gap, text }: GridProps) =>
   );
 
 interface Note {
-  /** Pixels within the picture. */
+  /** Horizontal position in pixels within the picture. */
   x: number;
   y: number;
   lines: readonly string[];
 }
 
-/** The width of a drawing, and the part of it whose numbers are shown: for `Steps`. */
+/** State for `Steps`: the width of a drawing, and the index of the part whose numbers are shown. */
 export function useSteps() {
   const [measured, width] = useWidth();
   const [active, setActive] = useState<number | null>(null);
@@ -92,14 +92,14 @@ export function useSteps() {
 interface StepsProps extends ReturnType<typeof useSteps> {
   label: string;
   height: string;
-  /** Number of parts to reach with the arrow keys. */
+  /** Number of parts that can be reached with the arrow keys. */
   count: number;
   noteOf: (part: number) => Note;
   choose?: (part: number) => void;
   children: preact.ComponentChildren;
 }
 
-/** A drawing whose parts show their numbers on hover and by the arrow keys. */
+/** Shows a drawing whose parts show their numbers on hover and by the arrow keys. */
 export function Steps(props: StepsProps) {
   const { label, height, count, active, setActive, noteOf, choose, width, measured, children } = props;
   const onKeyDown = (event: KeyboardEvent) => {
@@ -116,7 +116,7 @@ export function Steps(props: StepsProps) {
       choose(active);
     }
   };
-  // Another answer may have fewer parts.
+  // The active part may be gone, because another answer can have fewer parts.
   const part = active !== null && active < count ? active : null;
   useEffect(() => {
     if (active !== null && active >= count) setActive(null);
@@ -144,7 +144,7 @@ export function Steps(props: StepsProps) {
 export type Kind = "charge" | "allowed";
 export type Scale = d3.ScaleLogarithmic<number, number>;
 
-/** The shape of an amount: charges are round, allowed amounts are lozenges. */
+/** Draws the mark of an amount: a circle for charges, a lozenge for allowed amounts. */
 export function Shape({ kind, x, y, size = 5 }: { kind: Kind; x: number; y: number; size?: number }) {
   const half = size * 1.25;
   return kind === "charge"
@@ -158,17 +158,17 @@ const pinSymbols: Record<string, d3.SymbolType> = {
   C: d3.symbolStar,
 };
 
-/** The shape of a hospital that is compared, by its letter. */
+/** Draws the mark of a compared hospital. Each letter has its own shape. */
 export function PinShape({ letter, x, y }: { letter: string; x: number; y: number }) {
   return html`<path class="pin-shape" d=${d3.symbol(pinSymbols[letter], 70)()} transform=${`translate(${x} ${y})`} />`;
 }
 
-/** A dot in running text, as a legend. */
+/** Draws the mark of an amount in running text, as a legend. */
 export function Key({ kind }: { kind: Kind }) {
   return html`<svg class="key" width="12" height="12" aria-hidden="true"><${Shape} kind=${kind} x=${6} y=${6} size=${4} /></svg>`;
 }
 
-/** The letter and the shape of a hospital that is compared. */
+/** Shows the mark and the letter of a compared hospital. */
 export function Letter({ letter }: { letter: string }) {
   return html`<span class="letter"><svg class="key" width="13" height="13" aria-hidden="true"><${PinShape} letter=${letter} x=${6.5} y=${7} /></svg>${letter}</span>`;
 }
@@ -176,13 +176,13 @@ export function Letter({ letter }: { letter: string }) {
 interface ChipProps {
   text: string;
   remove: () => void;
-  /** The letter of a hospital that is compared. */
+  /** The letter, if the chip is for a compared hospital. */
   letter?: string;
-  /** Selects the element that the keyboard's focus goes to. */
+  /** CSS selector of the element that gets the focus after the chip is removed. */
   next: string;
 }
 
-/** A choice, which a click removes. */
+/** Shows a choice with a button that removes it. */
 export function Chip({ text, remove, letter, next }: ChipProps) {
   const onClick = () => {
     remove();
@@ -202,7 +202,7 @@ interface AmountsProps {
 
 type StripProps = AmountsProps & ProcedureAnswer["allowed"] & { width: number };
 
-/** A summary: a line from minimum to maximum, a thick one from p10 to p90, and a box for the middle half. */
+/** Draws a summary: a line from minimum to maximum, a thick line from p10 to p90, and a box from p25 to p75. */
 export function Strip({ x, y, kind, title, width, min, p10, p25, median, p75, p90, max }: StripProps) {
   const line = (from: number, to: number, more: string) =>
     html`<line class=${more} x1=${x(from)} x2=${x(to)} y1=${y} y2=${y} />`;
@@ -223,7 +223,7 @@ interface AmountsTextProps extends Pick<AmountsProps, "y" | "title"> {
   amounts: readonly number[];
 }
 
-/** The amounts of a few hospitals as text; only the lowest and the highest where not all have room. */
+/** Shows the amounts of a few hospitals as text. If they don't fit, only the lowest and the highest are shown. */
 export function AmountsText({ width, y, title, amounts }: AmountsTextProps) {
   const texts = [...new Set(amounts.toSorted((a, b) => a - b).map(money))];
   const all = texts.join(", ");
@@ -231,7 +231,7 @@ export function AmountsText({ width, y, title, amounts }: AmountsTextProps) {
   return html`<text x="0" y=${y}><tspan class="strong">${title}</tspan> ${isWide ? `${texts[0]} to ${texts.at(-1)}` : all}</text>`;
 }
 
-/** The amounts of a few hospitals, each as a dot. */
+/** Draws each amount of a few hospitals as a dot. */
 export function Values({ x, width, y, kind, title, amounts }: AmountsProps & AmountsTextProps) {
   return html`<g class=${`strip ${kind}`}>
     <${AmountsText} width=${width} y=${y - 15} title=${title} amounts=${amounts} />

@@ -14,18 +14,18 @@ import { stateName } from "./states.ts";
 import { Trend, trendFigures } from "./trend.ts";
 import { isFew, isPriced, mainClause, placeText, pricesTitle, textOf } from "./words.ts";
 
-/** The pictures of a procedure, each in its card. */
+/** Shows the pictures of a procedure, each in a card. */
 
 const wholeNation = { state: null, near: null, within: defaultMiles, city: null };
 
-/** Addresses that still show the same in a year, because they name the current data versions. */
+/** Makes permanent URLs for a picture. They name the current data versions, so their content doesn't change. */
 function linksOf(view: View, picture: string) {
   const known = there(view.scope) ?? there(view.nation);
   const versions = there(view.trends)?.source.data_versions.join(",") ?? null;
   const lasting = { procedure: view.code, year: known?.source.data_version ?? null, versions };
   const linkTo = (path: string, more: Record<string, null> = {}) =>
     location.origin + path + new URL(withParameters({ ...lasting, ...more }), location.origin).search;
-  // Around a ZIP code, all pictures but that of the charges show the nation, and so does the sentence above them.
+  // With a ZIP code, only the picture of the charges shows the place. The other pictures show the nation.
   const place = picture === "charges" ? {} : { near: null, within: null, city: null };
   return { page: linkTo("/"), embed: settings.embeds ? linkTo(`/embed/${picture}`, place) : undefined };
 }
@@ -39,7 +39,7 @@ const nameOf = (view: View, what: string, version: string) => {
 export function Charges({ view, datasets }: PartProps) {
   const scope = there(view.scope);
   const { choice, few, list, pinned, paths } = view;
-  // A picture of a single charge adds nothing to the sentence.
+  // A single charge gets no picture, because the sentence already says it.
   const isAlone = scope?.summary.facilities === 1 && !pinned.some(({ entry }) => entry && isPriced(entry));
   if (!scope || isAlone) return null;
   const { data_version } = scope.source;

@@ -1,10 +1,10 @@
-/** Plain names of the procedure groups, by part of the body. */
+/** Plain-language names of the procedure groups, by part of the body. */
 
 /**
- * Each line has a group's code, its plain name with the article that it has in a sentence, and what else belongs to the
- * group. A group (a comprehensive APC) is a mix of procedures of similar cost: the name says what most of the group's
- * patients get, and the rest of the line isn't complete. The list is written by hand from the groups' descriptions and
- * CMS's Hospital Outpatient PPS Addendum B, for readers who aren't clinicians.
+ * Each line has a group's code, its plain name with the article for use in a sentence, and some further procedures. A
+ * group (a comprehensive APC) is a mix of procedures of similar cost. The name says what most of the group's patients
+ * get. The list is written by hand from the groups' descriptions and CMS's Hospital Outpatient PPS Addendum B, for
+ * readers who aren't clinicians.
  */
 const list = `
 Skin and soft tissue
@@ -125,12 +125,12 @@ const plain = new Map<string, Plain>(
     }),
 );
 
-/** The parts of the body in the order of the list. */
+/** The parts of the body, in the order of `list`. */
 export const bodyParts = [...new Set([...plain.values()].map(({ part }) => part))];
 
 export const plainOf = (code: string) => plain.get(code);
 
-/** A group's plain name, to stand within a sentence; its official name where it has none. */
+/** A group's plain name for use within a sentence. A group without a plain name has its official name. */
 export const nameOf = ({ code, name }: { code: string; name: string }) => plain.get(code)?.name ?? name;
 
 /** A group's plain or official name as a title. */
@@ -139,7 +139,7 @@ export function titleOf(group: { code: string; name: string }): string {
   return title[0].toUpperCase() + title.slice(1);
 }
 
-/** The things that a group includes and that have a word of a text; none if the group's plain name has such a word. */
+/** Further procedures of a group that have a word of the text; none if the plain name has a word of the text. */
 export function includedIn(code: string, text: string): string[] {
   const words = wordsOf(text).filter((word) => word.length > 2);
   const hasWord = (of = "") => wordsOf(of).some((own) => words.some((word) => own.startsWith(word)));
@@ -153,8 +153,8 @@ export function includedIn(code: string, text: string): string[] {
 }
 
 /**
- * Codes of the groups that have, for each word of a text, a plain word that begins with it. Groups with all these words
- * in their name come first.
+ * Codes of the groups that match a text. A group matches if every word of the text begins one of the group's plain
+ * words. Groups whose plain name matches come first.
  */
 export function codesBy(text: string): string[] {
   const words = wordsOf(text).filter((word) => word.length > 2);

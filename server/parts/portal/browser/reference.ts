@@ -16,18 +16,18 @@ import {
 import { TryIt, textOf } from "./try-it.ts";
 
 /**
- * The API's reference, made from its own description, whose texts are Markdown.
+ * Shows the API's reference, made from the API's OpenAPI document. The document's texts are Markdown.
  *
- * The readers on npm (Scalar 1.72.1, Redoc 3.0.1, RapiDoc 9.3.8, Stoplight Elements 9.0.25) insert inline styles
- * without a nonce, evaluate code or ask other hosts, and axe-core finds critical faults in all but Redoc, which can't
- * try requests.
+ * No viewer from npm is used (Scalar 1.72.1, Redoc 3.0.1, RapiDoc 9.3.8, Stoplight Elements 9.0.25). They insert inline
+ * styles without a nonce, evaluate code or send requests to other hosts. axe-core finds critical faults in all of them
+ * except Redoc, and Redoc can't try requests.
  */
 
 const manyChoices = 12;
 
 export function Page() {
   const loaded = useLoaded("openapi", async () => {
-    // Without prices the reference uses the examples of the document.
+    // If no data can be read, the reference uses the document's examples.
     const examples = loadedExamples().catch(() => ({}));
     const document = await get<object>(`${base}/openapi.json`);
     return { document: resolved(document, document) as OpenApi, examples: await examples };
@@ -67,7 +67,8 @@ export function Page() {
 }
 
 /**
- * Examples of parameters to which the loaded data has answers, because the document's are from the synthetic sample.
+ * Finds examples of parameters for which the loaded data has answers. The document's examples are from the synthetic
+ * sample, and other data may lack them.
  */
 async function loadedExamples(): Promise<Record<string, string>> {
   const most = pathOf("/healthcare/procedures", { sort: "facilities", limit: 1 });
@@ -82,7 +83,7 @@ async function loadedExamples(): Promise<Record<string, string>> {
   };
 }
 
-/** The id of the section that is at the top of the window. */
+/** Returns the id of the section at the top of the window. The component updates when the section changes. */
 function useCurrentSection(isThere: boolean): string {
   const [current, setCurrent] = useState("");
   useEffect(() => {
@@ -150,7 +151,7 @@ function Description({ parameter, isVersion }: { parameter: Parameter; isVersion
     </dd>`;
 }
 
-/** Text with code, within a line. */
+/** Formats a line of text. Parts between backquotes become code. */
 export const inline = (text: string) =>
   text.split(/`([^`]+)`/).map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : part));
 

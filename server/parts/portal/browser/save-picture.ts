@@ -1,4 +1,4 @@
-/** Makes one picture of the drawings of a card, with a title, the data version and the source. */
+/** Combines the drawings of a card into one picture, with a title, the data version and the source. */
 
 interface Caption {
   title: string;
@@ -9,7 +9,7 @@ interface Caption {
 const margin = 24;
 const lineHeight = 20;
 const font = "system-ui, sans-serif";
-/** Maximum share of the width that a line of text takes, because other machines may have wider fonts. */
+/** Maximum share of the picture's width that a line of text takes. The rest is for machines with wider fonts. */
 const fullLine = 0.94;
 const pngScale = 2;
 const space = "http://www.w3.org/2000/svg";
@@ -21,7 +21,7 @@ const properties = [
 
 export type PictureFormat = "svg" | "png";
 
-/** @param card has the drawings, each an SVG element of the class `drawing` */
+/** @param card an element whose SVG elements of the class `drawing` are the drawings */
 export async function pictureOf(card: Element, format: PictureFormat, caption: Caption): Promise<Blob> {
   const picture = standalone(card, caption);
   const text = new XMLSerializer().serializeToString(picture);
@@ -82,7 +82,7 @@ function linesOf(text: string, fits: (line: string) => boolean): string[] {
   return lines;
 }
 
-/** A copy of a drawing with the styles that it has on the page. */
+/** Copies a drawing with its computed styles. */
 function styledCopy(drawing: SVGSVGElement): SVGSVGElement {
   const copy = drawing.cloneNode(true) as SVGSVGElement;
   const [from, to] = [drawing, copy].map((one) => [one, ...one.querySelectorAll("*")]);

@@ -22,11 +22,11 @@ import {
 } from "./words.ts";
 
 /**
- * Draws the text around the pictures: the sentence that sums them up, what was chosen, why nothing was found, and how to
- * read them.
+ * Shows the text around the pictures: the sentence that sums up the prices, the choices, the reason why nothing was
+ * found, and notes on how to read the pictures.
  */
 
-/** The procedure's plain name with place and year; empty where nothing is known of it. */
+/** The procedure's plain name with place and year; empty if no data has the procedure. */
 export function titleText(view: View): string {
   const { choice, code } = view;
   const answer = knownOf(view);
@@ -34,7 +34,7 @@ export function titleText(view: View): string {
   return name === undefined ? "" : pricesTitle({ code, name }, choice, answer?.source.data_year);
 }
 
-/** The sentence, or why there is none. */
+/** Shows the sentence about the prices, or the reason why no prices are found. */
 export function Said({ view, datasets }: PartProps) {
   const scope = there(view.scope);
   if (scope === null) return html`<${Nothing} view=${view} datasets=${datasets} />`;
@@ -54,12 +54,12 @@ function pinnedClause({ choice, code }: View, scope: Scope, { letter, ccn, entry
 }
 
 /**
- * Shows place and compared hospitals as chips, each with a button that removes it. A range of charges has no chip,
- * because it belongs to the list.
+ * Shows chips for the place and the compared hospitals. A chip's button removes the choice. A range of charges has no
+ * chip here, because it belongs to the list.
  */
 export function Chips({ view: { choice, pinned, scope } }: { view: View }) {
   const place = placeTitle(choice);
-  // The next larger radius to offer; none where nothing is found, because the text there has links to larger circles.
+  // Offers the next larger radius. If nothing is found, it isn't needed, because the text links to larger circles.
   const wider =
     choice.near === null || scope instanceof Failure
       ? undefined
@@ -91,7 +91,7 @@ interface ReadingProps extends PartProps {
   scope: Scope;
 }
 
-/** What the pictures don't show, and the source. */
+/** Shows notes on what the pictures leave out, and the source. */
 export function Reading({ scope, view, datasets }: ReadingProps) {
   const { rows, source } = scope;
   const all = rows.priced + rows.suppressed + rows.incomplete;

@@ -12,7 +12,7 @@ interface Made {
   key: string;
 }
 
-/** Milliseconds after which the form is sent. The server treats one that comes sooner as a bot's. */
+/** Minimum milliseconds between opening and sending the form. The server takes faster senders for bots. */
 const minElapsedMs = 2000;
 
 export function Page({ url }: { url: URL }) {
@@ -24,7 +24,7 @@ export function Page({ url }: { url: URL }) {
   return html`<${Form} done=${setMade} />`;
 }
 
-/** The result in place of the form. Its heading gets the focus, so that screen readers read it. */
+/** Shows the result in place of the form. Its heading gets the focus, so that screen readers read it. */
 function Result({ children }: { children: preact.ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
@@ -61,7 +61,7 @@ function Form({ done }: { done: (made: Made) => void }) {
     event.currentTarget.querySelector<HTMLInputElement>("input:invalid")?.focus();
     if (name.trim() === "" || email.trim() === "") return;
     run(async () => {
-      // Wait, because a browser's autofill is as fast as a bot.
+      // Waits, because a person whose browser fills in the form is as fast as a bot.
       const early = minElapsedMs - (performance.now() - opened.current);
       if (early > 0) await new Promise((resolve) => setTimeout(resolve, early + 1));
       const elapsedMs = Math.floor(performance.now() - opened.current);
@@ -116,14 +116,14 @@ function Form({ done }: { done: (made: Made) => void }) {
   </div>`;
 }
 
-/** Confirms by a button, because mail scanners open links before people do. */
+/** Confirms an e-mail address by a button. Opening the link isn't enough, because mail scanners open links, too. */
 function Confirmation({ token, done }: { token: string; done: (made: Made) => void }) {
   const { failure, isBusy, run } = useAction();
   const own = useOwnKey();
   const confirm = () =>
     run(async () => {
       done(await post<Made>("/portal/signup/confirm", { token }));
-      // The token is removed from the address, because reloading the page would offer a used link.
+      // Removes the token from the URL, because reloading the page would offer a used link.
       history.replaceState(null, "", "/signup");
     });
   if (failure?.param === "token")

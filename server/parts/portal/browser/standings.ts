@@ -9,16 +9,16 @@ import { plainOf, titleOf } from "./procedures.ts";
 import { stateName } from "./states.ts";
 import { leastForQuartiles, standingText } from "./words.ts";
 
-/** Lists a hospital's procedures, with its charges beside those of nation and state. */
+/** Lists a hospital's procedures, and compares its charges with the medians of nation and state. */
 
 /**
- * A charge divided by the median of a place. It is 0 if no other hospital is there, so that the row comes last in
- * descending order.
+ * Divides a charge by the median charge of a place. The result is 0 if no other hospital is in the place, so that the
+ * row comes last in descending order.
  */
 const comparedWith = (row: FacilityRow, { facilities, median_charge }: Standing) =>
   facilities === 1 ? 0 : row.submitted_charge / median_charge;
 
-/** What the rows can be sorted by. */
+/** Sort orders by name. Each function returns the value by which a row is sorted. */
 const keys: Readonly<Record<string, (row: FacilityRow) => number | string>> = {
   name: titleOf,
   charge: (row) => row.submitted_charge,
@@ -29,7 +29,7 @@ const keys: Readonly<Record<string, (row: FacilityRow) => number | string>> = {
   services: (row) => row.services ?? 0,
 };
 
-/** The order that an address names; without one, the charges that are most above the nation's median come first. */
+/** Reads the sort order from the URL. By default the charges that are most above the nation's median come first. */
 export function sortedBy(parameters: URLSearchParams): Sorted {
   const sort = parameters.get("sort") ?? "";
   if (!Object.hasOwn(keys, sort)) return { sort: "nation", order: "desc" };
@@ -40,7 +40,7 @@ interface StandingsProps {
   answer: FacilityAnswer;
   path: string;
   sorted: Sorted;
-  /** Code of the chosen procedure, whose row is the first. */
+  /** Code of the chosen procedure, whose row comes first; null if no procedure is chosen. */
   chosen: string | null;
 }
 
@@ -103,7 +103,7 @@ export function Standings({ answer, path, sorted, chosen }: StandingsProps) {
   <//>`;
 }
 
-/** How far a charge is above or below the median of a place. */
+/** Shows how far a charge is above or below the median charge of a place. */
 function Beside({ charged, standing, where }: { charged: number; standing: Standing; where: string }) {
   const { facilities, median_charge } = standing;
   if (facilities === 1) return html`<small class="quiet">no other in ${where}</small>`;

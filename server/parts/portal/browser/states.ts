@@ -1,4 +1,4 @@
-/** The states by code: their names, and their numbers on the map (FIPS). */
+/** Names of the states and their FIPS codes, which the map uses. */
 
 export const states: Readonly<Record<string, { name: string; fips: string }>> = Object.fromEntries(
   `AL 01 Alabama,AK 02 Alaska,AZ 04 Arizona,AR 05 Arkansas,CA 06 California,CO 08 Colorado,CT 09 Connecticut,
@@ -15,13 +15,13 @@ VI 78 U.S. Virgin Islands`
 );
 
 export const stateName = (code: string) => states[code]?.name ?? code;
-/** A state's code from its code or name, in any case; undefined for other text. */
+/** Finds a state's code by its code or name, in upper or lower case; undefined for other text. */
 export const stateOf = (text: string): string | undefined =>
   Object.keys(states).find((code) =>
     [code, states[code].name].some((one) => one.toLowerCase() === text.toLowerCase()),
   );
 const withArticle = new Set(["DC", "MP", "VI"]);
-/** A state's name within a sentence. */
+/** A state's name for use within a sentence, with an article if it needs one. */
 export const stateInSentence = (code: string) => `${withArticle.has(code) ? "the " : ""}${stateName(code)}`;
 
 export const whyMaryland =
@@ -29,7 +29,7 @@ export const whyMaryland =
 /** Whether a ZIP code is in Maryland. */
 export const isMarylandZip = (zip: string) => /^(20[6-9]|21)\d{2,3}$/.test(zip);
 
-/** Why a state has no prices, in everyday words instead of the API's. */
+/** The reason why a state has no prices, in simpler words than the API's. */
 export const whyMissing = ({ state, reason }: { state: string; reason: string }): string =>
   state === "MD"
     ? whyMaryland

@@ -13,17 +13,17 @@ import { isFew, leastForQuartiles } from "./words.ts";
 
 const height = 290;
 const [top, floor] = [14, 262];
-/** Dashes of the compared hospitals' lines. */
+/** Dash pattern of each compared hospital's line, by letter. */
 const dashes: Record<string, string> = { A: "7 3", B: "2 3", C: "9 3 2 3" };
 
-/** Whether a line connects two years: they are neighbours, and the procedure has the same name. */
+/** Whether a line connects two years. The years have to be consecutive, and the procedure has to have the same name. */
 const isSame = (before: TrendYear, year: TrendYear) =>
   year.data_year === before.data_year + 1 && year.name === before.name;
 
 interface TrendProps {
   years: TrendYear[];
   pinned: readonly Pinned[];
-  /** The chosen year; null where there is none. */
+  /** The chosen year; null if no year is chosen. */
   year: number | null;
 }
 
@@ -157,10 +157,10 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
 }
 
 const labelHeight = 27;
-/** The lowest place of a label, whose two lines have to be above the years. */
+/** Lowest vertical position of a label. Its two lines of text have to be above the years. */
 const lowestLabel = floor - 18;
 
-/** Moves labels apart, downwards, and up again where they would leave the picture. */
+/** Moves overlapping labels down. Labels that would leave the picture move up again. */
 function spread<End extends { y: number }>(ends: End[]): (End & { labelY: number })[] {
   const labels = ends.toSorted((a, b) => a.y - b.y).map((end) => ({ ...end, labelY: end.y }));
   for (const [i, label] of labels.entries())
@@ -176,7 +176,7 @@ function spread<End extends { y: number }>(ends: End[]): (End & { labelY: number
 const moved = (share: number) =>
   share === 0 ? "stayed the same" : `${share > 0 ? "rose" : "fell"} by ${Math.abs(share)}%`;
 
-/** Describes a year's change, by the hospitals that have a price in both years, and why the line breaks. */
+/** Describes the change from the previous year, by the hospitals with a price in both years. Explains a broken line. */
 function trendText(years: TrendYear[], year: TrendYear): string {
   const before = years[years.indexOf(year) - 1];
   const texts: string[] = [];
@@ -201,7 +201,7 @@ function trendText(years: TrendYear[], year: TrendYear): string {
   return texts.join(" ");
 }
 
-/** The years' numbers, with the charge and the allowed amount of each hospital that is compared. */
+/** Makes the picture's table: a row for each year, with columns for the compared hospitals. */
 export const trendFigures = (years: TrendYear[], pinned: readonly Pinned[]): Figures =>
   figuresOf<TrendYear>(
     years,

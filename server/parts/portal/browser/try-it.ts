@@ -10,16 +10,15 @@ import { choicesOf, type Operation, type Parameter, requestPath } from "./openap
 
 const maxLines = 200;
 /**
- * Number of bytes of a file to show. A chunk of the network may have only a line or two, so chunks are read until there
- * are this many bytes.
+ * Minimum number of a file's bytes to read before a part is shown. A single network chunk may have only a line or two.
  */
 const shownBytes = 16_384;
 
-/** JSON on several lines; other text unchanged. */
+/** Formats a JSON value with line breaks. A string is returned unchanged. */
 export const textOf = (value: unknown) =>
   typeof value === "string" ? value : JSON.stringify(value, null, 2);
 
-/** The initial values: examples for required parameters. */
+/** Initial values of the form. Required parameters have their examples. */
 const startOf = ({ parameters, versionPath }: Operation) =>
   new Map(
     parameters.map((one) => [
@@ -83,7 +82,7 @@ type Answer = Awaited<ReturnType<typeof answerAt>>;
 
 async function answerAt(path: string) {
   const begun = performance.now();
-  // The browser's cache would hide the server's current answer.
+  // Bypasses the browser's cache, so that the server's current answer is shown.
   const response = await request(path, { cache: "no-store" });
   const { status, statusText, headers } = response;
   const type = headers.get("Content-Type") ?? "";
@@ -110,7 +109,7 @@ async function answerAt(path: string) {
   };
 }
 
-/** The first bytes of a file. The rest isn't downloaded. */
+/** Reads the first bytes of a file. The rest isn't downloaded. */
 async function firstOf(response: Response): Promise<Uint8Array> {
   const reader = response.body?.getReader();
   const chunks: Uint8Array<ArrayBuffer>[] = [];

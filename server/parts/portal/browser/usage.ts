@@ -6,7 +6,7 @@ import { Card, figuresOf } from "./card.ts";
 import { sentenceOf } from "./form.ts";
 import { Grid, Steps, useSteps } from "./picture.ts";
 
-/** Shows an account's usage of its month: in a sentence, as a bar, and by day. */
+/** Shows an account's usage of the current month: in a sentence, as a bar, and by day. */
 
 interface UsageProps {
   usage: UsageAnswer | Failure;

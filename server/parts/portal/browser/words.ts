@@ -4,25 +4,25 @@ import type { Choice, Range } from "./choice.ts";
 import { nameOf, plainOf, titleOf } from "./procedures.ts";
 import { stateInSentence, stateName, whyMaryland } from "./states.ts";
 
-/** Puts prices into words, for any number of hospitals, and for equal charges. The server runs this module too. */
+/** Puts prices into words, for any number of hospitals. The server runs this module too. */
 
-/** Minimum number of hospitals for quartiles. */
+/** Minimum number of hospitals for which quartiles are shown. */
 export const leastForQuartiles = 8;
-/** Whether there are too few hospitals for quartiles, and for a line over the years. */
+/** Whether there are too few hospitals for quartiles and for a line over the years. */
 export const isFew = ({ facilities }: { facilities: number }) => facilities < leastForQuartiles;
 
 /** Whether a caveat is a synthetic sample's. */
 export const isSynthetic = (caveat: string): boolean => /synthetic/i.test(caveat);
 
-/** The caveat of a synthetic sample without its beginning, to follow a text that says that it is a sample. */
+/** The caveat of a synthetic sample without its first words, because the title before it already says "sample". */
 const sampleText = (caveat: string): string =>
   caveat
     .replace(/^This is a synthetic sample: (.)/, (_, letter) => letter.toUpperCase())
     .replace(/\b(f)acilities\b/gi, (_, letter) => (letter === "F" ? "Hospitals" : "hospitals"));
 
 /**
- * The warning that must stand before numbers with a caveat: that they are invented, or only a part of the numbers that
- * CMS published. Null if the caveat needs none.
+ * The warning that must stand before numbers with a caveat. It says that the numbers are invented, or that they are
+ * only a part of the numbers that CMS published. Null if the caveat needs no warning.
  */
 export function warningOf(caveat: string): { title: string; text: string } | null {
   if (isSynthetic(caveat)) return { title: "Synthetic sample.", text: sampleText(caveat) };
@@ -33,7 +33,7 @@ export function warningOf(caveat: string): { title: string; text: string } | nul
 export const isPriced = (entry: Entry): entry is Priced =>
   typeof entry.submitted_charge === "number" && typeof entry.medicare_allowed === "number";
 
-/** A hospital with its price for a procedure, if it has one. */
+/** Converts a hospital's answer to an entry of a list, with its price for a procedure if it has a price. */
 export function entryOf({ facility, data }: FacilityAnswer, procedure: string): Entry {
   const { ccn, facility: name, city, state, zip } = facility;
   const own = { ccn, facility: name, city, state, zip, procedures: data.length };
@@ -62,11 +62,11 @@ export interface Prices {
   procedure: { code: string; name: string };
   summary: Numbers;
   source: { data_year: number };
-  /** What Medicare allows these hospitals; undefined where not all amounts are known. */
+  /** Range of the amounts that Medicare allows the hospitals; undefined if not all amounts are known. */
   allowed?: { min: number; max: number } | undefined;
 }
 
-/** The chosen place, to continue a sentence; empty for the nation. */
+/** The chosen place as a phrase at the end of a sentence; empty for the nation. */
 export function placeText({ state, near, within, city }: Place): string {
   if (near !== null) return `within ${counted(within, "mile", "miles")} of ${city ?? near}`;
   return state === null ? "" : `in ${stateInSentence(state)}`;
@@ -110,13 +110,13 @@ export function mainClause(place: Place, { summary, procedure, allowed: range }:
     return words`${begin("Two")} hospitals charge ${charge(min)} and ${charge(max)}${what}. ${medicare}`;
   const charges = words`${start}${whole(facilities)} hospitals charge from ${charge(min)} to ${charge(max)}${what}.`;
   if (facilities < leastForQuartiles) return words`${charges} ${medicare}`;
-  // An odd number has no half on each side.
+  // An odd number of hospitals has no two halves, so the sentence names the hospital in the middle.
   if (facilities % 2 === 1 && facilities < 20)
     return words`${charges} The one in the middle charges ${charge(median)}; ${medicare}`;
   return words`${charges} Half charge ${charge(median)} or more; ${medicare}`;
 }
 
-/** What Medicare allows: for few hospitals the lowest and the highest amount, for many the median. */
+/** A clause on what Medicare allows. For few hospitals it has the lowest and the highest amount, else the median. */
 function medicareClause(facilities: number, median: number, range: Prices["allowed"]): Word[] {
   if (facilities === 1) return words`Medicare allows ${allowed(median)}.`;
   if (range === undefined || facilities >= leastForQuartiles)
@@ -127,8 +127,8 @@ function medicareClause(facilities: number, median: number, range: Prices["allow
 }
 
 /**
- * The deductible of a hospital stay by year, in dollars (Medicare Part A). An outpatient's copayment for a procedure is
- * at most this: Social Security Act, section 1833(t)(8)(C)(i).
+ * The deductible of a hospital stay by year, in dollars (Medicare Part A). It is the maximum of an outpatient's
+ * copayment for a procedure, by section 1833(t)(8)(C)(i) of the Social Security Act.
  */
 const deductibles: Readonly<Record<number, number>> = {
   ...{ 2016: 1288, 2017: 1316, 2018: 1340, 2019: 1364, 2020: 1408, 2021: 1484 },
@@ -136,10 +136,10 @@ const deductibles: Readonly<Record<number, number>> = {
 };
 
 /**
- * What the hospital gets, and the patient's share of it.
+ * Explains what the hospital is paid, and what part of it the patient pays.
  *
  * @param allowed what Medicare allows for one procedure
- * @param isMedian whether that is the median of several hospitals
+ * @param isMedian whether `allowed` is the median of several hospitals
  */
 export function whatIsPaid(year: number, allowed?: number, isMedian = false): string {
   const most = deductibles[year] ?? Number.POSITIVE_INFINITY;
@@ -151,7 +151,7 @@ export function whatIsPaid(year: number, allowed?: number, isMedian = false): st
   return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. Besides the yearly deductible, the patient usually pays a fifth of that${amounts && `: ${amounts}`}.`;
 }
 
-/** What patients or their other insurance pay of the allowed amount on average; empty where that isn't known. */
+/** The part of the allowed amount that patients or their other insurance pay on average; empty if it isn't known. */
 export const paidByPatients = (allowed: number, payment: number | null | undefined): string =>
   typeof payment === "number" && payment <= allowed
     ? `, of which its patients or their other insurance paid ${money(allowed - payment)} on average, with the deductible`
@@ -181,7 +181,7 @@ export function comparison({ summary, procedure }: Pick<Prices, "summary" | "pro
 
 const timesInWords = (ratio: number) => `${ratio.toFixed(ratio < 100 ? 1 : 0)} times`;
 
-/** A clause about a compared hospital's charge, to follow its name. @param around its standing around a ZIP code */
+/** A clause about a compared hospital's charge, for use after its name. @param around the rank around a ZIP code */
 export function ownClause(
   { state, near }: Place,
   { summary }: Prices,
@@ -208,14 +208,14 @@ type Rank = Pick<Standing, "rank" | "facilities">;
 export const withoutPrice =
   " has no price for this procedure: it doesn't do it, or for too few Medicare patients.";
 
-/** Says why no hospital has a number. CMS gives Maryland's hospitals numbers that begin with 21. */
+/** Explains that no hospital is found for a CCN. CCNs of Maryland's hospitals begin with 21. */
 export const noHospital = (ccn: string, year: string | null = null) =>
   (/^[0-9A-Z]{6}$/i.test(ccn)
     ? `No hospital in the data has the number (CCN) ${ccn}: ${ccn.startsWith("21") ? `it would be in Maryland. ${whyMaryland}.` : "it may have closed or merged, or Medicare may pay it in another way."}`
     : `“${printable(ccn)}” isn't a hospital's number (CCN): that has six characters.`) +
   (year === null ? "" : ` Only the data of ${printable(year)} was asked, if there is any.`);
 
-/** The standing of a charge in words. A hospital with an equal charge doesn't charge less. */
+/** Describes the rank of a charge. A hospital with an equal charge doesn't count as cheaper. */
 export function standingText({ rank, facilities }: Rank, where = ""): string {
   if (facilities === 1) return `the only price${where}`;
   const all = `${whole(facilities)}${where}`;
@@ -224,7 +224,7 @@ export function standingText({ rank, facilities }: Rank, where = ""): string {
   return `${whole(rank - 1)} of ${all} ${rank === 2 ? "charges" : "charge"} less`;
 }
 
-/** A distance between the centers of two ZIP codes, which says little where they are near. */
+/** Describes a distance between the centers of two ZIP codes. Below a mile it has no number, because it is inexact. */
 export function milesText(miles: number | undefined, isSameZip: boolean): string {
   if (miles === undefined) return "–";
   return miles >= 1 ? miles.toFixed(1) : isSameZip ? "same ZIP" : "under 1";
