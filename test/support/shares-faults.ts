@@ -3,15 +3,15 @@ import { startOfMonth } from "../../server/shared/months.ts";
 import { seededRandom } from "./random.ts";
 import { Simulation } from "./shares-simulation.ts";
 
-/** Runs the simulation with faults drawn from a seed. At the end, all faults are healed and all quotas used up. */
+/** Runs the simulation with random faults. At the end all faults are healed, and all quotas are used up. */
 
 interface FaultyRun {
   simulation: Simulation;
   /** Whether nothing was lost: neither leases of servers nor writes of Redis. */
   isExact: boolean;
-  /** What happened, to be read where a run fails. */
+  /** The faults in order, for the message of a failed run. */
   history: string[];
-  /** The month before and the month that was used up at the end, for each account. */
+  /** For each account the previous month, and the month whose quota was used up at the end. */
   months: {
     account: number;
     quota: number;
@@ -20,7 +20,7 @@ interface FaultyRun {
   }[];
 }
 
-/** @param losesWrites whether Redis also comes back empty or from a backup, and drops keys */
+/** Makes a run. @param losesWrites whether Redis may also lose everything, restart from a backup, or drop a key */
 export async function faultyRun(
   client: Redis,
   seed: number,
@@ -36,7 +36,7 @@ export async function faultyRun(
   const startMs = startOfMonth(24315) - random.pick([20, 1000, 86_400]) * 1000;
   const simulation = new Simulation({ seed, client, accounts, startMs });
   const history: string[] = [];
-  // What a server has leased is lost when it is killed, or leaves without an answer.
+  // A server's lease is lost when the server is killed, or leaves without Redis' answer.
   let isLossy = losesWrites;
   const note = (text: string) => history.push(`${(simulation.nowMs / 1000).toFixed(3)} ${text}`);
   const count = 1 + random.int(5);
@@ -62,7 +62,7 @@ export async function faultyRun(
       simulation.start(server);
     });
   };
-  /** Sets what is wrong with the network, and heals it later. */
+  /** Sets faults of the network, and heals them later. */
   const impair = (
     text: string,
     seconds: number,

@@ -5,14 +5,14 @@ import { Shares } from "../../server/parts/replicas/shares.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { type Random, seededRandom } from "./random.ts";
 
-/** Servers with virtual clocks and a virtual network around the script in a real Redis. */
+/** Simulates servers with virtual clocks and a virtual network around the script in a real Redis. */
 
 export interface Ceilings {
   burst: number;
   quota: number;
 }
 
-/** The counts of a server, in place of `Limits` in shared memory. */
+/** A server's counts and bounds, which replace `Limits` in shared memory. */
 class VirtualCounts implements Counts {
   readonly #ceilings: readonly Ceilings[];
   readonly #refused: number[];
@@ -85,16 +85,16 @@ export interface VirtualServer {
   /** Whether the server's reads of records fail. */
   isDeaf: boolean;
   starts: number;
-  /** Milliseconds by which the server's wall clock is off. */
+  /** Milliseconds by which the server's wall clock is ahead. */
   offMs: number;
   plannedMs: number;
   /** The version of the directory that the server has applied. */
   taken: number;
-  /** Accounts with requests since the last sweep. */
+  /** Accounts with requests since the server last looked at its counts. */
   marked: Set<number>;
-  /** The count by month and account on the server's disk. */
+  /** The counts on the server's disk, by month and account. */
   saved: Map<string, number>;
-  /** The number of servers that the server knew, as on its disk. */
+  /** The number of known servers on the server's disk. */
   knew: number;
 }
 
@@ -137,17 +137,17 @@ export class Simulation {
   isRefusing = false;
   minDelayMs: number;
   maxDelayMs: number;
-  /** The most servers at a time. */
+  /** The largest number of servers that ran at the same time. */
   mostServers = 0;
   readonly tallies = new Map<string, Tally>();
   readonly #startMs: number;
-  /** Planned work, the next last. Work for the same time is done in the order in which it was planned. */
+  /** Planned work, latest first. Work for the same time is done in the order in which it was planned. */
   readonly #planned: { ms: number; work: () => void | Promise<void> }[] = [];
   readonly #buckets: { level: number; ms: number }[];
   #run = 1;
   #redisOffMs = 0;
   #backup: [key: string, value: Buffer, ttl: number][] = [];
-  /** For each account, the requests that servers without an answer may have admitted of a quota that Redis lost. */
+  /** For each account, the requests that may be admitted beyond the quota, because Redis lost what servers held. */
   readonly #allowances: number[];
   readonly #dead: number[];
 
@@ -185,7 +185,7 @@ export class Simulation {
     this.nowMs = untilMs;
   }
 
-  /** @param offMs how far its wall clock is off */
+  /** Adds a server and starts it. @param offMs milliseconds by which its wall clock is ahead */
   add(offMs = 0): VirtualServer {
     const counts = new VirtualCounts(this.accounts, () => this.nowMs);
     const server: VirtualServer = {
@@ -387,7 +387,7 @@ export class Simulation {
     server.isUp = false;
   }
 
-  /** For each account, the requests that a server may admit in both months by what it holds. */
+  /** For each account, the requests that a server may still admit in both months by its bounds. */
   #mayAdmit({ counts, offMs }: VirtualServer): number[] {
     const first = this.#firstMonth(offMs);
     return this.accounts.map(({ burst }, account) =>
@@ -398,7 +398,7 @@ export class Simulation {
     );
   }
 
-  /** Allows for writes that Redis loses: what is held by servers that it doesn't hear of isn't known any more. */
+  /** Adds to the allowances what dead and unreachable servers hold, because Redis has lost its records of it. */
   #lose(): void {
     const allow = () => {
       for (const server of this.servers) {
@@ -429,7 +429,7 @@ export class Simulation {
       ]);
   }
 
-  /** Starts Redis again: with everything, with nothing, or with what was backed up. */
+  /** Restarts Redis with the same data, without data, or with the data of the last `backUp`. */
   async restartRedis(state: "same" | "empty" | "backup"): Promise<void> {
     this.#run++;
     for (const { shares } of this.servers) shares.check();

@@ -15,26 +15,26 @@ import type { RedisAddress } from "./redis-url.ts";
 import type { Counts } from "./share.ts";
 import { Shares } from "./shares.ts";
 
-/** Shares accounts and ceilings with other servers through Redis, and continues alone while Redis is down. */
+/** Shares accounts and ceilings with other servers through Redis. While Redis is down, this server continues alone. */
 
 /** Interval between checks of local counts. */
 const stepMs = 10;
-/** Interval between looks whether other servers' counts have to be read. */
+/** Milliseconds between looks whether a read of other servers' counts is due. */
 const hearMs = 100;
 /** Interval between reads of accounts and keys. Commands wait for the next one. */
 const directoryMs = 250;
-/** Interval between checks for thresholds that were crossed by the sum of all servers' counts. */
+/** Milliseconds between checks whether the sum of all servers' counts has crossed a threshold. */
 const recordMs = 1000;
-/** Interval between looks for servers that are gone. */
+/** Milliseconds between looks for servers that are gone. */
 const goneMs = 5000;
-/** Maximum wait at start for this server's share of the ceilings. */
+/** Maximum milliseconds that a start waits for this server's part of the ceilings. */
 const maxShareWaitMs = 6000;
 const waitStepMs = 20;
-/** Maximum wait at start for accounts and keys. */
+/** Maximum milliseconds that a start waits for accounts and keys. */
 const maxDirectoryWaitMs = 3000;
-/** Maximum wait at the end to give back leases and shares. */
+/** Maximum milliseconds in which a stopping server gives back leases and shares. */
 const maxLeaveMs = 1500;
-/** Maximum delay of the warning that Redis is down, to include the reason. Longer than the wait for an answer. */
+/** Maximum milliseconds that the warning about Redis waits for its reason. Longer than the wait for an answer. */
 const maxReasonWaitMs = 2500;
 
 interface Options {
@@ -73,7 +73,7 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
     () => directory.syncAgeMs(performance.now()) / 1000,
   );
   await readAtStart(options.address, ground, client, directory, state);
-  /** Does work, and ignores errors because Redis is away, which is logged elsewhere. */
+  /** Does work. Ignores errors while Redis is away, because that is logged elsewhere. */
   const whenThere = async (work: () => Promise<void>): Promise<void> => {
     await work().catch((error) => {
       const isAway = client.status !== "ready" || shares?.isAway(performance.now());
@@ -105,7 +105,7 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
         ),
       );
       await ready();
-      // Reads what was changed before commands on other servers knew of this server and waited for it.
+      // Commands elsewhere didn't wait for this server before it joined, so their changes are read now.
       if (sharing.isReady) await unlessStopping(whenThere(() => directory.read()));
       repeat("reading accounts and keys from Redis", directoryMs, async () => {
         if (fault() === undefined) await whenThere(() => directory.read());
@@ -179,7 +179,7 @@ async function warnOfLosses({ kind }: RedisAddress, client: RedisClient, log: Lo
 
 /**
  * Shares the ceilings from now on.
- * @returns `ready` waits until this server has its share, or Redis is found to be down
+ * @returns the sharing, and a function that waits until this server has its part or Redis is found to be down
  */
 function startSharing(
   { isFreeWithoutRedis }: Options,
@@ -260,7 +260,7 @@ function startSharing(
   let savedMembers = 0;
   let isAway: boolean | undefined;
   const untilMs = performance.now() + maxShareWaitMs;
-  // Until this time a warning waits for its reason: at a start, as long as connecting may take.
+  // A warning waits for its reason until this time. After a start it waits as long as connecting may take.
   let reasonUntilMs = untilMs;
   repeat("sharing ceilings", stepMs, () => {
     const nowMs = performance.now();

@@ -1,54 +1,67 @@
 import { monthName } from "../../shared/months.ts";
 
-/** What a server may admit of an account: a token bucket for its share of the rate, and its lease of the quota. */
+/** One server's use of an account: a token bucket for its share of the rate, and its lease of the quota. */
 
-/** Redis counts as away after this long, plus three round trips, without an answer. */
+/** Milliseconds without an answer, plus three round trips, after which Redis counts as away. */
 const awayMs = 1500;
 /**
- * After this long without an answer only leased requests are admitted. After 60 s other servers get this server's part.
+ * Milliseconds without an answer after which only leased requests are admitted. After 60 s other servers get this
+ * server's part.
  */
 const lapseMs = 50_000;
-/** An account unused for this long gives back what it holds. Accounts with a low rate wait longer. */
+/** Milliseconds after the last request until an account is idle and gives back its lease and share. */
 const minIdleMs = 1000;
+/** An account with a low rate is idle after the time of this many requests. */
 const idleRequests = 3;
-/** Time in which a client refused for lack of a lease comes back: it retries after a second, perhaps elsewhere. */
+/**
+ * Milliseconds per server in which a client that was refused for lack of a lease may return. It retries after a second,
+ * perhaps on another server.
+ */
 const comesBackMs = 2000;
+/** Maximum milliseconds to wait for the return of a refused client. */
 const maxAwaitedMs = 30_000;
+/** A lease lasts for the demand of this many seconds. */
 const leaseSeconds = 10;
-/** A share is valid for this long after the call was sent. */
+/** Milliseconds from the sending of a call to the end of the share that its answer grants. */
 const shareMs = 2000;
-/** After this long without demand a server proposes that the account be at rest. Longer than `restMs` in the script. */
+/**
+ * Milliseconds without demand after which a server proposes that the account be at rest. Longer than `restMs` in the
+ * script.
+ */
 const restMs = 5500;
-/** Interval between proposals that an account be at rest. */
+/** Milliseconds between proposals that an account be at rest. */
 const proposeMs = 5000;
-/** Maximum age of a record's copy before it is requested again. */
+/** Age in milliseconds from which the copy of a record is requested again. */
 const copyMs = 1000;
 const never = Number.NEGATIVE_INFINITY;
 
-/** The counts by which requests are admitted. */
+/** The counts of requests, and the bounds up to which requests are admitted. */
 export interface Counts {
+  /** The ids of all accounts. */
   accounts(): Iterable<number>;
   /** Requests per second. */
   burst(account: number): number;
   /** Requests that all servers may admit in a month. */
   quota(account: number, month: number): number;
-  /** Requests that this server admitted in a month, including earlier processes. */
+  /** Requests that this server admitted in a month, including its earlier processes. */
   used(account: number, month: number): number;
   /** Requests refused by `admitUpTo` since the start. */
   refused(account: number): number;
   /**
-   * Sets the bound of a month: requests are admitted while fewer than `count` were.
+   * Sets the bound of a month: a request is admitted while `used` is below `count`.
    * @param reason why further requests are refused
    * @param left the quota minus other servers' counts
    */
   admitUpTo(account: number, month: number, count: number, reason: "burst" | "quota", left: number): void;
-  /** Keeps all bounds in force up to a time; after it nothing is admitted. */
+  /** Keeps all bounds in force until a time. After that time no request is admitted. */
   keepBounds(untilMs: number): void;
 }
 
+/** A report about an account's month. All counts are requests. */
 interface MonthRow {
-  /** The requests that servers may admit in all. */
+  /** The requests that all servers together may admit. */
   quota: number;
+  /** The count of this server's earlier processes. The other counts begin after it. */
   base: number;
   used: number;
   granted: number;
@@ -77,16 +90,16 @@ export interface RowAnswer {
   months: Record<string, { granted: number; total: number; tight?: true; copy?: string }>;
 }
 
-/** This server as one of several: its part of all accounts, and when Redis answered. */
+/** This server's relation to the other servers and to Redis, which is the same for all accounts. */
 export class Membership {
   readonly counts: Counts;
-  /** Number of servers known to the previous process; 0 if there was none. */
+  /** Number of servers that this server's previous process knew; 0 if there was no such process. */
   readonly knew: number;
   readonly #isFreeWithoutRedis: boolean;
   members = 1;
   /** This server's part of all accounts, from 0 to 1. */
   part = 0;
-  /** When this server last got a part after it had none. */
+  /** When this server's part last rose from 0. */
   joinedMs: number;
   /** Whether this server has read all flags. */
   hasReadAll = false;
@@ -94,7 +107,7 @@ export class Membership {
   hasHeard = false;
   isLearning = true;
   isLeaving = false;
-  /** When the last answered call was sent. */
+  /** When the last call that Redis answered was sent. */
   contactMs: number;
   tripMs = 0;
 
@@ -141,11 +154,11 @@ export class Membership {
 interface MonthShare {
   month: number;
   name: string;
-  /** The part of the count that earlier processes made. */
+  /** The count of earlier processes, which is included in this server's count. */
   base: number;
   /** The count up to which Redis has granted requests. */
   granted: number;
-  /** This server's count and grant as of the last answer. */
+  /** This server's count and grant that Redis knows by the last answer; undefined before the first. */
   told: { used: number; granted: number } | undefined;
   /** Requests that other servers counted, as far as known. */
   others: number;
@@ -153,7 +166,7 @@ interface MonthShare {
   quota: number;
   /** Whether Redis still has to be told that the quota is lower. Requests leased of the higher quota are given back. */
   isLowered: boolean;
-  /** A copy of Redis' record, to restore it if Redis loses it. */
+  /** A copy of Redis' record, from which the record is restored if Redis loses it. */
   copy: string | undefined;
   copiedMs: number;
 }
@@ -166,22 +179,22 @@ export class Share {
   #level = 0;
   #levelMs: number;
   isActive = false;
-  /** Requests per second while active, in force up to `#untilMs`. */
+  /** The share of the rate while active, in requests per second. It ends at `#untilMs`. */
   #rate = 0;
   #untilMs = 0;
   #counted = 0;
   #refused: number;
-  /** Whether requests were refused because of the rate since the last call. */
+  /** Whether requests were refused because of the rate since the last report. */
   #isShort = false;
   /** Incoming requests per second. */
   #demand = 0;
   #lookedMs: number;
   #usedMs = never;
-  /** When a request was last refused for lack of a lease, if none was admitted since. */
+  /** When a request was last refused for lack of a lease. An admitted request resets it. */
   #dryMs = never;
   /** Whether Redis may have a share for this server. */
   #isListed = false;
-  /** When to propose that the account be set at rest. */
+  /** When to propose that the account be at rest. */
   #proposesMs = 0;
 
   /** @param firstMonth the earlier of the two months in which requests are counted */
@@ -191,7 +204,7 @@ export class Share {
     this.#refused = member.counts.refused(account);
     this.#lookedMs = nowMs;
     this.enterMonths(firstMonth);
-    // The bucket begins as full as it could have become since this server got its part.
+    // The bucket has filled since this server got its part.
     this.#levelMs = member.joinedMs;
     this.bind(nowMs);
   }
@@ -213,7 +226,7 @@ export class Share {
     return this.#months.reduce((sum, each) => sum + this.#used(each), 0);
   }
 
-  /** Leased and unused requests. */
+  /** Requests that are leased and not used. */
   get charged(): number {
     return this.#months.reduce((sum, each) => sum + Math.max(0, each.granted - this.#used(each)), 0);
   }
@@ -223,7 +236,7 @@ export class Share {
     return this.#months.some(({ isLowered }) => isLowered);
   }
 
-  /** Whether there is something to report to a Redis that lost everything. */
+  /** Whether a Redis that has lost everything needs a report about this account. */
   get hasSomething(): boolean {
     return this.#months.some(({ told, base, copy }) => told !== undefined || base > 0 || copy !== undefined);
   }
@@ -243,7 +256,7 @@ export class Share {
     return { month, name: monthName(month), base: used, ...open, ...none };
   }
 
-  /** The time without a request after which the account is idle: that of a few requests at this server's part. */
+  /** Milliseconds without a request after which the account is idle, at least `minIdleMs`. */
   get #idleMs(): number {
     return Math.max(minIdleMs, (1000 * idleRequests * this.#member.members) / this.#burst);
   }
@@ -252,7 +265,7 @@ export class Share {
     return nowMs - this.#usedMs >= this.#idleMs;
   }
 
-  /** Requests expected within two round trips, at least one. */
+  /** Requests expected within two round trips to Redis, at least 1. */
   get #soon(): number {
     return Math.max(1, Math.ceil(this.#demand * 2 * ((this.#member.tripMs + 20) / 1000)));
   }
@@ -302,7 +315,7 @@ export class Share {
     }
   }
 
-  /** Updates the demand and the bucket with the requests since the last call, then sets what may be admitted. */
+  /** Updates demand and bucket with the requests since the last look, and then sets the bounds. */
   look(nowMs: number): void {
     this.fill(nowMs);
     const count = this.count;
@@ -335,23 +348,23 @@ export class Share {
     if (this.#isIdle(nowMs)) return false;
     return this.#months.some((each) => {
       const used = this.#used(each);
-      // When the quota is used up, or nearly, asking again immediately is useless.
+      // When the quota is used up, or nearly used up, another immediate report would be useless.
       const isOver = each.others + used >= this.#quota(each);
       const isVain = isOver || (each.told !== undefined && each.told.granted <= used && each.isTight);
       return !isVain && this.#leased(each, nowMs) - used < Math.ceil(this.#soon / 2);
     });
   }
 
-  /** Whether nothing will have to be reported or refilled before the next request. */
+  /** Whether no report and no refill is needed before the next request. */
   isOver(nowMs: number): boolean {
     const isFull = this.#level >= this.#rateAt(nowMs) + 0.999;
     return !this.isActive && this.#isIdle(nowMs) && isFull && this.charged === 0;
   }
 
   /**
-   * Lowers the bounds to what is needed, and reports.
+   * Lowers the bounds to the requests that are needed, and makes a report.
    * @param month the current month
-   * @param saysAll whether to report also what was reported before
+   * @param saysAll whether to include numbers that haven't changed since the last report
    * @returns undefined if there is nothing to report
    */
   report(nowMs: number, month: number, saysAll: boolean): Row | undefined {
@@ -370,7 +383,7 @@ export class Share {
     this.bind(nowMs);
     const row: Row = { id: this.account, burst, months: {} };
     for (const each of this.#months) {
-      // Read after the bound was lowered, because requests were admitted until then.
+      // The count is read after the bound was lowered, because requests were admitted until then.
       const said = this.#monthRow(each);
       const used = said.used + each.base;
       const demand = Math.max(this.#soon, each.isTight ? 0 : Math.ceil(this.#demand * leaseSeconds));
@@ -393,20 +406,20 @@ export class Share {
     return row.demand !== undefined || Object.keys(row.months).length > 0 ? row : undefined;
   }
 
-  /** Whether to report about the rate. */
+  /** Whether the next report has to include demand and share. */
   #needsRate(nowMs: number, isIdle: boolean): boolean {
     if (this.isActive) return !isIdle || this.#isListed || nowMs >= this.#proposesMs;
     const rest = this.#burst * this.#member.part;
     const isShort = this.#isShort || (this.#demand > 0.8 * rest && this.#level < (rest + 1) / 2);
-    // A bucket that has just begun to fill after the start doesn't show a lack of rate.
+    // A bucket that is still filling after the start is no sign of a lack of rate.
     return isShort && !isIdle && this.#member.part < 1 && this.#member.isRested(nowMs);
   }
 
-  /** The last report, after which this server holds nothing; undefined if Redis knows nothing of this account here. */
+  /** Makes the last report, which gives everything back; undefined if Redis has nothing of this server's. */
   lastReport(): Row | undefined {
     if (!this.#isListed && !this.#months.some((each) => each.told || this.#used(each) > each.base))
       return undefined;
-    // Contains the copies, because Redis may have just lost its records while the other servers leave as well.
+    // The report has the copies, because Redis may just have lost its records while all servers leave.
     const months = this.#months.map((each) => [each.name, { ...this.#monthRow(each), copy: each.copy }]);
     const row = { id: this.account, burst: this.#burst, months: Object.fromEntries(months) };
     return this.#isListed ? { ...row, demand: 0, share: 0 } : row;
@@ -419,7 +432,7 @@ export class Share {
     return { quota: this.#quota(each), base, ...held, wanted: 0, fresh: false };
   }
 
-  /** Applies the answer to a report. */
+  /** Applies an answer. @param row the report that it answers */
   take(row: Row, told: RowAnswer, sentMs: number, nowMs: number): void {
     for (const each of this.#months) {
       const [said, answer] = [row.months[each.name], told.months[each.name]];
@@ -427,7 +440,7 @@ export class Share {
       const granted = answer.granted + each.base;
       const isOfHigherQuota = said.quota > each.quota;
       each.told = { used: said.used + each.base, granted };
-      // While Redis learns what servers hold, its record may lack what others used, and that the month is tight.
+      // While Redis learns what servers hold, its record may lack other servers' requests and the tight mark.
       if (this.#member.isLearning) continue;
       if (!isOfHigherQuota) Object.assign(each, { granted, isLowered: false });
       each.others = answer.total - each.told.used;
@@ -443,7 +456,7 @@ export class Share {
     this.#isListed = row.demand > 0 || told.share > 0;
   }
 
-  /** Notes that the account is active, or a month of it tight. */
+  /** Applies a flag: the account is active, or a month of it is tight. @param month undefined for active */
   flag(month: string | undefined, nowMs: number): void {
     for (const each of this.#months) if (each.name === month) each.isTight = true;
     if (month === undefined && !this.isActive) {
@@ -457,8 +470,10 @@ export class Share {
   }
 
   /**
-   * Notes Redis' record of a month, unless requests were counted here since the last answer.
-   * @param life the incarnation of Redis that this server knows; a record of another one may lack what was counted before
+   * Applies Redis' record of a month, unless requests were counted here since the last answer.
+   * @param copy the record as JSON
+   * @param isLive whether the account is in use here
+   * @param life the life of Redis that this server knows. A record of another life may lack requests.
    */
   hear(month: number, copy: string, isLive: boolean, life: string, nowMs: number): void {
     const each = this.#months.find((known) => known.month === month);

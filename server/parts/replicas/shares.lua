@@ -5,7 +5,8 @@ of ceilings. Two inequalities hold at any time, and the tests check them:
   quota:  use of servers that left + what each server was granted or used + credit that servers may use  <=  quota
   rate:   shares in force + resting parts that servers may use                                           <=  rate
 
-Each of N servers has the same part of every account. The part approaches 1/N, and the parts never sum to more than 1.
+Each server has a part, which is the same for all accounts. With N servers the parts approach 1/N. They never sum to
+more than 1.
 While an account is at rest, a server may use its part of the account's rate without asking, and a small credit of the
 account's quota. An account that needs more on a server is flagged. The flag "ID" means that the account is active: its
 servers have shares and no resting parts. The flag "ID@MONTH" means that its quota is tight: its servers have no credit.

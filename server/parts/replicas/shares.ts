@@ -11,25 +11,26 @@ import { type Counts, Membership, type Row, type RowAnswer, Share } from "./shar
 /** Milliseconds between calls while something changes. */
 const tickMs = 100;
 const heartbeatMs = 1000;
-/** Minimum pause before an urgent call. */
+/** Milliseconds between the last look and an urgent call. */
 const minPauseMs = 2;
-/** An answer that takes longer counts as lost. */
+/** Milliseconds to wait for an answer. A later answer counts as lost. */
 const maxAnswerMs = 2000;
 /**
- * Maximum time without `tick` in which requests are admitted: this process may be stopped, or its machine. A share is used
- * for 2 s after the call, and others may get it after 3.5 s.
+ * Milliseconds after a `tick` in which requests are admitted. The process or its machine may be suspended, a share ends
+ * 2 s after the call, and other servers may get it after 3.5 s.
  */
 const maxUntickedMs = 1500;
-/** Extra time that a call may take on its way to Redis, beyond the usual round trip. */
+/** Milliseconds that a call may need to reach Redis, in addition to the usual round trip. */
 const lateMs = 500;
-/** Accounts per call, and per read of records. */
+/** Maximum accounts in a call and in a read of records. */
 const maxRows = 1000;
-/** Interval between reads of other servers' counts. */
+/** Milliseconds between reads of other servers' counts. */
 const hearMs = 5000;
-/** How long this server delivers events after it was told to; shorter than `delivererMs` in the script. */
+/** Milliseconds for which an answer lets this server deliver events; shorter than `delivererMs` in the script. */
 const deliversForMs = 2000;
 const never = Number.NEGATIVE_INFINITY;
 
+/** The script's answer to a call. */
 interface Answer {
   stale?: true;
   gone?: true;
@@ -48,13 +49,13 @@ interface Answer {
 type RecordReader = (accounts: readonly number[], month: string) => Promise<(string | null)[]>;
 
 interface SharesOptions {
-  /** The server's name among all; each process has another one. */
+  /** The id of this process: the server's id and the number of its start. */
   server: string;
   counts: Counts;
   script: SharesScript;
   /** Whether the known rest of the quota may be used while Redis is away. */
   isFreeWithoutRedis: boolean;
-  /** Number of servers known to the previous process; 0 if there was none. */
+  /** Number of servers that the previous process knew; 0 if there was no such process. */
   knew: number;
   /** The version of the directory that this server has applied. */
   taken: () => number;
@@ -66,14 +67,14 @@ export class Shares {
   readonly #options: SharesOptions;
   readonly #member: Membership;
   readonly #shares = new Map<number, Share>();
-  /** Accounts that are in use, or hold something. */
+  /** Accounts that are in use, or have a lease or a share. */
   readonly #live = new Set<Share>();
-  /** Accounts that have to be reported to a Redis that lost something. */
+  /** Accounts that still have to be reported after Redis lost data. */
   #toSay = new Set<Share>();
   #firstMonth: number;
-  /** The incarnation of Redis that answered last; "" to join again. */
+  /** The life of Redis as of the last answer; "" to join again. */
   #life = "";
-  /** Number of servers known before this server has reported everything to that incarnation. */
+  /** Number of servers that this server knew before the current life of Redis began. */
   #knew: number;
   /** The number of the last flag that was read. */
   #read = 0;
@@ -84,7 +85,7 @@ export class Shares {
   #checkedMs = never;
   /** The latest time at which the next call is wanted. */
   #askedMs: number;
-  /** When a call was last considered. */
+  /** When this server last looked whether to call. */
   #lookedMs = never;
   /** When a call was last sent. */
   #sentMs = never;
@@ -112,12 +113,12 @@ export class Shares {
     return hasReadAll && hasHeard && this.#member.isRested(this.#options.clock());
   }
 
-  /** Servers that this one knows of. */
+  /** Number of servers that share the ceilings, including this server. */
   get members(): number {
     return this.#member.members;
   }
 
-  /** Milliseconds since the last answered call was sent. */
+  /** Milliseconds since the sending of the last call that Redis answered. */
   syncAgeMs(nowMs: number): number {
     return nowMs - this.#member.contactMs;
   }
@@ -126,7 +127,7 @@ export class Shares {
     return this.#member.isAway(nowMs);
   }
 
-  /** Requests of quotas that are leased to this server and not used. */
+  /** The number of requests that are leased to this server and not used, of all accounts. */
   charged(): number {
     let sum = 0;
     for (const { charged } of this.#shares.values()) sum += charged;
@@ -138,7 +139,7 @@ export class Shares {
     return nowMs < this.#deliversUntilMs && !this.#member.isLeaving;
   }
 
-  /** Makes the next call come at once, so that Redis knows what this server has applied, for which commands wait. */
+  /** Makes the next call immediate. It reports the applied version of the directory, for which commands wait. */
   confirm(): void {
     this.#ask(this.#options.clock());
   }
@@ -148,7 +149,7 @@ export class Shares {
     this.#isChecking = true;
   }
 
-  /** Adds an account, or applies its new ceilings. */
+  /** Adds an account, or applies an account's new ceilings. */
   enter(account: number): void {
     const nowMs = this.#options.clock();
     const share = this.#shareOf(account);
@@ -169,8 +170,8 @@ export class Shares {
   }
 
   /**
-   * Reads what other servers have counted in a month from Redis' records, if it is due: of all accounts after the
-   * start, later of the next accounts. For accounts in use here, the answers to calls contain these counts.
+   * Reads other servers' counts in a month from Redis' records, if a read is due. The first time it reads all accounts,
+   * later only the next `maxRows`. Accounts in use here get the same counts by the answers to calls.
    */
   async hear(nowMs: number, month: number, read: RecordReader): Promise<void> {
     // Until Redis has learned what servers hold, its records may be incomplete.
@@ -226,7 +227,7 @@ export class Shares {
     if (nowMs >= this.#dueMs() && !this.#member.isLeaving) void this.#report(nowMs, month);
   }
 
-  /** Gives everything back and ends: no request is admitted any more. @param save saves the counts */
+  /** Stops admitting requests, and gives back leases and shares. @param save saves the counts */
   async leave(nowMs: number, save: () => void): Promise<void> {
     this.#member.isLeaving = true;
     for (const share of this.#shares.values()) share.bind(nowMs);
@@ -248,12 +249,12 @@ export class Shares {
     return Math.min(this.#askedMs, this.#lookedMs + (isBusy ? tickMs : heartbeatMs));
   }
 
-  /** Whether this server has still to report or read something, or to get its part. */
+  /** Whether this server hasn't reported all accounts yet, has no part yet, or hasn't read all flags. */
   get #isJoining(): boolean {
     return this.#toSay.size > 0 || this.#member.part === 0 || !this.#member.hasReadAll;
   }
 
-  /** Reports what has to be reported, and applies the answer. */
+  /** Sends the reports that are due in a call, and applies the answer. */
   async #report(nowMs: number, month: number): Promise<void> {
     const wasAsked = nowMs >= this.#askedMs;
     this.#lookedMs = nowMs;
@@ -274,7 +275,7 @@ export class Shares {
     this.#isUnderWay = true;
     const hasMore = due.length > maxRows;
     const said = due.slice(0, maxRows);
-    // Moves the reported accounts to the end, so that the others come first in the next call.
+    // Moves the reported accounts to the end, so that the remaining accounts come first in the next call.
     if (hasMore) for (const [share] of said) if (this.#live.delete(share)) this.#live.add(share);
     const answer = await this.#send(nowMs, { rows: said.map(([, row]) => row), hasMore, isLeaving: false });
     if (answer === undefined) return;
@@ -294,7 +295,7 @@ export class Shares {
     const sequence = ++this.#sequence;
     const call = {
       ...{ op: "tick", server: this.#options.server, seq: sequence, check, ...said },
-      // While something has still to be reported again, Redis takes no flag as read by this server.
+      // While accounts still have to be reported again, an empty life makes Redis count no flag as read.
       ...{
         life: this.#toSay.size > 0 && !said.isLeaving ? "" : this.#life,
         knew: this.#knew,
@@ -311,7 +312,7 @@ export class Shares {
     if (sequence !== this.#sequence) return undefined;
     this.#isUnderWay = false;
     if (answer?.gone) {
-      // Redis doesn't count this server among the others any more, so this server joins again.
+      // Redis counts this server as gone, so it joins again.
       this.#life = "";
       Object.assign(this.#member, { part: 0, hasReadAll: false });
       this.#ask(nowMs);
