@@ -83,7 +83,7 @@ export interface VirtualServer {
   /** Whether the server's control thread stands still, while requests are served. */
   isStopped: boolean;
   /** Whether the server's reads of records fail. */
-  isDeaf: boolean;
+  cantReadRecords: boolean;
   starts: number;
   /** Milliseconds by which the server's wall clock is ahead. */
   offMs: number;
@@ -194,7 +194,7 @@ export class Simulation {
         isUp: false,
         isCut: false,
         isStopped: false,
-        isDeaf: false,
+        cantReadRecords: false,
         starts: 0,
         offMs,
         knew: 1,
@@ -228,12 +228,12 @@ export class Simulation {
       this.at(this.nowMs + 1000, everySecond);
     };
     this.at(this.nowMs + 1000 * this.random.next(), everySecond);
-    const hear = async () => {
+    const readRecords = async () => {
       if (server.shares !== shares || !server.isUp) return;
-      await this.#hear(server);
-      this.at(this.nowMs + 100, hear);
+      await this.#readRecords(server);
+      this.at(this.nowMs + 100, readRecords);
     };
-    this.at(this.nowMs + 100, hear);
+    this.at(this.nowMs + 100, readRecords);
   }
 
   #sharesOf(
@@ -275,10 +275,10 @@ export class Simulation {
     if (shares.isReady) this.servers.find(({ name }) => name === server.name)!.knew = shares.members;
   }
 
-  async #hear(server: VirtualServer): Promise<void> {
-    if (server.isCut || server.isDeaf || this.isRefusing || this.lostPercent > 0) return;
+  async #readRecords(server: VirtualServer): Promise<void> {
+    if (server.isCut || server.cantReadRecords || this.isRefusing || this.lostPercent > 0) return;
     const month = monthOf(this.#wallMs(server.offMs));
-    await server.shares.hear(this.nowMs, month, (accounts, name) =>
+    await server.shares.readRecords(this.nowMs, month, (accounts, name) =>
       this.client.hmget(monthKey(name), ...accounts.map(String)),
     );
   }

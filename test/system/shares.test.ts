@@ -288,12 +288,12 @@ for (const [lost, order] of [
         for (const group of order) {
           const starting = group.map((i) => simulation.servers[i]);
           // Records can be read only later than flags.
-          for (const server of starting) server.isDeaf = true;
+          for (const server of starting) server.cantReadRecords = true;
           for (const server of starting) simulation.start(server);
           await simulation.run(simulation.nowMs + 4000);
           assert.ok(starting.every(({ shares }) => !shares.isReady));
           if (asksEarly) admittedAtOnce(simulation);
-          for (const server of starting) server.isDeaf = false;
+          for (const server of starting) server.cantReadRecords = false;
           await simulation.run(simulation.nowMs + 500);
           assert.ok(starting.every(({ shares }) => shares.isReady));
           admittedAtOnce(simulation);

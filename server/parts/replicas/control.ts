@@ -20,7 +20,7 @@ import { Shares } from "./shares.ts";
 /** Interval between checks of local counts. */
 const stepMs = 10;
 /** Milliseconds between looks whether a read of other servers' counts is due. */
-const hearMs = 100;
+const recordsMs = 100;
 /** Interval between reads of accounts and keys. Commands wait for the next one. */
 const directoryMs = 250;
 /** Milliseconds between checks whether the sum of all servers' counts has crossed a threshold. */
@@ -99,9 +99,11 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
         save,
       );
       shares = sharing;
-      repeat("reading what other servers count", hearMs, () =>
+      repeat("reading what other servers count", recordsMs, () =>
         whenThere(() =>
-          sharing.hear(performance.now(), monthOf(Date.now()), (ids, month) => recordsOf(client, ids, month)),
+          sharing.readRecords(performance.now(), monthOf(Date.now()), (ids, month) =>
+            recordsOf(client, ids, month),
+          ),
         ),
       );
       await ready();
@@ -192,9 +194,9 @@ function startSharing(
   const run = sharesIn(client);
   const script: SharesScript = async (...call) => {
     try {
-      const told = await run<never>(...call);
+      const answer = await run<never>(...call);
       state.reason = undefined;
-      return told;
+      return answer;
     } catch (error) {
       if (client.status === "ready") state.reason = reasonOf(error);
       throw error;

@@ -98,11 +98,11 @@ elseif op == 'restore' then
   if epoch ~= '' and epoch ~= ARGV[2] then return { 0 } end
   local list = cjson.decode(ARGV[3])
   for i = 1, #list, 3 do
-    local said, name, content = list[i], list[i + 1], list[i + 2]
+    local claimed, name, content = list[i], list[i + 1], list[i + 2]
     local at = tonumber(call('ZSCORE', names, name))
     local origin, kept = string.match(call('HGET', rows, name) or '', '(%d+) (.*)')
-    if not origin or at ~= said and tonumber(origin) < said then
-      put(name, content, said)
+    if not origin or at ~= claimed and tonumber(origin) < claimed then
+      put(name, content, claimed)
     elseif not at then
       put(name, kept, origin)
     end

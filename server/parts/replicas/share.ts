@@ -102,9 +102,9 @@ export class Membership {
   /** When this server's part last rose from 0. */
   joinedMs: number;
   /** Whether this server has read all flags. */
-  hasReadAll = false;
+  hasReadFlags = false;
   /** Whether this server has read Redis' records of all accounts since its start. */
-  hasHeard = false;
+  hasReadRecords = false;
   isLearning = true;
   isLeaving = false;
   /** When the last call that Redis answered was sent. */
@@ -146,7 +146,8 @@ export class Membership {
 
   /** Requests of an account that may be admitted without a lease; must equal `creditOf` in `shares.lua`. */
   credit(burst: number, quota: number, nowMs: number): number {
-    if (!this.hasReadAll || !this.hasHeard || this.part <= 0 || nowMs >= this.contactMs + lapseMs) return 0;
+    if (!this.hasReadFlags || !this.hasReadRecords || this.part <= 0 || nowMs >= this.contactMs + lapseMs)
+      return 0;
     return Math.min(Math.floor((quota * this.part) / 4), Math.max(1, Math.floor(burst * this.part + 1e-6)));
   }
 }
@@ -159,7 +160,7 @@ interface MonthShare {
   /** The count up to which Redis has granted requests. */
   granted: number;
   /** This server's count and grant that Redis knows by the last answer; undefined before the first. */
-  told: { used: number; granted: number } | undefined;
+  known: { used: number; granted: number } | undefined;
   /** Requests that other servers counted, as far as known. */
   others: number;
   isTight: boolean;
@@ -237,8 +238,10 @@ export class Share {
   }
 
   /** Whether a Redis that has lost everything needs a report about this account. */
-  get hasSomething(): boolean {
-    return this.#months.some(({ told, base, copy }) => told !== undefined || base > 0 || copy !== undefined);
+  get needsReport(): boolean {
+    return this.#months.some(
+      ({ known, base, copy }) => known !== undefined || base > 0 || copy !== undefined,
+    );
   }
 
   enterMonths(firstMonth: number): void {
@@ -251,7 +254,7 @@ export class Share {
 
   #newMonth(month: number): MonthShare {
     const used = this.#member.counts.used(this.account, month);
-    const none = { told: undefined, copy: undefined, copiedMs: never };
+    const none = { known: undefined, copy: undefined, copiedMs: never };
     const open = { granted: used, others: 0, isTight: false, quota: 0, isLowered: false };
     return { month, name: monthName(month), base: used, ...open, ...none };
   }
@@ -350,7 +353,7 @@ export class Share {
       const used = this.#used(each);
       // When the quota is used up, or nearly used up, another immediate report would be useless.
       const isOver = each.others + used >= this.#quota(each);
-      const isVain = isOver || (each.told !== undefined && each.told.granted <= used && each.isTight);
+      const isVain = isOver || (each.known !== undefined && each.known.granted <= used && each.isTight);
       return !isVain && this.#leased(each, nowMs) - used < Math.ceil(this.#soon / 2);
     });
   }
@@ -364,10 +367,10 @@ export class Share {
   /**
    * Lowers the bounds to the requests that are needed, and makes a report.
    * @param month the current month
-   * @param saysAll whether to include numbers that haven't changed since the last report
+   * @param reportsAll whether to include numbers that haven't changed since the last report
    * @returns undefined if there is nothing to report
    */
-  report(nowMs: number, month: number, saysAll: boolean): Row | undefined {
+  report(nowMs: number, month: number, reportsAll: boolean): Row | undefined {
     const burst = this.#burst;
     const isIdle = this.#isIdle(nowMs);
     if (isIdle && this.#rate > 0) {
@@ -384,19 +387,19 @@ export class Share {
     const row: Row = { id: this.account, burst, months: {} };
     for (const each of this.#months) {
       // The count is read after the bound was lowered, because requests were admitted until then.
-      const said = this.#monthRow(each);
-      const used = said.used + each.base;
+      const report = this.#monthRow(each);
+      const used = report.used + each.base;
       const demand = Math.max(this.#soon, each.isTight ? 0 : Math.ceil(this.#demand * leaseSeconds));
-      if (each.month === month && each.others + used < said.quota) {
-        if (!isIdle && this.#leased(each, nowMs) - used < demand / 2) said.wanted = said.used + demand;
-        else if (awaited > said.granted - said.used) said.wanted = said.used + 1;
+      if (each.month === month && each.others + used < report.quota) {
+        if (!isIdle && this.#leased(each, nowMs) - used < demand / 2) report.wanted = report.used + demand;
+        else if (awaited > report.granted - report.used) report.wanted = report.used + 1;
       }
-      const told = each.told ?? { used: each.base, granted: each.base };
-      const isChanged = told.used !== used || told.granted !== said.granted + each.base;
-      if (!isChanged && !each.isLowered && said.wanted === 0 && !(saysAll && this.hasSomething)) continue;
-      if (saysAll) said.copy = each.copy;
-      said.fresh = nowMs - each.copiedMs >= copyMs;
-      row.months[each.name] = said;
+      const known = each.known ?? { used: each.base, granted: each.base };
+      const isChanged = known.used !== used || known.granted !== report.granted + each.base;
+      if (!isChanged && !each.isLowered && report.wanted === 0 && !(reportsAll && this.needsReport)) continue;
+      if (reportsAll) report.copy = each.copy;
+      report.fresh = nowMs - each.copiedMs >= copyMs;
+      row.months[each.name] = report;
     }
     if (this.#needsRate(nowMs, isIdle)) {
       if (isIdle) this.#proposesMs = nowMs + proposeMs;
@@ -417,7 +420,7 @@ export class Share {
 
   /** Makes the last report, which gives everything back; undefined if Redis has nothing of this server's. */
   lastReport(): Row | undefined {
-    if (!this.#isListed && !this.#months.some((each) => each.told || this.#used(each) > each.base))
+    if (!this.#isListed && !this.#months.some((each) => each.known || this.#used(each) > each.base))
       return undefined;
     // The report has the copies, because Redis may just have lost its records while all servers leave.
     const months = this.#months.map((each) => [each.name, { ...this.#monthRow(each), copy: each.copy }]);
@@ -433,31 +436,31 @@ export class Share {
   }
 
   /** Applies an answer. @param row the report that it answers */
-  take(row: Row, told: RowAnswer, sentMs: number, nowMs: number): void {
+  applyAnswer(row: Row, answer: RowAnswer, sentMs: number, nowMs: number): void {
     for (const each of this.#months) {
-      const [said, answer] = [row.months[each.name], told.months[each.name]];
-      if (said === undefined || answer === undefined) continue;
-      const granted = answer.granted + each.base;
-      const isOfHigherQuota = said.quota > each.quota;
-      each.told = { used: said.used + each.base, granted };
+      const [report, lease] = [row.months[each.name], answer.months[each.name]];
+      if (report === undefined || lease === undefined) continue;
+      const granted = lease.granted + each.base;
+      const isOfHigherQuota = report.quota > each.quota;
+      each.known = { used: report.used + each.base, granted };
       // While Redis learns what servers hold, its record may lack other servers' requests and the tight mark.
       if (this.#member.isLearning) continue;
       if (!isOfHigherQuota) Object.assign(each, { granted, isLowered: false });
-      each.others = answer.total - each.told.used;
-      each.isTight = answer.tight === true;
-      if (answer.copy !== undefined) Object.assign(each, { copy: answer.copy, copiedMs: nowMs });
+      each.others = lease.total - each.known.used;
+      each.isTight = lease.tight === true;
+      if (lease.copy !== undefined) Object.assign(each, { copy: lease.copy, copiedMs: nowMs });
     }
     this.#isShort = false;
-    if (row.demand === undefined || told.share === undefined) return;
+    if (row.demand === undefined || answer.share === undefined) return;
     this.fill(nowMs);
-    this.isActive = told.active === true;
-    this.#rate = told.share;
+    this.isActive = answer.active === true;
+    this.#rate = answer.share;
     this.#untilMs = sentMs + shareMs;
-    this.#isListed = row.demand > 0 || told.share > 0;
+    this.#isListed = row.demand > 0 || answer.share > 0;
   }
 
   /** Applies a flag: the account is active, or a month of it is tight. @param month undefined for active */
-  flag(month: string | undefined, nowMs: number): void {
+  applyFlag(month: string | undefined, nowMs: number): void {
     for (const each of this.#months) if (each.name === month) each.isTight = true;
     if (month === undefined && !this.isActive) {
       this.fill(nowMs);
@@ -475,14 +478,14 @@ export class Share {
    * @param isLive whether the account is in use here
    * @param life the life of Redis that this server knows. A record of another life may lack requests.
    */
-  hear(month: number, copy: string, isLive: boolean, life: string, nowMs: number): void {
+  applyRecord(month: number, copy: string, isLive: boolean, life: string, nowMs: number): void {
     const each = this.#months.find((known) => known.month === month);
     if (each === undefined) return;
     const record = JSON.parse(copy);
     // Redis may have lost the flag.
     if (record.tight !== undefined) each.isTight = true;
     const used = this.#used(each);
-    if (isLive && (each.told?.used ?? each.base) !== used) return;
+    if (isLive && (each.known?.used ?? each.base) !== used) return;
     if (each.copy !== undefined && record.life !== life) return;
     // Counts that Redis doesn't know yet make the difference too small, never too large.
     each.others = Math.max(0, record.total - used);

@@ -173,13 +173,13 @@ local function settle(record, id, base, burst)
 end
 
 -- Takes a server's report of an account's month, and grants a lease.
-local function lease(row, i, said)
-  local month, quota = ask.months[i], said.quota
+local function lease(row, i, report)
+  local month, quota = ask.months[i], report.quota
   local text = call('HGET', KEYS[2 + i], row.id)
   local record = text and cjson.decode(text) or { n = 0, left = {}, total = 0, servers = {} }
   local isNew = not text
-  if said.copy and isLearning then
-    local copy = cjson.decode(said.copy)
+  if report.copy and isLearning then
+    local copy = cjson.decode(report.copy)
     if copy.n > record.n or isNew then
       -- Adds the reports since the loss to the copy, because they are newer.
       for place, count in pairs(record.left) do settle(copy, place, count, row.burst) end
@@ -194,7 +194,7 @@ local function lease(row, i, said)
     if record.tight then record.tight = flag(row.id .. '@' .. month) end
   end
   local mine = record.servers[me] or { used = 0, granted = 0 }
-  if settle(record, me, said.base, row.burst) then isNew = true end
+  if settle(record, me, report.base, row.burst) then isNew = true end
   local used, dead = 0, 0
   for _, count in pairs(record.left) do used = used + count end
   local others = used
@@ -209,16 +209,16 @@ local function lease(row, i, said)
   local kept, keptByGone = live, gone
   if record.tight then kept, keptByGone = credits(month, row.burst, quota, record.tight) end
   local free = quota - others - kept - keptByGone
-  local granted = max(said.granted, said.used)
+  local granted = max(report.granted, report.used)
   -- The report claims more than the record grants. It is too late: other servers may have been granted the requests.
-  if not isLearning and granted > max(charged(me, mine, row.burst), said.used) then
-    granted = max(said.used, min(granted, free))
+  if not isLearning and granted > max(charged(me, mine, row.burst), report.used) then
+    granted = max(report.used, min(granted, free))
   end
   free = free - granted
   local tight = record.tight
   if not ask.isLeaving then
-    if not isLearning and said.wanted > granted and free >= 1 then
-      local grant = min(said.wanted - granted, max(1, floor(free / 2 / count)))
+    if not isLearning and report.wanted > granted and free >= 1 then
+      local grant = min(report.wanted - granted, max(1, floor(free / 2 / count)))
       granted, free = granted + grant, free - grant
     end
     local scarce = live + count
@@ -231,22 +231,22 @@ local function lease(row, i, said)
       call('ZREM', flags, row.id .. '@' .. month)
     end
   end
-  used = used + said.used
+  used = used + report.used
   -- If all of the quota is used or held by gone servers, the leases of gone servers count as used.
   local total = used + dead + keptByGone >= quota and max(used, quota) or used
-  if isNew or mine.used ~= said.used or mine.granted ~= granted or mine.life ~= meta.life
+  if isNew or mine.used ~= report.used or mine.granted ~= granted or mine.life ~= meta.life
     or record.tight ~= tight or record.total ~= total or ask.isLeaving then
     record.total, record.burst = total, row.burst
-    record.servers[me] = { used = said.used, granted = ask.isLeaving and said.used or granted, life = meta.life }
+    record.servers[me] = { used = report.used, granted = ask.isLeaving and report.used or granted, life = meta.life }
     -- While Redis learns, the entry of a server that leaves stays in `servers`. Another server may send a newer copy of
     -- the record, and its `left` would lack the requests of the server that leaves.
     if ask.isLeaving and not isLearning then
       local place = placeOf(me)
-      record.left[place], record.servers[me] = (record.left[place] or 0) + said.used, nil
+      record.left[place], record.servers[me] = (record.left[place] or 0) + report.used, nil
     end
     text = writeRecord(i, row.id, record)
   end
-  return { granted = granted, total = total, tight = record.tight and true, copy = said.fresh and text or nil }
+  return { granted = granted, total = total, tight = record.tight and true, copy = report.fresh and text or nil }
 end
 
 -- Takes a server's demand for an account's rate, and grants a share in proportion to it.
@@ -282,11 +282,11 @@ local function share(row)
       end
     end
   end
-  local told = row.demand > 0 and max(0, min(burst * row.demand / demands, burst - reserved)) or 0
-  local held = max(row.share, told)
+  local granted = row.demand > 0 and max(0, min(burst * row.demand / demands, burst - reserved)) or 0
+  local held = max(row.share, granted)
   rate.shares[me] = (held > 0 or row.demand > 0) and { share = held, demand = row.demand, till = now + shareMs } or nil
   writes[field] = rate
-  return { active = true, share = told }
+  return { active = true, share = granted }
 end
 
 -- Adds the caller to the servers, and returns its part. A report may take several calls. The caller's last read flag
@@ -366,15 +366,15 @@ function ops.tick()
     rows[at] = answer
   end
   if own and not ask.hasMore then own.forgotten = nil end
-  local told, isDelivering = {}, false
+  local unread, isDelivering = {}, false
   if not ask.isLeaving then
-    told = call('ZRANGEBYSCORE', flags, string.format('(%.0f', own.read), '+inf')
+    unread = call('ZRANGEBYSCORE', flags, string.format('(%.0f', own.read), '+inf')
     isDelivering = delivers()
   elseif not ask.hasMore then
     remove(me)
     writes['beat:' .. me], meta.left[me] = nil, now
   end
-  return { life = meta.life, isLearning = isLearning, members = count, part = part, flags = told, read = meta.version,
+  return { life = meta.life, isLearning = isLearning, members = count, part = part, flags = unread, read = meta.version,
     delivers = isDelivering, rows = rows }
 end
 
@@ -383,7 +383,8 @@ function ops.servers()
   for id, server in pairs(servers) do
     local age = now - beats[id].at
     if not server.forgotten then
-      list[#list + 1] = { id = id, isGone = (server.gone or age > goneMs) and true or false, age = age, taken = server.taken }
+      local isGone = server.gone ~= nil or age > goneMs
+      list[#list + 1] = { id = id, isGone = isGone, age = age, taken = server.taken }
     end
   end
   return { servers = list }

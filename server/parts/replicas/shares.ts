@@ -3,7 +3,7 @@ import type { SharesScript } from "./redis.ts";
 import { type Counts, Membership, type Row, type RowAnswer, Share } from "./share.ts";
 
 /**
- * This server's side of shared quotas and rates: what it reports to Redis, and what it is told. Time, Redis and the
+ * This server's side of shared quotas and rates: what it reports to Redis, and how it applies the answers. Time, Redis and the
  * counts are arguments. This side lowers its own bounds before it reports that, raises them when it is told to, and
  * applies only the answer to its last call. `shares.lua` has the side of Redis.
  */
@@ -25,7 +25,7 @@ const lateMs = 500;
 /** Maximum accounts in a call and in a read of records. */
 const maxRows = 1000;
 /** Milliseconds between reads of other servers' counts. */
-const hearMs = 5000;
+const recordsMs = 5000;
 /** Milliseconds for which an answer lets this server deliver events; shorter than `delivererMs` in the script. */
 const deliversForMs = 2000;
 const never = Number.NEGATIVE_INFINITY;
@@ -70,7 +70,7 @@ export class Shares {
   /** Accounts that are in use, or have a lease or a share. */
   readonly #live = new Set<Share>();
   /** Accounts that still have to be reported after Redis lost data. */
-  #toSay = new Set<Share>();
+  #toReport = new Set<Share>();
   #firstMonth: number;
   /** The life of Redis as of the last answer; "" to join again. */
   #life = "";
@@ -91,10 +91,10 @@ export class Shares {
   #sentMs = never;
   #refilledMs = never;
   #wasAway = false;
-  /** Number of accounts whose records `hear` has read in the current pass over all accounts. */
-  #heard = 0;
-  /** When `hear` reads next. */
-  #hearsMs = never;
+  /** Number of accounts whose records `readRecords` has read in the current pass over all accounts. */
+  #recordsRead = 0;
+  /** When `readRecords` reads next. */
+  #recordsDueMs = never;
 
   /** @param firstMonth the earlier of the two months in which requests are counted */
   constructor(options: SharesOptions, firstMonth: number, nowMs: number) {
@@ -109,8 +109,8 @@ export class Shares {
 
   /** Whether this server has its part, and its buckets are full. */
   get isReady(): boolean {
-    const { hasReadAll, hasHeard } = this.#member;
-    return hasReadAll && hasHeard && this.#member.isRested(this.#options.clock());
+    const { hasReadFlags, hasReadRecords } = this.#member;
+    return hasReadFlags && hasReadRecords && this.#member.isRested(this.#options.clock());
   }
 
   /** Number of servers that share the ceilings, including this server. */
@@ -173,27 +173,28 @@ export class Shares {
    * Reads other servers' counts in a month from Redis' records, if a read is due. The first time it reads all accounts,
    * later only the next `maxRows`. Accounts in use here get the same counts by the answers to calls.
    */
-  async hear(nowMs: number, month: number, read: RecordReader): Promise<void> {
+  async readRecords(nowMs: number, month: number, read: RecordReader): Promise<void> {
     // Until Redis has learned what servers hold, its records may be incomplete.
-    if (this.#member.isLearning || nowMs < this.#hearsMs) return;
-    this.#hearsMs = nowMs + hearMs;
-    do await this.#hearNext(month, read);
-    while (!this.#member.hasHeard && !this.#member.isLearning);
+    if (this.#member.isLearning || nowMs < this.#recordsDueMs) return;
+    this.#recordsDueMs = nowMs + recordsMs;
+    do await this.#readNextRecords(month, read);
+    while (!this.#member.hasReadRecords && !this.#member.isLearning);
   }
 
-  async #hearNext(month: number, read: RecordReader): Promise<void> {
+  async #readNextRecords(month: number, read: RecordReader): Promise<void> {
     const all = [...this.#shares.values()];
-    const shares = all.slice(this.#heard, this.#heard + maxRows);
-    const isLast = this.#heard + maxRows >= all.length;
-    this.#heard = isLast ? 0 : this.#heard + maxRows;
+    const shares = all.slice(this.#recordsRead, this.#recordsRead + maxRows);
+    const isLast = this.#recordsRead + maxRows >= all.length;
+    this.#recordsRead = isLast ? 0 : this.#recordsRead + maxRows;
     const records = await read(
       shares.map(({ account }) => account),
       monthName(month),
     );
     for (const [i, record] of records.entries())
-      if (record) shares[i].hear(month, record, this.#live.has(shares[i]), this.#life, this.#options.clock());
-    if (isLast && !this.#member.hasHeard && !this.#member.isLearning) {
-      this.#member.hasHeard = true;
+      if (record)
+        shares[i].applyRecord(month, record, this.#live.has(shares[i]), this.#life, this.#options.clock());
+    if (isLast && !this.#member.hasReadRecords && !this.#member.isLearning) {
+      this.#member.hasReadRecords = true;
       for (const share of this.#shares.values()) share.bind(this.#options.clock());
     }
   }
@@ -234,8 +235,8 @@ export class Shares {
     save();
     const rows = [...this.#shares.values()].flatMap((share) => share.lastReport() ?? []);
     for (let from = 0; from === 0 || from < rows.length; from += maxRows) {
-      const said = { rows: rows.slice(from, from + maxRows), hasMore: from + maxRows < rows.length };
-      if ((await this.#send(nowMs, { ...said, isLeaving: true })) === undefined) return;
+      const content = { rows: rows.slice(from, from + maxRows), hasMore: from + maxRows < rows.length };
+      if ((await this.#send(nowMs, { ...content, isLeaving: true })) === undefined) return;
     }
   }
 
@@ -251,7 +252,7 @@ export class Shares {
 
   /** Whether this server hasn't reported all accounts yet, has no part yet, or hasn't read all flags. */
   get #isJoining(): boolean {
-    return this.#toSay.size > 0 || this.#member.part === 0 || !this.#member.hasReadAll;
+    return this.#toReport.size > 0 || this.#member.part === 0 || !this.#member.hasReadFlags;
   }
 
   /** Sends the reports that are due in a call, and applies the answer. */
@@ -260,13 +261,13 @@ export class Shares {
     this.#lookedMs = nowMs;
     this.#askedMs = Number.POSITIVE_INFINITY;
     const due: [Share, Row][] = [];
-    for (const share of new Set([...this.#toSay, ...this.#live])) {
+    for (const share of new Set([...this.#toReport, ...this.#live])) {
       if (due.length > maxRows) break;
       share.look(nowMs);
-      const row = share.report(nowMs, month, this.#toSay.has(share));
+      const row = share.report(nowMs, month, this.#toReport.has(share));
       if (row !== undefined) due.push([share, row]);
       else {
-        this.#toSay.delete(share);
+        this.#toReport.delete(share);
         if (share.isOver(nowMs)) this.#live.delete(share);
       }
     }
@@ -274,19 +275,23 @@ export class Shares {
     this.#sentMs = nowMs;
     this.#isUnderWay = true;
     const hasMore = due.length > maxRows;
-    const said = due.slice(0, maxRows);
+    const reported = due.slice(0, maxRows);
     // Moves the reported accounts to the end, so that the remaining accounts come first in the next call.
-    if (hasMore) for (const [share] of said) if (this.#live.delete(share)) this.#live.add(share);
-    const answer = await this.#send(nowMs, { rows: said.map(([, row]) => row), hasMore, isLeaving: false });
+    if (hasMore) for (const [share] of reported) if (this.#live.delete(share)) this.#live.add(share);
+    const answer = await this.#send(nowMs, {
+      rows: reported.map(([, row]) => row),
+      hasMore,
+      isLeaving: false,
+    });
     if (answer === undefined) return;
-    this.#take(answer, said, nowMs);
+    this.#applyAnswer(answer, reported, nowMs);
     if (hasMore) this.#ask(nowMs);
   }
 
   /** @returns undefined without a valid answer to the last call */
   async #send(
     nowMs: number,
-    said: { rows: Row[]; hasMore: boolean; isLeaving: boolean },
+    content: { rows: Row[]; hasMore: boolean; isLeaving: boolean },
   ): Promise<Answer | undefined> {
     const check = this.#isChecking || nowMs >= this.#checkedMs + heartbeatMs;
     if (check) this.#checkedMs = nowMs;
@@ -294,10 +299,10 @@ export class Shares {
     const { contactMs, tripMs, lapsesMs, part } = this.#member;
     const sequence = ++this.#sequence;
     const call = {
-      ...{ op: "tick", server: this.#options.server, seq: sequence, check, ...said },
+      ...{ op: "tick", server: this.#options.server, seq: sequence, check, ...content },
       // While accounts still have to be reported again, an empty life makes Redis count no flag as read.
       ...{
-        life: this.#toSay.size > 0 && !said.isLeaving ? "" : this.#life,
+        life: this.#toReport.size > 0 && !content.isLeaving ? "" : this.#life,
         knew: this.#knew,
         read: this.#read,
       },
@@ -314,42 +319,42 @@ export class Shares {
     if (answer?.gone) {
       // Redis counts this server as gone, so it joins again.
       this.#life = "";
-      Object.assign(this.#member, { part: 0, hasReadAll: false });
+      Object.assign(this.#member, { part: 0, hasReadFlags: false });
       this.#ask(nowMs);
     }
     return answer === undefined || answer.gone || answer.stale !== undefined ? undefined : answer;
   }
 
-  #take(told: Answer, said: readonly [Share, Row][], sentMs: number): void {
+  #applyAnswer(answer: Answer, reported: readonly [Share, Row][], sentMs: number): void {
     const nowMs = this.#options.clock();
     const member = this.#member;
     const tripMs = nowMs - sentMs;
     member.contactMs = sentMs;
     member.tripMs = Math.max(tripMs, member.tripMs + (tripMs - member.tripMs) / 10);
-    member.isLearning = told.isLearning;
-    if (told.delivers) this.#deliversUntilMs = sentMs + deliversForMs;
-    for (const [i, [share, row]] of said.entries()) {
-      this.#toSay.delete(share);
-      share.take(row, told.rows[i], sentMs, nowMs);
+    member.isLearning = answer.isLearning;
+    if (answer.delivers) this.#deliversUntilMs = sentMs + deliversForMs;
+    for (const [i, [share, row]] of reported.entries()) {
+      this.#toReport.delete(share);
+      share.applyAnswer(row, answer.rows[i], sentMs, nowMs);
     }
-    if (told.life !== this.#life) {
-      this.#life = told.life;
-      this.#toSay = new Set([...this.#shares.values()].filter(({ hasSomething }) => hasSomething));
+    if (answer.life !== this.#life) {
+      this.#life = answer.life;
+      this.#toReport = new Set([...this.#shares.values()].filter(({ needsReport }) => needsReport));
       this.#ask(nowMs);
-    } else if (this.#toSay.size === 0) this.#knew = told.members;
-    this.#read = told.read;
-    const hasReadAll = member.hasReadAll || !told.isLearning;
-    const flags = Array.isArray(told.flags) ? told.flags : [];
+    } else if (this.#toReport.size === 0) this.#knew = answer.members;
+    this.#read = answer.read;
+    const hasReadFlags = member.hasReadFlags || !answer.isLearning;
+    const flags = Array.isArray(answer.flags) ? answer.flags : [];
     for (const flag of flags) {
       const [account, month] = flag.split("@");
       const share = this.#shareOf(Number(account));
-      share.flag(month, nowMs);
+      share.applyFlag(month, nowMs);
       if (share.isActive) this.#live.add(share);
     }
-    if (flags.length > 0 || told.part < member.part) this.#ask(nowMs);
-    member.members = told.members;
-    if (told.part === member.part && hasReadAll === member.hasReadAll) {
-      for (const [share] of said) share.bind(nowMs);
+    if (flags.length > 0 || answer.part < member.part) this.#ask(nowMs);
+    member.members = answer.members;
+    if (answer.part === member.part && hasReadFlags === member.hasReadFlags) {
+      for (const [share] of reported) share.bind(nowMs);
       return;
     }
     // The buckets of all accounts refill at the new part, and their bounds must be set again.
@@ -358,7 +363,7 @@ export class Shares {
       this.#live.add(share);
     }
     if (member.part === 0) member.joinedMs = nowMs;
-    Object.assign(member, { part: told.part, hasReadAll });
+    Object.assign(member, { part: answer.part, hasReadFlags });
     for (const share of this.#live) share.bind(nowMs);
   }
 
