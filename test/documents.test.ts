@@ -20,7 +20,7 @@ const readme = documentAt("README.md");
 const faults = (check: (text: string, path: string) => string[]) =>
   [...documents].flatMap(([path, text]) => check(text, path).map((fault) => `${path}: ${fault}`));
 
-test("every README of the product is a document that these tests read", () => {
+test("these tests read every README of the repository", () => {
   const found = tracked.filter((path) => path.endsWith("README.md"));
   assert.deepEqual(found.sort(), [...documents.keys()].sort());
 });
@@ -34,7 +34,7 @@ test("the README has at most 200 lines of at most 400 characters", () => {
   );
 });
 
-test("the README and those of the folders have a drawing each", () => {
+test("the README of the root and of each main folder has exactly one drawing", () => {
   for (const folder of ["", "bench/", "datasets/", "engine/", "server/"]) {
     const [drawing, ...others] = blocksOf(documentAt(`${folder}README.md`), "");
     assert.deepEqual(others, []);
@@ -56,7 +56,7 @@ const anchorOf = (heading: string) =>
 /** Removes code blocks from a text, because `#` and `](` have other meanings in code. */
 const withoutBlocks = (text: string) => text.replace(/^```.*?^```$/gms, "");
 
-test("every link leads to a file and a heading that are there", () => {
+test("every link leads to an existing file and heading", () => {
   const broken = faults((text, path) =>
     Array.from(withoutBlocks(text).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g), ([, to, anchor]) => {
       const target = to === "" ? path : join(dirname(path), to);
@@ -102,7 +102,7 @@ function usageOf(by: string, name: string, word: string | undefined): string | u
   return usage?.replace(/\$\{accountUsage\}/, accountUsage);
 }
 
-test("every command that a document shows exists, with its options", () => {
+test("every command in a document exists, with its options", () => {
   let seen = 0;
   const command =
     /(?<![^\s(])(?:(npm) (?:run (?:--silent )?)?|(hcqs) )(?!ci |pack$|rebuild |install )([a-z][a-z:]*)(?![\w/.])(?: --(?= ))?([^&|)]*)/g;
@@ -124,7 +124,7 @@ test("every command that a document shows exists, with its options", () => {
   assert.ok(seen > 40, `${seen} commands`);
 });
 
-test("every file that a document names without a link is there", () => {
+test("every file that a document names without a link exists", () => {
   const missing = faults((text) =>
     [...codeOf(text), ...blocksOf(text, "")].flatMap((code) =>
       Array.from(
@@ -136,7 +136,7 @@ test("every file that a document names without a link is there", () => {
   assert.deepEqual(missing, []);
 });
 
-test("the documented plans are those of the service, with their numbers", () => {
+test("the documented plans have the limits of the service's plans", () => {
   const rows = documentAt("server/README.md").matchAll(
     /^\| `(\w+)` \| ([\d,]+|its own) \| ([\d,]+|its own) \|$/gm,
   );
@@ -149,7 +149,7 @@ test("the documented plans are those of the service, with their numbers", () => 
 
 const product = tracked.filter((path) => /^(?:server|datasets|engine)\/.*\.ts$/.test(path)).map(read);
 
-test("every variable that a document names is one that a program reads", () => {
+test("every environment variable in a document is used by a program", () => {
   const name = /\b[A-Z]+(?:_[A-Z]+)+\b/g;
   const tools = tracked.filter((path) => /^(?:test|bench)\/.*\.ts$/.test(path)).map(read);
   const known = new Set([...product, ...tools, read("server/hcqs")].join("\n").match(name));
@@ -159,7 +159,7 @@ test("every variable that a document names is one that a program reads", () => {
   );
 });
 
-test("the metrics that are described are those that there are", () => {
+test("the documented metrics are exactly the registered ones", () => {
   const described = Array.from(
     documentAt("server/README.md").matchAll(/`(hcqs_[a-z_]*[a-z])/g),
     ([, name]) => name,
@@ -172,13 +172,13 @@ test("the metrics that are described are those that there are", () => {
   assert.deepEqual(new Set(described.sort()), new Set(registered.sort()));
 });
 
-test("the steps of a restore name every file that keeps a server from starting on the backup", () => {
+test("the restore steps name every file that can keep a server from starting on the backup", () => {
   const [, steps] = /To restore:\n(.*?)\n\n[^0-9\n]/s.exec(documentAt("server/README.md")) ?? [];
   const [, ...beside] = filesOf("");
   for (const file of [...beside, servedFile("")]) assert.ok(steps.includes(`\`${file}\``), file);
 });
 
-test("the table of the server's rooms has all of them", () => {
+test("the table of the server's folders lists all of them", () => {
   const rooms = Array.from(
     documentAt("server/README.md").matchAll(/^\| `([a-z]+)\/` \|/gm),
     ([, room]) => room,
@@ -187,7 +187,7 @@ test("the table of the server's rooms has all of them", () => {
   assert.deepEqual(rooms.sort(), [...new Set(folders)].sort());
 });
 
-test("every dependency has its reason in the README", () => {
+test("the README gives a reason for every dependency", () => {
   const { dependencies, optionalDependencies, devDependencies } = description;
   const [, table] = readme.split("### Dependencies");
   const reasons = Array.from(table.matchAll(/^\| (`.*`) \| \S/gm), ([, names]) => names.split(", "));
@@ -197,7 +197,7 @@ test("every dependency has its reason in the README", () => {
   assert.deepEqual(reasons.flat().sort(), names.sort());
 });
 
-test("the documents' figures of the HTTP benchmark are those of the last recorded run", () => {
+test("the documents' HTTP benchmark figures match the last recorded run", () => {
   const results: Results = JSON.parse(read("bench/results/http.json"));
   const document = documentAt("bench/README.md");
   assert.ok(document.includes(markdownOf(results)), markdownOf(results));

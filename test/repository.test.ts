@@ -27,7 +27,7 @@ const importing = (folder: string, wanted: (specifier: string) => boolean) =>
         .map((specifier) => `${path} imports ${specifier}`),
     );
 
-test("the top level has the given entries and dotfiles only", () => {
+test("the top level has only the given entries and dotfiles", () => {
   const given = [
     "package.json",
     "package-lock.json",
@@ -44,7 +44,7 @@ test("the top level has the given entries and dotfiles only", () => {
   assert.deepEqual(others, []);
 });
 
-test("each test file is run by one of npm's scripts", () => {
+test("each test file is run by exactly one npm script", () => {
   const { scripts } = JSON.parse(read("package.json"));
   const patterns = ["test", "test:system", "test:long"].map((name) =>
     [...scripts[name].matchAll(/'([^']+)'/g)].map(([, pattern]) => pattern),
@@ -60,7 +60,7 @@ test("each test file is run by one of npm's scripts", () => {
   );
 });
 
-test("the gate sets the size of every long trial", () => {
+test(".ci/run sets the size of every long test", () => {
   const trials = sources.filter((path) => path.startsWith("test/long/")).map(read);
   const sizes = trials.flatMap((source) =>
     [...source.matchAll(/(?:sizeFrom\("|process\.env\.)([A-Z]+_?[A-Z]*)(?:"| \|\|)/g)].map(
@@ -76,7 +76,7 @@ test("the gate sets the size of every long trial", () => {
   );
 });
 
-test("the engine imports nothing of the server, the datasets or the world outside", () => {
+test("the engine imports only itself and the allowed libraries", () => {
   const libraries = ["apache-arrow", "flatbuffers", "parquet-wasm", "valibot"];
   const allowed = [...libraries, "node:crypto", "node:module", "node:zlib"];
   assert.deepEqual(
@@ -89,7 +89,7 @@ test("the engine imports nothing of the server, the datasets or the world outsid
   );
 });
 
-test("the engine knows no clock, environment, console or randomness", () => {
+test("the engine uses no clock, environment, console or randomness", () => {
   const forbidden =
     /\b(console|process|performance)\.|\bset(Timeout|Interval|Immediate)\b|\bDate\b|\bMath\.random\b|\brandomBytes\b/;
   const offenders = sources.filter(
@@ -119,7 +119,7 @@ const withTimers = {
 const passing =
   /\bset(Timeout|Interval)\b|\bscheduler\b|\bAtomics\.wait|\bAbortSignal\.timeout\b|\bsleep( [\d.$]|")/;
 
-test("tests wait for conditions and not for some time", () => {
+test("tests wait for conditions and not for fixed times", () => {
   const users = sources.filter(
     (path) =>
       path.startsWith("test/") &&
@@ -162,7 +162,7 @@ const imported = new Map(
   product.map((path) => [path, importsOf(path).filter((specifier) => specifier.endsWith(".ts"))]),
 );
 
-test("the product imports by texts in double quotes, which the rules here read", () => {
+test("imports use literal text in double quotes, so that these rules find them", () => {
   // The rules find only imports with double quotes. Biome refuses single quotes, and this test finds backquotes and
   // expressions.
   const unread = product.filter((path) =>
@@ -172,7 +172,7 @@ test("the product imports by texts in double quotes, which the rules here read",
   assert.deepEqual(unread, ["server/parts/portal/browser/main.ts", "server/serving/thread.ts"]);
 });
 
-test("no room of the product imports one above it or beside it", () => {
+test("no folder of the product imports from a folder above or beside it", () => {
   const offenders = product.flatMap((path) =>
     (imported.get(path) ?? [])
       .filter((other) => {
@@ -189,7 +189,7 @@ test("no room of the product imports one above it or beside it", () => {
     );
 });
 
-test("only server/parts.ts names the parts, and no part imports another", () => {
+test("only server/parts.ts imports parts, and no part imports another", () => {
   const offenders = product
     .filter((path) => path !== "server/parts.ts")
     .flatMap((path) =>
@@ -210,13 +210,13 @@ test("only server/parts.ts names the parts, and no part imports another", () => 
   );
 });
 
-test("each part is tried alone", () => {
+test("tests run the server with each part alone and with none", () => {
   const alone = sources.map((path) => /^process\.env\.SERVER_PARTS = "(\w+)";$/m.exec(read(path))?.[1]);
   for (const part of ["none", "console", "notifications", "portal", "replicas"])
     assert.ok(alone.includes(part), part);
 });
 
-test("no files import each other in a circle", () => {
+test("files have no circular imports", () => {
   const done = new Set<string>();
   const visit = (path: string, way: readonly string[]) => {
     assert.ok(!way.includes(path), [...way.slice(way.indexOf(path)), path].join(" imports "));
@@ -310,7 +310,7 @@ const callback = [
   /\bvoid (?=[\w.#]+\()|\.then\((?!\s*(?:orClose|\(\) => true))/,
 ];
 
-test("nothing that a callback throws ends the process: each is wrapped, or has a reason why it can't throw", () => {
+test("each callback is wrapped against exceptions, or is listed with a reason why it can't throw", () => {
   const found: Record<string, number> = {};
   for (const path of product) {
     if (!/^server\/|^datasets\/http\.ts/.test(path) || /\/(browser|commands)\//.test(path)) continue;
@@ -322,7 +322,7 @@ test("nothing that a callback throws ends the process: each is wrapped, or has a
   assert.deepEqual(found, named);
 });
 
-test("every file of the server begins with a sentence that says its job", () => {
+test("every file of the server begins with a comment about its purpose", () => {
   const job = /^(?:import\b[^;]*;\n|\n)*\/\*\*?\s(?:(?!\*\/).)*[.:](?:(?!\*\/).)*\*\/\n\n/s;
   const offenders = product.filter((path) => path.startsWith("server/") && !job.test(read(path)));
   assert.deepEqual(offenders, []);
@@ -332,7 +332,7 @@ test("every file of the server begins with a sentence that says its job", () => 
 const dangling =
   /^(?:And|Or|But|Also|Then|So|The same|Such|Of|By|To be|In which|With which|As (?:long|much|many|often)|Said|Told|Beside)\b/;
 
-test("doc comments make sense alone", () => {
+test("no doc comment begins in mid-sentence", () => {
   const offenders = product.flatMap((path) =>
     Array.from(read(path).matchAll(/\/\*\*\s*(?:\* )?((?:(?!\*\/)[^\n])*)/g), ([, text]) => text)
       .filter((text) => dangling.test(text))
@@ -341,7 +341,7 @@ test("doc comments make sense alone", () => {
   assert.deepEqual(offenders, []);
 });
 
-test("uWebSockets.js is imported in one file of the product", () => {
+test("only one file of the product imports uWebSockets.js", () => {
   const users = ["engine", "server", "datasets"].flatMap((folder) =>
     importing(folder, (specifier) => specifier === "uWebSockets.js"),
   );
@@ -360,7 +360,7 @@ test("the lock file names no registry host", () => {
   assert.doesNotMatch(read("package-lock.json"), /"resolved"/);
 });
 
-test("no check is switched off in the source", () => {
+test("the source suppresses no type or lint check", () => {
   const escapes = new RegExp(
     ["@ts-(ignore|expect-error|nocheck)", "biome-ignore", ": any\\b", "\\bas any\\b"].join("|"),
   );

@@ -29,7 +29,7 @@ const { api, proxy } = compose.services;
 const inRepository = (path: string) => existsSync(join(repository, path));
 const program = JSON.parse(readFileSync(join(repository, "package.json"), "utf8")).bin.hcqs;
 
-test("both stages are of one base, which is pinned by its digest", () => {
+test("both stages of the Dockerfile use one base image, pinned by its digest", () => {
   assert.equal(head.length, 1);
   assert.match(head[0].words, /^DEBIAN=debian:12-slim@sha256:[0-9a-f]{64}$/);
   assert.deepEqual(
@@ -38,7 +38,7 @@ test("both stages are of one base, which is pinned by its digest", () => {
   );
 });
 
-test("the image's variables are settings, which the server takes", () => {
+test("the image's environment variables are valid server settings", () => {
   assert.deepEqual(
     Object.keys(image.env).filter((name) => !settingsNames.includes(name)),
     [],
@@ -52,7 +52,7 @@ test("the image's variables are settings, which the server takes", () => {
   assert.deepEqual(image.volumes, [settings.DATASETS_DIR, settings.STATE_DIR]);
 });
 
-test("the image runs the package's command, as nobody that the system knows, in folders that are the user's", () => {
+test("the image runs hcqs as an unprivileged user that owns its volumes", () => {
   const [, to] = /^\/opt\/hcqs (.*)$/.exec(wordsOf(finalStage, "COPY")[0].replace("--from=build ", "")) ?? [];
   assert.equal(wordsOf(buildStage, "WORKDIR")[0], to);
   const [install, link] = wordsOf(finalStage, "RUN");
@@ -64,7 +64,7 @@ test("the image runs the package's command, as nobody that the system knows, in 
   assert.equal(image.healthcheck[0], `${to}/server/node`);
 });
 
-test("npm runs no package's scripts, and none has to run one", () => {
+test("npm runs no install scripts, and no production package needs one", () => {
   assert.match(readFileSync(join(repository, ".npmrc"), "utf8"), /^ignore-scripts=true$/m);
   const { packages } = JSON.parse(readFileSync(join(repository, "package-lock.json"), "utf8"));
   const names = Object.keys(packages).filter(
@@ -75,7 +75,7 @@ test("npm runs no package's scripts, and none has to run one", () => {
     assert.equal(packages[`node_modules/node-linux-${machine}`].cpu, machine);
 });
 
-test("the build sees the programs and what npm needs, without documents and tests", () => {
+test("the build context has only the programs and npm's files", () => {
   const programs = tracked.filter(
     (path) =>
       /^(?:datasets|engine|server)\//.test(path) &&
@@ -85,7 +85,7 @@ test("the build sees the programs and what npm needs, without documents and test
   assert.deepEqual(buildContext().sort(), [...programs, ...others].sort());
 });
 
-test("the compose file fits the image and the server", () => {
+test("the compose file uses valid settings and the image's ports and volumes", () => {
   assert.ok(inRepository(join("server/deploy", api.build.context, api.build.dockerfile)));
   assert.deepEqual(
     Object.keys(api.environment).filter((name) => !settingsNames.includes(name)),
@@ -103,14 +103,14 @@ test("the compose file fits the image and the server", () => {
   assert.deepEqual([api.read_only, proxy.read_only, api.cap_drop], [true, true, ["ALL"]]);
 });
 
-test("the compose file's proxy has the README's block", () => {
+test("the compose file's proxy uses the README's nginx configuration", () => {
   const [[file, to]] = proxy.volumes.map((volume: string) => volume.split(":"));
   assert.equal(to, "/etc/nginx/conf.d/default.conf");
   assert.equal(deployFile(file), readmeBlock("nginx", { "127.0.0.1:8080": `api:${image.env.PORT}` }));
   assert.deepEqual(proxy.ports, ["80:80"]);
 });
 
-test("the compose file for several servers is that for one, with states of their own and Redis", () => {
+test("the compose file for several servers adds only separate states and Redis to that for one", () => {
   const { "x-api": shared, services, volumes } = parse(deployFile("compose.replicas.yaml"), { merge: true });
   const { "api-1": one, "api-2": other, redis, proxy: inFront } = services;
   const { REDIS_URL, ...environment } = shared.environment;
@@ -134,7 +134,7 @@ test("the compose file for several servers is that for one, with states of their
   assert.deepEqual(inFront.ports, proxy.ports);
 });
 
-test("the proxy of several servers has what that of one has, and goes on with the next server", () => {
+test("the proxy for several servers adds only failover to the configuration for one", () => {
   const [several, single] = ["nginx.replicas.conf", "nginx.conf"].map(deployFile);
   const lines = (text: string) => text.split("\n").filter((line) => !/^ *#|^ *server [\w-]+:/.test(line));
   const more = lines(several).filter((line) => !lines(single).includes(line));
@@ -153,7 +153,7 @@ test("the proxy of several servers has what that of one has, and goes on with th
   ]);
 });
 
-test("what the compose files' heads say to type are commands of the package", () => {
+test("commands in the compose files' comments exist", () => {
   const typed = ["compose.yaml", "compose.replicas.yaml"].flatMap((file) =>
     [...deployFile(file).matchAll(/ api(?:-1)? (?:hcqs )?([a-z]+) /g)].map(([, word]) => word),
   );

@@ -21,7 +21,7 @@ const lock = v.object({
   ),
 });
 
-test("the list of licences has each package that is installed with the service, as package-lock.json has it", (t) => {
+test("licences.md lists each production package as in package-lock.json", (t) => {
   const { packages } = v.parse(lock, JSON.parse(readFileSync(path.join(root, "package-lock.json"), "utf8")));
   const rows = Object.entries(packages)
     .filter(([place, { dev, os }]) => place !== "" && dev !== true && os.includes("linux"))

@@ -28,7 +28,7 @@ function installation(): { datasetsDir: string; stateDir: string } {
   return { datasetsDir, stateDir };
 }
 
-test("a server starts on 0.1.0's state and snapshot: keys, use and data versions are there", async () => {
+test("a server starts with the state and snapshot of 0.1.0 and keeps keys, usage and data versions", async () => {
   const { datasetsDir, stateDir } = installation();
   const server = await startServer({ datasetsDir, stateDir });
   const answer = await call({ api: server.api, key }, `GET ${pricesPath}?procedure=5072`);
@@ -42,7 +42,7 @@ test("a server starts on 0.1.0's state and snapshot: keys, use and data versions
   store.close();
 });
 
-test("accounts that 0.1.0 exported are imported", async () => {
+test("accounts exported by 0.1.0 can be imported", async () => {
   const stateDir = temporaryFolder();
   await succeed(stateDir, `accounts import ${path.join(files, "accounts.jsonl")}`);
   const store = Store.open(stateDir);

@@ -72,7 +72,7 @@ async function ask(api: string, key: string, each: number): Promise<{ admitted: 
   return { admitted, isWhole };
 }
 
-test("kill -9 forgets no count that was saved, makes up none, and loses no key, account or event", async (t) => {
+test("kill -9 loses no saved count, key, account or event, and adds no counts", async (t) => {
   const random = trialRandom(t);
   const stateDir = temporaryFolder();
   const store = Store.open(stateDir);
@@ -183,7 +183,7 @@ for (const [what, stop] of [
     },
   ],
 ] as const)
-  test(`with ${what} the server isn't ready, says why, serves on and counts; and saves when it can again`, async () => {
+  test(`with ${what}, the server isn't ready but keeps serving, and saves its counts later`, async () => {
     const stateDir = temporaryFolder();
     const store = Store.open(stateDir);
     const { id, key } = storeAccount(store, "a", 100);
@@ -213,7 +213,7 @@ for (const [what, stop] of [
     store.close();
   });
 
-test("counts that can't be saved at the end make the exit code 1, and the log says so", async () => {
+test("a server that can't save its last counts logs it and exits with code 1", async () => {
   const stateDir = temporaryFolder();
   const store = Store.open(stateDir);
   const { key } = storeAccount(store, "a", 100);

@@ -60,7 +60,7 @@ const download = async (target: string) => {
 for (const [reader, { format, read }] of Object.entries(readers)) {
   if (format === "parquet") continue;
 
-  test(`${reader} reads the rows of every table, of both schemas`, async () => {
+  test(`${reader} reads the exported rows of every table, in both schemas`, async () => {
     for (const table of tables) {
       const rows = await read(await download(`/versions/${nameOf(table)}/export.${format}`));
       assert.deepEqual(rows, expectedRows(table), nameOf(table));
@@ -68,7 +68,7 @@ for (const [reader, { format, read }] of Object.entries(readers)) {
   });
 }
 
-test("an export has a name, a length and an ETag, counts once, and isn't compressed", async () => {
+test("an export has a file name, length and ETag, counts as one request, and isn't compressed", async () => {
   const first = await callDocumented(server, "HEAD /api/v1/export.csv", { "Accept-Encoding": "br" });
   assert.equal(first.header("Content-Disposition"), `attachment; filename="opps-${nameOf(largest)}.csv"`);
   assert.equal(first.header("Content-Type"), "text/csv; charset=utf-8; header=present");
@@ -91,7 +91,7 @@ test("an export has a name, a length and an ETag, counts once, and isn't compres
   assert.match(String(part.header("Content-Disposition")), /-5072-CA\.arrow"$/);
 });
 
-test("the Parquet file is the snapshot's own, and every program reads the same rows from it", async () => {
+test("the Parquet export is the snapshot file, and every reader gets the same rows from it", async () => {
   for (const table of tables) {
     const bytes = await download(`/versions/${nameOf(table)}/export.parquet`);
     assert.ok(bytes.equals(readFileSync(path.join(datasetsDir, `${nameOf(table)}.parquet`))));
@@ -101,7 +101,7 @@ test("the Parquet file is the snapshot's own, and every program reads the same r
   }
 });
 
-test("a client that reads the footer first finds its way by ranges", async () => {
+test("range requests let a client read the Parquet footer first", async () => {
   const target = "GET /api/v1/export.parquet";
   const file = readFileSync(path.join(datasetsDir, `${nameOf(largest)}.parquet`));
   const head = await callDocumented(server, target.replace("GET", "HEAD"));
@@ -124,7 +124,7 @@ test("a client that reads the footer first finds its way by ranges", async () =>
 const asking = (target: string, headers = {}) =>
   requestText(`GET /api/v1${target}`, { Authorization: `Bearer ${server.key}`, ...headers });
 
-test("an export behind answers that nobody reads for a while is right up to the connection's end", async () => {
+test("an export pipelined behind unread responses is correct up to the connection's end", async () => {
   const small = "/healthcare/procedures?limit=3";
   const [first, last] = await Promise.all(
     [small, "/export.csv"].map((target) => callDocumented(server, `GET /api/v1${target}`)),
@@ -144,7 +144,7 @@ test("an export behind answers that nobody reads for a while is right up to the 
   }
 });
 
-test(`${exportRows} rows as CSV hold at most 1 MB for each slow reader`, async () => {
+test(`a CSV export of ${exportRows} rows takes at most 1 MB of memory for each slow reader`, async () => {
   const trial = temporaryFolder();
   const table = syntheticSnapshot({ dataYear: 2031, revision: 1, rows: exportRows, seed: 1 });
   writeFileSync(path.join(trial, `${nameOf(table)}.parquet`), encodeSnapshot(table));
@@ -175,7 +175,7 @@ test(`${exportRows} rows as CSV hold at most 1 MB for each slow reader`, async (
 });
 
 for (const format of formats)
-  test(`a version that is retired meanwhile is sent to its end as ${format}`, async () => {
+  test(`an export as ${format} is sent completely even if its version is retired meanwhile`, async () => {
     const body = await download(`/versions/${nameOf(largest)}/export.${format}`);
     const connection = await Connection.open(server.api);
     connection.pause();
@@ -196,7 +196,7 @@ for (const format of formats)
     });
   });
 
-test("a stop waits for an export that is read, and cuts one that isn't", async () => {
+test("a server that stops waits for exports that clients read and cuts off unread ones", async () => {
   const other = await startServer({ datasetsDir });
   const text = requestText("GET /api/v1/export.csv", { Authorization: `Bearer ${other.key}` });
   const [read, unread] = [await Connection.open(other.api), await Connection.open(other.api)];

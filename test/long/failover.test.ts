@@ -108,7 +108,7 @@ const fieldsOf = (list: unknown): Map<string, string> => {
   return new Map(words.flatMap((name, i) => (i % 2 === 0 ? [[name, words[i + 1]] as const] : [])));
 };
 
-test("Sentinels: a primary is killed under load, and later all Sentinels; no request fails, and each quota is exact", async (t) => {
+test("with Sentinels, no request fails and quotas stay exact when the primary or all Sentinels die", async (t) => {
   const [primary] = await nodes(t, 1, () => []);
   const [replica] = await nodes(t, 1, () => [`replicaof 127.0.0.1 ${primary.port}`]);
   const watching = ["down-after-milliseconds hc 1000", "failover-timeout hc 3000"];
@@ -151,7 +151,7 @@ test("Sentinels: a primary is killed under load, and later all Sentinels; no req
   );
 });
 
-test("a Cluster: two primaries are killed under load; no request fails, and each quota is exact", async (t) => {
+test("with a Cluster, no request fails and quotas stay exact when two primaries are killed under load", async (t) => {
   const buses = await Promise.all(Array.from({ length: 6 }, freePort));
   const redis = await nodes(t, buses.length, (i) => [
     ...["cluster-enabled yes", "cluster-node-timeout 1000", `cluster-port ${buses[i]}`],

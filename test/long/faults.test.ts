@@ -93,16 +93,16 @@ async function damageState(name: string, damage: (file: string) => void): Promis
   await server.process.finished();
 }
 
-test(`the service goes on when its database ${Object.keys(damages).join(", ")}`, async () => {
+test(`the service keeps serving when its database ${Object.keys(damages).join(", ")}`, async () => {
   await Promise.all(Object.values(damages).map((damage) => damageState("state.sqlite", damage)));
 });
 
-test("the service goes on when its database's log is truncated or overwritten in place", async () => {
+test("the service keeps serving when its database's write-ahead log is truncated or overwritten in place", async () => {
   const harms = [damages["is truncated"], damages["is overwritten in place"]];
   await Promise.all(harms.map((damage) => damageState("state.sqlite-wal", damage)));
 });
 
-test("the service goes on when it has no file descriptor left", async () => {
+test("the service keeps serving after it had no file descriptors left", async () => {
   const server = await startServer({ env: { PORTAL: "on" }, maxDescriptors: 90 });
   const open: Connection[] = [];
   for (let i = 0; i < 100; i++) {
@@ -126,7 +126,7 @@ interface FalseRedis {
   greeting?: string;
 }
 
-test("the service goes on with a Redis that isn't one, whatever it sends", async () => {
+test("the service keeps serving when another program answers in place of Redis", async () => {
   const [ok, list, none, rubbish] = ["+OK\r\n", "*1\r\n$3\r\nabc\r\n", "$-1\r\n", "rubbish\r\n"];
   const kinds: FalseRedis[] = [
     ...[ok, list, none, rubbish, "*-5\r\n$-7\r\n:abc\r\n"].map((answer) => ({ answer })),

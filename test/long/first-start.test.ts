@@ -7,7 +7,7 @@ import { stateThatServed } from "../support/state.ts";
 
 /** Tests a first start without settings, which writes a synthetic sample of full size. */
 
-test("a first start without settings makes a sample and an account that work, and a second one nothing", async () => {
+test("a first start without settings creates a sample and a working key, and a second start nothing", async () => {
   const home = temporaryFolder();
   const folder = path.join(home, "datasets/snapshots");
   mkdirSync(path.dirname(folder));
@@ -40,7 +40,7 @@ test("a first start without settings makes a sample and an account that work, an
   assert.equal(readdirSync(folder).length, 2);
 });
 
-test("the sample of a first start takes no number that was served", async () => {
+test("a first start's sample gets version numbers that were never served", async () => {
   const home = temporaryFolder();
   const folder = path.join(home, "datasets/snapshots");
   const server = spawnServer({ stateDir: stateThatServed("2023.1", "2024.5", "2024.6") }, home);

@@ -134,7 +134,7 @@ async function openConnections(server: TestServer): Promise<number> {
 }
 
 for (const threads of [1, 2, 4])
-  test(`floods of requests that end in any way leave ${threads} serving threads as they were`, async (t) => {
+  test(`with ${threads} serving threads, floods of broken connections leak no memory or descriptors`, async (t) => {
     const random = trialRandom(t);
     const server = await startServer({ env: { THREADS: String(threads) } });
     t.after(() => server.process.signal("SIGKILL"));
@@ -170,7 +170,7 @@ for (const threads of [1, 2, 4])
     assert.doesNotMatch(server.process.stderr, /"level":"(error|fatal)"/);
   });
 
-test("clients that read nothing are cut off, whatever they ask for, and hold little memory", async (t) => {
+test("clients that don't read their responses are disconnected and use little memory", async (t) => {
   const server = await startServer();
   t.after(() => server.process.signal("SIGKILL"));
   const { pid } = server.process;
@@ -211,7 +211,7 @@ test("clients that read nothing are cut off, whatever they ask for, and hold lit
   assert.doesNotMatch(server.process.stderr, /"level":"(error|fatal)"/);
 });
 
-test("a server ends in time right after a flood that nobody read the answers of", async (t) => {
+test("a server stops in time right after a flood of requests with unread responses", async (t) => {
   const server = await startServer();
   t.after(() => server.process.signal("SIGKILL"));
   const requests = requestText("HEAD /").repeat(unreadRequests);

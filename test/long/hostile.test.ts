@@ -29,14 +29,14 @@ async function loaded(some: { name: string; bytes: Uint8Array }[], maxBytes: num
   return JSON.parse(stdout);
 }
 
-test("pages, dictionaries, texts and runs that lie are refused before they cost anything", async () => {
+test("files with false page, dictionary, text or run sizes are refused before they use memory", async () => {
   const lying = files.filter(({ lie }) => !lie.includes("million rows"));
   const { refused, takenBytes } = await loaded(lying, fewBytes);
   assert.equal(refused.length, lying.length, JSON.stringify(refused));
   assert.ok(takenBytes < fewBytes, `${takenBytes} bytes`);
 });
 
-test("hostile files of all kinds at once are refused within the ceiling of all loads, and a good one is served", async () => {
+test("hostile files loaded at once are refused within the memory limit, and a valid one is served", async () => {
   const { served, refused, takenBytes } = await loaded([...files, honest], ceilingBytes);
   assert.deepEqual(served, ["2024.1"]);
   const names = refused.map(([name]) => name);

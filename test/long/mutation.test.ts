@@ -186,7 +186,7 @@ async function notices(copy: Copy, testFile: string, mutant: Mutant): Promise<bo
   }
 }
 
-test(`of ${tried} changed lines the tests notice ${100 * minKilled} % or more`, async (t) => {
+test(`of ${tried} random code changes, the tests detect at least ${100 * minKilled} %`, async (t) => {
   const all = mutantsOf(
     root,
     tracked.filter(

@@ -43,7 +43,7 @@ const idIn = (stderr: string) => /key (\d+)/.exec(stderr)?.[1];
 const hint = "this is stored, but the running server hasn't taken it over";
 const later = "it will when it can\n";
 
-test("a key works when create returns, and no more when revoke does", async () => {
+test("a key works as soon as create returns and stops working as soon as revoke returns", async () => {
   await succeed(stateDir, "keys create --account busy --plan enterprise --burst 1000000 --quota 1000000000");
   for (let round = 0; round < rounds; round++) {
     const [{ stdout, stderr }] = await run(stateDir, ["keys create --account busy"]);
@@ -54,7 +54,7 @@ test("a key works when create returns, and no more when revoke does", async () =
   }
 });
 
-test("with a server that stands still a command ends all the same, says so, and nothing is lost", async () => {
+test("while the server is suspended, a command ends with a warning, and its change applies later", async () => {
   // The database must not be locked, as it would be if a command had stopped in the middle of a write.
   const idle = Store.open(stateDir);
   idle.atomically(() => {
@@ -81,7 +81,7 @@ test("with a server that stands still a command ends all the same, says so, and 
   for (const said of [stdout, interrupted.stdout]) assert.deepEqual(await statuses(said.trim()), [200]);
 });
 
-test("without a server no command waits, whatever was taken over before", async () => {
+test("commands don't wait when no server runs", async () => {
   const folder = temporaryFolder();
   const store = Store.open(folder);
   store.progress.saveApplied({ accounts: 0, keys: 0 });
@@ -95,7 +95,7 @@ test("without a server no command waits, whatever was taken over before", async 
   }
 });
 
-test("a command that changes nothing waits for no server", async () => {
+test("a command that changes nothing doesn't wait for a server", async () => {
   const folder = temporaryFolder();
   const store = Store.open(folder);
   const { id } = store.accounts.create({ ...account, ...plans.free, name: "a" }, new Date());
@@ -108,7 +108,7 @@ test("a command that changes nothing waits for no server", async () => {
   unlock();
 });
 
-test("a command makes no database behind the back of a server whose own is gone", async () => {
+test("a command fails and creates no database if a running server's database is gone", async () => {
   const folder = temporaryFolder();
   const unlock = lockFolder(folder);
   const store = Store.open(folder);
@@ -123,7 +123,7 @@ test("a command makes no database behind the back of a server whose own is gone"
   );
 });
 
-test("commands that look whether a server runs keep none from starting", async (t) => {
+test("commands that check for a running server don't prevent a server from starting", async (t) => {
   const folder = temporaryFolder();
   lockFolder(folder)();
   const state = new URL("../../server/store/served.ts", import.meta.url);
@@ -140,7 +140,7 @@ test("commands that look whether a server runs keep none from starting", async (
   for (let i = 0; i < 100; i++) lockFolder(folder)();
 });
 
-test("a server gives its word on its own changes as on others', and none before it has taken them over", () => {
+test("a server confirms its own and others' changes only after it has applied them", () => {
   const folder = temporaryFolder();
   const [own, other] = [Store.open(folder), Store.open(folder)];
   const accounts = new Accounts(own, Date.now());

@@ -18,7 +18,7 @@ process.env.ORACLE_SNAPSHOTS ||= "100";
 process.env.TRIAL_SEED ||= String(1 + Math.floor(Math.random() * 1_000_000));
 await import("../api/oracles.test.ts");
 
-test("every answer on the sample is what the oracles compute", (t) => {
+test("every response on the sample matches the oracles", (t) => {
   const sample = { dataYear: 2024, revision: 1, rows: defaultSampleRows, seed: defaultSampleSeed };
   const snapshot = syntheticSnapshot(sample);
   t.diagnostic(compared(comparePrices(snapshot, "the sample")));
@@ -28,7 +28,7 @@ test("every answer on the sample is what the oracles compute", (t) => {
 });
 
 const excerpt = "prov_svc_dy23_subset.csv";
-test("every answer on the real excerpt is what the oracles compute", async (t) => {
+test("every response on the real excerpt matches the oracles", async (t) => {
   const file = sharedData(excerpt);
   if (file === undefined) return t.skip(`${excerpt} is not beside the repository`);
   const { path } = await importFile(plainImport(file, temporaryFolder()), []);

@@ -41,7 +41,7 @@ async function contender(host: string, port: number): Promise<{ won: boolean; st
   return { won: text === "won", stop: () => child.kill("SIGKILL") };
 }
 
-test("of servers that start together on one port exactly one wins", async () => {
+test("exactly one of several processes that claim a port at once gets it", async () => {
   for (let race = 0; race < races; race++) {
     const port = await freePort();
     const contenders = await Promise.all([0, 1, 2].map(() => contender("127.0.0.1", port)));
@@ -50,7 +50,7 @@ test("of servers that start together on one port exactly one wins", async () => 
   }
 });
 
-test("of two servers with states of their own on one port, one gets ready and the other says why not", async () => {
+test("of two servers on one port, one becomes ready and the other exits with the reason", async () => {
   const datasetsDir = datasetsFolder(currentOnly);
   const port = await freePort();
   const servers = [0, 1].map(() =>

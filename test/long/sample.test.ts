@@ -70,7 +70,7 @@ function byKey({ rows, facilities, procedures }: Sample, amounts: Int32Array): M
   return new Map(keys.map((key, row) => [key, amounts[row]]));
 }
 
-test("the full sample has the counts of the real file, whatever the seed", () => {
+test("the full sample has the real file's counts with any seed", () => {
   for (const seed of [defaultSampleSeed, ...otherSeeds]) {
     const snapshot = sample({ seed });
     assert.deepEqual(
@@ -99,7 +99,7 @@ test("the image of the full sample takes 40 MB at most", () => {
   assert.ok(byteLength <= 40_000_000, `${byteLength} bytes`);
 });
 
-test("the content of a seed is the same on every machine, and other options give other content", () => {
+test("a seed gives the same content on every machine, and other options give other content", () => {
   const options = { rows: 1000, seed: 7 };
   const { sha256 } = sample(options);
   assert.equal(sha256, "06199b4f7750e79834d1ddad7f2cf56fe5ffeeb3ffe80fee178441c788dd06f4");
@@ -107,7 +107,7 @@ test("the content of a seed is the same on every machine, and other options give
     assert.notEqual(sample({ ...options, ...other }).sha256, sha256, JSON.stringify(other));
 });
 
-test("another year has the same facilities, most of their procedures, and grown amounts", () => {
+test("a sample of another year has the same facilities, most of their procedures, and higher amounts", () => {
   const next = sample({ dataYear: 2024 });
   assert.deepEqual(next.facilities, full.facilities);
   assert.deepEqual(next.procedures, full.procedures);
@@ -133,7 +133,7 @@ test("another year has the same facilities, most of their procedures, and grown 
   }
 });
 
-test("any number of rows is met exactly, and no facility or procedure is without one", () => {
+test("a sample has exactly the requested number of rows, with one for each facility and procedure", () => {
   for (const seed of [defaultSampleSeed, ...otherSeeds])
     for (const rows of [1, 2, 37, 56, 57, 72, 73, 100, 1000, 12_345]) {
       const snapshot = sample({ rows, seed });
@@ -146,7 +146,7 @@ test("any number of rows is met exactly, and no facility or procedure is without
     }
 });
 
-test("a file holds samples with one row, with CCNs that need letters, and of the first and last year", () => {
+test("samples with one row, CCNs with letters, or the first or last year can be encoded and decoded", () => {
   for (const options of [
     { rows: 1 },
     { rows: 380_000 },
@@ -162,7 +162,7 @@ test("a file holds samples with one row, with CCNs that need letters, and of the
   }
 });
 
-test("nothing in a sample passes for real", () => {
+test("a sample's CCNs, names and provenance mark it as synthetic", () => {
   const { ccn, name } = full.facilities;
   assert.equal(ccn[0], "990001");
   assert.equal(ccn[3099], "993100");
@@ -200,7 +200,7 @@ test("no facility has the name of a real hospital", {
   }
 });
 
-test("averages are near the published ones", () => {
+test("the sample's averages are close to the published ones", () => {
   pricedRows(full).forEach((rows, p) => {
     if (rows.length < 500) return;
     const figures = procedureFigures[p];
@@ -212,7 +212,7 @@ test("averages are near the published ones", () => {
   });
 });
 
-test("what is shown of few services is left out by itself, and nothing is said of suppressed rows", () => {
+test("counts below 11 are blank, and suppressed rows have no counts at all", () => {
   const { charge, allowed, services, beneficiaries, payment, outlierServices, outlierAmount } = full.rows;
   let unknown = { beneficiaries: 0, outliers: 0 };
   charge.forEach((cents, row) => {
@@ -239,7 +239,7 @@ test("what is shown of few services is left out by itself, and nothing is said o
   assert.ok(unknown.outliers > 5000 && unknown.outliers < 40_000, `${unknown.outliers}`);
 });
 
-test("every facility has an address, whose ZIP code is its city's and one of its state", () => {
+test("every facility has an address with a ZIP code of its city and state", () => {
   const { city, state, street, zip, ruralUrbanCode, ruralUrbanDescription } = full.facilities;
   const zips = new Map<string, string>();
   zip.forEach((code, i) => {
@@ -270,7 +270,7 @@ function command(...args: string[]) {
   return { status, stdout, stderr };
 }
 
-test("the command writes one revision after the other and prints the path alone", () => {
+test("the command writes one revision after the other and prints only the path to stdout", () => {
   const out = join(folder, "new", "snapshots");
   for (const revision of [1, 2]) {
     const path = join(out, `2024.${revision}.parquet`);
@@ -285,7 +285,7 @@ test("the command writes one revision after the other and prints the path alone"
   assert.deepEqual(readdirSync(out).sort(), ["2024.1.parquet", "2024.2.parquet"]);
 });
 
-test("a wrong command line is told in one line", () => {
+test("an invalid command line gives a one-line error", () => {
   for (const [words, message] of [
     ["--year 2023", "--out: found nothing, expected a value"],
     ["--out OUT", "--year: found nothing, expected a value"],

@@ -23,7 +23,7 @@ before(async () => {
 after(() => redis.stop());
 
 for (const losesWrites of [false, true])
-  test(`no quota and no window of the rate is passed in runs with faults${losesWrites ? " where Redis loses writes" : ""}`, async (t) => {
+  test(`no quota or rate is exceeded in simulations with faults${losesWrites ? " where Redis loses writes" : ""}`, async (t) => {
     const firstSeed = trialRandom(t).int(1_000_000);
     let seed = firstSeed;
     const sums = { calls: 0, overRate: 0, overQuota: 0, unused: 0, quotas: 0 };
@@ -80,7 +80,7 @@ async function sustained(burst: number, delayMs: number, on: number, demand: num
 }
 
 for (const delayMs of [1, 50, 100, 250])
-  test(`a steady load gets its rate on one, two and three servers, with a Redis that is ${delayMs} ms away each way`, async (t) => {
+  test(`a steady load gets its rate on one to three servers with a Redis that is ${delayMs} ms away`, async (t) => {
     for (const burst of [50, 500])
       for (const on of [1, 2, 3]) {
         const got = await sustained(burst, delayMs, on, 2);
@@ -96,7 +96,7 @@ for (const delayMs of [1, 50, 100, 250])
   });
 
 for (const delayMs of [1, 50, 500])
-  test(`the last of a quota is refused early to few, with a Redis that is ${delayMs} ms away each way`, async (t) => {
+  test(`few requests are refused before the quota is used up with a Redis that is ${delayMs} ms away`, async (t) => {
     const { burst, quota: planned } = plans.developer;
     const quota = 20 * burst;
     await redis.client.flushdb();
@@ -128,7 +128,7 @@ for (const [delayMs, least] of [
   [100, 0.95],
   [250, 0.85],
 ])
-  test(`real servers with the real client get ${100 * least} % of the rate with a Redis that is ${delayMs} ms away each way`, async (t) => {
+  test(`real servers admit at least ${100 * least} % of the rate with a Redis that is ${delayMs} ms away`, async (t) => {
     const own = await startRedis();
     const proxy = new RedisProxy(own.path);
     const url = await proxy.listen();

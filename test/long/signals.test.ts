@@ -30,7 +30,7 @@ function start(t: TestContext, env: Record<string, string> = {}) {
   return server;
 }
 
-test("SIGTERM and SIGINT at any moment of a start end a server orderly", async (t) => {
+test("SIGTERM or SIGINT at any moment of a start stops the server cleanly", async (t) => {
   const random = trialRandom(t);
   const moments = Array.from({ length: killRounds }, () => random.int(1500));
   t.diagnostic(await trialOfStops(random, moments));
@@ -77,7 +77,7 @@ test("a server whose serving thread hangs saves its counts and is killed within 
   store.close();
 });
 
-test("a start that fails late ends with its reason, not in an abort", async (t) => {
+test("a start that fails late exits with its reason instead of an abort", async (t) => {
   // Making the demo account fails, because it needs randomness. At this time the threads already listen.
   const home = temporaryFolder();
   const script = `
@@ -126,7 +126,7 @@ function startAsFirst(t: TestContext) {
 }
 
 for (const isEarly of [true, false])
-  test(`as process 1, SIGHUP ends nothing and SIGTERM ends a server orderly ${isEarly ? "at its first instruction" : "when it is ready"}`, {
+  test(`as process 1, a server survives SIGHUP and stops cleanly on SIGTERM ${isEarly ? "at its first instruction" : "when it is ready"}`, {
     skip: canUnshare ? false : "no right to make a process namespace",
   }, async (t) => {
     const server = startAsFirst(t);
@@ -196,7 +196,7 @@ for (const [what, thread, does] of [
   ["an error that a library's callback throws on the control thread", "control", 'throw new Error("boom");'],
   ["a rejection that nobody handles in a serving thread", "serving", 'Promise.reject(new Error("boom"));'],
 ] as const)
-  test(`${what} is logged, and the server goes on`, async (t) => {
+  test(`${what} is logged, and the server keeps running`, async (t) => {
     const { script, die } = dying(thread, does);
     const server = start(t, preloaded(script));
     const { ops } = await ready(server);

@@ -37,7 +37,7 @@ const saysOf = (version: string, what: string) =>
   `"version":"${version}","current":"2024.3","msg":"data version ${what}"`;
 const request = `GET ${pricesPath}?procedure=5073`;
 
-test("a server whose database is gone, replaced and back says so, and counts in memory meanwhile", async (t) => {
+test("while its database is missing or replaced, a server isn't ready, logs it, and counts in memory", async (t) => {
   const stateDir = path.join(temporaryFolder(), "state");
   mkdirSync(stateDir, { mode: 0o755 });
   const key = createKey(stateDir, "acme", { burst: 1000, quota: 100 });
@@ -94,7 +94,7 @@ test("a server whose database is gone, replaced and back says so, and counts in 
   store.close();
 });
 
-test("a server and commands go on after kill -9, with a log and without, moved and copied", async (t) => {
+test("after kill -9, servers and commands can use the state or a copy of it", async (t) => {
   const stateDir = path.join(temporaryFolder(), "state");
   let count = 0;
   for (const between of ["nothing", "a command", "a copy"]) {
@@ -142,7 +142,7 @@ function leftWithoutLog(stateDir: string) {
   return left;
 }
 
-test("a log that is lost right after a kill -9 takes no version that was answered from, no key that was shown, and no saved count", async (t) => {
+test("losing the write-ahead log after kill -9 loses no served version, shown key or saved count", async (t) => {
   const kill = async (server: ReturnType<typeof spawnServer>) => {
     server.signal("SIGKILL");
     await assert.rejects(server.finished());

@@ -86,7 +86,7 @@ class Load {
   }
 }
 
-test("snapshots are swapped every second under full load, and nothing is lost, mixed or kept", async (t) => {
+test("swapping snapshots every second under full load gives only correct responses and leaks no memory", async (t) => {
   const random = trialRandom(t);
   const seed = random.int(2 ** 32);
   const datasetsDir = temporaryFolder();
@@ -181,7 +181,7 @@ test("snapshots are swapped every second under full load, and nothing is lost, m
   assert.ok(growth < maxGrowthMb, `memory grew by ${growth} MB: ${memory.join(" ")}`);
 });
 
-test("the memory of a version that was there from the start is given back", async (t) => {
+test("the memory of a version that was loaded at the start is freed when it is retired", async (t) => {
   const seed = trialRandom(t).int(2 ** 32);
   const datasetsDir = temporaryFolder();
   const put = (revision: number, size: number) => {

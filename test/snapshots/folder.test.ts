@@ -133,7 +133,7 @@ const servedEver = (store: Store) =>
 const refused = "snapshot refused";
 const tried = "snapshot can't be read or served yet; retrying";
 
-test("a number that was served is refused for other content, whether its file is there, gone, or the server restarted", async () => {
+test("other content under a served version number is refused, even after deletion or a restart", async () => {
   const trial = new Trial();
   trial.put("2024.1.parquet", fileOf("2024.1"));
   trial.put("2024.2.parquet", fileOf("2024.2"));
@@ -173,7 +173,7 @@ test("a number that was served is refused for other content, whether its file is
   assert.deepEqual(trial.store.versions.byName("2024.1"), known);
 });
 
-test("the registry is written from when the server answers: a start that fails leaves it as it was", async () => {
+test("versions are registered only when serving begins, so a failed start leaves the registry unchanged", async () => {
   const store = Store.inMemory();
   store.versions.serve("2023.1", "a", "b", new Date(0));
   const trial = new Trial({ store, isServing: false });
@@ -185,7 +185,7 @@ test("the registry is written from when the server answers: a start that fails l
   assert.deepEqual(servedEver(store), ["2023.1", "2024.1", "2024.2"]);
 });
 
-test("a version that can't be registered isn't published; it is tried again without another load, and logged once", async (t) => {
+test("a version that can't be registered isn't published, and is retried without another load", async (t) => {
   const store = Store.inMemory();
   let loads = 0;
   const serve = t.mock.method(store.versions, "serve", () => {
@@ -207,7 +207,7 @@ test("a version that can't be registered isn't published; it is tried again with
   assert.equal(await trial.metric("hcqs_snapshots_refused_total"), 0);
 });
 
-test("nothing is published, refused or retired while the registry isn't what was opened, and all of it after", async () => {
+test("no version is published, refused or retired while the registry file is missing or replaced", async () => {
   const store = Store.inMemory();
   let fault: string | undefined;
   let onLoad = () => {};
@@ -252,7 +252,7 @@ test("nothing is published, refused or retired while the registry isn't what was
   assert.deepEqual(servedEver(store), ["2023.1", "2024.1", "2024.2"]);
 });
 
-test("no version is answered from, at the start or later, before the registry has it for good", async () => {
+test("a version is served only after the registry is flushed to disk", async () => {
   const store = Store.inMemory();
   let fault: string | undefined = "state.sqlite-wal was deleted";
   const entered: string[][] = [];
@@ -279,7 +279,7 @@ test("no version is answered from, at the start or later, before the registry ha
   assert.deepEqual(trial.served, ["2024.2", "2024.1"]);
 });
 
-test("whatever isn't a regular file is refused unopened, and the good files beside it are served", async (t) => {
+test("files that aren't regular are refused unopened, and valid snapshots beside them are served", async (t) => {
   const trial = new Trial();
   // Sets the clock a minute ahead, so that no new file counts as a file that is still being written.
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() + 60_000 });
@@ -330,7 +330,7 @@ test("whatever isn't a regular file is refused unopened, and the good files besi
   assert.equal(await trial.metric("hcqs_snapshots_unreadable"), 2);
 });
 
-test("a snapshot whose name isn't a version, or another one, is refused with what it should be", async () => {
+test("a snapshot is refused if its name isn't a version or differs from its metadata", async () => {
   const trial = new Trial();
   for (const name of [
     "copy.parquet",
@@ -353,7 +353,7 @@ test("a snapshot whose name isn't a version, or another one, is refused with wha
   ]);
 });
 
-test("while the folder can't be listed, scans fail, and what was served stays", async () => {
+test("while the folder can't be listed, scans fail and served versions stay", async () => {
   const trial = new Trial();
   trial.put("2024.1.parquet", fileOf("2024.1"));
   await trial.snapshots.settle();
@@ -366,7 +366,7 @@ test("while the folder can't be listed, scans fail, and what was served stays", 
   assert.deepEqual(trial.served, ["2024.1"]);
 });
 
-test("a file that can't be looked at isn't gone", async () => {
+test("a version whose file can't be examined stays served", async () => {
   const trial = new Trial();
   for (const version of ["2023.1", "2024.1"]) trial.put(`${version}.parquet`, fileOf(version));
   await trial.snapshots.settle();
@@ -376,7 +376,7 @@ test("a file that can't be looked at isn't gone", async () => {
   assert.deepEqual(trial.served, ["2024.1", "2023.1"]);
 });
 
-test("what the system refused is tried with each look, what a file holds once", async () => {
+test("a load is retried at each scan after a system error, but not after damaged content", async () => {
   let left = 3;
   let loads = 0;
   const load = async (wanted: Wanted) => {
@@ -399,7 +399,7 @@ test("what the system refused is tried with each look, what a file holds once", 
   assert.equal(loads, 4 + 1);
 });
 
-test("a load that never ends holds up no other file and no retirement", async () => {
+test("a load that never ends doesn't hold up other files or retirements", async () => {
   const load = (wanted: Wanted) =>
     wanted.name === "2025.1.parquet" ? new Promise<undefined>(() => {}) : loadsHere.load(wanted);
   const trial = new Trial({ loads: { load } });
@@ -414,7 +414,7 @@ test("a load that never ends holds up no other file and no retirement", async ()
   assert.deepEqual(trial.served, ["2024.2", "2024.1"]);
 });
 
-test("200 junk files start no load, and leave the control thread its turns", async () => {
+test("200 junk files start no loads and don't block the control thread", async () => {
   const loaded: string[] = [];
   const load = (wanted: Wanted) => {
     loaded.push(wanted.name);
@@ -461,7 +461,7 @@ test("200 junk files start no load, and leave the control thread its turns", asy
   assert.ok(turns > 200, `only ${turns} turns`);
 });
 
-test("a file that is still being written is served when it is whole, and refused only when it rests", async (t) => {
+test("a file being written is served when it is complete, and refused only when it stops changing", async (t) => {
   const trial = new Trial();
   t.mock.timers.enable({ apis: ["Date"], now: longAgo });
   const whole = fileOf("2024.3");
@@ -489,7 +489,7 @@ for (const [which, time] of [
   ["older", longAgo],
   ["newer", new Date(Date.now() + 3_600_000)],
 ] as const) {
-  test(`a good file is asked for before those that came earlier, even if its time is ${which}`, async () => {
+  test(`the file that arrives last is loaded first when its modification time is ${which}`, async () => {
     const asked: string[] = [];
     const load = async (wanted: Wanted) => {
       asked.push(wanted.name);
@@ -512,7 +512,7 @@ for (const [which, time] of [
   });
 }
 
-test("a small snapshot is published before the large one that it came with", async () => {
+test("a small snapshot is published before a large one that arrived with it", async () => {
   // Small loads get a quarter of the memory. That is less than the usual threshold between small and large loads.
   const loads = new Loads(232 * 2 ** 20);
   const trial = new Trial({ loads });
@@ -526,7 +526,7 @@ test("a small snapshot is published before the large one that it came with", asy
   assert.deepEqual(trial.published, [["2024.1"], ["2024.1", "2023.1"]]);
 });
 
-test("a folder that is closed publishes nothing more, nor what was being loaded, and leaves the registry", async () => {
+test("a closed folder publishes nothing, not even a load in progress, and leaves the registry unchanged", async () => {
   const trial = new Trial();
   trial.put("2024.1.parquet", fileOf("2024.1"));
   await trial.snapshots.settle();
@@ -540,7 +540,7 @@ test("a folder that is closed publishes nothing more, nor what was being loaded,
   assert.deepEqual(servedEver(trial.store), ["2024.1"]);
 });
 
-test("a load that takes too long is given up, and its file refused", async () => {
+test("a load that takes too long is aborted and its file refused", async () => {
   const trial = new Trial({ loads: new Loads(undefined, 1) });
   trial.put("2024.1.parquet", fileOf("2024.1"));
   for (let i = 0; i < 2; i++) await trial.snapshots.settle();
@@ -564,7 +564,7 @@ const hiddenIn = (trial: Trial) =>
     msg.startsWith("synthetic data versions aren't served") ? [versions] : [],
   );
 
-test("a version is compared with the revision before it, as long as both are served", async () => {
+test("a version is compared with the previous revision while both are served", async () => {
   const trial = new Trial();
   const previous = () => trial.snapshots.published().map(({ previous }) => previous);
   const changes = { rows_added: 0, rows_removed: 0, rows_changed: 1 };
@@ -586,7 +586,7 @@ test("a version is compared with the revision before it, as long as both are ser
   assert.deepEqual(previous(), [last, null, null]);
 });
 
-test("real versions hide synthetic ones, newer years too, at once, and say so once", async () => {
+test("a real version immediately hides all synthetic ones, even of newer years, and logs it once", async () => {
   const trial = new Trial();
   trial.put("2023.1.parquet", sampleOf("2023.1"));
   trial.put("2024.1.parquet", sampleOf("2024.1"));
@@ -611,7 +611,7 @@ test("real versions hide synthetic ones, newer years too, at once, and say so on
   assert.equal(trial.store.versions.byName("2024.2"), undefined);
 });
 
-test("a hidden version whose file is replaced by a real one of its number is served, and hidden no more", async () => {
+test("a hidden synthetic version is served after a real file replaces its file", async () => {
   const trial = new Trial();
   trial.put("2023.2.parquet", fileOf("2023.2"));
   await trial.snapshots.settle();
@@ -622,7 +622,7 @@ test("a hidden version whose file is replaced by a real one of its number is ser
   assert.deepEqual(trial.served, ["2023.2", "2023.1"]);
 });
 
-test("a start beside real versions serves no synthetic one, and retires those that were served before", async () => {
+test("a start with a real version serves no synthetic ones, not even those served before", async () => {
   const before = new Trial();
   before.put("2024.1.parquet", sampleOf("2024.1"));
   await before.snapshots.settle();
@@ -637,7 +637,7 @@ test("a start beside real versions serves no synthetic one, and retires those th
   assert.deepEqual(trial.logged("snapshot loaded"), [["2022.1.parquet", undefined]]);
 });
 
-test("a hidden version comes back when the last real one goes, and its number never names other content", async () => {
+test("a hidden version returns when the last real one is deleted, but never with other content", async () => {
   const trial = new Trial();
   trial.put("2024.1.parquet", sampleOf("2024.1"));
   trial.put("2023.1.parquet", sampleOf("2023.1"));
@@ -668,7 +668,7 @@ test("a hidden version comes back when the last real one goes, and its number ne
   assert.deepEqual(trial.served, ["2022.1"]);
 });
 
-test("a real version that is refused hides nothing", async () => {
+test("a real version that is refused doesn't hide synthetic ones", async () => {
   const trial = new Trial();
   trial.put("2024.1.parquet", sampleOf("2024.1"));
   trial.put("2023.1.parquet", fileOf("2023.1").subarray(0, 2000));
@@ -676,14 +676,14 @@ test("a real version that is refused hides nothing", async () => {
   assert.deepEqual(trial.served, ["2024.1"]);
 });
 
-test("a file whose name can't be looked up is left out", async () => {
+test("a file whose name isn't UTF-8 is left out of the listing", async () => {
   const folder = temporaryFolder();
   writeFileSync(path.join(folder, "2024.1.parquet"), "");
   writeFileSync(Buffer.concat([Buffer.from(`${folder}/`), Buffer.of(0xfc), Buffer.from(".parquet")]), "");
   assert.deepEqual([...(await listStates(folder)).keys()], ["2024.1.parquet"]);
 });
 
-test("a folder that goes away while it is listed has no files missing", async () => {
+test("a listing of a folder that disappears meanwhile is complete or fails", async () => {
   const folder = path.join(temporaryFolder(), "snapshots");
   const names = Array.from({ length: 60 }, (_, i) => `${1000 + i}.1.parquet`);
   mkdirSync(folder);

@@ -48,14 +48,14 @@ async function threadsOf(work: () => Promise<unknown>): Promise<{ most: number; 
   return { most, all };
 }
 
-test("small snapshots are loaded by one thread, one after the other: only the first waits for its code", async () => {
+test("small snapshots are loaded one after the other by a single thread", async () => {
   const wanted = await Promise.all(Array.from({ length: 8 }, () => wantedOf(small)));
   const loads = new Loads(1024 * mebibyte);
   const threads = await threadsOf(() => Promise.all(wanted.map((each) => loads.load(each))));
   assert.deepEqual(threads, { most: 1, all: 1 });
 });
 
-test("a large snapshot is loaded beside small ones", async () => {
+test("a large snapshot is loaded in parallel with small ones", async () => {
   const large = await wantedOf(
     encodeSnapshot(syntheticSnapshot({ dataYear: 2024, revision: 3, rows: 60_000, seed: 1 })),
   );
@@ -66,7 +66,7 @@ test("a large snapshot is loaded beside small ones", async () => {
   assert.equal(most, 2);
 });
 
-test("damaged snapshots of a few rows take no thread each", async () => {
+test("100 small damaged snapshots use a single thread", async () => {
   const damaged = Buffer.from(small);
   damaged[20] ^= 255;
   const wanted = await Promise.all(Array.from({ length: 100 }, () => wantedOf(damaged)));
@@ -77,7 +77,7 @@ test("damaged snapshots of a few rows take no thread each", async () => {
   assert.equal(all, 1);
 });
 
-test("a snapshot whose texts need more than usual is loaded with all that there is, or refused by number", async () => {
+test("a snapshot with large texts is loaded with all available memory, or refused if that isn't enough", async () => {
   const wanted = await wantedOf(wordy(600));
   const { all } = await threadsOf(async () => {
     const loaded = await new Loads(240 * mebibyte).load(wanted);
@@ -90,7 +90,7 @@ test("a snapshot whose texts need more than usual is loaded with all that there 
   });
 });
 
-test("a snapshot that can't be loaded in the memory of the machine is refused without a thread", async () => {
+test("a snapshot too large for the machine's memory is refused without starting a thread", async () => {
   const wanted = await wantedOf(small);
   const { all } = await threadsOf(() =>
     assert.rejects(new Loads(40 * mebibyte).load(wanted), {
@@ -100,13 +100,13 @@ test("a snapshot that can't be loaded in the memory of the machine is refused wi
   assert.equal(all, 0);
 });
 
-test("a file that is another one by the time of its turn isn't loaded", async () => {
+test("a file that was replaced while it waited for loading isn't loaded", async () => {
   const wanted = await wantedOf(small);
   writeFileSync(wanted.path, "another");
   assert.equal(await new Loads().load(wanted), undefined);
 });
 
-test("what came last is loaded first, so that it doesn't wait behind what has lain there", async () => {
+test("of the waiting files, the last to arrive is loaded first", async () => {
   const loads = new Loads(90 * mebibyte);
   const order: number[] = [];
   const load = async (age: number) => {

@@ -97,7 +97,7 @@ async function trial({ stallMs = 60_000 } = {}) {
   };
 }
 
-test("what the index names is fetched, newest first, and once; an index that is as before isn't sent again", async () => {
+test("files in the index are fetched once, newest first, and an unchanged index gets 304", async () => {
   const { origin, mirror, served, read, later } = await trial();
   const [old, current] = [bytesOf(200_000, 1), bytesOf(5, 2)];
   origin.publish({ "2023.2": old, "2023.10": current });
@@ -112,7 +112,7 @@ test("what the index names is fetched, newest first, and once; an index that is 
   );
 });
 
-test("what stalls is given up, and the others are fetched meanwhile", async () => {
+test("a stalled download is aborted and retried, and other files are fetched meanwhile", async () => {
   const { origin, mirror, served, read, later, reasons } = await trial({ stallMs: 1500 });
   const [old, current] = [bytesOf(100_000, 4), bytesOf(100_000, 5)];
   origin.publish({ "2023.1": old, "2024.1": current });
@@ -128,7 +128,7 @@ test("what stalls is given up, and the others are fetched meanwhile", async () =
   assert.deepEqual(read("2024.1"), current);
 });
 
-test("a mirror that is closed breaks its download off, and leaves nothing of it", async () => {
+test("closing the mirror aborts its download and deletes the partial file", async () => {
   const { origin, folder, mirror, served, later, lines } = await trial();
   const bytes = bytesOf(100_000, 3);
   origin.publish({ "2024.1": bytes });
@@ -141,7 +141,7 @@ test("a mirror that is closed breaks its download off, and leaves nothing of it"
   assert.deepEqual([readdirSync(fetched), served(), lines], [[], [], []]);
 });
 
-test("bytes that aren't what the index says are thrown away, and asked for again after a pause that grows", async () => {
+test("a download that doesn't match the index is deleted and retried after growing pauses", async () => {
   const { origin, folder, mirror, served, read, reasons } = await trial();
   const bytes = bytesOf(100_000, 6);
   const other = bytesOf(100_000, 7);
@@ -186,7 +186,7 @@ test("bytes that aren't what the index says are thrown away, and asked for again
   assert.equal(mirror.syncAgeMs(now), 0);
 });
 
-test("a file for which there is no room leaves nothing, and an address with a password isn't asked", async (t) => {
+test("a download without disk space leaves no file, and a redirect with a password is rejected", async (t) => {
   const { origin, folder, mirror, served, later, reasons } = await trial();
   origin.publish({ "2024.1": bytesOf(10, 14) });
   origin.faulty = (_, response) =>
@@ -212,7 +212,7 @@ test("a file for which there is no room leaves nothing, and an address with a pa
   assert.deepEqual(served(), []);
 });
 
-test("an index that isn't one changes nothing, and is told of once", async () => {
+test("an invalid index changes nothing and is logged once", async () => {
   const { origin, mirror, served, later, reasons } = await trial();
   const bytes = bytesOf(10, 8);
   origin.publish({ "2024.1": bytes });
@@ -265,7 +265,7 @@ test("an index that isn't one changes nothing, and is told of once", async () =>
   );
 });
 
-test("a version that the index names no more goes, if it was fetched; what the operator put there stays", async () => {
+test("a fetched version that leaves the index is deleted, and the operator's own files stay", async () => {
   const { origin, folder, mirror, served, read, later, lines, reasons } = await trial();
   const [one, two, three] = [bytesOf(10, 9), bytesOf(10, 10), bytesOf(10, 11)];
   writeFileSync(join(folder, "2022.1.parquet"), "mine");

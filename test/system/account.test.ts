@@ -94,7 +94,7 @@ async function signIn(page: Page, key: string): Promise<void> {
   await button(page, "Use this key").click();
 }
 
-test("a visitor gets a key, uses it, sees that counted, replaces it and ends it", async () => {
+test("a visitor can get a key, use it, see its usage, rotate it and revoke it", async () => {
   const page = await open("/", {
     mayFail: ({ pathname }, status) => pathname === "/portal/signup" && status === 400,
   });
@@ -180,7 +180,7 @@ test("a visitor gets a key, uses it, sees that counted, replaces it and ends it"
   await page.getByRole("link", { name: "Get a key" }).waitFor();
 });
 
-test("warnings go where the account says, and a webhook's secret is shown once", async () => {
+test("a visitor can set the e-mail and webhook for warnings, and the webhook secret is shown once", async () => {
   const page = await open("/account", {
     mayFail: ({ pathname }, status) => pathname.startsWith("/portal/account/") && status === 400,
   });
@@ -208,7 +208,7 @@ test("warnings go where the account says, and a webhook's secret is shown once",
   await says(page, "Nothing is posted.");
 });
 
-test("what is in the way is said in words", async () => {
+test("the account page explains invalid keys, a used-up quota and a lost connection", async () => {
   const page = await open("/account", { mayFail: () => true });
   await signIn(page, "hcq_short");
   await says(page, "A key has 53 characters");
@@ -240,7 +240,7 @@ test("what is in the way is said in words", async () => {
   assert.equal(await keptKey(page), null);
 });
 
-test("the reference has every operation, and its tries have the API's own answers", async () => {
+test("the reference lists every operation, and its forms show the API's responses", async () => {
   const page = await open("/reference#trends", {
     mayFail: ({ pathname }, status) => pathname === pricesPath && status === 400,
   });
@@ -291,7 +291,7 @@ test("the reference has every operation, and its tries have the API's own answer
   assert.ok(start.length > 1000 && whole.startsWith(start.replaceAll(/\r?\n/g, "\r\n")), start.slice(0, 300));
 });
 
-test("downloads are the export, byte by byte", async () => {
+test("downloads from the data page are identical to the exports", async () => {
   const page = await open("/data");
   for (const [name, ending] of [
     ["CSV", "csv"],
@@ -313,7 +313,7 @@ test("downloads are the export, byte by byte", async () => {
   assert.match((await page.locator(".downloads .size").first().textContent()) ?? "", /^(?:< )?[\d.,]+ MB$/);
 });
 
-test("by mail, a key comes after a press on the page of the link", async () => {
+test("with signup by e-mail, the key appears after a click on the linked page", async () => {
   const mayFail = (_: URL, status: number) => status === 400 || status === 401;
   const page = await open("/data", { mayFail }, mailing);
   await says(page, "A key is needed to look.");
@@ -339,7 +339,7 @@ test("by mail, a key comes after a press on the page of the link", async () => {
   await says(page, "This link isn't valid");
 });
 
-test("where nobody can sign up, the page says so and takes a key", async () => {
+test("with signup off, the page refers to the operator and accepts an existing key", async () => {
   const page = await open("/data");
   await page.route("**/signup", async (route) => {
     const response = await route.fetch();
@@ -355,7 +355,7 @@ test("where nobody can sign up, the page says so and takes a key", async () => {
   assert.equal(await keptKey(page), server.key);
 });
 
-test("all is usable for everybody: both sizes, dark and light, without a fault", async () => {
+test("the account pages have no accessibility faults or overflow, wide and narrow, light and dark", async () => {
   for (const [viewport, colorScheme] of [
     [wide, "light"],
     [narrow, "dark"],

@@ -143,18 +143,18 @@ for (const path of image.volumes)
   cpSync(join(root, path), join(volumes, path), { recursive: true, preserveTimestamps: true });
 execFileSync("chown", ["-R", image.user, ...image.volumes.map((path) => join(volumes, path))]);
 
-test("the image holds no more than it has to", (t) => {
+test("the image adds less than 260 MB to Debian", (t) => {
   t.diagnostic(`${Math.round(added / 1e6)} MB beside Debian's`);
   assert.ok(added < 260e6, `${added} bytes`);
 });
 
-test("its root can't be written to", async () => {
+test("the image's root file system is read-only", async () => {
   const { said, ended } = start(["touch", "/tmp/file"]);
   assert.notEqual(await ended, 0);
   assert.match(said.stderr, /Read-only file system/);
 });
 
-test("it makes snapshots and keys, serves as process 1, says that it is healthy, and stops by SIGTERM", async () => {
+test("the image creates snapshots and keys, serves as process 1, reports health and stops on SIGTERM", async () => {
   const [port, opsPort] = [await freePort(), await freePort()];
   const rows = ["--rows", "2000", "--seed", "1"];
   await succeed([...image.entrypoint, "sample", "--out", image.volumes[0], "--year", "2024", ...rows]);
@@ -178,7 +178,7 @@ test("it makes snapshots and keys, serves as process 1, says that it is healthy,
   assert.equal(ids.join(":"), image.user);
 });
 
-test("the README's commands make a service of it", async () => {
+test("the README's commands install a working service", async () => {
   const block = readmeBlocks("sh").find((text) => text.includes("hcqs.service")) ?? assert.fail("no block");
   // The first command isn't run, because the image already has its result. The last two commands aren't run, because
   // they need systemd.

@@ -20,7 +20,7 @@ const proxied = await startProxied((folder, upstream, port) => {
 }, listening);
 after(() => proxied.stop());
 
-test("the block lets go of idle connections soon enough", () => {
+test("the Caddy block closes idle connections before the service does", () => {
   const [, seconds] = /keepalive (\d+)s$/m.exec(readmeBlock("caddy")) ?? [];
   assert.ok(Number(seconds) < maxIdleSeconds, `${seconds} s`);
 });

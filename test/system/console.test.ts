@@ -39,7 +39,7 @@ after(async () => {
 const section = (title: string) =>
   shown.page.locator("section", { has: shown.page.getByRole("heading", { name: title }) });
 
-test("it says that the server is up, and what is served", async () => {
+test("the console shows that the server is up and which data versions it serves", async () => {
   await shown.page.locator(".health.good", { hasText: "Up" }).waitFor();
   await shown.page.getByText("Nothing needs attention.").waitFor();
   const versions = section("Data versions");
@@ -47,7 +47,7 @@ test("it says that the server is up, and what is served", async () => {
   await versions.getByText("2023.2").waitFor();
 });
 
-test("requests are seen by route and status, with their lines' table", async () => {
+test("the console shows requests by route and status, and latencies as a table", async () => {
   const { page } = shown;
   for (let i = 0; i < 20; i++) await call(server, `GET ${pricesPath}?procedure=5072`);
   await call(server, "GET /api/v1/nothing");
@@ -61,7 +61,7 @@ test("requests are seen by route and status, with their lines' table", async () 
   await cells.filter({ hasText: /µs|ms/ }).first().waitFor();
 });
 
-test("an account that has used up its quota is first, with its event", async () => {
+test("an account with a used-up quota is listed first, with its event", async () => {
   for (let i = 0; i < 7; i++)
     await call(server, "GET /api/v1/usage", { Authorization: `Bearer ${exhausted}` });
   const accounts = section("Accounts");
@@ -82,7 +82,7 @@ test("an account that has used up its quota is first, with its event", async () 
 
 for (const viewport of [wide, narrow])
   for (const colorScheme of ["light", "dark"] as const)
-    test(`at ${viewport.width} pixels, ${colorScheme}: nothing is wider than the page, and axe finds nothing`, async () => {
+    test(`at ${viewport.width} pixels, ${colorScheme}, nothing overflows the page and axe finds no faults`, async () => {
       const guarded = await openPage(browser, server.ops, { viewport, colorScheme, bypassCSP: true });
       const { page } = guarded;
       page.setDefaultTimeout(patienceMs);
@@ -99,7 +99,7 @@ for (const viewport of [wide, narrow])
       await guarded.close();
     });
 
-test("it says when the server is gone", async () => {
+test("the console shows when the server can't be reached", async () => {
   const other = await startServer({ datasetsDir: datasetsFolder(["2024.3"]) });
   const guarded = await openPage(browser, other.ops, { mayFail: () => true });
   guarded.page.setDefaultTimeout(patienceMs);

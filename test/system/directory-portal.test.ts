@@ -7,7 +7,7 @@ import { closed, errorOf, form } from "../support/portal.ts";
 import { later, silent } from "../support/quota-events.ts";
 import { startRedis } from "../support/redis-server.ts";
 
-test("who comes to the portals of two servers at once gets no more accounts a day than there may be", async () => {
+test("simultaneous signups on two servers stay within the daily limits", async () => {
   const redis = await startRedis();
   after(() => redis.stop());
   const servers = [1, 2].map(() => {

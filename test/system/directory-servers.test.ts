@@ -83,7 +83,7 @@ async function useUp(key: string, left: number, servers: readonly Replica[]): Pr
   assert.equal(admitted, left);
 }
 
-test("keys and accounts are made, revoked, suspended and deleted on all servers when the command returns", async () => {
+test("changes to keys and accounts are in effect on all servers when the command returns", async () => {
   const [key] = await succeed("keys create --account a --plan business");
   await answers(key, 200);
   const [other, , list] = await succeed("keys create --account a", "keys revoke 1", "keys list --json");
@@ -102,7 +102,7 @@ test("keys and accounts are made, revoked, suspended and deleted on all servers 
   for (const { log } of replicas) assert.doesNotMatch(log, / failed"/);
 });
 
-test("a command that begins a new set of accounts says so; a server with others is told what to do", async () => {
+test("a command warns when it begins a new set of accounts, and a server with others doesn't start", async () => {
   const env = { REDIS_URL: `${url}/1` };
   const [made, again] = await run(
     join(temporaryFolder(), "none"),
@@ -122,7 +122,7 @@ test("a command that begins a new set of accounts says so; a server with others 
   assert.match(stderr, /Where Redis was emptied and a command began anew there, delete its keys/);
 });
 
-test("what people change on one server's portal holds on all", async () => {
+test("changes on one server's portal apply on all servers", async () => {
   const [key] = await succeed("keys create --account people --plan business");
   const ask = async (replica: Replica, path: string, body: object) => {
     const answer = await fetch(`${replica.api}/portal/${path}`, {
@@ -143,7 +143,7 @@ test("what people change on one server's portal holds on all", async () => {
   assert.match(accounts, /ann@example\.com/);
 });
 
-test("accounts that are imported bring what they have used of this month, and all servers count on", async () => {
+test("imported accounts keep this month's usage, and all servers continue counting from it", async () => {
   const month = new Date().toISOString().slice(0, 7);
   const [from, none] = [temporaryFolder(), join(temporaryFolder(), "none")];
   const [key] = (
@@ -170,7 +170,7 @@ test("accounts that are imported bring what they have used of this month, and al
   });
 });
 
-test("without REDIS_URL no command works on a server's copy, and no server runs on it alone", async () => {
+test("without REDIS_URL, commands and servers reject a state that is a copy of shared accounts", async () => {
   const [key] = await succeed("keys create --account copied --plan business");
   const id = JSON.parse((await succeed("keys list --json"))[0]).at(-1).id;
   const { stateDir } = replicas[1];
@@ -195,7 +195,7 @@ test("without REDIS_URL no command works on a server's copy, and no server runs 
   assert.match(stderr, /found a copy of accounts that servers share through Redis, and no REDIS_URL/);
 });
 
-test("what was used before an export counts once where the server that counted it comes, too, which needs Redis for it", async () => {
+test("usage before an export counts once when the exporting server joins later, which requires Redis", async () => {
   const month = new Date().toISOString().slice(0, 7);
   const [from, other] = [temporaryFolder(), await startRedis()];
   const otherProxy = new RedisProxy(other.path);
@@ -232,7 +232,7 @@ test("what was used before an export counts once where the server that counted i
   await other.stop();
 });
 
-test("a server that is cut off is named by commands, honours what was revoked, and isn't ready beyond the age that is set", async () => {
+test("a server cut off from Redis is named by commands and isn't ready after DIRECTORY_MAX_AGE", async () => {
   const other = new RedisProxy(redis.path);
   const cut = new Replica(temporaryFolder(), await other.listen(), { DIRECTORY_MAX_AGE: "1" });
   await cut.start();
@@ -255,7 +255,7 @@ test("a server that is cut off is named by commands, honours what was revoked, a
   other.close();
 });
 
-test("a server that has no accounts and can't read them isn't ready until it can", async () => {
+test("a server without accounts isn't ready until it can read them from Redis", async () => {
   const other = new RedisProxy(redis.path);
   const otherUrl = await other.listen();
   other.hold();
@@ -268,7 +268,7 @@ test("a server that has no accounts and can't read them isn't ready until it can
   other.close();
 });
 
-test("without Redis commands change nothing, people are told to try again, and servers go by their copies", async () => {
+test("without Redis, commands fail, portal changes get 503, and servers use their copies", async () => {
   const [key] = await succeed("keys create --account kept --plan business");
   proxy.hold();
   try {
@@ -291,7 +291,7 @@ test("without Redis commands change nothing, people are told to try again, and s
   });
 });
 
-test("each event comes once, whoever counted; what a server that is killed leaves goes on with the same id", async () => {
+test("each event is delivered once, and another server retries a killed server's events with the same id", async () => {
   const came: { id: string; threshold: number; used: number }[] = [];
   let status = 200;
   const receiver = createServer((request, response) => {

@@ -68,7 +68,7 @@ const read = async (...copies: { directory: Directory }[]) => {
 };
 const namesOf = (store: Store) => store.accounts.list("2027-01", now).map(({ name, keys }) => [name, keys]);
 
-test("what one changes, all have, under the same ids", async () => {
+test("changes by one server appear on all with the same ids", async () => {
   const { join } = group();
   const [a, b] = [join("a"), join("b")];
   assert.equal(await a.directory.change(make(a.store, "one")), 1);
@@ -90,7 +90,7 @@ test("what one changes, all have, under the same ids", async () => {
   assert.equal(c.store.keys.byHash(hash("two"))?.id, 2);
 });
 
-test("changes at the same time are done one after the other, on what the others have made", async () => {
+test("simultaneous changes are applied one after the other, and none is lost", async () => {
   const { join } = group();
   const copies = Array.from({ length: 8 }, (_, i) => join(`r${i}`));
   const ids = await Promise.all(
@@ -107,7 +107,7 @@ test("changes at the same time are done one after the other, on what the others 
   for (const other of others) assert.equal(other, content);
 });
 
-test("work that fails changes nothing", async () => {
+test("a change whose work throws is rolled back", async () => {
   const { join } = group();
   const { store, directory } = join("a");
   const failing = () => {
@@ -119,7 +119,7 @@ test("work that fails changes nothing", async () => {
   assert.deepEqual(store.accounts.ids(), [1]);
 });
 
-test("more rows than a call takes are read, and brought to a Redis that starts empty: a thousand, one more, and two more", async () => {
+test("1,000 rows and more are read in several calls and written to an emptied Redis", async () => {
   for (const more of [0, 1, 2]) {
     const { client, join } = group();
     const [a, b] = [join("a"), join("b")];
@@ -145,7 +145,7 @@ test("more rows than a call takes are read, and brought to a Redis that starts e
 });
 
 for (const minutes of [5, 60, -60])
-  test(`Redis' clock is set ${minutes > 0 ? "back" : "forward"} by ${Math.abs(minutes)} minutes: keys are made and revoked`, async () => {
+  test(`keys can be created and revoked after Redis' clock is set ${minutes > 0 ? "back" : "forward"} by ${Math.abs(minutes)} minutes`, async () => {
     const { client, join } = group();
     const [a, b] = [join("a"), join("b")];
     await a.directory.change(make(a.store, "one"));
@@ -161,7 +161,7 @@ for (const minutes of [5, 60, -60])
     ]);
   });
 
-test("many accounts are applied in slices, each with what belongs to its accounts, and other work comes in between", async () => {
+test("many accounts are applied in complete slices with other work in between", async () => {
   const { join } = group();
   const [command, server] = [join(), join("a")];
   const count = 1000;
@@ -189,7 +189,7 @@ test("many accounts are applied in slices, each with what belongs to its account
   assert.equal(server.store.accounts.ids().length, count);
 });
 
-test("the first server brings its accounts; one with others is refused", async () => {
+test("the first server writes its accounts to Redis, and a server with other accounts is rejected", async () => {
   const { join } = group();
   const [a, b, c] = [join("a"), join("b"), join("c")];
   make(a.store, "one")();
@@ -209,7 +209,7 @@ test("the first server brings its accounts; one with others is refused", async (
   assert.ok(c.directory.syncAgeMs(5000) < 5000);
 });
 
-test("what Redis has lost is written again from the copies: all of it, or what came after a backup", async () => {
+test("data that Redis lost, all or since a backup, is written again from the servers' copies", async () => {
   const { client, join, backUp, startFromBackup } = group();
   const copies = [join("a"), join("b"), join("c")];
   const [a, b, c] = copies;
@@ -248,7 +248,7 @@ test("what Redis has lost is written again from the copies: all of it, or what c
   assert.deepEqual(same, versions, "what wasn't lost isn't written again");
 });
 
-test("versions go on from the latest that a copy has, though Redis' clock was set back before it lost everything", async () => {
+test("after Redis loses its data and its clock is set back, versions continue from the latest copy", async () => {
   const { client, join } = group();
   const [a, b] = [join("a"), join("b")];
   await a.directory.change(make(a.store, "one"));
@@ -273,7 +273,7 @@ test("rows of one directory aren't written into another", async () => {
   assert.deepEqual(await scriptIn("directory.lua")(client, keys, "restore", "other", row, ""), [0]);
 });
 
-test("a suspended account is suspended in every copy, and a deleted one leaves its id alone", async () => {
+test("suspensions and deletions apply in every copy, and a deleted account's ids aren't used again", async () => {
   const { client, join } = group();
   const [a, b] = [join("a"), join("b")];
   for (const name of ["one", "two"]) await a.directory.change(make(a.store, name));
@@ -314,7 +314,7 @@ test("a suspended account is suspended in every copy, and a deleted one leaves i
   assert.equal(command.store.accounts.byName("two")?.id, 3);
 });
 
-test("a deleted account stays deleted when Redis has lost it, and a copy that hadn't heard of it says it again", async () => {
+test("a deleted account stays deleted when Redis loses its data before all copies know", async () => {
   const { client, join } = group();
   const [a, b] = [join("a"), join("b")];
   await a.directory.change(make(a.store, "one"));
@@ -327,7 +327,7 @@ test("a deleted account stays deleted when Redis has lost it, and a copy that ha
     assert.deepEqual([store.accounts.ids(), store.keys.list().map(({ id }) => id)], [[2], [2]]);
 });
 
-test("after a start from an old backup a command waits for servers that say what was lost", async () => {
+test("after Redis starts from an old backup, a command waits until servers restore the lost data", async () => {
   const { join, backUp, startFromBackup } = group();
   const [a, b] = [join("a"), join("b")];
   await a.directory.change(make(a.store, "one"));
@@ -355,7 +355,7 @@ test("after a start from an old backup a command waits for servers that say what
   assert.ok(await command.directory.settle());
 });
 
-test("who comes late to a Redis that lost something brings what it has, and names stay apart", async () => {
+test("a server that joins late after a loss adds its accounts, and duplicate names are renamed", async () => {
   const { join, backUp, startFromBackup } = group();
   const [a, b, late] = [join("a"), join("b"), join("late")];
   await a.directory.change(make(a.store, "one"));
@@ -385,7 +385,7 @@ test("who comes late to a Redis that lost something brings what it has, and name
 });
 
 for (const [lateId, otherId] of ["ab", "ba"])
-  test(`what two servers added apart is there once in every copy, and changes count: ${lateId} comes after ${otherId}`, async () => {
+  test(`entries that two servers added separately are merged in every copy: ${lateId} after ${otherId}`, async () => {
     const { join, backUp, startFromBackup } = group();
     const [a, b, late] = [join("a"), join("b"), join("late")];
     const add = (store: Store, id: string) => () => {
@@ -416,7 +416,7 @@ for (const [lateId, otherId] of ["ab", "ba"])
     assert.deepEqual(namesOf(a.store), namesOf(late.store));
   });
 
-test("any key of Redis that is deleted alone is written again, and changes count", async () => {
+test("each deleted Redis key is written again, and later changes still work", async () => {
   const { client, join } = group();
   const [a, b] = [join("a"), join("b")];
   await a.directory.change(make(a.store, "0"));
@@ -441,7 +441,7 @@ test("any key of Redis that is deleted alone is written again, and changes count
   }
 });
 
-test("a key of Redis that is something else is an error of one line", async () => {
+test("a Redis key of the wrong type gives a one-line error", async () => {
   const { client, join } = group();
   const { store, directory } = join("a");
   await directory.change(make(store, "one"));
@@ -458,7 +458,7 @@ test("a key of Redis that is something else is an error of one line", async () =
   ]);
 });
 
-test("a change whose answer is lost isn't done twice, and may be stored", async () => {
+test("a change whose response is lost isn't repeated, and the error tells that it may be stored", async () => {
   const { client, join } = group();
   const lossy: ScriptClient = {
     eval: (...values) => client.eval(...values),

@@ -87,7 +87,7 @@ const drawn = (page: Page) => page.locator('.state[data-state="NY"]').waitFor();
 const card = (page: Page, title: string) =>
   page.locator("section.card", { has: page.getByRole("heading", { name: title }) });
 
-test("the first view has the API's numbers, from three requests and few bytes", async (t) => {
+test("the first view shows the API's numbers with three API requests and few bytes", async (t) => {
   const { page, asked } = await open("/");
   const answer = await answerOf<ProcedureAnswer>(`${procedures}/5072`);
   const { min_charge, max_charge, median_charge, median_allowed, facilities } = answer.summary;
@@ -133,7 +133,7 @@ test("the first view has the API's numbers, from three requests and few bytes", 
   assert.ok(shift <= maxLayoutShift, `${shift}`);
 });
 
-test("without JavaScript there are the sentence and a table; with it the page says the same", async () => {
+test("without JavaScript, pages show a table and the same title and sentence as with it", async () => {
   const withPrices = ["/?procedure=5072&state=NY&with=000041", "/facilities/000001", "/embed/charges"];
   const without = [
     "/?procedure=5072&state=MD",
@@ -169,7 +169,7 @@ test("without JavaScript there are the sentence and a table; with it the page sa
   }
 });
 
-test("the trend breaks where a procedure's name changed, and says so", async () => {
+test("the trend line breaks where a procedure's name changed, with a note", async () => {
   const { page } = await open("/data");
   await page.getByRole("heading", { name: "The data" }).waitFor();
   const path = "/api/v1/healthcare/trends?procedure=5072";
@@ -193,7 +193,7 @@ test("the trend breaks where a procedure's name changed, and says so", async () 
   }
 });
 
-test("each picture has a table, a CSV and a curl command that give the API's numbers", async () => {
+test("each chart offers a table, a CSV and a curl command with the API's numbers", async () => {
   const { page } = await open("/?procedure=5072&state=NY");
   const path = `${procedures}/5072?state=NY`;
   const answer = await answerOf<ProcedureAnswer>(path);
@@ -260,7 +260,7 @@ test("each picture has a table, a CSV and a curl command that give the API's num
   }
 });
 
-test("choosing a state, a procedure, a year and a hospital changes picture and address, and back comes back", async () => {
+test("choosing a state, procedure, year or hospital updates charts and URL, and Back restores them", async () => {
   const { page } = await open("/", {
     mayFail: ({ searchParams }, status) =>
       status === 404 &&
@@ -322,7 +322,7 @@ test("choosing a state, a procedure, a year and a hospital changes picture and a
   await page.locator(".picture .mark").waitFor({ state: "detached" });
 });
 
-test("what a field finds stays within the page", async () => {
+test("a field's long suggestions stay within the page", async () => {
   for (const viewport of [wide, narrow]) {
     const { page } = await open("/?procedure=5072", { viewport });
     for (const [field, text] of [
@@ -345,7 +345,7 @@ test("what a field finds stays within the page", async () => {
   }
 });
 
-test("a procedure that isn't in the data is explained in a patient's words", async () => {
+test("an unknown procedure gets a message in plain words", async () => {
   const { page } = await open("/", { mayFail: (_, status) => status === 404 });
   for (const text of ["MRI", "qqqq"]) {
     await page.getByRole("combobox", { name: "Procedure" }).fill(text);
@@ -355,7 +355,7 @@ test("a procedure that isn't in the data is explained in a patient's words", asy
   }
 });
 
-test("a state's code or whole name chooses that state, whatever else begins like it", async () => {
+test("a state's code or full name selects that state over others with the same beginning", async () => {
   const { page } = await open("/?procedure=5072");
   const place = page.getByRole("combobox", { name: "State, city or ZIP code" });
   const texts = Object.entries(states).map(([code, { name }]) => [code.toLowerCase(), name]);
@@ -374,7 +374,7 @@ test("a state's code or whole name chooses that state, whatever else begins like
   }
 });
 
-test("what is typed and entered at once is chosen, whatever comes next", async () => {
+test("text confirmed by Enter or Tab before suggestions appear selects its match", async () => {
   const { page } = await open("/?procedure=5072", { mayFail: (_, status) => status === 404 });
   await drawn(page);
   const [procedure, place] = ["Procedure", "State, city or ZIP code"].map((name) =>
@@ -424,7 +424,7 @@ test("what is typed and entered at once is chosen, whatever comes next", async (
   assert.equal(new URL(page.url()).searchParams.get("state"), "AL");
 });
 
-test("the keyboard's focus stays near what was chosen, entered or taken off", async () => {
+test("the keyboard focus stays near a chosen, entered or removed item", async () => {
   const { page } = await open("/?procedure=5072&state=AL&with=000001&from=5000");
   await drawn(page);
   const focused = () =>
@@ -452,7 +452,7 @@ test("the keyboard's focus stays near what was chosen, entered or taken off", as
   await page.locator(".more :focus").waitFor();
 });
 
-test("a choice by touch leaves its field, so that the phone's keyboard goes", async () => {
+test("a choice by touch removes the focus from its field, so the phone's keyboard closes", async () => {
   const { page } = await open("/?procedure=5072", { viewport: narrow, hasTouch: true });
   const place = page.getByRole("combobox", { name: "State, city or ZIP code" });
   await place.tap();
@@ -461,7 +461,7 @@ test("a choice by touch leaves its field, so that the phone's keyboard goes", as
   assert.equal(await page.locator("input:focus").count(), 0);
 });
 
-test("where nothing is found, the pictures that remain are beside each other", async () => {
+test("when nothing is found, the remaining charts are side by side", async () => {
   const { page } = await open("/?procedure=5072&near=00000", { mayFail: (_, status) => status === 400 });
   const boxes = await Promise.all(
     ["Where it costs more", "Over the years"].map((title) => card(page, title).boundingBox()),
@@ -469,7 +469,7 @@ test("where nothing is found, the pictures that remain are beside each other", a
   assert.equal(boxes[0]?.y, boxes[1]?.y);
 });
 
-test("the reader's text size is kept, and changes the layout as a narrow window does", async () => {
+test("the browser's large text size is respected without horizontal overflow", async () => {
   const profile = temporaryFolder();
   mkdirSync(path.join(profile, "Default"));
   const preferences = { webkit: { webprefs: { default_font_size: 32 } } };
@@ -497,7 +497,7 @@ test("the reader's text size is kept, and changes the layout as a narrow window 
   await context.close();
 });
 
-test("a bar lists its facilities", async () => {
+test("clicking a histogram bar lists its hospitals and keeps its price range as a filter", async () => {
   const { page } = await open("/?procedure=5072", { mayFail: (_, status) => status === 404 });
   const { histogram } = await answerOf<ProcedureAnswer>(`${procedures}/5072`);
   const [count] = histogram.counts;
@@ -534,7 +534,7 @@ test("a bar lists its facilities", async () => {
   await page.getByRole("heading", { name: "0 hospitals that charge $8,000,000 or more" }).waitFor();
 });
 
-test("a hospital whose allowed amount is unlike the others' is marked", async () => {
+test("a hospital with an unusually low allowed amount is marked", async () => {
   const path = "/api/v1/healthcare/facilities?procedure=5072&sort=charge&limit=50";
   const list = await answerOf<FacilitiesAnswer>(path);
   const [first, ...others] = list.data;
@@ -549,7 +549,7 @@ test("a hospital whose allowed amount is unlike the others' is marked", async ()
   assert.deepEqual(await marked.locator("a").allInnerTexts(), [first.facility]);
 });
 
-test("on a narrow screen the list is sorted by what its rows then show", async () => {
+test("on a narrow screen, sorting by a hidden column shows its values in the rows", async () => {
   const { page } = await open("/?procedure=5072", { viewport: narrow });
   const services = page.locator(".facilities td.services").first();
   await services.waitFor({ state: "attached" });
@@ -558,7 +558,7 @@ test("on a narrow screen the list is sorted by what its rows then show", async (
   await services.getByText(/^[\d,]+ services$/).waitFor();
 });
 
-test("more hospitals come until all are there, and a row pins its hospital", async () => {
+test("more hospitals load until all are listed, and clicking a row pins its hospital", async () => {
   const { page } = await open("/?procedure=5072");
   const rows = page.locator(".facilities tbody tr");
   await page.getByRole("button", { name: "Show 25 more" }).click();
@@ -572,7 +572,7 @@ test("more hospitals come until all are there, and a row pins its hospital", asy
   assert.match(page.url(), /with=\d{6}/);
 });
 
-test("hospitals with nearly the same charge have marks that don't cover each other", async () => {
+test("marks of hospitals with nearly the same charge don't overlap", async () => {
   const list = await answerOf<FacilitiesAnswer>("/api/v1/healthcare/facilities?procedure=5072&limit=100");
   const priced = list.data.filter(isPriced).toSorted((a, b) => a.submitted_charge - b.submitted_charge);
   const distances = priced.slice(2).map((third, i) => third.submitted_charge / priced[i].submitted_charge);
@@ -593,7 +593,7 @@ test("hospitals with nearly the same charge have marks that don't cover each oth
   assert.deepEqual(covered, []);
 });
 
-test("a facility's page has what the API says of it, and leads back with it chosen", async () => {
+test("a facility's page shows the API's data and links back with the facility selected", async () => {
   const { page } = await open("/facilities/000001");
   await heading(page, "Hospital 000001");
   const { data } = await answerOf<FacilityAnswer>("/api/v1/healthcare/facilities/000001");
@@ -618,7 +618,7 @@ test("a facility's page has what the API says of it, and leads back with it chos
   await heading(page, "Hospital 000001");
 });
 
-test("a picture alone has its sentence, or says why there is none", async () => {
+test("an embedded chart shows its sentence, or why it has none", async () => {
   const { page } = await open("/embed/charges?procedure=5072", { mayFail: (_, status) => status === 404 });
   await heading(page, "60 hospitals charge");
   await page.locator("svg.drawing").waitFor();
@@ -628,10 +628,10 @@ test("a picture alone has its sentence, or says why there is none", async () => 
   await heading(page, /^No prices for .+ in Maryland\.$/);
 });
 
-describe("says", () => {
+describe("the explore page", () => {
   const mayFail = () => true;
 
-  test("why nothing is found", async () => {
+  test("shows why nothing is found", async () => {
     const { page, asked } = await open(`/?procedure=${suppressedProcedure}`, { mayFail });
     await page
       .getByText(
@@ -663,7 +663,7 @@ describe("says", () => {
     await page.getByText("“%ff” isn't a hospital's number (CCN)").waitFor();
   });
 
-  test("that the server is gone, keeps the picture, and goes on by itself", async () => {
+  test("shows that the server can't be reached, keeps its charts, and recovers automatically", async () => {
     const { page } = await open("/?procedure=5072", { mayFail });
     await heading(page, "60 hospitals");
     await drawn(page);
@@ -684,7 +684,7 @@ describe("says", () => {
     json: { error: { type: status === 401 ? "missing_api_key" : "rate_limit_exceeded", message } },
   });
 
-  test("that a key is needed, or that the month is used up; and takes a key of one's own", async () => {
+  test("shows that a key is needed or the quota is used up, and accepts the visitor's key", async () => {
     const { page } = await open("/", { mayFail });
     await heading(page, "60 hospitals");
     for (const [status, text] of [
@@ -706,7 +706,7 @@ describe("says", () => {
     }
   });
 
-  test("nothing of a second that is used up: it asks again", async () => {
+  test("retries silently when the rate limit per second is reached", async () => {
     const { page } = await open("/", { mayFail });
     await heading(page, "60 hospitals");
     await drawn(page);
@@ -722,7 +722,7 @@ describe("says", () => {
   });
 });
 
-test("what belongs together is aligned", async () => {
+test("related elements are aligned", async () => {
   const { page } = await open("/?procedure=5072&state=NY");
   const boxesOf = (selector: string) =>
     page
@@ -749,7 +749,7 @@ test("what belongs together is aligned", async () => {
   );
 });
 
-test("everything can be reached and chosen by the keyboard alone", async () => {
+test("all controls can be reached and used by keyboard alone", async () => {
   const { page } = await open("/");
   await heading(page, "60 hospitals");
   const tabTo = async (selector: string) => {
@@ -799,7 +799,7 @@ test("everything can be reached and chosen by the keyboard alone", async () => {
 
 for (const [size, viewport] of Object.entries({ wide, narrow }))
   for (const colorScheme of ["light", "dark"] as const)
-    test(`nothing keeps anybody out and nothing sticks out: ${size}, ${colorScheme}`, async () => {
+    test(`pages have no accessibility faults and no overflow: ${size}, ${colorScheme}`, async () => {
       for (const path of [
         "/?procedure=5072&with=000003,000004",
         "/?state=AL&procedure=5073",

@@ -16,7 +16,7 @@ const proxied = await startProxied((folder, upstream, port) => {
 }, listening);
 after(() => proxied.stop());
 
-test("the block lets go of idle connections soon enough", () => {
+test("the nginx block closes idle connections before the service does", () => {
   const [, seconds] = /upstream [^}]*keepalive_timeout (\d+)s;/s.exec(readmeBlock("nginx")) ?? [];
   assert.ok(Number(seconds) < maxIdleSeconds, `${seconds} s`);
 });

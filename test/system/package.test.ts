@@ -33,7 +33,7 @@ const install =
 const inFolder = { ...env, npm_config_prefix: folder, npm_config_prefer_offline: "true" };
 execFileSync("sh", ["-euc", install], { ...options, env: inFolder });
 
-test("the package has the programs, what goes with them, and nothing of their tests", () => {
+test("the package contains the programs and documents but no tests", () => {
   const files = execFileSync("tar", ["-tzf", join(folder, packed)], { encoding: "utf8" });
   const wanted = tracked.filter(
     (path) =>
@@ -47,7 +47,7 @@ test("the package has the programs, what goes with them, and nothing of their te
   assert.deepEqual(names.sort(), wanted.sort());
 });
 
-test("a project has the command by npx", () => {
+test("npx runs the command in a project that has installed the package", () => {
   const project = temporaryFolder();
   const inProject = { ...options, cwd: project, env };
   execFileSync("npm", ["install", "--prefer-offline", join(folder, packed)], inProject);
@@ -56,7 +56,7 @@ test("a project has the command by npx", () => {
   execFileSync("npx", ["hcqs", "sample", "--help"], inProject);
 });
 
-test("a trial starts in the folder where it is asked for, answers the curl command that it prints, and stops", async (t) => {
+test("a trial server starts in the current folder, answers its printed curl command, and stops", async (t) => {
   const compiled = join(folder, "compiled");
   const server = spawn(join(folder, "bin/hcqs"), ["start"], {
     cwd: folder,

@@ -40,7 +40,7 @@ async function run(language: string, [command, ...words]: string[], key = "") {
   return { code, stdout, stderr };
 }
 
-test("the program in TypeScript passes a strict compiler", () => {
+test("the TypeScript example compiles in strict mode", () => {
   const file = path.join(temporaryFolder(), "program.mts");
   writeFileSync(file, blocksOf(documentAt("server/api/README.md"), "ts")[0]);
   const root = path.resolve(import.meta.dirname, "../..");
@@ -71,7 +71,7 @@ async function missing(language: string): Promise<string | undefined> {
   return undefined;
 }
 
-test("the programs of the description", { concurrency: true }, async (t) => {
+test("the example programs of the API description", { concurrency: true }, async (t) => {
   const answer = await call(server, `GET ${pricesPath}?procedure=5072&limit=50`);
   const rest = v.parse(pricesResponse, JSON.parse(answer.body.toString()));
   const all = await call(server, `GET ${rest.next}`);
@@ -81,7 +81,7 @@ test("the programs of the description", { concurrency: true }, async (t) => {
   assert.ok(lines.length > 25 * burst, "more pages than a burst has requests");
   await Promise.all(
     Object.entries(languages).map(([language, command]) =>
-      t.test(`in ${language} reads all pages, and stops where the quota is used up`, async (t) => {
+      t.test(`the ${language} program reads all pages, and stops when the quota is used up`, async (t) => {
         const absent = await missing(language);
         if (absent !== undefined) return t.skip(`there is no ${absent}`);
         const [done, stopped] = await Promise.all([

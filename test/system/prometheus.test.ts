@@ -83,7 +83,7 @@ async function load(): Promise<void> {
   await call(server, "GET /api/v1/usage", { Authorization: `Bearer ${spent}` });
 }
 
-test("the rules are right, each has a runbook and a test, and the tests pass", () => {
+test("the alert rules are valid, each has a runbook and a test, and the tests pass", () => {
   const rules = readFileSync(rulesFile, "utf8");
   const names = [...rules.matchAll(/- alert: (\w+)$/gm)].map(([, name]) => name);
   assert.ok(names.length > 0);
@@ -97,7 +97,7 @@ test("the rules are right, each has a runbook and a test, and the tests pass", (
   execFileSync("promtool", ["test", "rules", testsFile], { stdio: "pipe" });
 });
 
-test("every panel of the dashboard shows something of a server that is asked", async () => {
+test("every dashboard panel shows data for a server with traffic", async () => {
   assert.ok(queries.length > 20);
   for (const { title, query } of queries)
     await until(`${title}: ${query}`, async () => {
@@ -109,7 +109,7 @@ test("every panel of the dashboard shows something of a server that is asked", a
     });
 });
 
-test("the metrics are well formed, and no rule fires on a server that is well", async () => {
+test("the metrics are well formed, and no alert fires on a healthy server", async () => {
   checkMetrics(await metricsText(server.ops));
   const groups = await until("the rules to be evaluated", async () => {
     const found = await ask<{ groups: { rules: { name: string; health: string; state: string }[] }[] }>(
@@ -125,7 +125,7 @@ test("the metrics are well formed, and no rule fires on a server that is well", 
     assert.deepEqual([name, health, state], [name, "ok", "inactive"]);
 });
 
-test("promtool has nothing to say of any metric, those of several servers and of every channel among them", async () => {
+test("promtool accepts all metrics, including those of several servers and every channel", async () => {
   const metrics = new Metrics();
   metrics.watch({
     connections: new Connections(10),
@@ -150,7 +150,7 @@ test("promtool has nothing to say of any metric, those of several servers and of
   checkMetrics(text);
 });
 
-test("the configuration is one that Prometheus takes, and its job is the one that the rules ask for", () => {
+test("Prometheus accepts the configuration, and the alert rules and dashboard use its job name", () => {
   execFileSync("promtool", ["check", "config", configFile], { stdio: "pipe" });
   const jobs = [...readFileSync(configFile, "utf8").matchAll(/job_name: (\S+)$/gm)].map(([, job]) => job);
   assert.deepEqual(jobs, ["hcqs"]);

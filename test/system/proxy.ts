@@ -234,14 +234,14 @@ async function askInTurn({ proxy }: Proxied, count: number): Promise<void> {
 export function testProxy(proxied: Proxied): void {
   const { service, proxy, slowKey } = proxied;
 
-  test("every endpoint, method, coding, condition and error is answered as by the service itself", async (t) => {
+  test("the proxy returns the service's own responses for every endpoint, method, coding and error", async (t) => {
     await call(service, priceRequest, { Authorization: `Bearer ${proxied.spentKey}` });
     const requests = await requestsFor(proxied);
     for (const asked of requests) await assertSame(proxied, asked);
     t.diagnostic(`${requests.length} requests`);
   });
 
-  test("a used-up burst is 429 with Retry-After", async () => {
+  test("a used-up burst gets 429 with Retry-After", async () => {
     const headers = { Authorization: `Bearer ${slowKey}` };
     const answer = await until("a second request within a second", async () => {
       const last = await call(proxy, priceRequest, headers);
@@ -251,7 +251,7 @@ export function testProxy(proxied: Proxied): void {
     assert.equal(answer.header("Retry-After"), "1");
   });
 
-  test("requests in turn share one connection to the service", async () => {
+  test("sequential requests share one connection to the service", async () => {
     await askInTurn(proxied, 1);
     const before = upstreamPorts(proxied, "open");
     assert.ok(before.length > 0);
@@ -260,7 +260,7 @@ export function testProxy(proxied: Proxied): void {
     assert.deepEqual(further, []);
   });
 
-  test("requests of many clients at once are all answered, and connections are kept for the next", async () => {
+  test("simultaneous clients are all answered, and connections to the service are reused", async () => {
     const clients = 20;
     const before = upstreamPorts(proxied, "closedFirst").length;
     await Promise.all(Array.from({ length: clients }, () => askInTurn(proxied, 50)));
@@ -268,7 +268,7 @@ export function testProxy(proxied: Proxied): void {
     assert.ok(closed <= clients, `${closed} connections closed for ${50 * clients} requests`);
   });
 
-  test("idle connections are closed by the proxy, before the service does it, and the next request is answered", async () => {
+  test("the proxy closes idle connections before the service does, and still answers the next request", async () => {
     await askInTurn(proxied, 1);
     const idle = upstreamPorts(proxied, "open");
     assert.ok(idle.length > 0);
@@ -279,7 +279,7 @@ export function testProxy(proxied: Proxied): void {
     await askInTurn(proxied, 1);
   });
 
-  test("a head of nearly 4 KiB is passed on; a longer one is refused by the service", async () => {
+  test("a request head of nearly 4 KiB is passed on, and a longer one gets 431", async () => {
     const filled = (bytes: number) =>
       call(proxy, priceRequest, { "X-Filler": "x".repeat(bytes), Connection: "close" });
     assert.equal((await filled(3500)).status, 200);
@@ -288,7 +288,7 @@ export function testProxy(proxied: Proxied): void {
     assert.deepEqual((await call(proxy, longest)).error(), (await call(service, longest)).error());
   });
 
-  test("a client that speaks HTTP/1.0 is answered", async () => {
+  test("an HTTP/1.0 client gets a response", async () => {
     for (const host of ["Host: localhost\r\n", ""]) {
       const connection = await Connection.open(proxy.api);
       const key = `Authorization: Bearer ${proxy.key}\r\n`;
@@ -301,7 +301,7 @@ export function testProxy(proxied: Proxied): void {
     }
   });
 
-  test("a request with a body is answered, and those behind it, too", async () => {
+  test("a request with a body is answered, and so is the next one on its connection", async () => {
     const key = `Authorization: Bearer ${proxy.key}`;
     const connection = await Connection.open(proxy.api);
     for (const bytes of [1, 1000, 100_000]) {
@@ -316,7 +316,7 @@ export function testProxy(proxied: Proxied): void {
 
   // The service's parser ignores the body that these header lines announce. So a proxy must not pass them on unchanged.
   for (const lines of [": odd\r\nContent-Length: N", "Transfer-Encoding:\r\nTransfer-Encoding: chunked"])
-    test(`what stands behind ${JSON.stringify(lines)} is no request`, async () => {
+    test(`a request hidden behind ${JSON.stringify(lines)} isn't executed`, async () => {
       const key = { Authorization: `Bearer ${proxy.key}` };
       const remaining = async () => (await call(proxy, priceRequest)).remaining;
       const hidden = requestText("GET /hidden", key);

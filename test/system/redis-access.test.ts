@@ -32,7 +32,7 @@ function certificates(): { authority: string; certificate: string; key: string }
 /** The rights that a server and its commands need. For a Cluster they also need `+cluster|slots`. */
 const rights = "~hc:* resetchannels -@all +@read +@write +@scripting +@connection -@dangerous +info +time";
 
-test("by TLS, as a user who may do nothing but what servers and commands need", async () => {
+test("servers and commands work over TLS as a Redis user with minimal rights", async () => {
   const { authority, certificate, key: certificateKey } = certificates();
   const port = await freePort();
   const redis = await RedisNode.start(
@@ -80,7 +80,7 @@ test("by TLS, as a user who may do nothing but what servers and commands need", 
   }
 });
 
-test("why Redis can't be used is said, by servers and commands, without the password", async () => {
+test("servers and commands report why Redis can't be used, without the password", async () => {
   const redis = await RedisNode.start([`user hcqs on >p@ssword ${rights}`]);
   after(() => redis.stop());
   const seed = temporaryFolder();
@@ -119,7 +119,7 @@ test("why Redis can't be used is said, by servers and commands, without the pass
   assert.equal(await redis.client.dbsize(), 0);
 });
 
-test("a missing password and a Redis without TLS are said in words", async () => {
+test("a missing password and a Redis without TLS give clear errors", async () => {
   const redis = await RedisNode.start();
   after(() => redis.stop());
   await redis.client.config("SET", "requirepass", "secret");
@@ -137,7 +137,7 @@ test("a missing password and a Redis without TLS are said in words", async () =>
   }
 });
 
-test("nothing is ever asked of database 0 in place of one that isn't there, or isn't any more", async () => {
+test("database 0 is never used in place of a configured database that doesn't exist", async () => {
   const redis = await RedisNode.start();
   const address = redisAddress(`redis://127.0.0.1:${redis.port}/9`);
   const faults: string[] = [];
@@ -169,7 +169,7 @@ test("nothing is ever asked of database 0 in place of one that isn't there, or i
   }
 });
 
-test("a Cluster isn't asked again for what it may have done", async () => {
+test("a Cluster command that may have been executed isn't repeated", async () => {
   const buses = [await freePort(), await freePort()];
   const nodes = await Promise.all(
     buses.map((bus) => RedisNode.start(["cluster-enabled yes", `cluster-port ${bus}`])),
@@ -202,7 +202,7 @@ test("a Cluster isn't asked again for what it may have done", async () => {
   client.disconnect();
 });
 
-test("a replicated Redis without min-replicas-to-write is warned of, and one with it isn't", async () => {
+test("a server warns about a replicated Redis only if min-replicas-to-write isn't set", async () => {
   const primary = await RedisNode.start();
   const replica = await RedisNode.start([`replicaof 127.0.0.1 ${primary.port}`]);
   after(() => Promise.all([primary, replica].map((node) => node.stop())));
@@ -233,7 +233,7 @@ test("a replicated Redis without min-replicas-to-write is warned of, and one wit
   await server.kill();
 });
 
-test("a server leaves a primary that refuses writes when the Sentinels name another one", async () => {
+test("a server switches from a primary that refuses writes when the Sentinels name another one", async () => {
   const [old, next] = [await RedisNode.start(), await RedisNode.start()];
   const sentinel = await RedisNode.start([`sentinel monitor hc 127.0.0.1 ${old.port} 1`], ["--sentinel"]);
   after(() => Promise.all([old, next, sentinel].map((node) => node.stop())));

@@ -77,7 +77,7 @@ async function useUp(clients: readonly Client[]): Promise<void> {
 const early = (clients: readonly Client[]) =>
   clients.reduce((total, { refused }) => total + refused.lease, 0);
 
-test("together they admit exactly the quota, and each knows what is left", async (t) => {
+test("three servers together admit exactly the quota, and each knows the remaining requests", async (t) => {
   const clients = await clientsOf(all.key);
   await Promise.all(clients.map((client) => client.askUntil(() => sum(clients) >= 300)));
   // Only one client sends requests now. Its replica has to learn of the requests at the other replicas.
@@ -97,7 +97,7 @@ test("together they admit exactly the quota, and each knows what is left", async
   });
 });
 
-test("requests are answered while nothing comes from Redis", async () => {
+test("requests are answered while Redis doesn't respond", async () => {
   await allMembers();
   const clients = await clientsOf(bystander.key);
   proxy.hold();
@@ -125,7 +125,7 @@ test("no window of time has more requests than the burst allows", async () => {
   }
 });
 
-test("a Redis that is restarted empty costs nothing of the quota", async () => {
+test("servers admit exactly the quota even if Redis restarts empty", async () => {
   await allMembers();
   const clients = await clientsOf(restarted.key);
   await Promise.all(clients.map((client) => client.askUntil(() => sum(clients) >= 500)));
@@ -138,7 +138,7 @@ test("a Redis that is restarted empty costs nothing of the quota", async () => {
   await until("the server to say so", () => /Redis is back/.test(replicas[0].log));
 });
 
-test("a replica that is stopped gives back what it holds, and one that starts without Redis says so", async () => {
+test("a stopped server returns its lease, and a server that starts without Redis logs it", async () => {
   await allMembers();
   const clients = await clientsOf(leaving.key);
   await Promise.all(clients.map((client) => client.askUntil(() => sum(clients) >= 200)));
@@ -183,7 +183,7 @@ async function listed(): Promise<{ id: string; state: string; leased: number }[]
 }
 const command = (...words: string[]) => run(join(temporaryFolder(), "none"), words, { REDIS_URL: url });
 
-test("a server that is killed takes nothing over the quota with it, and what it had leased can be given back", async (t) => {
+test("after a server is killed the quota isn't exceeded, and forgetting the server frees its lease", async (t) => {
   await allMembers();
   const clients = await clientsOf(killed.key);
   await Promise.all(clients.map((client) => client.askUntil(() => sum(clients) >= 600)));
@@ -221,7 +221,7 @@ test("a server that is killed takes nothing over the quota with it, and what it 
   assert.ok(sum(all) <= killed.quota, `${sum(all)}`);
 });
 
-test("a server whose state is put back from a backup is a new one, and the quota holds", async () => {
+test("a server restored from a backup joins Redis as a new one, and the quota isn't exceeded", async () => {
   await allMembers();
   const [replica] = replicas;
   const backup = join(temporaryFolder(), "backup");
@@ -240,7 +240,7 @@ test("a server whose state is put back from a backup is a new one, and the quota
   assert.ok(sum([before, ...after]) <= restored.quota, String(sum([before, ...after])));
 });
 
-test("servers that start again with a Redis that was emptied while none ran admit the rest of the quota", async () => {
+test("servers restarted with an emptied Redis admit exactly the rest of the quota", async () => {
   await allMembers();
   const before = await clientsOf(emptied.key);
   await Promise.all(before.map((client) => client.askUntil(() => sum(before) >= 600)));

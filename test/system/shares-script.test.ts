@@ -89,7 +89,7 @@ const lose = async (...keys: string[]) => {
   await (keys.length > 0 ? redis.client.del(keys) : redis.client.flushall());
 };
 
-test("an idle heartbeat writes one field", async () => {
+test("an idle server's heartbeat writes one field in Redis", async () => {
   const [a] = await callers("a", "b");
   await a.report(5, 20, 20);
   const changes = async () =>
@@ -102,7 +102,7 @@ test("an idle heartbeat writes one field", async () => {
   assert.equal((await changes()) - before, 2, "a report without news writes no record");
 });
 
-test("Redis' clock may be set: a silent server is gone a minute after its last call, and not before", async () => {
+test("a silent server is gone a minute after its last call, even if Redis' clock is changed", async () => {
   for (const by of [600_000, -600_000]) {
     const [a] = await callers("a", "b");
     ms += by;
@@ -118,14 +118,14 @@ test("Redis' clock may be set: a silent server is gone a minute after its last c
   }
 });
 
-test("when Redis is back after more than a minute, a server that hasn't called yet isn't gone", async () => {
+test("after a Redis outage of over a minute, a server that hasn't called yet isn't gone", async () => {
   const [a] = await callers("a", "b");
   run++;
   ms += 100_000;
   assert.equal((await a.call()).members, 2);
 });
 
-test("a server that was forgotten is listed again when it calls", async () => {
+test("a forgotten server is listed again when it calls", async () => {
   const [a, b] = await callers("a", "b");
   ms += 61_000;
   await a.call();
@@ -136,7 +136,7 @@ test("a server that was forgotten is listed again when it calls", async () => {
   assert.deepEqual(await listed(), ["a", "b"]);
 });
 
-test("what a server that was forgotten had leased is others' when it comes back, until it has said all that it holds", async () => {
+test("a forgotten server that comes back gets no part of its old lease that others hold now", async () => {
   const [a, b] = await callers("a", "b");
   const { granted } = await b.report(0, 0, 600);
   ms += 61_000;
@@ -152,14 +152,14 @@ test("what a server that was forgotten had leased is others' when it comes back,
   assert.ok(late.granted + held <= quota, `${late.granted} and ${held}`);
 });
 
-test("Redis' clock may be set back while no server is there", async () => {
+test("setting Redis' clock back while no server runs starts no recovery at the next start", async () => {
   const [a] = await callers("a");
   await a.call([], { isLeaving: true });
   ms -= 600_000;
   assert.equal((await new Caller("b").call()).isLearning, false);
 });
 
-test("a server that joins gets its part when the others say that they use less", async () => {
+test("a joining server gets its part of the rate after the others confirm smaller parts", async () => {
   const [a] = await callers("a");
   const b = new Caller("b");
   await b.call();
@@ -174,7 +174,7 @@ test("a server that joins gets its part when the others say that they use less",
   assert.deepEqual((await a.call()).part, 1);
 });
 
-test("a server that leaves is counted once, though its call comes again, and also when it was declared gone", async () => {
+test("a leaving server's count is added once, even if its call repeats or it was declared gone", async () => {
   const [a, b] = await callers("a", "b");
   await a.report(20, 20);
   const month = { quota, base: 0, used: 30, granted: 30, wanted: 0, fresh: false };
@@ -197,7 +197,7 @@ test("a server that leaves is counted once, though its call comes again, and als
   assert.deepEqual((await record()).left, { a: 30, b: 30 });
 });
 
-test("a silent server's part is nobody's after a loss, whoever joins", async () => {
+test("after Redis loses its data, a silent server's part of the rate stays unused", async () => {
   const [a, b] = await callers("a", "b", "c");
   const all = [a, b, new Caller("d")];
   for (const caller of [a, b]) caller.said.knew = 3;
@@ -212,7 +212,7 @@ test("a silent server's part is nobody's after a loss, whoever joins", async () 
   assert.ok(sum > 0.6 && sum < 0.67, `${sum}`);
 });
 
-test("servers report again what they hold to each backup, though Redis' clock is set back", async () => {
+test("servers report again after each restore of Redis from a backup, even if its clock is set back", async () => {
   const [a] = await callers("a");
   await a.report(5, 20, 20);
   const meta = await redis.client.hget("hc:{0}:servers", "meta");
@@ -226,7 +226,7 @@ test("servers report again what they hold to each backup, though Redis' clock is
   assert.notEqual(lives[0], lives[1]);
 });
 
-test("a record is restored from the newest copy, without what was reported since the loss", async () => {
+test("a lost record is restored from the newest copy, and reports since the loss take precedence", async () => {
   const [a, b] = await callers("a", "b");
   const old = await a.report(10, 50, 0);
   const { copy } = await a.report(20, 50, 50);
@@ -246,7 +246,7 @@ test("a record is restored from the newest copy, without what was reported since
   assert.deepEqual((await record()).left, {});
 });
 
-test("what earlier servers at a place counted is added to a record that lacks it, once, whenever the next one comes", async () => {
+test("counts of a server's earlier processes are added once to a record that lacks them", async () => {
   await callers("a.1");
   await lose();
   run++;
@@ -266,7 +266,7 @@ test("what earlier servers at a place counted is added to a record that lacks it
 });
 
 for (const isCopyFirst of [true, false])
-  test(`what a copy lacks of a server that has left is added when the next one says it, ${isCopyFirst ? "after" : "before"} the copy`, async () => {
+  test(`counts that a copy lacks are added by a restarted server's report ${isCopyFirst ? "after" : "before"} the copy`, async () => {
     const [a, b] = await callers("a.1", "b.1");
     await a.report(100, 110);
     const { copy } = await b.report(10, 10);
@@ -283,7 +283,7 @@ for (const isCopyFirst of [true, false])
     assert.deepEqual([left, servers["a.1"].used, servers["a.1"].granted], [{ a: 40 }, 100, 110]);
   });
 
-test("nothing is granted while servers report what Redis lost, and a lease that is reported too late only if it is free", async () => {
+test("no lease is granted during recovery, and one reported too late is kept only if quota is left", async () => {
   const [a, b] = await callers("a", "b");
   const { granted } = await a.report(0, 0, 600);
   assert.ok(granted >= 200, String(granted));
@@ -302,7 +302,7 @@ test("nothing is granted while servers report what Redis lost, and a lease that 
   assert.equal((await b.report(0, held)).granted, held);
 });
 
-test("a tight month stays tight for servers that come after its flag was lost", async () => {
+test("a nearly used-up month is flagged for new servers even after its flag was lost", async () => {
   const [a] = await callers("a", "b");
   const { tight, copy } = await a.report(995, 995);
   assert.ok(tight);
@@ -318,7 +318,7 @@ test("a tight month stays tight for servers that come after its flag was lost", 
   assert.deepEqual(await flags("e"), ["1@2026-01"]);
 });
 
-test("keys that Redis drops are noticed, and months expire", async () => {
+test("each key that Redis drops starts one recovery, and month keys expire", async () => {
   const [a] = await callers("a", "b");
   await a.report(0, 0, 100);
   assert.ok((await redis.client.pttl(monthKey(months[0]))) > 90 * 86_400_000);
@@ -335,7 +335,7 @@ test("keys that Redis drops are noticed, and months expire", async () => {
   }
 });
 
-test("an account is at rest five seconds after its last demand, and shares are granted again after a loss", async () => {
+test("an account is inactive 5 s after its last demand, and regains its shares after a loss", async () => {
   const [a, b] = await callers("a", "b");
   await a.demand(10, 0);
   for (const [seconds, demand, isActive] of [
@@ -357,7 +357,7 @@ test("an account is at rest five seconds after its last demand, and shares are g
   assert.equal((await a.demand(10, 0)).share, 5);
 });
 
-test("servers that want more than there is share it by what they want", async () => {
+test("servers share the rate in proportion to their demand when it exceeds the rate", async () => {
   const all = await callers("a", "b", "c");
   const demands = [10, 2, 8];
   let shares: (number | undefined)[] = [0, 0, 0];
@@ -374,7 +374,7 @@ test("servers that want more than there is share it by what they want", async ()
   );
 });
 
-test("what a server says of itself counts after its last report, and a share stays reserved until all have read the flag", async () => {
+test("a server's share stays reserved for it until it has read the account's flag", async () => {
   const [a, b] = await callers("a", "b");
   const first = await a.demand(10, 0);
   assert.deepEqual([first.active, first.share], [true, 5], "b may use its part");

@@ -58,7 +58,7 @@ async function stopAll(simulation: Simulation, lostKey?: string): Promise<void> 
 
 const months = ["2026-01", "2026-02"];
 
-test("the script is sent once, asks which run of Redis it is when told to, and ignores a call that comes again", async () => {
+test("the script is sent to Redis once, and ignores a repeated call", async () => {
   await redis.client.script("FLUSH");
   const script = sharesIn(redis.client);
   const call = { op: "tick", server: "a.1", life: "", read: 0, part: 0, knew: 0, elapsed: 0, rows: [] };
@@ -69,7 +69,7 @@ test("the script is sent once, asks which run of Redis it is when told to, and i
   assert.deepEqual(await script(months, { ...call, seq: 2, life }), { stale: true });
 });
 
-test("each server has its part of a rested account at once, and all of it within three seconds", async () => {
+test("each server can use its part of an idle account's rate at once, and all within 3 s", async () => {
   const simulation = await servers(3, { burst: 60, quota: 100_000 });
   assert.deepEqual(admittedAtOnce(simulation), [20, 20, 20]);
   await simulation.run(simulation.nowMs + 10_000);
@@ -83,7 +83,7 @@ test("each server has its part of a rested account at once, and all of it within
   assert.equal(simulation.overRate, 0);
 });
 
-test("an account whose last user died is at rest again", async () => {
+test("an account becomes inactive again after the only server that used it dies", async () => {
   const simulation = await servers(3, { burst: 60, quota: 100_000 });
   load(simulation, 400, 10, () => simulation.servers[2]);
   await simulation.run(simulation.nowMs + 4000);
@@ -93,7 +93,7 @@ test("an account whose last user died is at rest again", async () => {
 });
 
 for (const count of [2, 3, 4])
-  test(`a client that comes to ${count} servers in turn, and waits when it is refused, gets all of a small quota`, async () => {
+  test(`a client that rotates among ${count} servers and waits after refusals gets all of a small quota`, async () => {
     const quotas = [1, 2, 3, 5, 10, 20];
     const simulation = await servers(count, ...quotas.map((quota) => ({ burst: 10, quota })));
     const ask = (account: number, turn: number) => {
@@ -108,7 +108,7 @@ for (const count of [2, 3, 4])
     );
   });
 
-test("a lower quota isn't passed by what servers leased of the higher one, even if they haven't heard of each other", async () => {
+test("after a quota is lowered, old leases don't exceed it, even while servers are cut off", async () => {
   for (const cutMs of [0, 3000]) {
     await redis.client.flushall();
     const ceilings = { burst: 30, quota: 1000 };
@@ -132,7 +132,7 @@ test("a lower quota isn't passed by what servers leased of the higher one, even 
   }
 });
 
-test("an idle account whose quota becomes lower, but not tight, is refused nothing", async () => {
+test("an idle account gets no refusals after its quota is lowered but not nearly used up", async () => {
   const ceilings = { burst: 30, quota: 1000 };
   const simulation = await servers(3, ceilings);
   ceilings.quota = 900;
@@ -143,7 +143,7 @@ test("an idle account whose quota becomes lower, but not tight, is refused nothi
   assert.deepEqual(simulation.tally(0), { admitted: 3, refused: 0, early: 0 });
 });
 
-test("a server that leaves gives back what it holds and leaves its count alone, and the others have its part", async () => {
+test("a leaving server returns its lease, keeps its count, and leaves its part of the rate to others", async () => {
   const simulation = await servers(3, { burst: 60, quota: 100_000 });
   load(simulation, 40, 50, () => simulation.servers[2]);
   await simulation.run(simulation.nowMs + 2000);
@@ -157,7 +157,7 @@ test("a server that leaves gives back what it holds and leaves its count alone, 
   assert.deepEqual(admittedAtOnce(simulation), [30, 30]);
 });
 
-test("without Redis a server has its part of the rate and what it has leased, and settles later", async () => {
+test("without Redis a server uses its part of the rate and its lease, and reports its counts later", async () => {
   const simulation = await servers(2, { burst: 20, quota: 100_000 });
   load(simulation, 1000, 20, () => simulation.servers[0]);
   await simulation.run(simulation.nowMs + 5000);
@@ -173,7 +173,7 @@ test("without Redis a server has its part of the rate and what it has leased, an
 });
 
 for (const state of ["same", "empty"] as const)
-  test(`who asks for less than the rate is refused nothing when Redis starts anew ${state === "same" ? "with what it had" : "empty"}`, async () => {
+  test(`a client below its rate gets no 429 while Redis restarts ${state === "same" ? "with its data" : "empty"}`, async () => {
     const ceilings = { burst: 30, quota: 100_000 };
     const simulation = await servers(3, ceilings, ceilings);
     // The demand is half the rate of the first account, and more than the rate of the second account.
@@ -192,7 +192,7 @@ for (const state of ["same", "empty"] as const)
     assert.equal(simulation.overRate, 0);
   });
 
-test("what a server that died had counted and leased is known to a Redis that lost it, by other servers' copies", async () => {
+test("after Redis loses its data, copies on other servers restore the counts and leases of a dead server", async () => {
   const simulation = await servers(3, { burst: 100, quota: 1000 });
   load(simulation, 300, 10, () => simulation.servers[0]);
   await simulation.run(simulation.nowMs + 8000);
@@ -205,7 +205,7 @@ test("what a server that died had counted and leased is known to a Redis that lo
   assert.deepEqual([known.left, told(known.servers["s0.1"])], [left, told(fields["s0.1"])]);
 });
 
-test("while a Redis that lost everything learns what servers hold, none has credit of a quota that is nearly used up", async () => {
+test("a nearly used-up quota isn't exceeded while servers restore an emptied Redis", async () => {
   const quota = 150;
   const simulation = await servers(3, { burst: 20, quota });
   load(simulation, 2000, 10);
@@ -220,7 +220,7 @@ test("while a Redis that lost everything learns what servers hold, none has cred
   assert.equal((await simulation.record(0)).total, quota);
 });
 
-test("what earlier processes had counted is known to a Redis that lost it, although all servers leave at once", async () => {
+test("an emptied Redis recovers the counts of earlier processes, even if all servers leave at once", async () => {
   const simulation = await servers(3, { burst: 20, quota: 400 });
   const pass = (ms: number) => simulation.run(simulation.nowMs + ms);
   load(simulation, 190, 60);
@@ -246,7 +246,7 @@ test("what earlier processes had counted is known to a Redis that lost it, altho
 });
 
 for (const startsTogether of [true, false])
-  test(`servers that start ${startsTogether ? "together" : "one by one"} with a Redis that was emptied while none ran admit no more than the quota`, async () => {
+  test(`servers that start ${startsTogether ? "together" : "one by one"} with an emptied Redis admit exactly the rest of the quota`, async () => {
     const simulation = await servers(3, { burst: 20, quota: 600 });
     const pass = (ms: number) => simulation.run(simulation.nowMs + ms);
     load(simulation, 590, 50);
@@ -269,7 +269,7 @@ for (const [lost, order] of [
   ["flags", [[0, 1], [2]]],
   ["flags", [[0], [1], [2]]],
 ] as const)
-  test(`what is used up stays used up when ${order.join(" then ")} start with a Redis that lost ${lost}`, async () => {
+  test(`the quota isn't exceeded when servers ${order.join(" then ")} start with a Redis that lost ${lost}`, async () => {
     for (const left of [0, 20])
       for (const [user, asksEarly] of [undefined, 0, 2].flatMap(
         (i) =>
@@ -304,7 +304,7 @@ for (const [lost, order] of [
       }
   });
 
-test("a server that leaves soon after its first start, and starts again, is counted once", async () => {
+test("requests of a server that restarts soon after its first start are counted once", async () => {
   for (const ms of [30, 200, 700, 1500]) {
     await redis.client.flushall();
     const simulation = await servers(2, { burst: 50, quota: 1000 });
@@ -323,7 +323,7 @@ test("a server that leaves soon after its first start, and starts again, is coun
   }
 });
 
-test("a server that is cut off alone stops before the others have its part, and joins again when it is back", async () => {
+test("a server cut off from Redis stops before others get its part, and rejoins when back", async () => {
   const simulation = await servers(3, { burst: 30, quota: 1_000_000 });
   const [first, second, cut] = simulation.servers;
   load(simulation, 400, 25, () => cut);
@@ -349,7 +349,7 @@ test("a server that is cut off alone stops before the others have its part, and 
   assert.equal(simulation.overRate, 0);
 });
 
-test("servers that stood still, each with the whole rate, don't use it after another got it", async () => {
+test("servers that were suspended don't use a rate that another server got meanwhile", async () => {
   const simulation = await servers(5, { burst: 20, quota: 1_000_000 });
   for (const [i, server] of simulation.servers.entries()) {
     if (i > 0) simulation.servers[i - 1].isStopped = true;
@@ -373,7 +373,7 @@ test("servers that stood still, each with the whole rate, don't use it after ano
 });
 
 for (const joins of [0, 1, 2])
-  test(`one that died and ${joins} that come instead leave what is left of the rate to all`, async () => {
+  test(`after one server dies and ${joins} join, the servers use all of the remaining rate`, async () => {
     const ceilings = { burst: 30, quota: 1_000_000 };
     const simulation = await servers(3, ceilings, ceilings);
     const upInTurn = (i: number) => {
@@ -395,7 +395,7 @@ for (const joins of [0, 1, 2])
     assert.equal(simulation.overRate, 0);
   });
 
-test("a server that is forgotten gives back its lease but for what it can have admitted unsaid, and what is left is used up", async () => {
+test("forgetting a server frees its lease except for requests it may have admitted unreported", async () => {
   const simulation = await servers(3, { burst: 20, quota: 1000 });
   load(simulation, 60, 100, () => simulation.servers[2]);
   await simulation.run(simulation.nowMs + 6000);
@@ -415,7 +415,7 @@ test("a server that is forgotten gives back its lease but for what it can have a
   assert.equal((await simulation.record(0)).total, 1000);
 });
 
-test("more accounts than a call takes are reported, and reported again to an empty Redis, and none is refused", async () => {
+test("2,500 accounts are reported in several calls, also to an emptied Redis, without refusals", async () => {
   const accounts = Array.from({ length: 2500 }, () => ({ burst: 30, quota: 1000 }));
   const simulation = await servers(2, ...accounts);
   const askAll = () => {
@@ -434,7 +434,7 @@ test("more accounts than a call takes are reported, and reported again to an emp
   for (const account of accounts.keys()) assert.equal((await simulation.record(account)).total, 6);
 });
 
-test("one server at a time delivers events, and another one when it is silent or leaves", async () => {
+test("one server at a time delivers events, and another takes over when it is silent or leaves", async () => {
   const simulation = await servers(3, { burst: 30, quota: 1000 });
   const delivering = () =>
     simulation.servers.filter(({ isUp, shares }) => isUp && shares.delivers(simulation.nowMs));
@@ -465,7 +465,7 @@ test("one server at a time delivers events, and another one when it is silent or
   await always(1000, delivering()[0]);
 });
 
-test("a change is waited for until all that were heard of within a minute have applied it", async () => {
+test("a change waits until all servers with a call in the last minute have applied it", async () => {
   const simulation = await servers(3, { burst: 30, quota: 1000 });
   // Calls the script with the simulation's time instead of Redis' time.
   const evalsha: ScriptClient["evalsha"] = (digest, keys, ...values) =>
@@ -488,7 +488,7 @@ test("a change is waited for until all that were heard of within a minute have a
   assert.deepEqual(await behind(), []);
 });
 
-test("an idle server writes a sign of life a second", async () => {
+test("an idle server sends one heartbeat a second", async () => {
   const simulation = await servers(1, { burst: 30, quota: 1000 });
   const calls = simulation.calls;
   const before = await redis.client.hget("hc:{0}:servers", "beat:s0.1");

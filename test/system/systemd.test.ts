@@ -14,7 +14,7 @@ const unit = deployFile("hcqs.service");
 /** Maximum exposure in tenths. systemd rates services from 0.0 (safe) to 10.0. */
 const maxExposure = 15;
 
-test("the unit exposes the system no more than it must", (t) => {
+test("systemd-analyze rates the unit's exposure within the allowed limit", (t) => {
   const file = join(repository, "server/deploy/hcqs.service");
   const options = ["security", "--offline=true", "--no-pager", `--threshold=${maxExposure}`, file];
   const { status, stdout, stderr } = spawnSync("systemd-analyze", options, { encoding: "utf8" });
@@ -24,7 +24,7 @@ test("the unit exposes the system no more than it must", (t) => {
   assert.deepEqual(unitValues("MemoryDenyWriteExecute"), []);
 });
 
-test("systemd understands every line of the unit", () => {
+test("systemd-analyze verify accepts the unit", () => {
   const folder = temporaryFolder();
   const [start] = unitValues("ExecStart");
   // Replaces the path of the program, which isn't installed on this machine.
@@ -37,7 +37,7 @@ test("systemd understands every line of the unit", () => {
   assert.deepEqual([status, stdout, stderr], [0, "", ""]);
 });
 
-test("the unit starts the package's command with settings that the server takes, in folders of the unit's", () => {
+test("the unit runs the package's command with valid settings in its own folders", () => {
   const { bin } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"));
   assert.deepEqual(unitValues("ExecStart"), [`/opt/hcqs/${bin.hcqs} start`]);
   assert.deepEqual(unitValues("Restart"), ["always"]);

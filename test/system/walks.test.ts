@@ -127,7 +127,7 @@ test("a patient finds what a knee replacement costs within 25 miles of a city, a
   });
 });
 
-test("a journalist gets the dearest of a state, a picture with its source, and a link that stays", async () => {
+test("a journalist gets a state's dearest hospitals, a chart with its source, and a permanent link", async () => {
   await walk("journalist", async (page, act) => {
     await act(field(page, "State, city or ZIP code", "texas"));
     await act(option(page, "Texas"));
@@ -213,7 +213,7 @@ test("an analyst compares two hospitals over four years", async () => {
   });
 });
 
-test("a developer gets a key and a first answer", async () => {
+test("a developer gets a key and a first response", async () => {
   await walk("developer", async (page, act) => {
     await act(page.getByRole("link", { name: "Get a key" }).click());
     await act(page.getByLabel("Your name").fill("Ann Smith"));

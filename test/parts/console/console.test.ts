@@ -60,7 +60,7 @@ async function eventsUntil(isLast: (event: Event) => boolean, during = () => {})
   return events;
 }
 
-test("the page and its files are there, and nothing else is", async () => {
+test("the console serves its page and files, and rejects other paths, hosts and methods", async () => {
   const page = await ask("/");
   assert.equal(page.status, 200);
   const html = String(page.body);
@@ -77,7 +77,7 @@ test("the page and its files are there, and nothing else is", async () => {
   assert.equal((await ask("/", {}, "POST")).status, 405);
 });
 
-test("the console is shown when its program and its libraries are moved away while the server runs", async () => {
+test("the console still works after its program and libraries are deleted while the server runs", async () => {
   const copy = temporaryFolder();
   const root = path.resolve(import.meta.dirname, "../../..");
   for (const part of ["server", "engine", "datasets", "package.json"])
@@ -103,7 +103,7 @@ test("the console is shown when its program and its libraries are moved away whi
   assert.equal((await process.finished()).code, 0);
 });
 
-test("connections that send nothing don't keep probes out", async () => {
+test("200 idle connections don't block health probes", async () => {
   const idle = await Promise.all(Array.from({ length: 200 }, () => Connection.open(server.ops)));
   await until("a place", async () => {
     const answer = await ask("/livez").catch(() => undefined);
@@ -112,7 +112,7 @@ test("connections that send nothing don't keep probes out", async () => {
   for (const connection of idle) connection.close();
 });
 
-test("the stream has what is kept, what is served, and then each second", async () => {
+test("the event stream sends the history, the server's state, and then a sample each second", async () => {
   const asked = "GET /api/v1/healthcare/prices?procedure=5072";
   await call(server, asked);
   const isCounted = ({ name, data }: Event) =>
@@ -141,7 +141,7 @@ test("the stream has what is kept, what is served, and then each second", async 
   assert.doesNotMatch(JSON.stringify(events), /hcq_/);
 });
 
-test("a file that is refused is shown with its reason, and goes when it is gone", async () => {
+test("a refused snapshot file is shown with its reason", async () => {
   writeFileSync(path.join(datasetsDir, "2025.1.parquet"), "no snapshot");
   const isShown = ({ name, data }: Event) =>
     name === "state" && (data as State).refused.some(({ file }) => file === "2025.1.parquet");

@@ -7,7 +7,7 @@ import { ThreadTraffic, Traffic } from "../../../server/shared/traffic.ts";
 
 const now = () => ({ connections: 3, memory: 2 ** 20 });
 
-test("a sample has what was done since the one before, per second", () => {
+test("a sample holds the rates per second since the previous sample", () => {
   const traffic = new Traffic(["/a", "/b"], 1);
   let nowMs = 0;
   const thread = new ThreadTraffic(traffic.buffers[0], () => nowMs);
@@ -43,7 +43,7 @@ test("a sample has what was done since the one before, per second", () => {
   assert.deepEqual([quiet.requests, quiet.p99, quiet.refused], [{}, null, 0]);
 });
 
-test("ten minutes are kept, the oldest first", () => {
+test("the history keeps one sample a second for ten minutes, oldest first", () => {
   const history = new History(new Traffic(["/a"], 1), now, 0);
   for (let second = 1; second <= 605; second++) history.take(second * 1000, second * 1000);
   assert.equal(history.samples.length, 600);
@@ -59,7 +59,7 @@ test("a percentile lies within its bucket", () => {
   assert.ok(within > 2 && within < 4);
 });
 
-test("a minute is kept as one sample: the mean of rates, and the highest of times", () => {
+test("each minute is summarised in one sample with mean rates and the highest latencies", () => {
   const traffic = new Traffic(["/a"], 1);
   let nowMs = 0;
   const thread = new ThreadTraffic(traffic.buffers[0], () => nowMs);

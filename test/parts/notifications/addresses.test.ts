@@ -53,7 +53,7 @@ for (const [family, numberOf, textOf, bits] of [
   ["IPv4", ipv4Number, ipv4Text, 32n],
   ["IPv6", ipv6Number, ipv6Text, 128n],
 ] as const)
-  test(`the first and last address of every part of ${family} are what the registries say`, () => {
+  test(`the first and last address of each ${family} range are public or special as in the IANA registries`, () => {
     const firsts = bounds[family].join(" ").split(" ");
     for (const [i, first] of firsts.entries()) {
       const end = i + 1 < firsts.length ? numberOf(firsts[i + 1]) : 1n << bits;
@@ -64,7 +64,7 @@ for (const [family, numberOf, textOf, bits] of [
     }
   });
 
-test("this machine's own addresses are told from others, and those of no registry aren't public", () => {
+test("loopback addresses are recognised, and special IPv6 addresses aren't public", () => {
   for (const address of "127.0.0.0 127.255.255.255 ::1 ::ffff:7f00:1 ::ffff:127.0.0.1".split(" "))
     assert.equal(reachOf(address), "loopback", address);
   const others =
@@ -73,13 +73,13 @@ test("this machine's own addresses are told from others, and those of no registr
   for (const address of others.split(" ").slice(0, -2)) assert.equal(reachOf(address), "special", address);
 });
 
-test("clouds' metadata services have no public address", () => {
+test("addresses of cloud metadata services aren't public", () => {
   const services =
     "169.254.169.254 fd00:ec2::254 100.100.100.200 192.0.0.192 168.63.129.16 fe80::a9fe:a9fe%eth0";
   for (const address of services.split(" ")) assert.ok(!isPublic(address), address);
 });
 
-test("what is no address is no public one", () => {
+test("text that isn't an IP address throws a RangeError", () => {
   for (const text of ["nonsense", "10.0.0", "", "1.1.1.1 ", "localhost"])
     assert.throws(() => reachOf(text), {
       name: "RangeError",
@@ -87,7 +87,7 @@ test("what is no address is no public one", () => {
     });
 });
 
-test("an address of this machine or network is found out in whatever form a URL has it", () => {
+test("a webhook URL with a non-public address is rejected in any notation", () => {
   const hosts =
     "0 127.1 0x7f000001 0x7f.0.0.1 2130706433 017700000001 0177.1 127.0.0.1. 0x7f.1. 10.1 0xa9fea9fe 2852039166 [::ffff:7f00:1] [0:0::1] [::ffff:192.168.0.1] [64:ff9b::a00:1] [64:ff9b:1::1] [::ffff:0:127.0.0.1] [3fff::1] [5f00::1] 198.19.0.1 １２７.1";
   for (const host of hosts.split(" "))
@@ -120,7 +120,7 @@ for (const [addresses, refusal] of [
   ["64:ff9b::7f00:1", "64:ff9b::7f00:1 isn't a public address"],
   ["127.0.0.1", "127.0.0.1 isn't a public address"],
 ] as const)
-  test(`a host that resolves to ${addresses} isn't connected to`, async (t) => {
+  test(`a webhook host that resolves to ${addresses} gets no connection`, async (t) => {
     const asked = resolveTo(t, addresses);
     const urls = ["https://hooks.example.com/", "https://hooks.example.com./", "https://localhost./"];
     const answers = await answersOf(t, urls, { allowLoopback: false });
@@ -128,7 +128,7 @@ for (const [addresses, refusal] of [
     assert.equal(asked.length, 3);
   });
 
-test("a host is looked up once a try, and the connection goes to what was checked", async (t) => {
+test("a host is resolved once per attempt, and the connection goes to the checked address", async (t) => {
   let connections = 0;
   const server = createServer((socket) => {
     connections++;
@@ -143,13 +143,13 @@ test("a host is looked up once a try, and the connection goes to what was checke
   assert.deepEqual([connections, asked], [1, ["hooks.example.com"]]);
 });
 
-test("a host without addresses fails a try, and says so", async (t) => {
+test("an attempt fails with a reason if the host has no addresses", async (t) => {
   resolveTo(t, "");
   const answers = await answersOf(t, ["https://hooks.example.com/"], { allowLoopback: false });
   assert.deepEqual(answers, ["no address of hooks.example.com"]);
 });
 
-test("without the setting nothing goes to this machine, whatever was set as address before", async (t) => {
+test("without the loopback setting, webhooks don't reach this machine by any notation of its address", async (t) => {
   const receiver = await Receiver.open();
   const { port } = new URL(receiver.url());
   const addresses =
@@ -163,7 +163,7 @@ test("without the setting nothing goes to this machine, whatever was set as addr
   assert.equal(receiver.posts.length, 0);
 });
 
-test("with the setting events go to this machine by its name as well, and to no other that isn't public", async (t) => {
+test("with the loopback setting, webhooks reach localhost but no other non-public address", async (t) => {
   const receiver = await Receiver.open();
   const asked = resolveTo(t, "10.0.0.1");
   const urls = [receiver.url("localhost"), "https://hooks.example.com/", "https://192.168.0.1/"];
@@ -175,7 +175,7 @@ test("with the setting events go to this machine by its name as well, and to no 
   assert.deepEqual(asked, ["hooks.example.com"]);
 });
 
-test("a connection that takes a while isn't given up for the host's next address", async () => {
+test("a slow connection isn't abandoned for the host's next address", async () => {
   const receiver = await Receiver.open();
   const stand = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
   const posted = new Promise((resolve, reject) => {

@@ -23,7 +23,7 @@ function mailed(world: World, smtpUrl: string | undefined, maxMs?: number) {
   return { outbox, deliveries, deliver: (at = now) => outbox.deliverDue(at, at.getTime()) };
 }
 
-test("80, 90 and 100 % are mailed to the account's address, once, each with an id of its own", async (t) => {
+test("the account's address gets one e-mail each at 80, 90 and 100 % of the quota", async (t) => {
   const [world, smtp] = [new World(t), await SmtpServer.open()];
   world.account(1000, null, "ann@example.com");
   assert.deepEqual(world.use(1000), [80, 90, 100]);
@@ -53,7 +53,7 @@ test("80, 90 and 100 % are mailed to the account's address, once, each with an i
   assert.deepEqual(values, [{ labels: { outcome: "delivered" }, value: 3 }]);
 });
 
-test("webhook and e-mail of one event are delivered each by itself", async (t) => {
+test("an event's webhook and e-mail are delivered independently", async (t) => {
   const [world, receiver, smtp] = [new World(t), await Receiver.open(), await SmtpServer.open()];
   world.account(10, receiver.url(), "ann@example.com");
   assert.deepEqual(world.use(8), [80]);
@@ -76,7 +76,7 @@ test("webhook and e-mail of one event are delivered each by itself", async (t) =
   await hanging;
 });
 
-test("without SMTP_URL nothing is mailed, and the deliveries say so", async (t) => {
+test("without SMTP_URL, e-mail deliveries fail with that reason", async (t) => {
   const world = new World(t);
   world.account(10, null, "ann@example.com");
   world.use(8);
@@ -85,7 +85,7 @@ test("without SMTP_URL nothing is mailed, and the deliveries say so", async (t) 
   assert.deepEqual(deliveries(), [["email", "failed", 0, "SMTP_URL isn't set"]]);
 });
 
-test("a letter whose account has no address any more isn't sent", async (t) => {
+test("no e-mail is sent if the account's address has been removed", async (t) => {
   const [world, smtp] = [new World(t), await SmtpServer.open()];
   const account = world.account(10, null, "ann@example.com");
   world.use(8);
@@ -111,7 +111,7 @@ for (const [what, answers, state, said] of [
   ["doesn't take the letter", answering(".", "554 5.7.1 no"), "pending", /554 5\.7\.1 no/],
   ["refuses the login", answering("AUTH", "535 5.7.8 no"), "pending", /535 5\.7\.8 no/],
 ] as const)
-  test(`a delivery by a server that ${what} is ${state}`, async (t) => {
+  test(`an e-mail is ${state} after one attempt when the mail server ${what}`, async (t) => {
     const [world, smtp] = [new World(t), await SmtpServer.open()];
     smtp.answers = answers;
     world.account(10, null, "ann@example.com");
@@ -142,7 +142,7 @@ for (const [what, { greeting, answers }] of Object.entries({
   "hangs at the recipient": hanging("RCPT"),
   "hangs after the letter": hanging("."),
 }))
-  test(`a try ends at its deadline when the server ${what}, and leaves no connection`, {
+  test(`an attempt ends at its deadline and closes its connection when the mail server ${what}`, {
     timeout: maxWaitMs,
   }, async () => {
     const smtp = await SmtpServer.open();
@@ -156,7 +156,7 @@ for (const [what, { greeting, answers }] of Object.entries({
     await until("the connection to be closed", () => smtp.sockets.size === 0);
   });
 
-test("a try that is given up ends with the reason, and leaves no connection", {
+test("an aborted attempt rejects with the reason and closes its connection", {
   timeout: maxWaitMs,
 }, async () => {
   const smtp = await SmtpServer.open();
@@ -169,7 +169,7 @@ test("a try that is given up ends with the reason, and leaves no connection", {
   await until("the connection to be closed", () => smtp.sockets.size === 0);
 });
 
-test("a certificate that nobody has signed is refused, and so is a server that speaks no TLS", async () => {
+test("smtps rejects a self-signed certificate and a server without TLS", async () => {
   const [secure, plain] = [await SmtpServer.open(true), await SmtpServer.open()];
   const send = (port: number) =>
     new Mailer({ smtpUrl: `smtps://127.0.0.1:${port}`, from }, 5000).send(letter);
@@ -178,7 +178,7 @@ test("a certificate that nobody has signed is refused, and so is a server that s
   assert.deepEqual([secure.mails, plain.mails], [[], []]);
 });
 
-test("no more letters are under way than there are slots, and those of others wait for none that was cut off", {
+test("at most 20 e-mails are in flight, and none is cut off for a waiting one", {
   timeout: maxWaitMs,
 }, async (t) => {
   const [world, smtp] = [new World(t), await SmtpServer.open()];

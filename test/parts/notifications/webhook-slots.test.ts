@@ -89,7 +89,9 @@ async function listen(t: TestContext, react: (socket: Socket) => void) {
   return { port: await listening(server), sockets };
 }
 
-test("a try ends whatever the receiver does, and leaves no connection", { timeout: maxWaitMs }, async (t) => {
+test("a webhook attempt ends and closes its connection for each kind of faulty receiver", {
+  timeout: maxWaitMs,
+}, async (t) => {
   const servers = await Promise.all(Object.values(sick).map(([, react]) => listen(t, react)));
   const urls = servers.map(({ port }) => `http://127.0.0.1:${port}/`);
   const answers = await answersOf(t, urls, { allowLoopback: true });
@@ -101,7 +103,7 @@ test("a try ends whatever the receiver does, and leaves no connection", { timeou
   await until("all connections to be closed", () => servers.every(({ sockets }) => sockets.size === 0));
 });
 
-test("a try ends at its deadline at the latest: in the lookup, the handshake or the answer", {
+test("an attempt ends at its deadline during the DNS lookup, the TLS handshake or the response", {
   timeout: maxWaitMs,
 }, async (t) => {
   const queries = await silenceNames(t);
@@ -142,7 +144,7 @@ async function silentReceiver(t: TestContext) {
   };
 }
 
-test("an account's next event takes the slot of one that is done", async (t) => {
+test("an account's next event is posted when its previous one is done", async (t) => {
   const { world, receiver, posted } = await silentReceiver(t);
   const ids = world.due("a", receiver.url(), { count: 3 });
   for (const total of [1, 2, 3]) {
@@ -155,7 +157,7 @@ test("an account's next event takes the slot of one that is done", async (t) => 
   assert.ok(world.store.events.list().every(({ state }) => state === "delivered"));
 });
 
-test("retries leave slots to first tries, of which no account takes a second one", async (t) => {
+test("retries use at most half of the slots, and each account gets one slot for first attempts", async (t) => {
   const { world, receiver, posted } = await silentReceiver(t);
   const each = (count: number, what: string, options: { count?: number; tries?: number }) =>
     world.operator.atomically(() => {
@@ -181,7 +183,7 @@ for (const [what, accounts, hasFailed] of [
   ["300 accounts whose receivers hang", 300, false],
   ["400 accounts whose receivers have hung before", 400, true],
 ] as const)
-  test(`${what} delay nobody else's first try by more than a second`, async (t) => {
+  test(`${what} delay other accounts' first attempts by less than a second`, async (t) => {
     const { world, receiver: silent } = await silentReceiver(t);
     const receiver = await Receiver.open();
     world.operator.atomically(() => {
@@ -216,7 +218,7 @@ for (const [what, accounts, hasFailed] of [
     await Promise.all(delivering);
   });
 
-test("a try is cut off for a waiting first try, not before half a second, and has failed", async (t) => {
+test("an attempt is cut off after 500 ms if a first attempt waits, and is retried later", async (t) => {
   const { world, receiver } = await silentReceiver(t);
   world.operator.atomically(() => {
     for (let i = 0; i < maxTriesUnderWay; i++) world.due(`slow ${i}`, receiver.url());
@@ -251,7 +253,7 @@ test("a try is cut off for a waiting first try, not before half a second, and ha
   await Promise.all(delivering);
 });
 
-test("tries have 15 seconds; those given up at the end are nowhere recorded", {
+test("an attempt times out after 15 seconds, and one aborted by a stop isn't recorded", {
   timeout: maxWaitMs,
 }, async (t) => {
   const { world, receiver } = await silentReceiver(t);
@@ -268,7 +270,7 @@ test("tries have 15 seconds; those given up at the end are nowhere recorded", {
   await until("the connection to be closed", () => receiver.held[0].destroyed);
 });
 
-test("a try that was given up or answered leaves nothing that runs, not even a query for a name", async (t) => {
+test("an aborted or answered attempt leaves nothing that keeps the process alive", async (t) => {
   const { port } = await listen(t, () => {});
   const receiver = await Receiver.open();
   const names = createSocket("udp4").bind(0, "127.0.0.1");

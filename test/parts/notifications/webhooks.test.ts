@@ -12,7 +12,7 @@ import { listening, until } from "../../support/server.ts";
 
 const [hourMs, monthMs] = [3_600_000, 31 * 24 * 3_600_000];
 
-test("a post is signed by Standard Webhooks, and what a customer's library verifies", async (t) => {
+test("a webhook is signed by Standard Webhooks, and a standard library verifies it", async (t) => {
   const { world, receiver, id } = await dueEvent(t);
   await world.deliver(now);
   const [{ headers, body, path }] = receiver.posts;
@@ -25,7 +25,7 @@ test("a post is signed by Standard Webhooks, and what a customer's library verif
   assert.equal(receiver.posts.length, 1, "what was delivered isn't posted again");
 });
 
-test("after a rotation of the secret a post has both signatures, until the overlap ends", async (t) => {
+test("after a secret rotation, webhooks carry both signatures until the overlap ends", async (t) => {
   const { world, receiver, id } = await dueEvent(t);
   const old = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
   const account = world.store.accounts.byName("acme") ?? assert.fail();
@@ -52,7 +52,7 @@ test("after a rotation of the secret a post has both signatures, until the overl
   assert.equal(over.headers["webhook-signature"], signature, "only the new one");
 });
 
-test("ten tries over about three days, with growing pauses and one id; then it has failed", async (t) => {
+test("a delivery fails after ten attempts over about three days, with growing pauses and one id", async (t) => {
   const { world, receiver, id } = await dueEvent(t, 500);
   let at = now;
   const pauses: number[] = [];
@@ -92,7 +92,7 @@ function dueTogether(world: World, webhook: string): void {
 }
 const thresholdsOf = (receiver: Receiver) => receiver.posts.map(({ body }) => JSON.parse(body).threshold);
 
-test("an event isn't tried while an earlier one waits for its next try, by restarts neither", async (t) => {
+test("an event isn't sent while an earlier one waits for its retry, even after a restart", async (t) => {
   const [world, receiver] = [new World(t), await Receiver.open()];
   dueTogether(world, receiver.url());
   receiver.answer = 500;
@@ -112,7 +112,7 @@ test("an event isn't tried while an earlier one waits for its next try, by resta
   assert.deepEqual(thresholdsOf(receiver), [80, 80, 90, 100]);
 });
 
-test("an event that has failed for good keeps the next one waiting no longer", async (t) => {
+test("after an event has failed for good, the next ones are sent", async (t) => {
   const [world, receiver] = [new World(t), await Receiver.open()];
   dueTogether(world, receiver.url());
   receiver.answer = 500;
@@ -125,7 +125,7 @@ test("an event that has failed for good keeps the next one waiting no longer", a
   assert.deepEqual(thresholdsOf(receiver).slice(maxTries), [90, 100]);
 });
 
-test("an event that is to be retried takes its place in the order again", async (t) => {
+test("an event that is set to be retried is sent again before later events", async (t) => {
   const [world, receiver] = [new World(t), await Receiver.open()];
   dueTogether(world, receiver.url());
   await world.deliver(now);
@@ -137,7 +137,7 @@ test("an event that is to be retried takes its place in the order again", async 
   assert.deepEqual(thresholdsOf(receiver), [80, 80, 90, 100]);
 });
 
-test("events of two quotas that were made in the same millisecond are tried one after the other", async (t) => {
+test("two events of one account from the same millisecond are sent one after the other", async (t) => {
   const [world, receiver] = [new World(t), await Receiver.open()];
   const ids = world.due("a", receiver.url(), { count: 2 });
   receiver.answer = 500;
@@ -148,7 +148,7 @@ test("events of two quotas that were made in the same millisecond are tried one 
   );
 });
 
-test("an event that was made by a clock behind isn't sent beside another of its account", async (t) => {
+test("an event with an earlier creation time isn't sent while another of its account is in flight", async (t) => {
   const [world, receiver] = [new World(t), await Receiver.open()];
   const { id: account } = world.account(10, receiver.url());
   const enter = (id: string, month: string, created_at: number) =>
@@ -166,7 +166,7 @@ test("an event that was made by a clock behind isn't sent beside another of its 
   await Promise.all(delivering);
 });
 
-test("an account that is deleted while its event is posted holds up no other's", async (t) => {
+test("deleting an account during its post doesn't hold up other accounts' events", async (t) => {
   const [world, receiver] = [new World(t), await Receiver.open()];
   receiver.answer = undefined;
   world.due("gone", receiver.url());
@@ -181,7 +181,7 @@ test("an account that is deleted while its event is posted holds up no other's",
   assert.deepEqual([world.delivery(id).state, world.store.events.list().length], ["delivered", 1]);
 });
 
-test("an event isn't sent while a try of an earlier one is under way", async (t) => {
+test("an event isn't sent while an earlier one is in flight", async (t) => {
   const [world, receiver] = [new World(t), await Receiver.open()];
   dueTogether(world, receiver.url());
   receiver.answer = undefined;
@@ -199,7 +199,7 @@ test("an event isn't sent while a try of an earlier one is under way", async (t)
 });
 
 for (const stepMs of [1000, 20 * hourMs, monthMs, 120 * monthMs].flatMap((ms) => [ms, -ms]))
-  test(`a clock that is set by ${stepMs / 1000} s and back leaves a pause as it was planned`, async (t) => {
+  test(`setting the clock by ${stepMs / 1000} s and back doesn't change the pause before a retry`, async (t) => {
     const { world, receiver, id } = await dueEvent(t, 500);
     const isAt = async (steadyMs: number, aheadMs: number, posts: number) => {
       await world.deliver(later(steadyMs + aheadMs), steadyMs);
@@ -224,7 +224,7 @@ for (const stepMs of [1000, 20 * hourMs, monthMs, 120 * monthMs].flatMap((ms) =>
     assert.equal(world.delivery(id).state, "delivered");
   });
 
-test("after a restart no try waits longer than the longest pause, wherever the clock was", async (t) => {
+test("after a restart a retry waits at most the longest pause, even if the clock was ahead", async (t) => {
   const { world, receiver, id } = await dueEvent(t, 500);
   await world.deliver(later(monthMs));
   world.restart();
@@ -234,7 +234,7 @@ test("after a restart no try waits longer than the longest pause, wherever the c
   assert.equal(receiver.posts.length, 2);
 });
 
-test("a first try is due at once, though its event was made while the clock was ahead", async (t) => {
+test("a first attempt is made at once, even if the event's creation time is in the future", async (t) => {
   const { world, receiver, id } = await dueEvent(t);
   await world.deliver(later(-monthMs));
   assert.deepEqual([receiver.posts.length, world.delivery(id).state], [1, "delivered"]);
@@ -242,7 +242,7 @@ test("a first try is due at once, though its event was made while the clock was 
 
 for (const answer of [200, 204, 299, 301, 302, 307, 400, 404, 429, 503, 410]) {
   const expected = answer < 300 ? "delivered" : answer === 410 ? "failed" : "pending";
-  test(`a delivery that is answered ${answer} is ${expected}, after one post`, async (t) => {
+  test(`a webhook that is answered with ${answer} is ${expected} after one post`, async (t) => {
     const { world, receiver, id } = await dueEvent(t, answer);
     const account = world.store.accounts.byName("acme") ?? assert.fail();
     const overlap = { webhook_old_secret: secret, webhook_old_secret_until: later(hourMs).getTime() };
@@ -270,7 +270,7 @@ for (const answer of [200, 204, 299, 301, 302, 307, 400, 404, 429, 503, 410]) {
   });
 }
 
-test("410 removes the address that said so, and not one that was set meanwhile", async (t) => {
+test("a 410 response doesn't remove a webhook address that was set meanwhile", async (t) => {
   const { world, receiver } = await dueEvent(t);
   receiver.answer = undefined;
   const delivering = world.deliver(now);
@@ -282,7 +282,7 @@ test("410 removes the address that said so, and not one that was set meanwhile",
   assert.equal(world.store.accounts.byName("acme")?.webhook, "https://example.com/new");
 });
 
-test("a delivery whose outcome can't be written isn't posted again, and written as soon as it can be", async (t) => {
+test("an outcome that can't be stored is stored later, and the event isn't posted again", async (t) => {
   const { world, receiver, id } = await dueEvent(t);
   const write = t.mock.method(world.store.events, "updateDelivery", () => {
     throw new Error("disk I/O error");
@@ -295,7 +295,7 @@ test("a delivery whose outcome can't be written isn't posted again, and written 
   assert.deepEqual([world.delivery(id).state, receiver.posts.length], ["delivered", 1]);
 });
 
-test("what another server delivered meanwhile stays delivered, whatever comes of this server's try", async (t) => {
+test("an event that another server delivered stays delivered when this server's attempt fails", async (t) => {
   for (const answer of [500, 410]) {
     const { world, receiver, id } = await dueEvent(t);
     receiver.answer = undefined;
@@ -318,7 +318,7 @@ test("what another server delivered meanwhile stays delivered, whatever comes of
   }
 });
 
-test("a try that couldn't read the database is made again", async (t) => {
+test("a delivery is retried after a database error", async (t) => {
   const { world, receiver, id } = await dueEvent(t);
   const read = t.mock.method(world.store.accounts, "byId", () => {
     throw new Error("disk I/O error");
@@ -330,7 +330,7 @@ test("a try that couldn't read the database is made again", async (t) => {
   assert.deepEqual([world.delivery(id).state, receiver.posts.length], ["delivered", 1]);
 });
 
-test("what went wrong is said in one short line, even when a stranger has the word", async (t) => {
+test("an attempt's error is recorded as one short line without control characters", async (t) => {
   t.mock.method(Resolver.prototype, "resolve4", async () => {
     throw new Error(`no\u001b[2J such\n\thost ${"x".repeat(1000)}`);
   });

@@ -30,7 +30,7 @@ async function signedUp(t: TestContext) {
 /** Reads the id in a reply's body. */
 const idOf = (body: Record<string, unknown>) => Number(body.id);
 
-test("an account shows what it is, without its secret", async (t) => {
+test("the account response has the account's settings but not its webhook secret", async (t) => {
   const { portal, name, done } = await signedUp(t);
   const account = { account: name, plan: "free", quota: 10_000, burst: 10, email: "ann@example.com" };
   assert.deepEqual(await done("/portal/account", {}), {
@@ -60,7 +60,7 @@ test("the e-mail address for warnings is changed and removed", async (t) => {
   assert.equal(email(), null);
 });
 
-test("a webhook's secret is shown once, and another address gets another", async (t) => {
+test("a webhook secret is shown once, and a new address gets a new secret", async (t) => {
   const { portal, key, name, done } = await signedUp(t);
   const [a, b] = ["https://example.com/a", "https://example.com/b"];
   const secrets = [];
@@ -89,7 +89,7 @@ test("a webhook's secret is shown once, and another address gets another", async
   assert.equal(portal.store.accounts.byName(name)?.webhook_secret, null);
 });
 
-test("keys are listed, made, rotated and revoked, and what is said holds at once", async (t) => {
+test("keys can be listed, created, rotated and revoked, with immediate effect", async (t) => {
   const { portal, key, done } = await signedUp(t);
   const expires = "2036-01-31T00:00:00.000Z";
   const made = await done("/portal/keys/create", { expires });
@@ -118,7 +118,7 @@ test("keys are listed, made, rotated and revoked, and what is said holds at once
   assert.equal((await portal.ask("/portal/keys", {}, { key })).status, 401, "its own key, too");
 });
 
-test("a suspended or deleted account's key is answered as an unknown one", async (t) => {
+test("a key of a suspended or deleted account gets the same response as an unknown key", async (t) => {
   const { portal, key } = await signedUp(t);
   const reply = async (used = key) => JSON.stringify(await portal.ask("/portal/account", {}, { key: used }));
   const unknown = await reply(generateKey());
@@ -130,7 +130,7 @@ test("a suspended or deleted account's key is answered as an unknown one", async
   assert.equal(await reply(), unknown);
 });
 
-test("a key is rotated once, while it is active, and the old one works for the overlap", async (t) => {
+test("only an active key can be rotated, only once, and the old key works until the overlap ends", async (t) => {
   const { portal, key, done } = await signedUp(t);
   const rotated = await done("/portal/keys/rotate", { id: 1, overlap_hours: 24 });
   assert.ok(portal.isTaken(key));
@@ -172,7 +172,7 @@ for (const [path, body, param] of [
     assert.equal(portal.written(), before);
   });
 
-test("nobody gets at another account's keys, nor learns that they are there", async (t) => {
+test("another account's key can't be rotated or revoked, and gets the response of a missing one", async (t) => {
   const { portal, key } = await signedUp(t);
   const other = await portal.signUp("bob@example.com");
   for (const [path, body] of [
@@ -189,7 +189,7 @@ test("nobody gets at another account's keys, nor learns that they are there", as
   assert.ok(portal.isTaken(other));
 });
 
-test("only a key that works does anything, a failure costs no write, and the portal's own key does nothing", async (t) => {
+test("invalid keys get 401, the portal's own key gets 403, and neither causes a write", async (t) => {
   const portal = new Portal(t, { portalAccount: "explore" });
   const own = { ...account, name: "explore" };
   const { id } = portal.store.accounts.create(own, now);
@@ -213,7 +213,7 @@ test("only a key that works does anything, a failure costs no write, and the por
   assert.equal(portal.written(), before);
 });
 
-test("what isn't there is an unknown endpoint", async (t) => {
+test("an unknown path returns unknown_endpoint", async (t) => {
   const portal = new Portal(t);
   for (const path of ["/portal/", "/portal/constructor", "/portal/keys/", "/portal/accounts"]) {
     const reply = await portal.ask(path, {});
@@ -221,7 +221,7 @@ test("what isn't there is an unknown endpoint", async (t) => {
   }
 });
 
-test("an account gets 20 keys a day, and changes in bounds, from however many addresses", async (t) => {
+test("an account can create 20 keys a day, and its changes are rate limited across addresses", async (t) => {
   const { portal, key } = await signedUp(t);
   const statuses = [];
   for (let i = 0; i < 30; i++) {
@@ -242,7 +242,7 @@ test("an account gets 20 keys a day, and changes in bounds, from however many ad
   assert.deepEqual(changes, [...Array(20).fill("200 "), ...Array(80).fill("429 5")]);
 });
 
-test("a webhook that is refused is none of the changes that an account may make", async (t) => {
+test("a rejected webhook address doesn't count towards the limit of changes", async (t) => {
   const { portal, key } = await signedUp(t);
   const at = later(3_600_000);
   const set = async (url: string, i: number) =>
@@ -252,7 +252,7 @@ test("a webhook that is refused is none of the changes that an account may make"
   assert.equal(await set("https://example.com/", 0), 429);
 });
 
-test("a client's requests are bounded, and nobody else's by it", async (t) => {
+test("requests are rate limited per client, and other clients aren't affected", async (t) => {
   const { portal, key } = await signedUp(t);
   const at = later(3_600_000);
   const ask = async (address: string, when = at) => {
@@ -265,7 +265,7 @@ test("a client's requests are bounded, and nobody else's by it", async (t) => {
   assert.equal(await ask("2001:db8::3", new Date(at.getTime() + 1000)), "200 ");
 });
 
-test("while the state is lost or can't be written nothing is changed, and what is asked for is shown", async (t) => {
+test("changes get 503 while the database is lost or full, and reads still work", async (t) => {
   const { portal, key } = await signedUp(t);
   portal.fault = "it is gone";
   const before = portal.written();
@@ -292,14 +292,14 @@ test("while the state is lost or can't be written nothing is changed, and what i
   assert.equal(portal.written(), before);
 });
 
-test("a key that is stored is shown, whatever fails behind it", async (t) => {
+test("signup returns the stored key even if a later step fails", async (t) => {
   const portal = new Portal(t);
   portal.failure = new Database.SqliteError("disk I/O error", "SQLITE_IOERR");
   const key = await portal.signUp("ann@example.com");
   assert.ok(portal.isTaken(key));
 });
 
-test("the last keys that there is room for are the operator's", async (t) => {
+test("the portal creates no keys beyond 450,000, which leaves room for the operator", async (t) => {
   const { portal, key } = await signedUp(t);
   portal.keyCount = 449_999;
   assert.equal((await portal.ask("/portal/keys/create", {}, { key })).status, 201);

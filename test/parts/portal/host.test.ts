@@ -33,7 +33,7 @@ function hostOf(t: TestContext, start = 0, mayMakeAccount = true, store = Store.
   return { host, hours, states, store };
 }
 
-test("the pages' key is replaced once a day, its predecessor works for 2 hours more, and both end with the server", async (t) => {
+test("the pages' key is replaced daily, the old one works 2 more hours, and a stop revokes both", async (t) => {
   const { host, hours, states, store } = hostOf(t);
   await host.end();
   assert.deepEqual(states(), [], "what hasn't begun has no key");
@@ -55,7 +55,7 @@ test("the pages' key is replaced once a day, its predecessor works for 2 hours m
   assert.deepEqual(states(), ["expired", "revoked", "revoked"]);
 });
 
-test("the pages' key is replaced when the clock was set back, and its successor a day later", async (t) => {
+test("the pages' key is replaced at once after the clock is set back, and again a day later", async (t) => {
   const { host, hours, states } = hostOf(t, 1000);
   await host.begin("https://prices.example.com");
   assert.equal(await host.renewKey(), false);
@@ -69,7 +69,7 @@ test("the pages' key is replaced when the clock was set back, and its successor 
   assert.deepEqual(states(), ["active", "expired", "active"]);
 });
 
-test("an account of the pages that an operator has deleted isn't made again", async (t) => {
+test("the pages' account isn't created again after an operator deletes it", async (t) => {
   const store = Store.open(temporaryFolder());
   const { id } = store.accounts.create(
     { name: "explore", plan: "free", ...plans.free, webhook: null, webhook_secret: null },

@@ -8,7 +8,7 @@ import { temporaryFolder } from "../../support/server.ts";
 
 /** Tests the code on the Data page that loads a CSV. */
 
-test("DuckDB's line loads a CSV, with codes as text, and names only columns of the file", async () => {
+test("the DuckDB line loads a CSV with codes as text and names only the file's columns", async () => {
   const columns = ["data_version", "ccn", "code", "submitted_charge"];
   const file = path.join(temporaryFolder(), "opps-2024.1.csv");
   writeFileSync(file, `${columns.join(",")}\r\n2024.1,050441,5072,100.5\r\n`);

@@ -49,7 +49,7 @@ const ask = (request: string, headers: Record<string, string> = {}) =>
 const settingsIn = (html: string) =>
   JSON.parse(/<script type="application\/json" id="settings">(.*)<\/script>/.exec(html)?.[1] ?? "");
 
-test("every page's path answers with the page, and any other path with it as a 404", async () => {
+test("each page path returns the page, and an unknown path returns a 404 page", async () => {
   const page = await ask("GET /");
   assert.equal(page.status, 200);
   assert.equal(page.header("Content-Type"), "text/html; charset=utf-8");
@@ -76,13 +76,13 @@ test("every page's path answers with the page, and any other path with it as a 4
   assert.doesNotMatch(missing, /needs JavaScript|<script type="module"/);
 });
 
-test("the API's description is there without a key", async () => {
+test("/openapi.json returns the API description without a key", async () => {
   const described = await ask("GET /openapi.json");
   assert.deepEqual([described.status, described.header("Content-Type")], [200, "application/json"]);
   assert.deepEqual(described.body, openapiDocument());
 });
 
-test("paths of the API are the API's", async () => {
+test("paths below /api get the API's 401 response and not a page", async () => {
   for (const path of ["/api", "/api/", "/api/v2", "/api/v1/nothing"]) {
     const { status, body } = await ask(`GET ${path}`);
     assert.deepEqual([path, status], [path, 401]);
@@ -90,7 +90,7 @@ test("paths of the API are the API's", async () => {
   }
 });
 
-test("the page names files that are there, for ever, in each content coding", async () => {
+test("the page's files exist in each content coding and are cached as immutable", async () => {
   const html = String((await ask("GET /")).body);
   const paths = [...html.matchAll(/"(\/portal\/[^"]+)"/g)].map(([, path]) => path);
   assert.ok(paths.length > 8);
@@ -109,7 +109,7 @@ test("the page names files that are there, for ever, in each content coding", as
   }
 });
 
-test("modules are JavaScript: no types are left, and what they import is there", async () => {
+test("modules are served as JavaScript without types, and their imports exist", async () => {
   const html = String((await ask("GET /")).body);
   const modules = [...html.matchAll(/<link rel="modulepreload" href="([^"]+\.ts)">/g)];
   const names = Object.keys(
@@ -134,7 +134,7 @@ test("modules are JavaScript: no types are left, and what they import is there",
   assert.ok(seen.size > 10);
 });
 
-test("a HEAD, a condition, other methods and bodies are answered as HTTP wants it", async () => {
+test("pages support HEAD and If-None-Match, and reject other methods with 405", async () => {
   const page = await ask("GET /data");
   const connection = await Connection.open(server.api);
   await connection.send(requestText("HEAD /data", {}));
@@ -149,7 +149,7 @@ test("a HEAD, a condition, other methods and bodies are answered as HTTP wants i
   assert.equal((await ask("BREW /")).status, 405);
 });
 
-test("nothing may come from elsewhere, run inline, or be framed, but a picture where the setting says so", async () => {
+test("the content security policy allows only own resources, and embedding by EMBED_ORIGINS", async () => {
   const page = await ask("GET /");
   const policy = page.header("Content-Security-Policy") ?? "";
   const [, importMap] = /<script type="importmap">(.*?)<\/script>/s.exec(String(page.body)) ?? [];
@@ -170,7 +170,7 @@ test("nothing may come from elsewhere, run inline, or be framed, but a picture w
   );
 });
 
-test("the page's key is an ordinary one of the account, and ends by itself", async () => {
+test("the page's key belongs to the portal account and expires", async () => {
   const { key } = settingsIn(String((await ask("GET /")).body));
   const headers = { Authorization: `Bearer ${key}` };
   const usage = JSON.parse(String((await ask("GET /api/v1/usage", headers)).body));
@@ -182,7 +182,7 @@ test("the page's key is an ordinary one of the account, and ends by itself", asy
   assert.ok((stored[0].expires_at ?? Number.POSITIVE_INFINITY) - stored[0].created_at < 27 * 3_600_000);
 });
 
-test("pages of a named origin may ask the API, and a preflight isn't counted", async () => {
+test("pages of an allowed CORS origin can call the API, and preflights aren't counted", async () => {
   const authorization = { Authorization: `Bearer ${server.key}` };
   const origin = { Origin: "https://example.org" };
   const before = await ask("GET /api/v1/usage", authorization);
@@ -212,7 +212,7 @@ test("pages of a named origin may ask the API, and a preflight isn't counted", a
   );
 });
 
-test("with a PORTAL_ACCOUNT that is missing nothing starts", async () => {
+test("the server doesn't start if PORTAL_ACCOUNT names a missing account", async () => {
   const stateDir = path.join(temporaryFolder(), "state");
   const env = { PORTAL: "on", PORTAL_ACCOUNT: "nobody" };
   const failed = await spawnServer({ stateDir, datasetsDir: server.datasetsDir, env }).finished();
@@ -221,7 +221,7 @@ test("with a PORTAL_ACCOUNT that is missing nothing starts", async () => {
   assert.equal(existsSync(stateDir), false, "it leaves no state");
 });
 
-test("a post with another request behind it isn't done, as its answer couldn't be sent", async () => {
+test("a POST with another request pipelined behind it isn't executed", async () => {
   const body = JSON.stringify({});
   const headers = {
     Authorization: `Bearer ${server.key}`,

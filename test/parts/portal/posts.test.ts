@@ -40,13 +40,13 @@ for (const [proxies, forwardedFor, client] of [
   [1, "nonsense", "unknown"],
   [2, "198.51.100.1", "unknown"],
 ] as const)
-  test(`behind ${proxies} proxies the client of "${forwardedFor}" is ${client}`, async () => {
+  test(`behind ${proxies} proxies, X-Forwarded-For "${forwardedFor}" gives client ${client}`, async () => {
     const { asked, reply } = posts(proxies);
     await reply({ forwardedFor });
     assert.equal(clientOf(asked[0].address), client);
   });
 
-test("of more than 64 posts at once the rest are told to try again", async () => {
+test("a POST gets 503 with Retry-After while 64 others are in progress", async () => {
   const { promise, resolve } = Promise.withResolvers<PortalReply>();
   const { asked, reply } = posts(0, () => promise);
   const waiting = Array.from({ length: 64 }, () => reply({}));
@@ -72,13 +72,13 @@ for (const [contentType, status] of [
   ["text/plain; application/json", 415],
   ["", 415],
 ] as const)
-  test(`a body of type ${JSON.stringify(contentType)} is answered ${status}`, async () => {
+  test(`a body with Content-Type ${JSON.stringify(contentType)} gets ${status}`, async () => {
     const { asked, reply } = posts();
     assert.equal((await reply({ contentType })).status, status);
     assert.equal(asked.length, status === 200 ? 1 : 0);
   });
 
-test("a body is UTF-8", async () => {
+test("a body that isn't UTF-8 is rejected", async () => {
   const { asked, reply } = posts();
   await reply({ body: Buffer.from('{"name":"Zoë \u{1f600}"}') });
   assert.equal(asked[0].body, '{"name":"Zoë \u{1f600}"}');

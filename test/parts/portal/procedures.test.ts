@@ -11,7 +11,7 @@ import {
 
 /** Tests the plain names of procedure groups. */
 
-test("each procedure group has a plain name of its own, what it includes, and a part of the body", () => {
+test("each procedure group has a unique plain name, a description and a body part", () => {
   const codes = procedureFigures.map(({ code }) => code);
   const all = codes.map((code) => plainOf(code) ?? assert.fail(`${code} has no plain name`));
   assert.equal(new Set(all.map(({ name }) => name)).size, codes.length);
@@ -22,7 +22,7 @@ test("each procedure group has a plain name of its own, what it includes, and a 
   }
 });
 
-test("patients' words find their groups, and a group without a plain name keeps its official one", () => {
+test("patients' words find procedure groups, and a group without a plain name shows its official one", () => {
   assert.deepEqual(codesBy("knee repl"), ["5115"]);
   assert.deepEqual(codesBy("cataract"), ["5491"]);
   assert.deepEqual(codesBy("a"), []);

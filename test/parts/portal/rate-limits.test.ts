@@ -36,7 +36,7 @@ for (const [address, client] of [
     assert.equal(clientOf(address), client);
   });
 
-test("a bucket fills steadily, up to its capacity, and says when there is a token", () => {
+test("a bucket refills steadily up to its capacity, and returns the wait for the next token", () => {
   const buckets = new Buckets(2, 0.1, 10);
   const take = (ms: number) => buckets.take("a", ms);
   assert.deepEqual([take(0), take(0), take(0), take(4000)], [0, 0, 10, 6]);
@@ -50,7 +50,7 @@ test("a bucket fills steadily, up to its capacity, and says when there is a toke
   assert.equal(buckets.take("b", 0), 0);
 });
 
-test("of the buckets those are kept that were used last", () => {
+test("the most recently used buckets are kept", () => {
   const buckets = new Buckets(1, 0.1, 2);
   assert.deepEqual(
     ["a", "b", "a", "c", "a", "b"].map((name) => buckets.take(name, 0)),

@@ -15,7 +15,7 @@ import { SmtpServer, takesAll } from "../../support/smtp.ts";
 
 const from = { name: "", address: "prices@example.com" };
 
-test("whoever signs up gets an account of plan free and a key that works at once", async (t) => {
+test("signup creates an account of plan free and a key that works at once", async (t) => {
   const portal = new Portal(t);
   const reply = await portal.ask("/portal/signup", form("ann@example.com", " Ånn  Smïth "));
   assert.equal(reply.status, 201);
@@ -28,7 +28,7 @@ test("whoever signs up gets an account of plan free and a key that works at once
   assert.deepEqual([plan, burst, quota, email, webhook], ["free", 10, 10_000, "ann@example.com", null]);
 });
 
-test("an account's name is fit to be one, and ends in what nobody knows beforehand", async (t) => {
+test("an account's name is made valid from the given name and gets a random suffix", async (t) => {
   const portal = new Portal(t, { portalAccount: "explore" });
   const names: [given: string, start: string][] = [
     ["acme", "acme"],
@@ -48,7 +48,7 @@ test("an account's name is fit to be one, and ends in what nobody knows beforeha
   }
 });
 
-test("a name that is taken is drawn again, a few times at most, and what then fails writes nothing", async (t) => {
+test("an account name that is taken is drawn again, and after five draws signup gets 503", async (t) => {
   const portal = new Portal(t);
   const other = portal.store.accounts.create(
     { name: "x", plan: "free", ...plans.free, webhook: null, webhook_secret: null },
@@ -107,7 +107,7 @@ const wrong: [body: unknown, param: string | undefined, message: string | RegExp
   ],
 ];
 for (const [body, param, message] of wrong)
-  test(`a signup is refused and writes nothing: ${JSON.stringify(body).slice(0, 100)}`, async (t) => {
+  test(`an invalid signup is rejected and writes nothing: ${JSON.stringify(body).slice(0, 100)}`, async (t) => {
     const portal = new Portal(t);
     const before = portal.written();
     const reply = await portal.ask("/portal/signup", body);
@@ -119,7 +119,7 @@ for (const [body, param, message] of wrong)
     assert.equal(portal.written(), before);
   });
 
-test("with SIGNUP=off nobody makes an account", async (t) => {
+test("with SIGNUP=off, signup gets 403 signup_closed", async (t) => {
   const portal = new Portal(t, { signup: "off" });
   for (const [path, body] of [
     ["/portal/signup", fields],
@@ -190,7 +190,7 @@ for (const [what, seconds, addressOf] of [
     assert.equal(portal.accountNames().length, 5);
   });
 
-test("1,000 signups from as many addresses make SIGNUP_DAILY accounts a day, and write no more than these", async (t) => {
+test("signups from 1,000 addresses make SIGNUP_DAILY accounts a day, and rejected ones write nothing", async (t) => {
   const portal = new Portal(t);
   const before = portal.written();
   const addressOf = (i: number) => `2001:db8:${(i >> 8).toString(16)}:${(i & 255).toString(16)}::1`;
@@ -209,7 +209,7 @@ test("1,000 signups from as many addresses make SIGNUP_DAILY accounts a day, and
   assert.equal(portal.written(), refused, "what is refused writes nothing");
 });
 
-test("1,000 signups at once from as many addresses write 50 times", async (t) => {
+test("of 1,000 simultaneous signups from different addresses, 50 create accounts", async (t) => {
   const portal = new Portal(t);
   const addressOf = (i: number) => `10.0.${i >> 8}.${i & 255}`;
   const statuses = await flood(portal, 1000, addressOf, () => now);
@@ -217,7 +217,7 @@ test("1,000 signups at once from as many addresses write 50 times", async (t) =>
   assert.equal(portal.accountNames().length, 50);
 });
 
-test("the counts of a day survive a restart, go with the day, and leave no address", async (t) => {
+test("signup counts survive a restart and expire after a day", async (t) => {
   const folder = temporaryFolder();
   const refused = async (portal: Portal, at: Date, address = "192.0.2.1") => {
     const reply = await portal.ask("/portal/signup", form(`x${at.getTime()}@example.com`), { at, address });
@@ -253,7 +253,7 @@ async function mailing(t: TestContext, folder = temporaryFolder()) {
   return { smtp, mailer, tokens, portal: new Portal(t, { signup: "email", mailer }, folder) };
 }
 
-test("with SIGNUP=email a link is mailed first, which makes the account once", async (t) => {
+test("with SIGNUP=email, signup mails a link that creates the account once", async (t) => {
   const folder = temporaryFolder();
   const { smtp, mailer, tokens, portal } = await mailing(t, folder);
   const reply = await portal.ask("/portal/signup", form("ann@example.com", "Ann <script>"));
@@ -274,7 +274,7 @@ test("with SIGNUP=email a link is mailed first, which makes the account once", a
   assert.equal(again.accountNames().length, 1);
 });
 
-test("a link that is older than a day, mistyped or missing makes nothing, and all say the same", async (t) => {
+test("expired, mistyped and missing links get the same rejection and write nothing", async (t) => {
   const { tokens, portal } = await mailing(t);
   await portal.ask("/portal/signup", form("ann@example.com"), { at: now });
   const [token] = tokens();
@@ -292,7 +292,7 @@ test("a link that is older than a day, mistyped or missing makes nothing, and al
   await portal.done("/portal/signup/confirm", { token }, { at: later(day - 1) });
 });
 
-test("with SIGNUP=email nobody learns whether a mailbox has an account but who reads its mail", async (t) => {
+test("with SIGNUP=email, the response doesn't reveal whether a mailbox has an account", async (t) => {
   const { smtp, tokens, portal } = await mailing(t);
   await portal.ask("/portal/signup", form("ann@example.com"));
   await portal.done("/portal/signup/confirm", { token: tokens()[0] });
@@ -312,7 +312,7 @@ test("with SIGNUP=email nobody learns whether a mailbox has an account but who r
   assert.equal(portal.accountNames().length, 1);
 });
 
-test("links are as few as accounts: 5 a day from an address, SIGNUP_DAILY in all", async (t) => {
+test("signup links are limited to 5 a day per address and SIGNUP_DAILY in total", async (t) => {
   const { smtp, mailer } = await mailing(t);
   const portal = new Portal(t, { signup: "email", signupDaily: 7, mailer });
   const at = (i: number) => later(i * 1000);
@@ -321,7 +321,7 @@ test("links are as few as accounts: 5 a day from an address, SIGNUP_DAILY in all
   assert.deepEqual([one.get(202), many.get(202), smtp.mails.length], [5, 2, 7]);
 });
 
-test("when the letter isn't taken, the person is told to try again", async (t) => {
+test("signup gets 503 if the mail server rejects the e-mail, and works when repeated", async (t) => {
   const { smtp, portal } = await mailing(t);
   smtp.answers = (word, line) => (word === "RCPT" ? "451 4.3.0 later" : takesAll(word, line));
   const reply = await portal.ask("/portal/signup", form("ann@example.com"));
@@ -330,7 +330,7 @@ test("when the letter isn't taken, the person is told to try again", async (t) =
   assert.equal((await portal.ask("/portal/signup", form("ann@example.com"))).status, 202);
 });
 
-test("a mail server that hangs holds up 16 letters, and nothing else", async (t) => {
+test("while 16 signups wait for a hanging mail server, further ones get 503 at once", async (t) => {
   const { mailer, portal } = await mailing(t);
   const { promise, reject } = Promise.withResolvers<string>();
   const { mock } = t.mock.method(mailer, "send", () => promise);
@@ -352,7 +352,7 @@ test("a mail server that hangs holds up 16 letters, and nothing else", async (t)
   assert.equal((await ask(100)).status, 202);
 });
 
-test("who has signed up with the longest address there may be is exported and imported", async (t) => {
+test("an account with the longest possible e-mail address can be exported and imported", async (t) => {
   const portal = new Portal(t);
   await portal.signUp(`a@${`${"x".repeat(60)}.`.repeat(4)}com`);
   const exported = exportAccounts(portal.store);

@@ -55,7 +55,7 @@ const metaOf = (html: string, name: string) =>
 const textIn = (html: string, element: string) =>
   new RegExp(`<${element}[^>]*>(.*?)</${element}>`, "s").exec(html)?.[1].replaceAll(/<[^>]*>/g, "") ?? "";
 
-test("explore and its pictures have the title, the sentence and the numbers of their address", async () => {
+test("the explore page and its embeds contain the title, sentence and numbers for their URL", async () => {
   const { summary } = await answerOf<ProcedureAnswer>("/healthcare/procedures/5072?state=NY");
   for (const path of ["/", "/embed", "/embed/charges"]) {
     const html = await pageAt(`${path}?procedure=5072&state=NY&year=2023&with=000041&sort=charge&order=desc`);
@@ -77,7 +77,7 @@ test("explore and its pictures have the title, the sentence and the numbers of t
   }
 });
 
-test("a hospital's page has its name, its address and its prices", async () => {
+test("a hospital's page contains its name, CCN and prices", async () => {
   const { facility, data } = await answerOf<FacilityAnswer>("/healthcare/facilities/000001");
   const html = await pageAt("/facilities/000001");
   assert.equal(textIn(html, "title"), `${facility.facility} – What hospitals charge`);
@@ -88,7 +88,7 @@ test("a hospital's page has its name, its address and its prices", async () => {
     assert.ok(textIn(html, "noscript").includes(money(submitted_charge)));
 });
 
-test("a hospital's page begins with the chosen procedure: its charge, or that there is none", async () => {
+test("a hospital's description gives its charge for the chosen procedure, or states that it has none", async () => {
   const { data } = await answerOf<FacilityAnswer>("/healthcare/facilities/000001");
   const { code, submitted_charge, medicare_allowed } = data[0];
   const saidOf = async (procedure: string) =>
@@ -101,17 +101,17 @@ test("a hospital's page begins with the chosen procedure: its charge, or that th
   for (const unknown of ["", "0000"]) assert.doesNotMatch(await saidOf(unknown), / For [a-z]| no price /);
 });
 
-test("a hospital that isn't there hides none of those beside it, and they keep their order", async () => {
+test("an unknown hospital in a comparison is skipped, and the others keep their order", async () => {
   const html = await pageAt("/?procedure=5072&with=000041,zzz,000001");
   assert.match(metaOf(html, "description") ?? "", / Hospital 000041 charges .* Hospital 000001 charges /);
 });
 
-test("a hospital to compare that has no price says so", async () => {
+test("a compared hospital without a price is described as having none", async () => {
   const html = await pageAt("/?procedure=5361&with=000001");
   assert.match(metaOf(html, "description") ?? "", / Hospital 000001 has no price for this procedure/);
 });
 
-test("the standing of a charge is said in usual words", () => {
+test("a charge's rank is described in words", () => {
   for (const [rank, facilities, words] of [
     [1, 1, "the only price"],
     [1, 20, "the lowest of 20"],
@@ -123,7 +123,7 @@ test("the standing of a charge is said in usual words", () => {
     assert.equal(standingText({ rank, facilities }), words);
 });
 
-test("what isn't an order or an amount in the address leaves the list as it is", async () => {
+test("an invalid sort order or amount in the URL is ignored, and reversed bounds are swapped", async () => {
   const listIn = async (query: string) => textIn(await pageAt(`/?procedure=5072${query}`), "tbody");
   const whole = await listIn("");
   assert.match(whole, /Hospital \d{6}.*\$/);
@@ -132,7 +132,7 @@ test("what isn't an order or an amount in the address leaves the list as it is",
   assert.equal(await listIn("&from=9000&to=5"), await listIn("&from=5&to=9000"));
 });
 
-test("a state in the address is a code or a name, in any case", async () => {
+test("a state in the URL can be a code or a name, in any case", async () => {
   const html = await pageAt("/?procedure=5072&state=NY");
   for (const state of ["ny", "New%20York", "new+york"])
     assert.equal(
@@ -141,7 +141,7 @@ test("a state in the address is a code or a name, in any case", async () => {
     );
 });
 
-test("a patient's share is a fifth of what Medicare allows, and at most a hospital stay's deductible", () => {
+test("the patient's share is a fifth of the allowed amount, up to the year's hospital deductible", () => {
   for (const [year, allowed, words] of [
     [2023, 1396, ": about $279, and at most $1,600 for one procedure in 2023."],
     [2023, 12_290, ": $1,600, which is the most for one procedure in 2023."],
@@ -153,7 +153,7 @@ test("a patient's share is a fifth of what Medicare allows, and at most a hospit
   }
 });
 
-test("for few hospitals the sentence has the range that Medicare allows, for many the median", () => {
+test("the sentence gives the allowed range for up to 7 hospitals and the median for more", () => {
   const place = { state: null, near: null, within: 25, city: null };
   const sentenceOf = (facilities: number) => {
     const summary = { facilities, min_charge: 20, max_charge: 50, median_charge: 35, median_allowed: 12 };
@@ -171,7 +171,7 @@ test("for few hospitals the sentence has the range that Medicare allows, for man
 
 const cmsCaveat = (facilities: number) => cmsProvenance(2024, null, null, "", facilities).caveat;
 
-test("a distance that says little isn't said as a number", () => {
+test("a distance of zero miles is shown in words, and an unknown one as a dash", () => {
   assert.deepEqual(
     [milesText(2, true), milesText(0, true), milesText(0, false), milesText(undefined, false)],
     ["2.0", "same ZIP", "under 1", "–"],
@@ -187,7 +187,7 @@ for (const [kind, caveat, title] of [
   ["a part of a release", cmsCaveat(1999), "Part of the data"],
   ["a whole release", cmsCaveat(2000), undefined],
 ] as const)
-  test(`without JavaScript ${kind} says ${title === undefined ? "nothing" : "so"} before its numbers`, () => {
+  test(`without JavaScript, the page of ${kind} shows ${title === undefined ? "no notice" : "a notice"} before its numbers`, () => {
     const source = { data_year: 2024, caveat };
     const summary = { facilities: 1, min_charge: 2, median_charge: 2, max_charge: 2, median_allowed: 1 };
     const prices = { procedure: { code: "5072", name: "Level 2" }, summary, source };
@@ -197,7 +197,7 @@ for (const [kind, caveat, title] of [
     assert.equal(band, title);
   });
 
-test("a hospital is compared by the procedure groups that others have, too", async () => {
+test("a hospital is compared only on procedure groups that other hospitals also have", async () => {
   const answer = await answerOf<FacilityAnswer>("/healthcare/facilities/000001");
   const [row] = answer.data;
   const alone = { ...row, national: { ...row.national, facilities: 1 } };
@@ -205,7 +205,7 @@ test("a hospital is compared by the procedure groups that others have, too", asy
   assert.match(text, / for one procedure that other hospitals have a price for/);
 });
 
-test("an address that nothing is found for says why, and nothing of it becomes HTML", async () => {
+test("the page for a URL without results gives the reason and escapes the URL's text", async () => {
   for (const [path, why] of [
     ["/?procedure=%3Cb%3E%26%22$%27$1", "&#60;b&#62;&#38;"],
     [`/?procedure=${suppressedProcedure}`, "suppressed"],
@@ -228,7 +228,7 @@ test("an address that nothing is found for says why, and nothing of it becomes H
   }
 });
 
-test("a page's ETag is that of its bytes: it changes with the address and with the data", async () => {
+test("a page's ETag changes with its URL and with the data", async () => {
   const target = "/?procedure=5072";
   const before = await ask(target, { "Accept-Encoding": "br" });
   const etag = before.header("ETag") ?? "";
@@ -244,7 +244,7 @@ test("a page's ETag is that of its bytes: it changes with the address and with t
   assert.equal((await known()).status, 200);
 });
 
-test("without a key in the pages there are no numbers in them", async () => {
+test("without PORTAL_ACCOUNT, pages contain no key and no numbers", async () => {
   const bare = await startServer({ env: { PORTAL: "on" } });
   const page = await rawRequest(bare.api, requestText("GET /?procedure=5072", {}));
   assert.equal(textIn(String(page.body), "h1"), "What hospitals charge");
@@ -253,7 +253,7 @@ test("without a key in the pages there are no numbers in them", async () => {
   assert.equal(await bare.stop(), 0);
 });
 
-test("a thread writes numbers into so many pages a second; more come without", () => {
+test("a thread writes numbers into a limited number of pages a second, and serves more without them", () => {
   const slots = { head: "<title></title>", sentence: "<p>loading</p>", noscript: "<noscript></noscript>" };
   const identity = Buffer.from(Object.values(slots).join(""));
   const file = {

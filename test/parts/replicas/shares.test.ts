@@ -9,7 +9,7 @@ import { monthOf } from "../../../server/shared/months.ts";
 const month = monthOf(Date.UTC(2026, 3, 20));
 
 for (const isFreeWithoutRedis of [true, false])
-  test(`a server that starts without Redis ${isFreeWithoutRedis ? "and may go on admits requests" : "admits none"} once it knows`, () => {
+  test(`after a start without Redis, a server that ${isFreeWithoutRedis ? "may run without it admits requests" : "needs it admits none"}`, () => {
     for (let lateMs = 0; lateMs < 100; lateMs += 7) {
       const limits = new Limits(undefined, true);
       limits.configure(0, 5, 10);
