@@ -38,7 +38,7 @@ class World extends OnClocks {
   }
 }
 
-test("a month isn't left while its counts can't be saved", (t) => {
+test("after a clock jump, no new month is served until the old month's counts are saved", (t) => {
   const world = new World(t, 1000);
   const first = monthOf(january);
   world.admitted(2);
@@ -54,7 +54,7 @@ test("a month isn't left while its counts can't be saved", (t) => {
   assert.equal(world.saved(first), 2);
 });
 
-test("a clock that jumps out of the months at hand refuses for a second at most, and says so", (t) => {
+test("after a clock jump of a year, requests get 429 for at most a second with the reason", (t) => {
   const world = new World(t, 100);
   world.admitted(10);
   world.wallMs -= yearMs;
@@ -66,7 +66,7 @@ test("a clock that jumps out of the months at hand refuses for a second at most,
   assert.equal(world.ask().remaining, 99);
 });
 
-test("a clock that jumps by up to two weeks refuses nothing, in any part of a month", (t) => {
+test("clock jumps of up to two weeks refuse no request at any time of a month", (t) => {
   const world = new World(t, 1_000_000);
   for (let day = 0; day < 62; day++)
     for (const step of [0, 14 * dayMs, -14 * dayMs]) {
@@ -83,7 +83,7 @@ function jump(random: Random): number {
   return random.int(2) === 0 ? length : -length;
 }
 
-test("counts are those of a naive book-keeper, over jumps of a second to ten years and restarts", (t) => {
+test("counts equal those of a naive model over restarts and clock jumps of up to ten years", (t) => {
   const seed = 20_260_801;
   const random = seededRandom(seed);
   for (let trial = 0; trial < rounds(4); trial++) {

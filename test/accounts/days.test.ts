@@ -42,7 +42,7 @@ class World extends OnClocks {
   }
 }
 
-test("every day of the month up to today has its requests, over restarts and months", (t) => {
+test("usage lists each day of the month with its requests, over restarts and months", (t) => {
   const random = seededRandom(71);
   const world = new World(t, Date.UTC(2027, 11, 29, 12));
   const expected = [new Map<string, number>(), new Map<string, number>()];
@@ -68,7 +68,7 @@ test("every day of the month up to today has its requests, over restarts and mon
   }
 });
 
-test("days add up to what is used, wherever a clock is set and however late a count is saved", (t) => {
+test("the days' requests add up to the month's use, despite clock changes and late saves", (t) => {
   const random = seededRandom(72);
   const world = new World(t, Date.UTC(2026, 1, 27));
   for (let step = 0; step < rounds(150); step++) {
@@ -79,7 +79,7 @@ test("days add up to what is used, wherever a clock is set and however late a co
   }
 });
 
-test("what was saved before midnight is yesterday's right after it", (t) => {
+test("requests saved before midnight count for yesterday right after midnight", (t) => {
   const world = new World(t, Date.UTC(2026, 1, 10, 23, 59, 59));
   for (let i = 0; i < 2; i++) world.days();
   world.tick();
@@ -90,7 +90,7 @@ test("what was saved before midnight is yesterday's right after it", (t) => {
   ]);
 });
 
-test("a request that is given back after midnight leaves no day below zero", () => {
+test("a request that is uncounted after midnight leaves no day below zero", () => {
   const days = new UsageDays();
   days.enter(3, 24_300, [
     [1, 5],
@@ -102,7 +102,7 @@ test("a request that is given back after midnight leaves no day below zero", () 
   assert.deepEqual(days.of(2, 24_300, 1, 0), [0]);
 });
 
-test("an account's days are kept for this month and the one before, however far ahead a clock was meanwhile", () => {
+test("an account's daily counts are kept for two months, even if the clock was far ahead meanwhile", () => {
   const store = Store.inMemory();
   const now = new Date(0);
   const ids = ["a", "b"].map((name) => {

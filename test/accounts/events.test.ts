@@ -5,7 +5,7 @@ import { OnClocks } from "../support/on-clocks.ts";
 
 /** Tests the quota events of the month that `/usage` shows to an account. */
 
-test("warnings are shown when they are recorded, after a restart and until the month ends, to their account alone", (t) => {
+test("usage shows quota warnings to their own account only, over a restart and until the month ends", (t) => {
   const world = new OnClocks(t, Date.UTC(2027, 11, 30, 12));
   const usage = (key: string) => {
     const { status, body } = world.usage(key);
@@ -30,7 +30,7 @@ test("warnings are shown when they are recorded, after a restart and until the m
   assert.deepEqual(usage(key), []);
 });
 
-test("a slot keeps the newest events of its month, each once, by time and threshold", () => {
+test("the event table keeps an account's newest events of the month, each once and in order", () => {
   const events = new UsageEvents();
   events.enter(1, 24_300);
   for (let i = 0; i < maxEvents + 3; i++)

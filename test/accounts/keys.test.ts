@@ -79,7 +79,7 @@ test("a key is hcq_, 256 random bits in 43 characters and their CRC-32 in 6", ()
   }
 });
 
-test("known bytes make known keys", () => {
+test("known random bytes give known keys", () => {
   const vectors = {
     [`${"00".repeat(32)}`]: "hcq_00000000000000000000000000000000000000000002CZclj",
     [`${"00".repeat(31)}01`]: "hcq_00000000000000000000000000000000000000000010HNUPx",
@@ -103,7 +103,7 @@ test("every wrong character makes a key malformed", () => {
     }
 });
 
-test("two neighbours that changed places, a missing or an added character make a key malformed", () => {
+test("swapped, missing or added characters make a key malformed", () => {
   const key = generateKey();
   for (let at = 0; at < key.length; at++) {
     assert.ok(!isWellFormed(key.slice(0, at) + key.slice(at + 1)));
@@ -114,7 +114,7 @@ test("two neighbours that changed places, a missing or an added character make a
   for (const text of ["", "hcq_", ` ${key}`, `${key}\n`, key.toUpperCase()]) assert.ok(!isWellFormed(text));
 });
 
-test("the key of an Authorization header is what stands behind its scheme", () => {
+test("the key is read from an Authorization header with the scheme Bearer", () => {
   assert.equal(bearerKey("Bearer abc"), "abc");
   assert.equal(bearerKey("bEARER   abc"), "abc");
   for (const header of ["", "abc", "Basic abc", "Bearerabc", "Bearers abc"])
@@ -140,7 +140,7 @@ const slotIn = (table: KeyTable, hash: Buffer, nowMs = 0) => {
   return entry < 0 ? undefined : table.slotOf(entry, nowMs);
 };
 
-test("a key's account and id are told, of a revoked key too", () => {
+test("the key table returns a key's account and id, also for a revoked key", () => {
   const hash = hashKey(generateKey());
   for (const revoked of [null, Date.UTC(2026, 0, 1)]) {
     inTable.put({ ...stored(hash, null, revoked), id: 2 ** 40 + 1 }, 8);
@@ -148,7 +148,7 @@ test("a key's account and id are told, of a revoked key too", () => {
   }
 });
 
-test("keys whose hashes begin alike are told apart, also around the table's end", () => {
+test("keys whose hashes begin alike are told apart, also at the end of the table", () => {
   for (const first of [0, -1, 0x7fffffff, 0x000fffff]) {
     const hashes = [1, 2, 3, 4].map((rest) => hashOf(first, rest));
     for (const [slot, hash] of hashes.entries()) inTable.put(stored(hash), slot);
@@ -161,7 +161,7 @@ test("keys whose hashes begin alike are told apart, also around the table's end"
 });
 
 for (const expires of ["2027-01-31T00:00:00.001Z", "2038-01-19T03:14:08.000Z", "9999-12-31T23:59:59.999Z"])
-  test(`a key that expires at ${expires} is usable up to then`, () => {
+  test(`a key that expires at ${expires} works until then`, () => {
     const hash = hashKey(generateKey());
     const end = Date.parse(expires);
     inTable.put(stored(hash, end), 3);
@@ -171,7 +171,7 @@ for (const expires of ["2027-01-31T00:00:00.001Z", "2038-01-19T03:14:08.000Z", "
     assert.equal(slotIn(inTable, hash, end + 1000), -1);
   });
 
-test("half a million keys fit, one more is refused, and those that are there can still be changed", () => {
+test("the key table holds 500,000 keys, refuses one more and can still change existing ones", () => {
   const table = new KeyTable();
   const hash = Buffer.alloc(32);
   const become = (i: number) => {
@@ -194,7 +194,7 @@ test("half a million keys fit, one more is refused, and those that are there can
   assert.equal(slotIn(table, hash), -1);
 });
 
-test("what one thread puts into the table, another finds", () => {
+test("a key that one thread puts into the table is found by another", () => {
   const other = new KeyTable(inTable.buffer);
   const hash = hashKey(generateKey());
   inTable.put(stored(hash), 9);
@@ -203,7 +203,7 @@ test("what one thread puts into the table, another finds", () => {
   assert.equal(slotIn(other, hash), -1, "a revoked key stays known, and unusable");
 });
 
-test("what a server's own process writes of accounts and keys is taken over like what others write", (t) => {
+test("changes to accounts and keys by the server's own process take effect at the next refresh", (t) => {
   const own = Store.open(temporaryFolder());
   t.after(() => own.close());
   const accounts = new Accounts(own, Date.now());
@@ -227,7 +227,7 @@ test("what a server's own process writes of accounts and keys is taken over like
   assert.equal(slotIn(table, hash), -1, "revoked");
 });
 
-test("an account and its key that are written while the tables are being read are both known afterwards", () => {
+test("an account and its key written during a refresh are both known afterwards", () => {
   const folder = temporaryFolder();
   const [reader, writer] = [Store.open(folder), Store.open(folder)];
   const table = new KeyTable();
@@ -279,7 +279,7 @@ const idOf = (key: string) =>
 const works = ({ status }: Answer) => status === 200;
 const isRefused = ({ status }: Answer) => status === 401;
 
-test("a new key works in all threads when create returns, and doesn't any more when revoke does", async () => {
+test("a key works in all threads once create returns and in none once revoke returns", async () => {
   const key = await command("create", "--account", "a new one", "--plan", "business");
   assert.ok((await everywhere(key)).every(works));
   await command("revoke", idOf(key));
@@ -289,7 +289,7 @@ test("a new key works in all threads when create returns, and doesn't any more w
 /** Percent-encodes every letter of a text. */
 const escaped = (text: string) => text.replaceAll(/./g, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
 
-test("nothing that the server writes has more of a key than its last four characters", async () => {
+test("responses, logs, webhooks and files contain at most the last four characters of a key", async () => {
   const [valid, revoked, expired] = [0, 1, 2].map(() => storeKey(watched));
   await untilEverywhere("the keys to work", revoked, ({ status }) => status === 200 || status === 429);
   store.keys.revoke(Number(idOf(revoked)), new Date());

@@ -41,7 +41,7 @@ function world() {
   return { folder, store, operator, table, limits, accounts, slots, hashes, ids: [a.id, b.id] };
 }
 
-test("keys of a suspended account don't work until it is resumed, and a revoked one doesn't then", () => {
+test("keys of a suspended account don't work until it is resumed, and revoked keys stay revoked", () => {
   const { store, operator, accounts, slots, ids } = world();
   assert.deepEqual(slots(), [0, -1, 1]);
   operator.accounts.suspend(ids[0], now.getTime());
@@ -59,7 +59,7 @@ test("keys of a suspended account don't work until it is resumed, and a revoked 
   assert.deepEqual(slots(), [0, -1, 1]);
 });
 
-test("a deleted account leaves its id alone, and what is counted for it afterwards is dropped", () => {
+test("a deleted account leaves only its id, and later counts for it are dropped", () => {
   const { folder, store, operator, limits, accounts, slots, ids } = world();
   operator.accounts.update({
     ...(operator.accounts.byId(ids[0]) ?? assert.fail()),
@@ -104,7 +104,7 @@ test("a deleted account leaves its id alone, and what is counted for it afterwar
   assert.deepEqual(slots(), [-1, -1, 1]);
 });
 
-test("the last key that was made is deleted, and neither its id nor its count of changes comes again", () => {
+test("after the newest key is deleted, the next key gets a new id and reaches the running server", () => {
   const { operator, accounts, table, ids } = world();
   operator.accounts.delete(ids[1]);
   accounts.refresh();
@@ -114,7 +114,7 @@ test("the last key that was made is deleted, and neither its id nor its count of
   assert.notEqual(table.find(hash), -1, "a running server sees it");
 });
 
-test("the day on which a key was last used is saved once, and of keys that work only", () => {
+test("the day of a key's last use is saved once a day and for working keys only", () => {
   const { store, accounts, slots } = world();
   const days = () => store.keys.list().map(({ last_used }) => last_used);
   const at = (day: number) => now.getTime() + day * dayMs;
@@ -138,7 +138,7 @@ test("the day on which a key was last used is saved once, and of keys that work 
   );
 });
 
-test("days that can't be saved are saved later", (t) => {
+test("a last-used day that can't be saved is saved later", (t) => {
   const { store, accounts, slots } = world();
   slots();
   const failing = t.mock.method(store.keys, "saveDay", () => {
@@ -150,7 +150,7 @@ test("days that can't be saved are saved later", (t) => {
   assert.equal(store.keys.list()[0].last_used, "2027-01-31");
 });
 
-test("what other threads note is seen by the thread that saves", () => {
+test("a key's use in one thread is saved by another", () => {
   const { table, hashes, accounts, store } = world();
   const serving = new KeyTable(table.buffer);
   assert.equal(serving.slotOf(serving.find(hashes[2]), now.getTime()), 1);

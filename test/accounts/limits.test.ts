@@ -70,7 +70,7 @@ class NaiveBucket {
   }
 }
 
-test("a moment belongs to the month that its date has in UTC, in leap years as well", () => {
+test("a timestamp belongs to its UTC month, also in leap years", () => {
   const moments = fc.integer({ min: 0, max: Date.UTC(2401, 0) });
   const edges = [0, 4, 96, 100, 104, 400].flatMap((years) =>
     [Date.UTC(2000 + years, 2, 1), Date.UTC(2000 + years, 1, 29), Date.UTC(2000 + years, 0, 1)].flatMap(
@@ -87,7 +87,7 @@ test("a moment belongs to the month that its date has in UTC, in leap years as w
   fc.assert(fc.property(moments, check), { examples: edges });
 });
 
-test("the largest quota is two billion, and counted to its end; the largest burst is a million", () => {
+test("the largest quota of two billion is counted to its end, and the largest burst is a million", () => {
   assert.deepEqual([maxQuota, maxBurst], [2_000_000_000, 1_000_000]);
   const slot = account(10, maxQuota);
   limits.enter(slot, month, maxQuota - 2);
@@ -95,7 +95,7 @@ test("the largest quota is two billion, and counted to its end; the largest burs
   assert.deepEqual(answers, [1, 0, quotaExceeded]);
 });
 
-test("a month that isn't here is refused, and costs neither burst nor another month's quota", () => {
+test("a request in a month that isn't loaded is refused and uses neither burst nor quota", () => {
   const slot = account(2, 4);
   for (const asked of [month - 1, month + 2, month - 24, month + 120])
     for (let i = 0; i < 3; i++) {
@@ -106,7 +106,7 @@ test("a month that isn't here is refused, and costs neither burst nor another mo
   assert.equal(admittedAt(slot, 5000), 2);
 });
 
-test("a month that comes back goes on with what was used in it", () => {
+test("a month that is loaded again continues with its previous count", () => {
   const slot = account(10, 4);
   for (let i = 0; i < 3; i++) limits.admit(slot, month, 5000);
   assert.deepEqual(limits.enter(slot, month + 2, 0), { month, used: 3 });
@@ -116,7 +116,7 @@ test("a month that comes back goes on with what was used in it", () => {
   assert.deepEqual([limits.admit(slot, month, 5000), limits.admit(slot, month, 5000)], [0, quotaExceeded]);
 });
 
-test("a request that the quota refuses costs no burst, and one that the burst refuses no quota", () => {
+test("a request refused by the quota uses no burst, and one refused by the burst uses no quota", () => {
   const slow = account(1, 10);
   assert.deepEqual([admittedAt(slow, 5000), limits.remaining(slow, month)], [1, 9]);
   const poor = account(2, 1);
@@ -126,7 +126,7 @@ test("a request that the quota refuses costs no burst, and one that the burst re
   assert.equal(admittedAt(poor, 5000), 1);
 });
 
-test("a burst that changes is obeyed at once, whatever the clock says", () => {
+test("a changed burst applies at once at any clock time", () => {
   for (const [before, after] of [
     [10, 50],
     [50, 10],
@@ -172,7 +172,7 @@ const wavesOf = (burst: number) =>
   fc.array(fc.record({ step: steps, all: fc.boolean() }), { maxLength: sizeOf(burst).maxLength });
 
 for (const burst of bursts)
-  test(`a bucket of ${burst} admits what exact arithmetic does, while the clock jumps ahead`, () => {
+  test(`a token bucket of ${burst} admits the same as exact arithmetic while the clock jumps ahead`, () => {
     const check = (start: number, waves: { step: number; all: boolean }[]) => {
       const slot = account(burst, maxQuota);
       const naive = new NaiveBucket(burst);
@@ -221,7 +221,7 @@ function stepBack(burst: number, check: (admitted: boolean, fits: boolean, isBeh
 }
 
 for (const burst of bursts) {
-  test(`a clock that steps back gives an empty bucket of ${burst} nothing`, () => {
+  test(`an empty token bucket of ${burst} admits nothing when the clock steps back`, () => {
     for (const back of [1, 700, 1200, 1500, 1999, 2500, 86_400_000]) {
       const slot = account(burst, maxQuota);
       admittedAt(slot, 1e9 - 1);
@@ -230,14 +230,14 @@ for (const burst of bursts) {
   });
   if (burst === maxBurst) continue;
 
-  test(`a clock that steps back gives a bucket of ${burst} nothing, and takes nothing for good`, () => {
+  test(`a token bucket of ${burst} gains nothing and keeps its tokens when the clock steps back`, () => {
     stepBack(burst, (admitted, fits, isBehind) => {
       if (admitted || !isBehind) assert.equal(admitted, fits);
     });
   });
 }
 
-test("the counts of months are those of a naive limiter, whatever comes in which order", () => {
+test("monthly counts equal those of a naive limiter for random sequences of actions", () => {
   const action = fc.oneof(
     { weight: 8, arbitrary: fc.record({ do: fc.constant("ask" as const), late: fc.boolean() }) },
     { weight: 2, arbitrary: fc.record({ do: fc.constant("giveBack" as const), late: fc.boolean() }) },
@@ -302,7 +302,7 @@ async function hammer(threads: number, slot: number, endMs: number): Promise<Ham
 }
 
 const threads = 4;
-test("threads that hammer one account are admitted exactly the quota, and each request once", async () => {
+test("concurrent threads on one account are admitted exactly the quota, and each request is counted once", async () => {
   const quota = 300_000;
   const slot = account(maxBurst, quota);
   const { left, refused } = await hammer(threads, slot, 0);
@@ -317,12 +317,12 @@ for (const [burst, endMs] of [
   [7, 30_000],
   [500, 20_000],
 ])
-  test(`threads on one clock are admitted ${burst} a second, and one second's worth before`, async () => {
+  test(`concurrent threads are admitted ${burst} requests a second after one initial burst`, async () => {
     const { left } = await hammer(threads, account(burst, maxQuota), endMs);
     assert.equal(left.length, burst + (burst * endMs) / 1000);
   });
 
-test("where ceilings are shared, as many are admitted as may be, and the rest is refused for its reason", () => {
+test("with shared limits, requests are admitted up to the granted number and then refused with its reason", () => {
   const shared = new Limits(undefined, true);
   shared.keepBounds(5000);
   shared.configure(0, 100, 50);
@@ -349,7 +349,7 @@ test("where ceilings are shared, as many are admitted as may be, and the rest is
 });
 
 for (const untilMs of [5000, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5])
-  test(`where ceilings are shared, bounds that weren't kept beyond ${untilMs} ms admit nothing after it`, () => {
+  test(`with shared limits, bounds valid until ${untilMs} ms admit nothing later unless they are extended`, () => {
     const shared = new Limits(undefined, true);
     shared.configure(0, 100, 50);
     shared.enter(0, month, 0);
@@ -365,7 +365,7 @@ for (const untilMs of [5000, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5])
     assert.equal(shared.admit(0, month, untilMs + 1500), 47);
   });
 
-test("accounts that were asked for are told once", () => {
+test("a sweep reports each account with requests since the last sweep once", () => {
   const shared = new Limits(undefined, true);
   shared.keepBounds(5000);
   const told = () => {

@@ -8,7 +8,7 @@ import { later, month, now, World } from "../support/quota-events.ts";
 /** Tests at which use an account is warned that its quota is nearly used up. */
 
 for (const quota of [1, 2, 3, 7, 10, 19, 45])
-  test(`the events of a quota of ${quota} come with the first request that reaches each`, (t) => {
+  test(`a quota of ${quota} raises each event at the first request that reaches its threshold`, (t) => {
     const world = new World(t);
     world.account(quota);
     for (let used = 1; used <= quota; used++) {
@@ -18,7 +18,7 @@ for (const quota of [1, 2, 3, 7, 10, 19, 45])
     assert.deepEqual(world.use(5), []);
   });
 
-test("a count that jumps over thresholds brings the events of all, in their order", (t) => {
+test("a count that jumps over several thresholds raises all their events in order", (t) => {
   const world = new World(t);
   const { id } = world.account(100, "https://example.com/");
   assert.deepEqual(world.use(95), [80, 90]);
@@ -48,7 +48,7 @@ test("events keep the order of their thresholds when the clock is set back betwe
   );
 });
 
-test("there is one event for account, threshold and month: after restarts too, and again in a new month", (t) => {
+test("each account, threshold and month has one event, also after restarts", (t) => {
   const world = new World(t);
   world.account(10);
   assert.deepEqual(world.use(8), [80]);
@@ -67,7 +67,7 @@ test("there is one event for account, threshold and month: after restarts too, a
   assert.equal(world.store.events.list().length, 5);
 });
 
-test("a quota that the operator changes brings its own events, each quota's once", (t) => {
+test("a changed quota raises its own events, once per quota", (t) => {
   const world = new World(t);
   const account = world.account(100);
   assert.deepEqual(world.use(85), [80]);
@@ -91,7 +91,7 @@ test("a quota that the operator changes brings its own events, each quota's once
   );
 });
 
-test("a quota that is lowered in a new month brings no events of the month before", (t) => {
+test("a quota lowered in a new month raises no events for the month before", (t) => {
   const world = new World(t);
   const account = world.account(100);
   world.use(50);

@@ -43,7 +43,7 @@ function found(q: string) {
 const messageOf = (versions: typeof served, q: string) =>
   refusal(versions, `/search?type=procedure&q=${encodeURIComponent(q)}`).message;
 
-test("a procedure lists the codes that it includes, or null where none are loaded", () => {
+test("a procedure lists its HCPCS codes, or null if none are loaded", () => {
   const target = "/healthcare/procedures/5115";
   const of = (versions: typeof served) =>
     v.parse(v.object({ procedure: v.unknown(), scope: v.unknown() }), ask(versions, target)).procedure;
@@ -56,7 +56,7 @@ test("a procedure lists the codes that it includes, or null where none are loade
   checkAnswer(openapiDocument, `/api/v1${target}`, 200, Buffer.from(JSON.stringify(ask(served, target))));
 });
 
-test("a code finds its group, however it is written, and says so", () => {
+test("a code in any notation finds its procedure group and is listed as matched", () => {
   for (const [q, code, matched] of [
     ["27447", "5115", "27447"],
     ["CPT 27447", "5115", "27447"],
@@ -68,7 +68,7 @@ test("a code finds its group, however it is written, and says so", () => {
   assert.match(messageOf(served, "27447 0616T"), /nothing that matches the other words matches "27447"/);
 });
 
-test("words of descriptors find groups behind the names and the plain words, and are told", () => {
+test("words of code descriptors find groups at a lower score and are listed as matched", () => {
   assert.deepEqual(
     found("quillwort").map(({ matched }) => matched),
     [["quillwort"]],
@@ -83,12 +83,12 @@ test("words of descriptors find groups behind the names and the plain words, and
   assert.deepEqual(found("quilletwhatnot")[0].matched, ["quilletwhatnot"], "words that are written together");
 });
 
-test("an APC code finds its group alone, and no code by its beginning", () => {
+test("an APC code finds only its group, and the start of a code finds nothing", () => {
   assert.deepEqual(found("5115"), [{ code: "5115", score: 1, matched: undefined }]);
   assert.match(messageOf(served, "2744"), /^no procedure matches "2744" in data version 2024\.3/);
 });
 
-test("a code that finds nothing: the message says why", () => {
+test("the message for a code without results says why", () => {
   const none =
     "in data version 2024.3: no HCPCS or CPT codes are loaded; `import --codes` adds them from CMS's OPPS Addendum B";
   for (const q of ["27447", "CPT 27447", "g0105", "knee 27447"])
@@ -107,7 +107,7 @@ test("a code that finds nothing: the message says why", () => {
   );
 });
 
-test("a facility that isn't found by a code: the message tells of procedures", () => {
+test("a facility search for a code points to type=procedure", () => {
   assert.match(
     refusal(served, "/search?q=27447").message,
     /^no facility matches "27447" in .*; procedures match with type=procedure$/,

@@ -137,7 +137,7 @@ const mistakes: Case[] = [
 ];
 
 for (const [request, status, type, param, message] of mistakes)
-  test(`${request.slice(0, 100)} gives ${status} ${type}, and counts`, async () => {
+  test(`${request.slice(0, 100)} gives ${status} ${type} and counts against the quota`, async () => {
     const before = (await send(`?${p}`)).remaining;
     const answer = await send(request);
     checkError(answer, status, type);
@@ -163,7 +163,7 @@ for (const [what, authorization] of [
   ["a bare key", server.key],
   ["a scheme that starts like Bearer", `Bearers ${server.key}`],
 ])
-  test(`${what} gives missing_api_key`, async () => {
+  test(`a request gets missing_api_key for its Authorization header: ${what}`, async () => {
     const answer = await send(`?${p}`, { Authorization: authorization });
     checkError(answer, 401, "missing_api_key");
     assert.equal(answer.remaining, 0);
@@ -185,7 +185,7 @@ const wrongKeys = Object.entries({
   "not ASCII": "hcq_ключ",
 });
 for (const [what, key] of wrongKeys)
-  test(`a key that is ${what} gives the one answer invalid_api_key, without an echo`, async () => {
+  test(`a key that is ${what} gets the same invalid_api_key error, which doesn't repeat it`, async () => {
     const answer = await send(`?${p}`, { Authorization: `Bearer ${key}` });
     checkError(answer, 401, "invalid_api_key");
     assert.equal(answer.remaining, 0);
@@ -195,7 +195,7 @@ for (const [what, key] of wrongKeys)
     );
   });
 
-test("the key is checked before path, method and parameters, and without one nothing counts", async () => {
+test("the key is checked before path, method and parameters, and unauthorized requests don't count", async () => {
   const before = (await send(`?${p}`)).remaining;
   for (const request of ["/nothing", `POST ?${p}`, "?bad=1", "?procedure=9999", "OPTIONS /"])
     for (const [authorization, type] of [
@@ -206,7 +206,7 @@ test("the key is checked before path, method and parameters, and without one not
   assert.equal((await send(`?${p}`)).remaining, before - 1);
 });
 
-test("an answer counts, with a body or without", async () => {
+test("304, HEAD and error responses count against the quota", async () => {
   const first = await send(`?${p}`);
   for (const [i, [request, headers, status]] of (
     [
@@ -231,7 +231,7 @@ function checkRefused(answer: Answer, ceiling: string, message: RegExp): void {
   assert.match(answer.header("Retry-After") ?? "", /^[1-9]\d*$/);
 }
 
-test("all keys and all answers use up an account's quota; then any request is 429 until next month", async () => {
+test("an account's keys share its quota, and once it is used up every request gets 429", async () => {
   const asked: [request: string, status: number][] = [
     [`?${p}`, 200],
     ["GET /api/v1/healthcare/prices", 400],
@@ -254,7 +254,7 @@ test("all keys and all answers use up an account's quota; then any request is 42
   }
 });
 
-test("a burst beyond the ceiling gives 429 for about a second", async () => {
+test("a request beyond the rate limit gets 429 with a Retry-After of one second", async () => {
   const connection = await Connection.open(server.api);
   const text = requestText(target(`?${p}`), { Authorization: `Bearer ${burstKey}` });
   const before = Date.now() / 1000;
@@ -269,7 +269,7 @@ test("a burst beyond the ceiling gives 429 for about a second", async () => {
   connection.close();
 });
 
-test("a cursor may be escaped", async () => {
+test("a percent-encoded cursor gives the same page", async () => {
   const { next } = (await send(`?${p}`)).json() as { next: string };
   const cursor = next.slice(next.lastIndexOf("/") + 1);
   const escaped = cursor.replaceAll(/./g, (letter) => `%${letter.charCodeAt(0).toString(16)}`);

@@ -14,37 +14,37 @@ const markup = v.object({
   markup: v.object({ p25: v.number(), median: v.number(), p75: v.number() }),
 });
 
-describe("a histogram", () => {
+describe("histograms", () => {
   const of = (charges: number[], query = "") => {
     const rows = charges.map((charge, i): ShortRow => [`0000${10 + i}`, "CA", "5072", charge, 1]);
     const versions = versionsOf(imageOf(snapshotOf(rows)));
     return v.parse(histogram, ask(versions, `/healthcare/procedures/5072${query}`)).histogram;
   };
 
-  test("has equal steps of the logarithm, each with its lower edge, the last with both", () => {
+  test("bars have equal widths on a log scale and include their lower edge, the last one both edges", () => {
     assert.deepEqual(of([1, 9.99, 10, 100, 1000], "?bins=3"), {
       edges: [1, 10, 100, 1000],
       counts: [2, 1, 2],
     });
   });
 
-  test("has both ends equal where all charges are", () => {
+  test("equal charges give one bar with equal edges", () => {
     for (const charges of [[7], [7, 7, 7]])
       assert.deepEqual(of(charges), { edges: [7, 7], counts: [charges.length] });
   });
 
-  test("has one edge for steps that are the same cent", () => {
+  test("edges that round to the same cent are merged", () => {
     assert.deepEqual(of([0.01, 0.02, 0.02, 0.03]), { edges: [0.01, 0.02, 0.03], counts: [1, 3] });
   });
 
-  test("has 30 bars where none are asked for, and as many as are", () => {
+  test("a histogram has 30 bars by default, and otherwise as many as bins says", () => {
     assert.equal(of([1, 1000]).counts.length, 30);
     assert.equal(of([1, 1000], "?bins=1").counts.length, 1);
     assert.equal(of([1, 1000], "?bins=100").counts.length, 100);
   });
 });
 
-test("markup is rounded once, from exact quotients", () => {
+test("markup percentiles are computed from exact quotients and rounded once", () => {
   const markupOf = (...pairs: [charge: number, allowed: number][]) => {
     const rows = pairs.map(([charge, allowed], i): ShortRow => [`00000${i}`, "CA", "5072", charge, allowed]);
     const versions = versionsOf(imageOf(snapshotOf(rows)));
@@ -56,7 +56,7 @@ test("markup is rounded once, from exact quotients", () => {
   assert.deepEqual(markupOf([10.04, 10], [10.05, 10]), { p25: 1, median: 1, p75: 1 });
 });
 
-test("a procedure without prices is refused as in the price list", () => {
+test("a procedure without prices gets the same error as its price list", () => {
   const versions = versionsOf(
     imageOf(
       snapshotOf([

@@ -11,14 +11,14 @@ import { type ShortRow, snapshotAs, snapshotOf } from "../support/fixtures.ts";
 
 const serving = (...snapshots: Snapshot[]) => versionsOf(...snapshots.map(imageOf));
 
-describe("a facility", () => {
+describe("facilities", () => {
   const hospital = (ccn: string, state: string, charge: number): ShortRow => [ccn, state, "5072", charge, 1];
   const standingsOf = (rows: ShortRow[], ccn: string) => {
     const body = ask(serving(snapshotOf(rows)), `/healthcare/facilities/${ccn}`);
     return v.parse(facilityResponse, body).data[0];
   };
 
-  test("shares its rank with equal charges, and only lower ones count in its percentile", () => {
+  test("a facility shares its rank with equal charges, and its percentile counts only lower ones", () => {
     const rows = [
       hospital("000001", "CA", 10),
       hospital("000002", "CA", 20),
@@ -35,7 +35,7 @@ describe("a facility", () => {
     assert.deepEqual(figures("000004"), [4, 75, 3, 3, 66.7]);
   });
 
-  test("has percentiles of one decimal, half a tenth rounded up", () => {
+  test("percentiles have one decimal, and half a tenth is rounded up", () => {
     const many = Array.from({ length: 16 }, (_, i) => hospital(String(i).padStart(6, "0"), "CA", 10 + i));
     // 1/16 is 6.25 %, and 3/16 is 18.75 %. Both are rounded half up.
     assert.equal(standingsOf(many, "000001").national.percentile, 6.3);
@@ -43,7 +43,7 @@ describe("a facility", () => {
     assert.equal(standingsOf(many, "000015").national.percentile, 93.8);
   });
 
-  test("is 404 where none of its rows is priced, and where no such CCN is", () => {
+  test("a facility without prices and an unknown CCN give 404", () => {
     const versions = serving(
       snapshotOf([hospital("00000A", "CA", 10), ["000002", "CA", "5072", null, null]]),
     );
@@ -58,7 +58,7 @@ describe("a facility", () => {
   });
 });
 
-describe("a CCN's letters", () => {
+describe("letters in CCNs", () => {
   const versions = serving(
     snapshotOf([
       ["05000A", "CA", "5072", 10, 1, "Clinic"],
@@ -72,11 +72,11 @@ describe("a CCN's letters", () => {
     return facility.ccn;
   };
 
-  test("may be small in a path", () => {
+  test("a CCN in a path may be in lower case", () => {
     assert.deepEqual([found("05000A"), found("05000a"), found("05000%61")], ["05000A", "05000A", "05000A"]);
   });
 
-  test("are taken as they are given where an older snapshot has small ones", () => {
+  test("a CCN is matched case-sensitively if the snapshot has it in lower case", () => {
     assert.deepEqual([found("05000b"), found("05000C"), found("05000c")], ["05000b", "05000C", "05000c"]);
     assertRefused(versions, "/healthcare/facilities/05000B", "not_found");
   });
@@ -86,7 +86,7 @@ describe("the catalog", () => {
   const catalogOf = (...snapshots: Snapshot[]) =>
     v.parse(datasetsResponse, ask(serving(...snapshots), "/datasets")).data;
 
-  test("says of each version whether it is current, available or superseded", () => {
+  test("the catalog lists each version as current, available or superseded", () => {
     const expected = [
       ...["2024.10 current", "2024.9 superseded", "2024.1 superseded"],
       ...["2023.2 available", "2023.1 superseded", "2019.1 available"],
@@ -101,7 +101,7 @@ describe("the catalog", () => {
     assert.equal(new Set(catalog.map(({ id }) => id)).size, 6);
   });
 
-  test("knows why Maryland and four territories are missing, and says no more of the others than it knows", () => {
+  test("the catalog gives OPPS reasons only for Maryland and four territories among the missing states", () => {
     const [{ coverage }] = catalogOf(
       snapshotOf([
         ["000001", "CA", "5072", 1, 1],
@@ -121,7 +121,7 @@ describe("the catalog", () => {
   });
 });
 
-describe("a data version", () => {
+describe("data versions", () => {
   const versions = serving(
     ...["2024.10", "2024.9", "2023.2", "2023.1"].map((version, i) =>
       snapshotAs(version, [["000001", "CA", "5072", 5 - i, 1]]),
@@ -137,7 +137,7 @@ describe("a data version", () => {
   ];
   const versionOf = (target: string) => v.parse(answered, ask(versions, target)).source.data_version;
 
-  test("answers by its name; a year by its newest revision; no version by the newest of all", () => {
+  test("a version path serves that version, a year its newest revision, and no version the newest of all", () => {
     const expected = {
       "": "2024.10",
       "/versions/2024": "2024.10",
@@ -151,7 +151,7 @@ describe("a data version", () => {
     }
   });
 
-  test("that isn't loaded is 404, and the message lists the loaded ones", () => {
+  test("a version that isn't loaded gives 404 with a list of the loaded ones", () => {
     for (const name of "2022 2024.2 2024.1 2024.010 02024 2024. .9 latest 2024.9.1 %32022".split(" "))
       for (const target of versioned) {
         const { type, message } = refusal(versions, `/versions/${name}${target}`);
@@ -160,7 +160,7 @@ describe("a data version", () => {
       }
   });
 
-  test("is listed with the path that names it, and so is every endpoint", () => {
+  test("the overview lists every version and endpoint with its path", () => {
     const listed = v.object({ data_version: v.string(), status: v.string(), path: v.string() });
     const overview = v.object({
       description: v.string(),
@@ -197,7 +197,7 @@ describe("a data version", () => {
       assertRefused(versions, target, target.startsWith("/?") ? "unknown_endpoint" : "invalid_parameter");
   });
 
-  test("has no path for what has no version", () => {
+  test("endpoints without data versions are unknown below a version path", () => {
     for (const target of [
       "/datasets",
       "/usage",

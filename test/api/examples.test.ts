@@ -158,7 +158,7 @@ const errors = {
   internal_error: () => told("/api/v1/usage?", {}, { query: () => assert.fail("a fault") }),
 };
 
-test("every example of the document is what a request over the sample gets", (t) => {
+test("every example in the OpenAPI document equals a response over the sample data", (t) => {
   const recorded: Record<string, unknown> = {};
   for (const [at, operation] of operations)
     for (const [name, answer] of Object.entries(answersOf(at, operation)))
@@ -196,7 +196,7 @@ const lines = (recorded: object) =>
     .map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`)
     .join(",\n")}\n}\n`;
 
-test("every answer with a body but a binary file has examples, and its schema takes them", () => {
+test("every response with a non-binary body has examples that match its schema", () => {
   for (const [at, { responses }] of operations)
     for (const [status, { content }] of Object.entries(responses))
       for (const [type, { schema, examples }] of Object.entries(content ?? {})) {
@@ -221,7 +221,7 @@ interface FieldSchema {
   properties?: Record<string, FieldSchema>;
 }
 
-test("the examples of an object's fields stand together in an answer", () => {
+test("the example values of a schema's fields occur together in one example response", () => {
   const { schemas, examples } = (openapiDocument as { components: Record<string, unknown> }).components;
   const answers = objectsIn(examples).map((answer) => new Map<string, unknown>(Object.entries(answer)));
   const all = objectsIn<FieldSchema>(schemas);
@@ -239,7 +239,7 @@ test("the examples of an object's fields stand together in an answer", () => {
   assert.equal(checked, all.flatMap((schema) => schema.examples ?? []).length, "all are of fields");
 });
 
-test("the example of a header is what an answer has in it", () => {
+test("the example of each header equals the header of a recorded response", () => {
   const { "Content-Type": _, ...expected } = recordedAnswers.headers;
   const shown = new Map<string, string>();
   for (const { responses } of operations.values())
@@ -249,7 +249,7 @@ test("the example of a header is what an answer has in it", () => {
   assert.deepEqual(Object.fromEntries(shown), expected);
 });
 
-test("the ETag of the examples makes their request a 304", () => {
+test("the example ETag gives 304 for the example request", () => {
   const at = "/api/v1/healthcare/prices";
   const operation = operations.get(at)!;
   const ifNoneMatch = operation.parameters.find(({ name }) => name === "If-None-Match")?.example;
@@ -268,14 +268,14 @@ const shown = [
   parts: (kind === "json" ? text.replaceAll(/\n */g, "") : text).split("…"),
 }));
 
-test("there is an answer of every endpoint over the sample", () => {
+test("the READMEs show a response of every non-binary endpoint", () => {
   const paths = shown.map(({ target }) => pathOf(openapiDocument, target));
   const binary = ["/api/v1/export.arrow", "/api/v1/export.parquet"];
   const expected = [...operations.keys()].filter((at) => !isOfVersion(at) && !binary.includes(at));
   assert.deepEqual(new Set(paths), new Set(expected));
 });
 
-test("the README's table has every endpoint, with a link to where its answer is", () => {
+test("the README's table links every endpoint to the section with its response", () => {
   const rows = [...readme.matchAll(/\[`(\/\S*)`\]\(server\/api\/README\.md#([a-z-]+)\)/g)];
   const full = (at: string) => (at.startsWith("/api/v1") ? at : `/api/v1${at}`);
   const listed = rows.map(([, at]) => full(at));
@@ -294,7 +294,7 @@ test("the README's table has every endpoint, with a link to where its answer is"
 });
 
 for (const { target, parts } of shown)
-  test(`the shown answer of ${target} is what the service over the sample answers`, () => {
+  test(`the response that a README shows for ${target} equals the service's response`, () => {
     const { status, body } = told(target);
     assert.equal(status, 200);
     const answer = body.replaceAll("\r\n", "\n").trimEnd();
@@ -316,7 +316,7 @@ function fieldsIn(part: unknown): string[] {
   ]);
 }
 
-test("every field that the description names is one of an answer, a parameter or a column of the export", () => {
+test("every field named in the API README exists in a response, a parameter or an export column", () => {
   const [columns] = told("/api/v1/export.csv?procedure=5072&state=DC").body.split("\r\n");
   const known = new Set([
     ...fieldsIn(openapiDocument),
@@ -337,7 +337,7 @@ test("every field that the description names is one of an answer, a parameter or
   );
 });
 
-test("the documented query of the exported file leaves codes as they are", async () => {
+test("the documented DuckDB query reads the codes of a CSV export as text", async () => {
   const [query] = described.match(/SELECT \* FROM read_csv\(.*?\}\)/) ?? assert.fail("there is one");
   const saved = path.join(temporaryFolder(), "all.csv");
   writeFileSync(saved, told("/api/v1/export.csv?procedure=5072&state=DC").bytes);
@@ -352,7 +352,7 @@ test("the documented query of the exported file leaves codes as they are", async
   instance.closeSync();
 });
 
-test("the documented figures of exported files are those of the sample", () => {
+test("the documented row counts and headers of exports equal those of the sample data", () => {
   const [, rows, columns] = described.match(/open_stream\("dc.arrow"\).* (\d+) rows and (\d+) columns/) ?? [];
   const table = tableFromIPC(told("/api/v1/export.arrow?procedure=5072&state=DC").bytes);
   assert.deepEqual([table.numRows, table.numCols], [Number(rows), Number(columns)]);

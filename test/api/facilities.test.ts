@@ -20,7 +20,7 @@ const ccnsIn = (versions: Versions, target: string) =>
   v.parse(page, ask(versions, target)).data.map(({ ccn }) => ccn);
 const rowsOf = (versions: Versions, query: string) => ccnsIn(versions, `/healthcare/facilities?${query}`);
 
-describe("a list of facilities", () => {
+describe("lists of facilities", () => {
   const hospital = (ccn: string, state: string, charge: number | null, allowed: number | null): ShortRow => [
     ccn,
     state,
@@ -45,7 +45,7 @@ describe("a list of facilities", () => {
   const zip = ["00501", "10001", "60601", "", "99501", ""];
   const versions = versionsOf(imageWith(withTexts(snapshot, { zip }), places));
 
-  test("has every facility by name, or those with a procedure", () => {
+  test("a list has every facility, or those with a given procedure and status", () => {
     assert.deepEqual(rowsOf(versions, ""), ["000001", "000002", "000003", "000004", "000005", "000006"]);
     assert.deepEqual(rowsOf(versions, "procedure=5072"), ["000001", "000002", "000003"]);
     assert.deepEqual(rowsOf(versions, "procedure=5072&status=suppressed"), ["000004"]);
@@ -53,14 +53,14 @@ describe("a list of facilities", () => {
     assert.deepEqual(rowsOf(versions, "procedure=5072&status=all").length, 5);
   });
 
-  test("orders ties by CCN and absent values last, ascending and descending", () => {
+  test("ties are ordered by CCN and absent values come last, ascending and descending", () => {
     const by = (query: string) => rowsOf(versions, `procedure=5072&status=all&${query}`);
     assert.deepEqual(by("sort=markup"), ["000001", "000003", "000002", "000004", "000005"]);
     assert.deepEqual(by("sort=markup&order=desc"), ["000002", "000001", "000003", "000004", "000005"]);
     assert.deepEqual(by("sort=charge&order=desc"), ["000002", "000003", "000001", "000004", "000005"]);
   });
 
-  test("around a ZIP code has distances in miles, and counts the facilities without a place", () => {
+  test("a list around a ZIP code has distances in miles and counts the facilities without a place", () => {
     const answer = ask(versions, "/healthcare/facilities?near=00501&within=60&sort=distance");
     const { data, summary } = v.parse(
       v.object({
@@ -79,7 +79,7 @@ describe("a list of facilities", () => {
     assert.deepEqual(rowsOf(versions, "near=99501"), ["000005"]);
   });
 
-  test("compares cities as a search does", () => {
+  test("the city filter ignores case, accents and abbreviations like a search", () => {
     for (const city of ["City+in+NY", "city in ny", "CITYINNY", "Cíty, in: NY"])
       assert.deepEqual(rowsOf(versions, `city=${encodeURIComponent(city).replaceAll("%2B", "+")}`), [
         "000001",
@@ -116,7 +116,7 @@ describe("a list of facilities", () => {
     ["page=2", "page", /^unknown parameter "page"; supported are procedure, state, city, ccn, near, /],
   ];
   for (const [query, param, message] of invalid)
-    test(`refuses ${query}`, () => {
+    test(`a list with ${query} is refused`, () => {
       // A wrong parameter is reported even if the data version doesn't exist.
       for (const base of ["", "/versions/2019.1"]) {
         const error = refusal(versions, `${base}/healthcare/facilities?${query}`);
@@ -125,7 +125,7 @@ describe("a list of facilities", () => {
       }
     });
 
-  test("that is empty is refused, and the message says why", () => {
+  test("an empty list gives 404 with the reason", () => {
     const told = (query: string) => {
       const { type, message } = refusal(versions, `/healthcare/facilities?${query}`);
       assert.equal(type, "not_found");
@@ -155,14 +155,14 @@ describe("a list of facilities", () => {
     );
   });
 
-  test("of a data version stays below its path", () => {
+  test("a list below a version path has only that version's facilities", () => {
     const older = snapshotAs("2023.1", [hospital("000009", "NY", 5, 5), hospital("000008", "NY", 5, 5)]);
     const both = versionsOf(...versions.images, imageWith(older, places));
     assert.deepEqual(ccnsIn(both, "/versions/2023.1/healthcare/facilities"), ["000008", "000009"]);
   });
 });
 
-describe("one facility over the years", () => {
+describe("trends of one facility", () => {
   const imageAs = (version: string, ...rows: ShortRow[]) => imageOf(snapshotAs(version, rows));
   const versions = versionsOf(
     imageAs("2024.2", ["000001", "CA", "5072", 300, 30, "New name"], ["000002", "CA", "5072", 100, 10]),
@@ -177,7 +177,7 @@ describe("one facility over the years", () => {
     return [type, param, message];
   };
 
-  test("has the newest revision of each year with a row, and changes where both years are priced", () => {
+  test("a trend has the newest revision of each year, and changes between two priced years", () => {
     const answer = ask(versions, "/healthcare/facilities/000001/trends?procedure=5072");
     const { facility, data, source } = v.parse(
       v.object({
@@ -206,7 +206,7 @@ describe("one facility over the years", () => {
     assert.deepEqual(source.data_years, [2021, 2022, 2023, 2024]);
   });
 
-  test("is refused without a procedure, below a data version, and where no year has a row", () => {
+  test("a trend without a procedure, below a version path or without any row is refused", () => {
     const path = "/healthcare/facilities/000001/trends";
     const years = "in any loaded data year (2020.1, 2021.1, 2022.1, 2023.1, 2024.2)";
     assert.deepEqual(told(path).slice(0, 2), ["missing_parameter", "procedure"]);
@@ -231,7 +231,7 @@ describe("one facility over the years", () => {
   });
 });
 
-test("places are those of the npm package in its version, in the states and territories", () => {
+test("places come from the installed zipcodes package and lie in US states and territories", () => {
   const { version, license } = JSON.parse(
     readFileSync(path.resolve(import.meta.dirname, "../../node_modules/zipcodes/package.json"), "utf8"),
   );

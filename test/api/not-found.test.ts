@@ -91,21 +91,21 @@ const messages: Record<string, [target: string, message: string][]> = {
 };
 
 for (const [what, cases] of Object.entries(messages))
-  test(`${what} without an answer says why`, () => {
+  test(`the 404 for ${what} says why there is no data`, () => {
     for (const [target, message] of cases) assert.equal(toldFor(target), message, target);
   });
 
-test("the catalog's reason is that of the state", () => {
+test("the catalog gives a reason for each missing state", () => {
   assert.match(String(reasonIn("MD")), /all-payer/);
   for (const state of ["GU", "PR", "WY"]) assert.ok(reasonIn(state), state);
 });
 
-test("a list of procedures says how many rows there are where none at all has a price", () => {
+test("the 404 for a list of procedures without any prices says how many rows are suppressed", () => {
   const bare = versionsOf(imageOf(snapshotOf(suppressed(12, "CA", "5115"))));
   assert.match(refusal(bare, "/healthcare/procedures").message, /: all 12 rows are suppressed$/);
 });
 
-test("what isn't there names a loaded data version that has it, wherever it is asked for", () => {
+test("the 404 for a missing procedure or facility names a loaded data version that has it", () => {
   const years = versionsOf(
     imageOf(snapshotAs("2024.1", [["05000A", "CA", "5072", 10, 1]])),
     imageOf(snapshotAs("2023.1", [["000002", "CA", "5073", 10, 1]])),
@@ -130,18 +130,18 @@ test("what isn't there names a loaded data version that has it, wherever it is a
   }
 });
 
-describe("a data version", () => {
+describe("data versions", () => {
   const told = (asked: string) =>
     refusal(versions, `/versions/${asked}/healthcare/prices?procedure=5072`).message;
 
-  test("that isn't there is called unknown, and those that are loaded are listed", () => {
+  test("the 404 for an unknown data version lists the loaded ones", () => {
     const loaded = `loaded are ${version}`;
     assert.equal(told("1999.1"), `there is no data version "1999.1"; ${loaded}`);
     assert.equal(told("1999"), `there is no data version "1999"; ${loaded}`);
   });
 });
 
-describe("a search", () => {
+describe("the message of a search without results", () => {
   const hospitals = versionsOf(
     placed(
       ["Georgetown Hospital", "Tampa", "FL"],
@@ -201,7 +201,7 @@ describe("a search", () => {
       else assert.match(told(`q=${query}`), message);
     });
 
-  test("says what the data set does not hold", () => {
+  test("the message names procedures that the data set does not hold", () => {
     for (const [q, term] of [
       ["MRI", "mri"],
       ["ct+scan", "ct scan"],
@@ -215,7 +215,7 @@ describe("a search", () => {
     }
   });
 
-  test("says which hospitals the data set does not have", () => {
+  test("the message names the kinds of hospitals that the data set does not have", () => {
     for (const [q, said] of [
       [
         "Johns+Hopkins",
@@ -234,14 +234,14 @@ describe("a search", () => {
     );
   });
 
-  test("repeats no API key, whole or in part", () => {
+  test("the message repeats no API key, whole or in part", () => {
     const key = `hcq_${"a1B2c3D4e5".repeat(5)}`;
     for (const q of [key, `grace+${key}`]) assert.doesNotMatch(told(`q=${q}`), /a1b2c3/i);
   });
 });
 
-describe("a search beside rows without a price", () => {
-  test("lists alone what has prices", () => {
+describe("searches over rows without a price", () => {
+  test("a search lists only facilities with prices", () => {
     const found = v.parse(
       v.object({ summary: v.object({ matches: v.number() }), data: v.array(v.object({ ccn: v.string() })) }),
       ask(versions, "/search?q=hospital&limit=50"),
@@ -253,7 +253,7 @@ describe("a search beside rows without a price", () => {
     assert.equal(found.summary.matches, 2);
   });
 
-  test("finds the same after one that found only rows without a price", () => {
+  test("a search that found only rows without a price doesn't change the results of later ones", () => {
     const ask5072 = () => ask(versions, "/search?q=level+procedures&type=procedure");
     const before = ask5072();
     for (let i = 0; i < 3; i++) toldFor("/search?q=5115&type=procedure");

@@ -28,7 +28,7 @@ function ask(target: string) {
   return { status, json: () => JSON.parse(bytes.toString()) };
 }
 
-test("every property of a schema says what it is", () => {
+test("every property of a schema has a description", () => {
   const silent: string[] = [];
   const visit = (part: unknown, at: string): void => {
     if (typeof part !== "object" || part === null) return;
@@ -43,7 +43,7 @@ test("every property of a schema says what it is", () => {
   assert.deepEqual(silent, []);
 });
 
-test("an operation of one data version is described as the one without, with a sentence more", () => {
+test("an operation below a version path has the plain operation's description and one more sentence", () => {
   let compared = 0;
   for (const [at, { summary, description }] of operations) {
     const plain = operations.get(at.replace("/versions/{version}", ""));
@@ -95,15 +95,15 @@ const lint = async (openapi: object) => {
   return problems.map(({ severity, ruleId, message }) => `${severity} ${ruleId}: ${message}`);
 };
 
-test("the document passes Redocly's lint", async () => {
+test("the OpenAPI document passes Redocly's lint", async () => {
   assert.deepEqual(await lint(openapiDocument), []);
 });
 
-test("the service gives the document", () => {
+test("the service returns the OpenAPI document", () => {
   assert.deepEqual(ask("/api/v1/openapi.json").json(), openapiDocument);
 });
 
-test("the paths are those of the route table and of the contract", () => {
+test("the documented paths equal those of the route table and the contract", () => {
   const routes = allEndpoints.flatMap(({ path, kind }) => [
     `/api/v1${path}`,
     ...(kind === "versioned" ? [`/api/v1/versions/{version}${path}`] : []),
@@ -112,7 +112,7 @@ test("the paths are those of the route table and of the contract", () => {
   assert.deepEqual(routes, [...found.keys()].sort());
 });
 
-test("every error type is documented, with its own status only, and every documented type is an error's", () => {
+test("the documented error types and statuses are exactly those of the API", () => {
   const statuses = new Map<string, Set<string>>();
   for (const { responses } of operations.values())
     for (const [status, { content }] of Object.entries(responses))
@@ -126,7 +126,7 @@ test("every error type is documented, with its own status only, and every docume
   assert.deepEqual(Object.fromEntries(actual), Object.fromEntries(expected));
 });
 
-test("an error has the headers that its kind has in the table, and no error has another's", async () => {
+test("each documented status has exactly its own special headers, such as Retry-After for 429", async () => {
   const special = new Set(
     Object.values(apiErrors).flatMap(({ headers = [] }) => headers.map(({ name }) => name)),
   );
@@ -225,7 +225,7 @@ const patterned: Record<string, { taken: string[]; refused: string[] }> = {
 for (const [path, { parameters }] of operations) {
   const plain = path.replace(/^\/api\/v1(\/versions\/\{version\})?/, "");
 
-  test(`the parameters of ${path} are those of the contract and of the endpoint's schema`, () => {
+  test(`the documented parameters of ${path} equal those of the contract and the endpoint's schema`, () => {
     const inQuery = parameters.filter((parameter) => parameter.in === "query");
     const named = inQuery.map(({ name, required, schema }) => [`${name}${required ? "*" : ""}`, schema]);
     assert.deepEqual(Object.fromEntries(named), expectedParameters[plain] ?? {});
@@ -246,7 +246,7 @@ for (const [path, { parameters }] of operations) {
     );
   });
 
-  test(`${path} takes what the document allows for its parameters, and nothing beyond`, () => {
+  test(`${path} accepts exactly the parameter values that the document allows`, () => {
     const request = new URL(found.get(path) ?? "", "http://x");
     const statusWith = (name: string, value: string) => {
       const url = new URL(request);
@@ -293,7 +293,7 @@ for (const [path, { parameters }] of operations) {
     }
   });
 
-  test(`a parameter of ${path} that is left out has its documented default`, () => {
+  test(`an omitted parameter of ${path} has its documented default`, () => {
     const request = new URL(found.get(path) ?? "", "http://x");
     for (const { name, in: place, schema } of parameters) {
       if (place !== "query" || schema.default === undefined) continue;
@@ -308,7 +308,7 @@ for (const [path, { parameters }] of operations) {
   });
 }
 
-test("every page of every list, of every version, is as documented", () => {
+test("every page of every list in every version matches the document", () => {
   const pages = new Map<string, number>();
   for (const base of ["", "/versions/2024", "/versions/2023", "/versions/2023.1", "/versions/2024.3"])
     for (const list of [
@@ -326,7 +326,7 @@ test("every page of every list, of every version, is as documented", () => {
   for (const [list, count] of pages) assert.ok(count >= 10, `${list} has ${count} pages`);
 });
 
-test("an answer that isn't documented is told from one that is", () => {
+test("the response check rejects undocumented statuses, errors, fields and headers", () => {
   const body = { error: { type: "not_found", message: "x" } };
   const check = (path: string, status: number, value: unknown, headers?: Map<string, string>) => () =>
     checkAnswer(openapiDocument, path, status, Buffer.from(JSON.stringify(value)), headers);

@@ -15,7 +15,7 @@ const trialSeed = Number(process.env.TRIAL_SEED || 1);
 /** Number of lists of facilities to compare per snapshot. */
 const lists = 100;
 
-test(`every answer on ${snapshots} random snapshots is what the oracles compute`, (t) => {
+test(`every response over ${snapshots} random snapshots equals that of naive oracles`, (t) => {
   t.diagnostic(`TRIAL_SEED=${trialSeed}`);
   const random = seededRandom(trialSeed);
   const total = { distributions: 0, years: 0, facilities: 0, facilityYears: 0 };

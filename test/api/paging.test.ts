@@ -165,7 +165,7 @@ function chosen({ long, at, small, limit }: Choice) {
   return { ...list, limit: 1 + (limit % (small ? 5 : list.maxLimit)) };
 }
 
-test("a walk gives every row once, in order, for any limit, and stays on its version while others come and go", (t) => {
+test("paging returns every row once in order, and stays on its version while versions change", (t) => {
   let pages = 0;
   const publications = {
     alone: (image: Image) => publish(image),
@@ -203,7 +203,7 @@ function nextOf(first: string): string {
   return next;
 }
 
-test("a cursor of the greatest length is read as it was written, and a longer one isn't written", () => {
+test("a cursor of 4096 bytes is decoded, and a longer one is never created", () => {
   const cursorOf = (queryLength: number) =>
     decodeCursor(pathOfPage(other, "search", 7, "q".repeat(queryLength)).toString().slice(pagesPath.length));
   const others = `2025.1~${other.description.sha256.slice(0, 8)}~search~7~`.length + 4;
@@ -214,10 +214,10 @@ test("a cursor of the greatest length is read as it was written, and a longer on
   );
 });
 
-describe("a page's data version", () => {
+describe("data versions of pages", () => {
   const image = imageOf(snapshotOf(priced(9, 100)));
 
-  test("that is retired makes it 404, and it comes back with the version", () => {
+  test("a page of a retired version gives 404 until the version is loaded again", () => {
     for (const first of firstPages) {
       publish(image);
       const next = nextOf(first);
@@ -229,7 +229,7 @@ describe("a page's data version", () => {
     }
   });
 
-  test("that is loaded with other content makes it 404", () => {
+  test("a page gives 404 if its version is loaded with other content", () => {
     const changed = imageOf(snapshotOf(priced(9, 101)));
     assert.equal(nameOf(changed), nameOf(image));
     for (const first of firstPages) {
@@ -241,7 +241,7 @@ describe("a page's data version", () => {
     }
   });
 
-  test("is what its path names: a page takes no parameters", () => {
+  test("a page accepts no parameters and no version path", () => {
     publish(image);
     for (const first of firstPages) {
       const next = nextOf(first);
@@ -261,7 +261,7 @@ describe("a page's data version", () => {
 
 const textOf = (values: Record<string, string>) => new URLSearchParams(values).toString();
 
-describe("a cursor that was not given out", () => {
+describe("forged cursors", () => {
   const rowsOf = (charge: number): ShortRow[] =>
     ["5071", "5072", "5073"].flatMap((code) =>
       Array.from({ length: 60 }, (_, i): ShortRow => [String(i).padStart(6, "0"), "CA", code, charge + i, 1]),
@@ -297,7 +297,7 @@ describe("a cursor that was not given out", () => {
     assertRefused(pagesPath + text, "invalid_parameter", "cursor");
   }
 
-  test("but differs in one character is refused", () => {
+  test("a cursor with one changed character is refused", () => {
     for (const text of cursors)
       for (let i = 0; i < text.length; i++)
         for (const other of "AQgw049-_") assertNoCursor(text.slice(0, i) + other + text.slice(i + 1));
@@ -308,7 +308,7 @@ describe("a cursor that was not given out", () => {
     fc.assert(property, { seed, numRuns: rounds(400) });
   });
 
-  test("but is any text is refused", () => {
+  test("arbitrary text is refused as a cursor", () => {
     const any = fc.oneof(
       fc.string({ unit: letter, minLength: 1, maxLength: 200 }),
       fc
@@ -327,7 +327,7 @@ describe("a cursor that was not given out", () => {
     assert.ok(["invalid_parameter", "missing_parameter", "not_found"].includes(type), described);
   }
 
-  test("though it has the right check is refused for its list, offset, parameters or version", () => {
+  test("a cursor with a valid check but a wrong list, offset, parameter or version is refused", () => {
     const right = { procedure: "5072", limit: "2" };
     for (const list of ["facility", "datasets", "usage", "page", "price", "", "__proto__", "constructor"])
       assertClean(image, list, 1, right);
@@ -355,7 +355,7 @@ describe("a cursor that was not given out", () => {
     for (const list of ["prices", "search", "procedures"]) assertClean(absent, list, 1, right);
   });
 
-  test("in any script, a search is walked as in another", () => {
+  test("a search with accents and emoji is paged like one without", () => {
     const rows = (q: string) =>
       walk(`/api/v1/search?q=${encodeURIComponent(q)}`, 7).flatMap(({ data }) => data);
     assert.ok(rows("hospital").length > 7);
@@ -369,7 +369,7 @@ describe("a cursor that was not given out", () => {
     ["facilities", 60, { procedure: "5073", sort: "charge", order: "asc", limit: "2" }],
   ];
   for (const [list, rows, given] of beyond)
-    test(`though it has the right check is refused where it starts behind the last row of ${list}`, () => {
+    test(`a cursor with a valid check that starts behind the last row of ${list} is refused`, () => {
       for (const offset of [rows, rows + 1, rows + 60, 2 ** 31, 2 ** 32, 2 ** 53 - 1])
         assertClean(image, list, offset, given);
     });

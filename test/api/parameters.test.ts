@@ -45,15 +45,15 @@ const values = fc
   })
   .map((entries) => new Map(entries));
 
-describe("a query", () => {
-  test("made by URLSearchParams reads as it was meant", () => {
+describe("queries", () => {
+  test("a query made by URLSearchParams is parsed back to its values", () => {
     const property = fc.property(values, (given) => {
       assert.deepEqual(parseQuery(new URLSearchParams([...given]).toString()), given);
     });
     fc.assert(property, { seed, numRuns: rounds(400) });
   });
 
-  test("with as few or as many escapes as one likes reads as it was meant", () => {
+  test("a query is parsed to the same values with minimal and with full escaping", () => {
     const escaped = (part: string) =>
       [...Buffer.from(part)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
     const property = fc.property(values, fc.constantFrom(encodeURIComponent, escaped), (given, encode) => {
@@ -63,7 +63,7 @@ describe("a query", () => {
     fc.assert(property, { seed, numRuns: rounds(400) });
   });
 
-  test("may have empty parts, values without =, = in values, + for spaces", () => {
+  test("a query may have empty parts, names without =, = in values and + for spaces", () => {
     const read = (query: string) => Object.fromEntries(parseQuery(query));
     assert.deepEqual(read(""), {});
     assert.deepEqual(read("&&"), {});
@@ -76,7 +76,7 @@ describe("a query", () => {
     assert.deepEqual(read("A=1&a=2"), { A: "1", a: "2" });
   });
 
-  test("of anything at all is read or refused as invalid_parameter", () => {
+  test("an arbitrary query is parsed or refused as invalid_parameter", () => {
     const query = fc.oneof(
       fc.string({ unit: "binary", maxLength: 300 }),
       fc.string({ unit: fc.constantFrom(..."ab=&%+0fF2c\ufffd\u0000é"), maxLength: 60 }),
@@ -89,7 +89,7 @@ describe("a query", () => {
     fc.assert(property, { seed, numRuns: rounds(1000) });
   });
 
-  test("that names a parameter twice is refused, however the name is written", () => {
+  test("a query that names a parameter twice is refused, also with escaped names", () => {
     for (const query of ["a=1&a=2", "a=1&a=1", "a&a", "a=1&b=2&a", "%61=1&a=2", "a=1&%61=2", "&a&&a&"])
       assertInvalid(query, "a");
     assertInvalid("=1&=2", "");
@@ -105,7 +105,7 @@ describe("a query", () => {
     fc.assert(property, { seed, numRuns: rounds(200) });
   });
 
-  test("with a bad escape or bad UTF-8 is refused and names its parameter", () => {
+  test("a query with a bad escape or bad UTF-8 is refused with the parameter's name", () => {
     const escapes = ["%", "%4", "%zz", "%G1", "%u0041", "% 41", "%\u0661", "%%"];
     const bytes = "%80 %c0%80 %c1%bf %e2%82 %ed%a0%80 %f4%90%80%80 %f8%88%80%80%80 %fe %ff".split(" ");
     for (const bad of [...escapes, ...bytes]) {
@@ -115,12 +115,12 @@ describe("a query", () => {
     }
   });
 
-  test("with a raw U+FFFD, as bytes that are no UTF-8 arrive, is refused; an escaped one is text", () => {
+  test("a query with a raw U+FFFD is refused, and an escaped one is text", () => {
     for (const query of ["q=\ufffd", "q=a\ufffdb", "\ufffd=1", "q=%EF%BF%BD\ufffd"]) assertInvalid(query);
     assert.equal(parseQuery("q=a%EF%BF%BDb").get("q"), "a\ufffdb");
   });
 
-  test("with any control character is refused, in names and values", () => {
+  test("a query with a control character in a name or value is refused", () => {
     const controls = [...Array(0x20).keys(), ...Array.from({ length: 0x21 }, (_, i) => 0x7f + i)];
     for (const code of controls) {
       const control = String.fromCharCode(code);
@@ -149,12 +149,12 @@ describe("parameters", () => {
   const invalid = (param: string) => ({ type: "invalid_parameter", param });
   const missing = (param: string) => ({ type: "missing_parameter", param });
 
-  test("have their defaults and types", () => {
+  test("parameters get their defaults and types", () => {
     assert.deepEqual(check("procedure=5072"), { procedure: "5072", sort: "code", limit: 25 });
     assert.deepEqual(check("limit=50&procedure=x&sort=name"), { procedure: "x", sort: "name", limit: 50 });
   });
 
-  test("that are unknown come before a required one that is missing, and the message lists the known", () => {
+  test("an unknown parameter is reported before a missing one, with a list of the known ones", () => {
     for (const name of [
       "x",
       "Procedure",
@@ -172,13 +172,13 @@ describe("parameters", () => {
     assert.deepEqual(refused("limit=0&x=1"), invalid("x"));
   });
 
-  test("that are required are missing when they are absent or empty", () => {
+  test("a required parameter counts as missing if it is absent or empty", () => {
     for (const query of ["", "procedure", "procedure=", "limit=5", "procedure=&limit=5"])
       assert.deepEqual(refused(query), missing("procedure"), query);
     assert.deepEqual(refused("procedure=+"), undefined);
   });
 
-  test("that are whole numbers are plain decimal digits within a range that the message names", () => {
+  test("a whole number must be plain decimal digits within a range that the message names", () => {
     const refusedNumbers = "0 51 -1 +1 1.0 1e1 0x1 NaN ٣ ９ 1_0 00 01 025 0007".split(" ");
     for (const written of [...refusedNumbers, "1 ", " 1", "", "9".repeat(400)]) {
       const query = `procedure=1&limit=${encodeURIComponent(written)}`;
@@ -192,7 +192,7 @@ describe("parameters", () => {
       assert.equal(check(`procedure=1&limit=${written}`).limit, limit);
   });
 
-  test("of anything at all are taken or refused as missing or invalid", () => {
+  test("arbitrary parameters are accepted or refused as missing or invalid", () => {
     const named = fc.dictionary(fc.oneof(fc.constantFrom("procedure", "sort", "limit"), text), text);
     const property = fc.property(named, (given) => {
       const error = errorOf(() => checkParameters(schema, new Map(Object.entries(given))));
@@ -202,7 +202,7 @@ describe("parameters", () => {
   });
 });
 
-describe("what an error repeats", () => {
+describe("input in error messages", () => {
   const marker = "ж";
   const shapes: ((input: string) => string)[] = [
     (input) => `${input}=1`,
@@ -218,7 +218,7 @@ describe("what an error repeats", () => {
   ];
   const errorFor = (query: string) => errorOf(() => checkParameters(schema, parseQuery(query)));
 
-  test("is never more than 64 characters of the input", () => {
+  test("an error repeats at most 64 characters of the input", () => {
     for (const shape of shapes)
       for (const length of [1, 63, 64, 65, 1000]) {
         const error = errorFor(shape(marker.repeat(length)));
@@ -228,7 +228,7 @@ describe("what an error repeats", () => {
       }
   });
 
-  test("is well-formed where a long text is cut", () => {
+  test("an error that cuts a long text is well-formed Unicode", () => {
     for (const shape of shapes)
       for (let i = 60; i < 68; i++) {
         const error = errorFor(shape(`${"a".repeat(i)}🏥🏥🏥🏥`));
@@ -240,7 +240,7 @@ describe("what an error repeats", () => {
   const secret = key.slice("hcq_".length);
   const leaks = (said: string) => said.includes(secret.slice(0, 16)) || said.includes(secret.slice(-16));
 
-  test("is never a key", () => {
+  test("an error never repeats an API key", () => {
     for (const shape of shapes)
       for (const written of [
         ...[key, `Bearer ${key}`, `${"a".repeat(30)}${key}`, `${key}${key}`, `x_${key}!`, key.toLowerCase()],

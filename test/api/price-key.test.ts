@@ -75,12 +75,12 @@ const limit = fc.oneof(
   fc.constantFrom("&limit=4294967297", "&limit=-1", "&limit=1.5", "&limit=25&limit=25", "&limit=25&x=1"),
 );
 
-test("price queries without a version are read as numbers", () => {
+test("the prices path without a version is the only one with numeric query keys", () => {
   const [[path, keyed], ...others] = keyedPaths;
   assert.deepEqual([path, keyed.read, others], [pricesPath, readPriceKey, []]);
 });
 
-test("a price query in its common form is answered as it is in any other", () => {
+test("a price query in its common form gets the same response as in any other form", () => {
   const { get } = start(10_000_000);
   let read = 0;
   const property = fc.property(code, state, limit, (procedure, scope, rows) => {
@@ -95,7 +95,7 @@ test("a price query in its common form is answered as it is in any other", () =>
   assert.ok(read > 150, `${read} read at one go`);
 });
 
-test("two characters that aren't a state in capitals are taken for none", () => {
+test("two characters that aren't an upper-case state code are never read as a state", () => {
   const query = (of: string) => `procedure=${codes[0]}&state=${of}`;
   const characters = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i));
   const states = new Set(stateCodes);
@@ -109,7 +109,7 @@ test("two characters that aren't a state in capitals are taken for none", () => 
   );
 });
 
-test("codes and limits are digits: what stands beside them in ASCII is none", () => {
+test("characters next to the digits in ASCII are rejected in codes and limits", () => {
   // If `:` and `/` were read as the digits 10 and −1, the codes below would exist.
   for (const [digit, beside, more] of [
     ["0", ":", -1],
@@ -130,7 +130,7 @@ test("codes and limits are digits: what stands beside them in ASCII is none", ()
       assert.equal(readPriceKey(image, query(limit)), -1, limit);
 });
 
-test("every price query has an ETag of its own", () => {
+test("every price query has its own ETag", () => {
   const { get } = start(10_000_000);
   const seen = new Map<string, string>();
   for (const procedure of codes)
@@ -147,7 +147,7 @@ test("every price query has an ETag of its own", () => {
 });
 
 for (const form of ["", "&"])
-  test(`an answer to ${form}procedure=… that is kept counts on, and is forgotten with its data and its month`, () => {
+  test(`cached responses to ${form}procedure=… count against the quota and expire with their data and month`, () => {
     const quota = 1203;
     const { service, clock, get } = start(quota);
     const query = `${form}procedure=${codes[0]}`;
@@ -174,7 +174,7 @@ for (const form of ["", "&"])
 
 const ways = [{}, { acceptEncoding: "br" }, { acceptEncoding: "gzip" }, { ifNoneMatch: '"x"' }];
 
-test("an answer is the same in every coding, whether it is made, kept or asked for in another one before", () => {
+test("a response has the same body in every content coding, cached or not", () => {
   const [query] = codes.map((of) => `procedure=${of}&limit=50`).filter((of) => readPriceKey(image, of) >= 0);
   const { body: expected, etag } = start(1000).get(query);
   const tagOf = { br: etag?.replace(/"$/, '-br"'), gzip: etag?.replace(/"$/, '-gzip"') };
@@ -192,7 +192,7 @@ test("an answer is the same in every coding, whether it is made, kept or asked f
   fc.assert(property, { seed, numRuns: rounds(6) });
 });
 
-test("keys that share the letters by which they are remembered are told apart", () => {
+test("keys that collide in the cache of recent keys are told apart", () => {
   const [keys, limits] = [new KeyTable(), new Limits()];
   const letters = (of: string) => [14, 16, 18].map((at) => `Bearer ${of}`[at]).join("");
   const byLetters = new Map<string, string>();
@@ -235,7 +235,7 @@ test("keys that share the letters by which they are remembered are told apart", 
   );
 });
 
-test("a refused key is told of the month that it is", () => {
+test("the reset time for an invalid key is the end of the current month", () => {
   const { service, clock } = start(10);
   const refused = () => askService(service, "x", pricesPath, () => "");
   assert.deepEqual([refused().status, refused().reset], [401, Date.UTC(2026, 1, 1) / 1000]);
@@ -247,7 +247,7 @@ test("a refused key is told of the month that it is", () => {
 const noHeaders: RequestHead = { getQuery: () => "", getHeader: () => "" };
 const head = (tag: string) => ({ tag, cacheControl: "no-cache", resetLines: "\r\nleft: " });
 
-test("requests are counted by their hash, and others that share its place make it forget", () => {
+test("requests are counted by their hash, and another request with the same counter resets the count", () => {
   const asks = new AskCounter();
   const counts = Array.from({ length: 300 }, () => asks.count(hashOf("procedure=5072")));
   assert.deepEqual(counts.slice(0, 3), [1, 2, 3]);
@@ -256,7 +256,7 @@ test("requests are counted by their hash, and others that share its place make i
   assert.equal(asks.count(hashOf("procedure=5072")), 1);
 });
 
-test("a head says any number of requests left", () => {
+test("a cached response shows the current number of remaining requests", () => {
   const answer = new Answer(head("x"), Buffer.from("x"), true);
   for (const left of [0, 1, 9, 10, 99, 100, 2_000_000_000, 5, 1_999_999_999, 12]) {
     const { head } = answer.replyTo(noHeaders, left);

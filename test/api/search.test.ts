@@ -37,8 +37,8 @@ const told = (query: string) => {
   return message.replace(" in data version 2024.3", "");
 };
 
-describe("a search in a state", () => {
-  test("finds facilities there, and procedure groups with prices there", () => {
+describe("searches in a state", () => {
+  test("a search in a state finds its facilities, and procedure groups with prices there", () => {
     assert.deepEqual(ccnsOf("q=mercy").toSorted(), ["000001", "000002", "000003", "000004"]);
     assert.deepEqual(ccnsOf("q=mercy&state=nv").toSorted(), ["000002", "000003"]);
     assert.deepEqual(answerTo("q=mercy&state=nv").query, { q: "mercy", type: "facility", state: "NV" });
@@ -46,14 +46,14 @@ describe("a search in a state", () => {
     assert.deepEqual(ccnsOf("q=procedures&type=procedure&state=ME"), ["5491"]);
   });
 
-  test("has pages in that state alone", () => {
+  test("further pages of a search in a state stay in that state", () => {
     const { next, summary } = answerTo("q=mercy&state=NV&limit=1");
     assert.equal(summary.matches, 2);
     const second = v.parse(searchResponse, ask(versions, (next ?? "").replace("/api/v1", "")));
     assert.deepEqual([second.query.state, second.data.length, second.next], ["NV", 1, null]);
   });
 
-  test("that finds something elsewhere alone says how much", () => {
+  test("a search with matches only in other states says how many", () => {
     assert.equal(
       told("q=mercy&state=TX"),
       'no facility matches "mercy" in TX: 4 with prices match in other states',
@@ -66,24 +66,24 @@ describe("a search in a state", () => {
   });
 });
 
-describe("a procedure group", () => {
+describe("procedure groups", () => {
   const matchedOf = (q: string) =>
     answerTo(`q=${q}&type=procedure`).data.map((row) => (row.type === "procedure" ? row.matched : undefined));
 
-  test("that isn't found by its name has the words by which it was found", () => {
+  test("a group that isn't found by its name lists the matched words", () => {
     assert.deepEqual(matchedOf("knee+replacement"), [["knee", "replacement"]]);
     assert.deepEqual(matchedOf("knee+procedures"), [["knee"]]);
     assert.deepEqual(matchedOf("arthroplsty"), [["arthroplasty"]]);
     assert.deepEqual(matchedOf("catar"), [["cataract"]]);
   });
 
-  test("that is found by its name or code alone has none", () => {
+  test("a group that is found by its name or code alone lists no matched words", () => {
     assert.deepEqual(matchedOf("level+procedures"), [undefined, undefined]);
     assert.deepEqual(matchedOf("5115"), [undefined]);
   });
 });
 
-describe("words that say nothing", () => {
+describe("words that fit anything", () => {
   const hospitals =
     "these words fit any hospital; add a part of a name, a city, a state, a ZIP code or a CCN, " +
     "or list hospitals around a ZIP code by /healthcare/facilities?near=";
@@ -95,20 +95,20 @@ describe("words that say nothing", () => {
     "Hospital close to me",
     "near me",
   ])
-    test(`find no facility: ${q}`, () => {
+    test(`words that fit any hospital find no facility: ${q}`, () => {
       assert.equal(
         told(`q=${encodeURIComponent(q)}`),
         `no facility matches ${JSON.stringify(q)}: ${hospitals}`,
       );
     });
 
-  test("find no procedure", () => {
+  test("words that fit any procedure find no procedure", () => {
     const procedures =
       "these words fit any procedure; add what is done, the part of the body, or an APC code";
     assert.equal(told("q=the&type=procedure"), `no procedure matches "the": ${procedures}`);
   });
 
-  test("say something beside others, and a state's code says a state", () => {
+  test("near me is ignored beside other words, and the code ME finds Maine", () => {
     assert.deepEqual(ccnsOf("q=mercy+near+me&limit=1").length, 1);
     assert.equal(answerTo("q=mercy+near+me").summary.matches, 4);
     assert.equal(ccnsOf("q=mercy+me")[0], "000004");

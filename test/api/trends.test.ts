@@ -22,7 +22,7 @@ const pinned = v.object({
 });
 const body = v.object({ data: v.array(year), source: v.object({ data_years: v.array(v.number()) }) });
 
-describe("a trend", () => {
+describe("trends", () => {
   const charges = (version: string, ...rows: ShortRow[]) => imageOf(snapshotAs(version, rows));
   const hospital = (ccn: string, charge: number | null, allowed = 10): ShortRow => [
     ccn,
@@ -40,7 +40,7 @@ describe("a trend", () => {
   );
   const { data, source } = v.parse(body, ask(versions, "/healthcare/trends?procedure=5072"));
 
-  test("has the newest revision of every year with prices, the oldest first", () => {
+  test("a trend has the newest revision of every year with prices, the oldest first", () => {
     assert.deepEqual(
       data.map(({ data_version }) => data_version),
       ["2021.1", "2022.1", "2024.2"],
@@ -48,14 +48,14 @@ describe("a trend", () => {
     assert.deepEqual(source.data_years, [2021, 2022, 2024]);
   });
 
-  test("compares with the listed year before, and facilities with themselves", () => {
+  test("a year is compared with the listed year before it, overall and for facilities in both", () => {
     assert.deepEqual([data[0].change, data[0].matched], [null, null]);
     assert.equal(data[1].matched, null);
     assert.deepEqual(data[2].change, { median_charge: -49.8, median_allowed: -75 });
     assert.deepEqual(data[2].matched, { facilities: 1, median_charge: 50, median_allowed: -75 });
   });
 
-  test("that no year has is refused, and the years are told", () => {
+  test("a trend without any year is refused with a list of the loaded years", () => {
     const told = (query: string) => refusal(versions, `/healthcare/trends?${query}`).message;
     const years = "in any loaded data year (2021.1, 2022.1, 2023.1, 2024.2)";
     assert.equal(told("procedure=5073"), `there is no procedure "5073" ${years}`);
@@ -69,7 +69,7 @@ describe("a trend", () => {
     assertRefused(versions, "/versions/2024/healthcare/trends?procedure=5072", "unknown_endpoint");
   });
 
-  test("of named data versions compares these, superseded ones too, and can be asked for again", () => {
+  test("a trend of named versions compares these, also superseded ones, and is repeatable", () => {
     const trendOf = (names: string, from = versions) => {
       const answer = ask(from, `/healthcare/trends?procedure=5072&versions=${names}`);
       const { data, source } = v.parse(pinned, answer);
@@ -98,7 +98,7 @@ describe("a trend", () => {
     ]);
   });
 
-  test("of named data versions never changes, so that it may be kept for ever", () => {
+  test("a trend of named versions has an immutable Cache-Control header", () => {
     const { service, key } = openService(versions);
     const cacheControl = (query: string) =>
       askService(service, key, "/api/v1/healthcare/trends", () => query).headers.get("Cache-Control");
@@ -108,7 +108,7 @@ describe("a trend", () => {
     }
   });
 
-  test("of data versions that aren't loaded or named inexactly is refused", () => {
+  test("a trend of versions that aren't loaded or are named by year only is refused", () => {
     const told = (names: string, from = versions) => {
       const { type, param, message } = refusal(from, `/healthcare/trends?procedure=5072&versions=${names}`);
       return [type, param, message];
@@ -122,7 +122,7 @@ describe("a trend", () => {
     assert.deepEqual([type, param], ["invalid_parameter", "versions"]);
   });
 
-  test("has real years alone where there are any, and synthetic ones where there are no others", () => {
+  test("a trend has only real years if there are any, and otherwise synthetic ones", () => {
     const real = (version: string, charge: number) => charges(version, hospital("000001", charge));
     const invented = (version: string, charge: number) =>
       imageOf(snapshotAs(version, [hospital("000001", charge)], { publisher: syntheticPublisher }));
@@ -151,7 +151,7 @@ describe("a trend", () => {
     assert.match(withoutIt.message, /^there is no procedure "5072" in any loaded data year \(\d{4}\.\d\)$/);
   });
 
-  test("says a caveat once, with its years where they alone differ", () => {
+  test("caveats that differ only in their year are shown once with all years", () => {
     const caveatOf = (...years: [dataYear: number, caveat: string][]) => {
       const images = years.map(([dataYear, caveat]) =>
         imageOf(snapshotAs(`${dataYear}.1`, [hospital("000001", 7)], { caveat })),

@@ -12,7 +12,7 @@ process.env.SERVER_PARTS = "none";
 
 /** Tests the operator's commands that change plans, ceilings and webhooks of accounts. */
 
-test("an account's plan and numbers change with update, which says how, and what isn't named stays", async () => {
+test("keys update changes and prints plan, burst and quota, and keeps values that aren't named", async () => {
   const folder = temporaryFolder();
   await succeed(folder, "keys create --account a --plan free");
   const steps: [options: string, said: string, account: string[]][] = [
@@ -45,7 +45,7 @@ test("an account's plan and numbers change with update, which says how, and what
   }
 });
 
-test("create takes a known account as it is: other values are refused with what they would change", async () => {
+test("keys create leaves an existing account unchanged and rejects other values for it", async () => {
   const folder = temporaryFolder();
   const same = [
     "keys create --account a --plan enterprise --burst 5 --quota 6 --webhook https://example.com/",
@@ -82,7 +82,7 @@ function secretIn(stderr: string): string {
   return secret;
 }
 
-test("a webhook's signing secret is shown once, on stderr, and a new address gets a new one", async () => {
+test("a webhook's signing secret is shown once on stderr, and a new URL gets a new secret", async () => {
   const folder = temporaryFolder();
   const [one, other] = ["https://example.com/a", "https://93.184.216.34:8443/b?c=d"];
   const update = "keys update --account a --webhook";
@@ -106,7 +106,7 @@ test("a webhook's signing secret is shown once, on stderr, and a new address get
   store.close();
 });
 
-test("a webhook's secret is replaced with an overlap, in which the old one signs as well", async () => {
+test("rotate-secret replaces a webhook's secret, and the old one stays valid during the overlap", async () => {
   const folder = temporaryFolder();
   const create = "keys create --account the~one --plan free --webhook https://example.com/";
   const rotate = "accounts rotate-secret the~one --overlap";
@@ -145,7 +145,7 @@ test("a webhook's secret is replaced with an overlap, in which the old one signs
   assert.deepEqual([moved.webhook_old_secret, moved.webhook_old_secret_until], [null, null]);
 });
 
-test("a webhook may go to this machine, by plain http too, where the setting allows it", async () => {
+test("WEBHOOK_ALLOW_LOOPBACK allows webhooks to this machine, also by plain http", async () => {
   const folder = temporaryFolder();
   const urls = ["http://127.0.0.1:8000/", "http://localhost/", "https://[::1]/"];
   const commands = urls.map((url) => `keys create --account ${url} --plan free --webhook ${url}`);
@@ -160,7 +160,7 @@ test("a webhook may go to this machine, by plain http too, where the setting all
   assert.equal(still[0].stderr, '--webhook: found "http://10.0.0.1/", expected an https URL\n');
 });
 
-test("a key made for a suspended account is told not to work, and none of its keys is counted", async () => {
+test("a new key of a suspended account comes with a warning and isn't counted as active", async () => {
   const folder = temporaryFolder();
   await succeed(folder, "keys create --account a --plan free", "accounts suspend a");
   const commands = ["keys create --account a", "keys rotate 1 --overlap 5", "keys rotate 2 --overlap 0"];
@@ -190,7 +190,7 @@ test("an account's e-mail address is set, changed and removed", async () => {
   assert.equal(removed, "changed account a: email from Ann.B+x@mail.example.org to none\n");
 });
 
-test("accounts are listed with plan, ceilings, use in the month, active keys, webhook and e-mail address", async () => {
+test("accounts list shows plan, limits, use of the month, active keys, webhook and e-mail address", async () => {
   const folder = temporaryFolder();
   const webhook = "https://example.com/";
   await succeed(
@@ -242,7 +242,7 @@ test("accounts are listed with plan, ceilings, use in the month, active keys, we
   ]);
 });
 
-test("lists of nothing are headers, or empty arrays", async () => {
+test("empty lists print only the header, or an empty JSON array", async () => {
   const folder = temporaryFolder();
   Store.open(folder).close();
   for (const list of ["keys list", "accounts list", "events list"]) {

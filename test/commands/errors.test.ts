@@ -143,7 +143,7 @@ for (const [given, message] of [
     assert.deepEqual([code, stdout, stderr], [1, "", `${message}\n`]);
   });
 
-test("what was refused has changed nothing", async () => {
+test("refused commands change nothing", async () => {
   assert.deepEqual(await look(), before);
 });
 
@@ -159,7 +159,7 @@ const onMissingState = [
   "events list",
   "events retry x",
 ];
-test("with a STATE_DIR that isn't there, or has no state, every command but create is refused and makes nothing", async () => {
+test("without a state, every command but create is refused and creates nothing", async () => {
   const home = temporaryFolder();
   const empty = path.join(home, "empty");
   mkdirSync(empty);
@@ -174,7 +174,7 @@ test("with a STATE_DIR that isn't there, or has no state, every command but crea
   assert.deepEqual([readdirSync(home), readdirSync(empty)], [["empty"], []]);
 });
 
-test("a create that is refused makes no state, so that the next command sees a mistyped STATE_DIR", async () => {
+test("a refused create command creates no state", async () => {
   const home = temporaryFolder();
   const folder = path.join(home, "var");
   const commands = ["keys create --account a", "keys create --account a --plan gold", "keys create"];
@@ -185,7 +185,7 @@ test("a create that is refused makes no state, so that the next command sees a m
   }
 });
 
-test("without a STATE_DIR the folder is var, and it isn't made by a command that lists", async () => {
+test("STATE_DIR defaults to var, and keys list doesn't create it", async () => {
   const home = temporaryFolder();
   const { code, stderr } = await new Running(
     "server/commands/keys.ts",
@@ -198,7 +198,7 @@ test("without a STATE_DIR the folder is var, and it isn't made by a command that
   assert.ok(!existsSync(path.join(home, "var")));
 });
 
-test("a folder that can't be made or used is one line, without a stack", async () => {
+test("an unusable STATE_DIR gives one line without a stack trace", async () => {
   for (const folder of ["/proc/self/state", "/dev/null/state"]) {
     const [{ code, stdout, stderr }] = await run(folder, ["keys create --account a --plan free"]);
     assert.deepEqual([code, stdout], [1, ""]);
@@ -232,7 +232,7 @@ async function endOf(child: ChildProcess): Promise<{ code: unknown; stderr: stri
   return { code, stderr };
 }
 
-test("a reader that has seen enough is no fault", async () => {
+test("a closed stdout pipe is no error", async () => {
   for (const word of ["list", "--help"]) {
     const child = spawnKeys(word, "pipe");
     child.stdout?.destroy();
@@ -240,7 +240,7 @@ test("a reader that has seen enough is no fault", async () => {
   }
 });
 
-test("what can't be written on stdout is a fault", async () => {
+test("a write error on stdout gives exit code 1", async () => {
   const full = openSync("/dev/full", "w");
   const { code, stderr } = await endOf(spawnKeys("list", full));
   closeSync(full);

@@ -6,7 +6,7 @@ import { month, now, World } from "../support/quota-events.ts";
 
 /** Tests the operator's command `events`. */
 
-test("events are listed in lines and as JSON, each with its quota, and made due again by their id", async (t) => {
+test("events list prints lines or JSON, and events retry makes a delivery due again", async (t) => {
   const world = new World(t);
   world.account(1, "https://example.com/");
   world.use(1);

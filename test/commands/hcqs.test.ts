@@ -21,7 +21,7 @@ function hcqs(words: string[], path = program) {
 
 const listed = [...hcqs(["--help"]).stdout.matchAll(/^ {2}([a-z]+) {2,}[a-z]/gm)].map(([, word]) => word);
 
-test("hcqs --help lists the commands, and each of them explains itself; npm has the same", async () => {
+test("hcqs --help lists the commands, each has its own help, and npm has the same commands", async () => {
   assert.deepEqual(listed.slice(0, 3), ["start", "fetch", "import"]);
   for (const name of listed) assert.equal(description.scripts[name], `exec server/hcqs ${name}`);
   const [start, ...others] = listed;
@@ -38,7 +38,7 @@ test("hcqs --help lists the commands, and each of them explains itself; npm has 
   assert.match(hcqs(["--help"]).stdout, /^ {2}accounts +lists, suspends, deletes, exports and imports /m);
 });
 
-test("hcqs has the package's version, through a link too", () => {
+test("hcqs --version prints the package's version, also through a symbolic link", () => {
   const version = { status: 0, stdout: `${description.version}\n`, stderr: "" };
   for (const words of [["--version"], ["-v"], ...listed.map((name) => [name, "--version"])])
     assert.deepEqual(hcqs(words), version);
@@ -47,14 +47,14 @@ test("hcqs has the package's version, through a link too", () => {
   assert.deepEqual(hcqs(["--version"], link), version);
 });
 
-test("hcqs says what it found in place of a command", () => {
+test("hcqs rejects a missing or unknown command with a list of the commands", () => {
   const expected = `expected ${listed.slice(0, -1).join(", ")} or ${listed.at(-1)}; hcqs --help explains them\n`;
   assert.deepEqual(hcqs([]), { status: 1, stdout: "", stderr: `hcqs: found no command, ${expected}` });
   for (const word of ["", "--port", "*"])
     assert.deepEqual(hcqs([word]), { status: 1, stdout: "", stderr: `hcqs: found "${word}", ${expected}` });
 });
 
-test("hcqs runs in a folder of any name", () => {
+test("hcqs runs from a folder with special characters in its name", () => {
   const folder = join(temporaryFolder(), "c#, 100%41 sure?");
   mkdirSync(join(folder, "server"), { recursive: true });
   for (const file of [description.bin.hcqs, "server/node", "server/strip-cache.js"])
@@ -65,7 +65,7 @@ test("hcqs runs in a folder of any name", () => {
   assert.deepEqual([status, stderr], [0, ""]);
 });
 
-test("hcqs says when npm installed no Node for it", () => {
+test("hcqs reports in one line that its Node isn't installed", () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, "server"));
   const copy = join(folder, description.bin.hcqs);
@@ -76,7 +76,7 @@ test("hcqs says when npm installed no Node for it", () => {
   assert.match(stderr, /^hcqs: found no Node in [^\n]*, expected [^\n]*\n$/);
 });
 
-test("the newest changes are those of the package's version, and it can't be published by mistake", () => {
+test("the newest changelog entry has the package's version, and the package is private", () => {
   const [, version] = /^## ([\d.]+)/m.exec(readFileSync(join(repository, "CHANGELOG.md"), "utf8")) ?? [];
   assert.equal(version, description.version);
   assert.equal(description.private, true);

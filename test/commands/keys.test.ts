@@ -28,7 +28,7 @@ async function listed(folder: string): Promise<string[][]> {
   return lines;
 }
 
-test("a key alone is what create prints on stdout, and what it did stands on stderr", async () => {
+test("keys create prints only the key on stdout and its report on stderr", async () => {
   const words = ["create", "--account", "a", "--plan", "free"];
   const folder = temporaryFolder();
   const { code, stdout, stderr } = await runKeys(folder, ...words);
@@ -49,7 +49,7 @@ test("a key alone is what create prints on stdout, and what it did stands on std
   );
 });
 
-test("the list shows every key by id, account, plan and last four characters", async () => {
+test("keys list shows every key by id, account, plan and last four characters", async () => {
   const lines = await listed(stateDir);
   assert.deepEqual(
     lines.map(([id, account, plan, key, state, , expires]) => [id, account, plan, key, state, expires]),
@@ -62,7 +62,7 @@ test("the list shows every key by id, account, plan and last four characters", a
   for (const [, , , , , created] of lines) assert.ok(Math.abs(Date.now() - Date.parse(created)) < 600_000);
 });
 
-test("a key has a label and the day on which it was last admitted, and its successor has the label", async () => {
+test("keys list shows labels and days of last use, and a rotated key passes on its label", async () => {
   const folder = temporaryFolder();
   await succeed(
     folder,
@@ -84,7 +84,7 @@ test("a key has a label and the day on which it was last admitted, and its succe
   );
 });
 
-test("the database has no key, only its SHA-256, and nothing shows more than four characters", async () => {
+test("the database has only the SHA-256 of a key, and lists show at most its last four characters", async () => {
   const files = readdirSync(stateDir).map((name) => readFileSync(path.join(stateDir, name)));
   const said = (await succeed(stateDir, "keys list", "keys list --json")).join("");
   const bytes = Buffer.concat([...files, Buffer.from(said)]);
@@ -98,7 +98,7 @@ test("the database has no key, only its SHA-256, and nothing shows more than fou
   }
 });
 
-test("revoking says so, and revoking twice keeps the first time", async () => {
+test("keys revoke confirms the revocation, and a second revocation keeps the first time", async () => {
   const folder = temporaryFolder();
   const [, said] = await succeed(folder, "keys create --account a --plan free", "keys revoke 1");
   assert.equal(said, "revoked key 1 of account a\n");
@@ -109,7 +109,7 @@ test("revoking says so, and revoking twice keeps the first time", async () => {
   assert.deepEqual(await shownKey(folder, 1), first);
 });
 
-test("a rotated key ends with the overlap, and the new one when the old one would have", async () => {
+test("a rotated key expires after the overlap, and the new key has the old key's expiry", async () => {
   const folder = temporaryFolder();
   const expires = new Date(Date.now() + 90_000_000).toISOString();
   const earliest = Date.now();
@@ -139,7 +139,7 @@ test("a rotated key ends with the overlap, and the new one when the old one woul
   assert.deepEqual(await keyStates(folder), ["active", "revoked", "active", "active", "active"]);
 });
 
-test("a key is rotated once: after that its expiry is the overlap's end", async () => {
+test("a key that was rotated before can't be rotated again", async () => {
   const folder = temporaryFolder();
   await succeed(folder, "keys create --account a --plan free", "keys rotate 1 --overlap 24");
   const commands = ["keys rotate 1 --overlap 24", "keys rotate 2 --overlap 24", "keys rotate 1 --overlap 0"];
@@ -166,7 +166,7 @@ test("a key that isn't active can't be rotated", async () => {
   );
 });
 
-test("a key's expiry can be changed, and taken away, and one that has expired lives again", async () => {
+test("a key's expiry can be changed or removed, and removal reactivates an expired key", async () => {
   const folder = temporaryFolder();
   await succeed(folder, "keys create --account a --plan free --expires 2099-01-01");
   const expiry = async () => (await shownKey(folder, 1)).get("expires");

@@ -21,7 +21,7 @@ function filledState(): string {
   return folder;
 }
 
-test("a backup is the state as it is at one moment, for its owner alone, while a server has it open", async () => {
+test("a backup contains the whole state of a running server and is readable only by its owner", async () => {
   const folder = filledState();
   const file = path.join(temporaryFolder(), "backup");
   const server = Store.open(folder);
@@ -40,7 +40,7 @@ test("a backup is the state as it is at one moment, for its owner alone, while a
   store.close();
 });
 
-test("a backup writes over nothing, and leaves nothing where it fails", async () => {
+test("a backup overwrites no file and leaves no file if it fails", async () => {
   const folder = filledState();
   const files = temporaryFolder();
   const there = path.join(files, "there");
@@ -63,7 +63,7 @@ test("a backup writes over nothing, and leaves nothing where it fails", async ()
   assert.equal(readFileSync(there, "utf8"), "mine");
 });
 
-test("a backup needs a state and one name", async () => {
+test("a backup without a state or without exactly one file name is refused", async () => {
   const folder = temporaryFolder();
   const [missing, ...wrong] = await run(folder, [
     `state backup ${folder}/file`,

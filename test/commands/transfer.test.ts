@@ -63,7 +63,7 @@ const contentOf = (folder: string) => {
   return content;
 };
 
-test("accounts go to another state with keys, use, events and addresses, under the same ids", async () => {
+test("export and import move accounts with keys, use, events and addresses under the same ids", async () => {
   const [from, to] = [filledState(), temporaryFolder()];
   const file = join(temporaryFolder(), "accounts");
   const [said] = await succeed(from, `accounts export ${file}`);
@@ -81,7 +81,7 @@ test("accounts go to another state with keys, use, events and addresses, under t
   assert.match(key, /^hcq_/);
 });
 
-test("accounts are said on stdout and read from stdin where no file is named", async () => {
+test("export writes to stdout and import reads stdin if no file is named", async () => {
   const [from, to] = [filledState(), temporaryFolder()];
   const command = (stateDir: string, args: string[], input = "") => {
     const main = new URL("../../server/commands/accounts.ts", import.meta.url).pathname;
@@ -97,7 +97,7 @@ test("accounts are said on stdout and read from stdin where no file is named", a
   assert.equal(contentOf(to), stdout);
 });
 
-test("what contradicts what is there, or isn't whole, is refused with its line, and nothing is entered", async () => {
+test("an import that is incomplete or conflicts with existing accounts is refused and changes nothing", async () => {
   const lines = contentOf(filledState()).split("\n");
   const [head, one, two, three] = lines;
   const changed = (line: string, changes: object) => JSON.stringify({ ...JSON.parse(line), ...changes });
@@ -152,7 +152,7 @@ test("what contradicts what is there, or isn't whole, is refused with its line, 
   }
 });
 
-test("every row that is refused is named, and with --skip-invalid the others are entered", async () => {
+test("every invalid account is reported, and --skip-invalid imports the others", async () => {
   const [from, to] = [filledState(), temporaryFolder()];
   const lines = contentOf(from).trimEnd().split("\n");
   const [head, one, two, three] = lines;
@@ -256,7 +256,7 @@ const refusals: [change: Change, message: string][] = [
   [(one) => (one.keys = JSON.parse("1")), "keys: found 1, expected a list"],
 ];
 
-test("an import takes nothing that the commands, the portal and the server don't make", async () => {
+test("an import rejects accounts with values that the service itself never creates", async () => {
   const [head, one] = contentOf(filledState()).split("\n");
   const [file, to] = [join(temporaryFolder(), "accounts"), temporaryFolder()];
   const lines = refusals.map(([change]) => {
@@ -272,7 +272,7 @@ test("an import takes nothing that the commands, the portal and the server don't
   assert.deepEqual(stderr.trimEnd().split("\n"), expected);
 });
 
-test("an import goes without lines that are missing where it is told to, and blank lines at the end are none", async () => {
+test("a file with missing lines needs --skip-invalid, and blank lines at its end are ignored", async () => {
   const [from, to] = [filledState(), temporaryFolder()];
   const lines = contentOf(from).trimEnd().split("\n");
   const file = join(temporaryFolder(), "accounts");
@@ -292,7 +292,7 @@ test("an import goes without lines that are missing where it is told to, and bla
   ]);
 });
 
-test("webhooks to this machine go along: a delivery looks whether it may go there", async () => {
+test("an account with a webhook to this machine is imported", async () => {
   const [head, one] = contentOf(filledState()).split("\n");
   const [file, to] = [join(temporaryFolder(), "accounts"), temporaryFolder()];
   const changed = { ...JSON.parse(one), webhook: "http://127.0.0.1:8000/hook" };
@@ -319,7 +319,7 @@ test("an account that was deleted isn't imported again under its id", async () =
   );
 });
 
-test("a file that is there isn't written over, and one that isn't can't be read", async () => {
+test("export doesn't overwrite a file, and import refuses a missing file", async () => {
   const folder = filledState();
   const file = join(temporaryFolder(), "accounts");
   writeFileSync(file, "mine");

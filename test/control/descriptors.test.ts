@@ -8,7 +8,7 @@ import { Connection, call, pricesPath, requestText, startServer, until } from ".
 
 const descriptors = 400;
 
-test("more clients than there are descriptors for are refused at once, and recovery is immediate", async (t) => {
+test("connections beyond the descriptor limit are closed at once, and the server keeps working", async (t) => {
   const server = await startServer({ maxDescriptors: descriptors });
   t.after(() => server.process.signal("SIGKILL"));
   const metric = async (name: string) => {
@@ -45,7 +45,7 @@ test("more clients than there are descriptors for are refused at once, and recov
   assert.equal(await server.stop(), 0);
 });
 
-test("connections are counted by all threads together, and refused beyond the limit", () => {
+test("connections of all threads are counted together and refused beyond the limit", () => {
   const connections = new Connections(2);
   const another = new Connections(2, connections.buffer);
   assert.deepEqual([connections.enter(), another.enter(), another.enter()], [true, true, false]);
@@ -56,7 +56,7 @@ test("connections are counted by all threads together, and refused beyond the li
   assert.deepEqual([another.open, another.refused], [2, 1]);
 });
 
-test("descriptors are kept back for the server itself", () => {
+test("file descriptors are reserved for the server itself, 16 for each thread", () => {
   assert.ok(maxConnections(1) >= 1);
   assert.equal(maxConnections(1) - maxConnections(3), 32);
 });

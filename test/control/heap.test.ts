@@ -30,12 +30,12 @@ function look(t: TestContext, ...percents: number[]): void {
 
 const reason = { message: "out of memory: 80 % of a heap of 1000 MB are used" };
 
-test("a thread whose heap is fuller than four fifths ends with a reason", (t) => {
+test("a thread that uses more than 80 % of its heap ends with a reason", (t) => {
   assert.throws(() => look(t, 80.1), reason);
   assert.throws(() => look(t, 50, 60, 99), reason);
 });
 
-test("one whose heap is less full goes on, and so does one that was full of garbage", (t) => {
+test("a thread that uses less heap, or less after garbage collection, keeps running", (t) => {
   look(t, 79.9);
   look(t, 99, 70);
 });

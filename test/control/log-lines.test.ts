@@ -7,7 +7,7 @@ import { call, pricesPath, startServer, withConnections } from "../support/serve
 
 /** Tests the log's lines in the forms for programs and for people, and the choice of logged requests. */
 
-test("a person reads when, how grave, what and with which details", () => {
+test("a readable log line shows time, level, message and details", () => {
   const line = JSON.stringify({
     ...{ level: "warn", time: "2026-01-02T03:04:05.006Z", version: "2024.1", ms: 7, files: ["a b"] },
     ...{ text: 'two "words"', empty: "", stack: "Error: no\n    at here", msg: "look" },
@@ -21,7 +21,7 @@ test("a person reads when, how grave, what and with which details", () => {
   );
 });
 
-test("nothing in a line steers the terminal", () => {
+test("a readable log line contains no control characters", () => {
   const hostile = "\u001b[2J\u009b2J\r\u202e\u0000";
   const line = JSON.stringify({
     level: hostile,
@@ -33,20 +33,20 @@ test("nothing in a line steers the terminal", () => {
   assert.match(readable(line), /^(?:(?![\p{Cc}\p{Cf}]).|\n)*$/u);
 });
 
-test("a rate lets so many pass in any second", () => {
+test("a rate of 3 lets at most three lines pass in any second", () => {
   const rate = new PerSecond(3);
   const passed = [0, 998, 999, 999, 1000, 1997, 1998, 1999, 2000, 5000].filter((ms) => rate.pass(ms));
   assert.deepEqual(passed, [0, 998, 999, 1000, 1998, 1999, 2000, 5000]);
 });
 
-test("the log has nothing below its level", async () => {
+test("the log has no lines below LOG_LEVEL", async () => {
   const server = await startServer({ env: { LOG_LEVEL: "warn" } });
   assert.equal((await call(server, `GET ${pricesPath}?procedure=5072`)).status, 200);
   assert.equal(await server.stop(), 0);
   assert.equal(server.process.stderr, "");
 });
 
-test("of many requests the log shows no more than its rate", async () => {
+test("the access log shows no more requests a second than ACCESS_LOG", async () => {
   const server = await startServer({ env: { ACCESS_LOG: "2", THREADS: "2" } });
   const began = Date.now();
   const asked = 300;

@@ -144,14 +144,14 @@ async function textOf(child: ChildProcess): Promise<string> {
 
 const numbersIn = (text: string) => [...text.matchAll(/^(\d+)\.*$/gm)].map(([, number]) => Number(number));
 
-test("a pipe that nobody reads keeps a mebibyte waiting, loses the rest, and doesn't keep the process", async (t) => {
+test("an unread log pipe buffers 1 MiB, drops further lines and doesn't block the exit", async (t) => {
   const pipe = new Pipe();
   pipe.fill();
   assert.equal(await textOf(run(t, writing(2000, 1024), "pipe", pipe.writingEnd())), String(2000 - 1024));
   pipe.close();
 });
 
-test("a pipe that is read late gets every line that waited, in order", async (t) => {
+test("a log pipe that is read late gets every buffered line in order", async (t) => {
   const pipe = new Pipe();
   pipe.fill();
   const child = run(t, writing(900, 1000), "pipe", pipe.writingEnd());
@@ -169,7 +169,7 @@ test("a pipe that is read late gets every line that waited, in order", async (t)
   pipe.close();
 });
 
-test("a file on a disk that is full for a while gets the lines before and after", async (t) => {
+test("a log file on a temporarily full disk gets the lines before and after", async (t) => {
   const file = path.join(temporaryFolder(), "log");
   const limit = (bytes: string) =>
     `execFileSync("prlimit", ["--pid=" + process.pid, "--fsize=${bytes}:unlimited"]);`;
@@ -185,7 +185,7 @@ test("a file on a disk that is full for a while gets the lines before and after"
   assert.equal(readFileSync(file, "utf8"), "first\n0..\n1..\n2..\n");
 });
 
-test("a terminal that is held keeps nobody waiting", async (t) => {
+test("a stopped terminal doesn't block the program that logs to it", async (t) => {
   // The terminal is recorded into a full pipe, so that the recording program stops reading the terminal.
   const pipe = new Pipe();
   pipe.fill();
@@ -209,7 +209,7 @@ test("a terminal that is held keeps nobody waiting", async (t) => {
   pipe.close();
 });
 
-test("a server whose log is full, and whose stdout nobody reads any more, serves and ends orderly", async (t) => {
+test("a server with an unwritable log and a closed stdout serves requests and stops cleanly", async (t) => {
   const [full, pipe] = [openSync("/dev/full", "w"), new Pipe()];
   const stdout = pipe.writingEnd();
   pipe.close();

@@ -79,7 +79,7 @@ test("requests are counted by route and status, and each is timed", async () => 
   assert.equal(sum(/^hcqs_http_response_bytes_total\{/), bytes);
 });
 
-test("refusals are counted by ceiling, and keys that don't do by what is wrong", async () => {
+test("requests over a limit are counted by limit, and unauthorized ones by reason", async () => {
   const statuses = (key: string) =>
     withConnections(server, 1, async ([connection]) => {
       const text = requestText("GET /api/v1/usage", { Authorization: `Bearer ${key}` });
@@ -112,7 +112,7 @@ test("refusals are counted by ceiling, and keys that don't do by what is wrong",
   ]);
 });
 
-test("what runs and how old its state is can be seen, and no label tells an account or a key", async () => {
+test("metrics show the version and the age of the state, and no label names an account or key", async () => {
   const metrics = await metricsOf(server);
   const packageFile = path.resolve(import.meta.dirname, "../../package.json");
   const { version } = JSON.parse(readFileSync(packageFile, "utf8"));

@@ -8,7 +8,7 @@ import { currentOnly, datasetsFolder, temporaryFolder, until } from "../support/
 
 /** Tests npm's scripts, which operators run. */
 
-test("a SIGTERM to npm start reaches the server, which ends in order", async (t) => {
+test("SIGTERM to npm start stops the server cleanly", async (t) => {
   const env = {
     ...process.env,
     DATASETS_DIR: datasetsFolder(currentOnly),

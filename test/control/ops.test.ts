@@ -37,7 +37,7 @@ async function ask(request: string, headers: Record<string, string> = {}) {
   return connection.answer(request.split(" ")[0]);
 }
 
-test("a request whose answer can't be made gets 500, and the next one is answered", async () => {
+test("a request whose handler fails gets 500, and the next one is answered", async () => {
   make = () => Promise.reject(new Error("the disk is gone"));
   const connection = await Connection.open(url);
   await connection.send(requestText("GET /metrics", {}).repeat(2));
@@ -48,7 +48,7 @@ test("a request whose answer can't be made gets 500, and the next one is answere
   connection.close();
 });
 
-test("a console whose state can't be read answers 500, and its page is there", async () => {
+test("a console with an unreadable state gives 500 for its stream and still serves its page", async () => {
   const traffic = new Traffic([], 1);
   const history = new History(traffic, () => ({ connections: 0, memory: 0 }), 0);
   shown = new OperatorConsole(history, () => {
@@ -79,7 +79,7 @@ test("pipelined requests are answered one at a time, in their order", async () =
   connection.close();
 });
 
-test("what a client pipelines beyond 17 requests disconnects it, and what waited isn't answered", async () => {
+test("a client that pipelines more than 17 requests is disconnected without a response", async () => {
   made = 0;
   const { promise, resolve } = Promise.withResolvers<string>();
   make = () => promise;
@@ -91,7 +91,7 @@ test("what a client pipelines beyond 17 requests disconnects it, and what waited
   assert.equal(made, 1);
 });
 
-test("what waits for its turn is dropped with its connection", async () => {
+test("waiting pipelined requests are dropped when their connection closes", async () => {
   made = 0;
   const { promise, resolve } = Promise.withResolvers<string>();
   make = () => promise;
@@ -110,7 +110,7 @@ test("what waits for its turn is dropped with its connection", async () => {
 });
 
 for (const target of ["/", "/livez", "/readyz", "/metrics", "/console/stream", "/nothing"]) {
-  test(`${target} is refused to other hosts and pages`, async () => {
+  test(`${target} is refused for foreign Host and Origin headers`, async () => {
     for (const headers of [
       { Host: "evil.example" },
       { Host: "127.0.0.1", Origin: "http://evil.example" },
@@ -134,7 +134,7 @@ for (const target of ["/", "/livez", "/readyz", "/metrics", "/console/stream", "
     if (target === "/") assert.notEqual(link.status, 403, "a link");
   });
 
-  test(`${target} takes GET and HEAD alone`, async () => {
+  test(`${target} accepts only GET and HEAD`, async () => {
     for (const method of ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"]) {
       const answer = await ask(`${method} ${target}`);
       assert.deepEqual([answer.status, answer.header("Allow")], [405, "GET, HEAD"]);

@@ -6,7 +6,7 @@ import { safely } from "../../server/shared/safely.ts";
 
 const fault = new Error("a fault");
 
-test("what a callback throws is told with its arguments", () => {
+test("an error thrown by a callback is reported with the callback's arguments", () => {
   const told: unknown[] = [];
   safely(
     (_: number) => {
@@ -17,7 +17,7 @@ test("what a callback throws is told with its arguments", () => {
   assert.deepEqual(told, [[fault, 7]]);
 });
 
-test("a promise that rejects is told of, and one that resolves isn't", async () => {
+test("a rejected promise is reported, and a resolved one isn't", async () => {
   const { promise, resolve } = Promise.withResolvers<unknown>();
   safely(() => Promise.reject(fault), resolve)();
   assert.equal(await promise, fault);
@@ -27,7 +27,7 @@ test("a promise that rejects is told of, and one that resolves isn't", async () 
   )();
 });
 
-test("what the one who is told throws ends there", async () => {
+test("an error thrown by the reporting function is ignored", async () => {
   const fails = () => {
     throw new Error("another one");
   };

@@ -19,7 +19,7 @@ import { Running, temporaryFolder } from "../support/server.ts";
 const runServer = (args: string[], env: Record<string, string>, cwd?: string) =>
   new Running("server/main.ts", args, env, { cwd }).finished();
 
-test("wrong settings are all listed, what the machine lacks among them, and nothing is made", async () => {
+test("all invalid settings are listed at once, and nothing is created", async () => {
   const home = temporaryFolder();
   const missing = path.join(home, "missing");
   const { code, stdout, stderr } = await runServer([], {
@@ -84,7 +84,7 @@ for (const [name, value] of [
     assert.ok(lines[0].startsWith(`${name} ${verb} "${value}", expected `), lines[0]);
   });
 
-test("both listeners on one port are refused, whatever else is wrong", () => {
+test("equal PORT and OPS_PORT are refused, also beside other errors", () => {
   const samePort = 'OPS_PORT is "8080", expected another port than PORT';
   assert.deepEqual(readSettings({ PORT: "8080", OPS_PORT: "8080" }), [samePort]);
   assert.deepEqual(readSettings({ PORT: "9090" }), [samePort.replace("8080", "9090")]);
@@ -99,7 +99,7 @@ test("both listeners on one port are refused, whatever else is wrong", () => {
     assert.ok(!Array.isArray(readSettings(apart)));
 });
 
-test("a setting that is empty counts as unset, and one that is set is taken", () => {
+test("an empty setting counts as unset, and other values replace the defaults", () => {
   const defaults = readSettings({});
   assert.deepEqual(readSettings({ PORT: "", THREADS: "", STATE_DIR: "" }), defaults);
   assert.ok(!Array.isArray(defaults));
@@ -138,7 +138,7 @@ test("REDIS_URL names one Redis, Sentinels or a Cluster", () => {
   });
 });
 
-test("a REDIS_URL that isn't one is told which part is wrong, and no password is shown", () => {
+test("an invalid REDIS_URL is refused with its wrong part and without showing a password", () => {
   const single =
     "redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], redis+sentinel://…HOST[:PORT],…/NAME[/DB] or redis+cluster://…HOST[:PORT],…; with rediss for TLS";
   const notShown = "(not shown: it may be a password without @HOST)";
@@ -175,7 +175,7 @@ test("a REDIS_URL that isn't one is told which part is wrong, and no password is
     );
 });
 
-test("people may sign up in a trial, and elsewhere where it is set", () => {
+test("signup is open in a trial, and otherwise only if SIGNUP is set", () => {
   const signup = (environment: Record<string, string>) => {
     const [own, core] = [readTable(settingTable, environment), readSettings(environment)];
     assert.ok(!Array.isArray(own) && !Array.isArray(core));
@@ -192,7 +192,7 @@ test("people may sign up in a trial, and elsewhere where it is set", () => {
   assert.equal(signup({ SIGNUP: "email", ...mail }), "email");
 });
 
-test("mail goes by a server and from an address, and no password is shown", () => {
+test("SMTP_URL and MAIL_FROM are validated without showing a password", () => {
   const mail = (SMTP_URL: string, MAIL_FROM = "a@example.com") => {
     const settings = readSettings({ SMTP_URL, MAIL_FROM });
     return Array.isArray(settings) ? settings : { smtpUrl: settings.SMTP_URL, from: settings.MAIL_FROM };
@@ -232,7 +232,7 @@ test("mail goes by a server and from an address, and no password is shown", () =
   ]);
 });
 
-test("a server takes names and addresses of its machine, and no others", async () => {
+test("HOST and OPS_HOST accept only names and addresses of this machine", async () => {
   for (const host of ["127.0.0.1", "127.0.0.2", "localhost", "::1", "0.0.0.0", "::"])
     assert.deepEqual(await machineFaults({ HOST: host, OPS_HOST: host }), [], host);
   const expected = "expected a name or an address of this machine, to listen on";
@@ -243,7 +243,7 @@ test("a server takes names and addresses of its machine, and no others", async (
     ]);
 });
 
-test("a server's DATASETS_DIR is a folder, once it is set", async () => {
+test("DATASETS_DIR has to be a readable folder if it is set", async () => {
   const home = temporaryFolder();
   const [file, loop, link] = ["file", "loop", "link"].map((name) => path.join(home, name));
   writeFileSync(file, "");
@@ -257,7 +257,7 @@ test("a server's DATASETS_DIR is a folder, once it is set", async () => {
     assert.deepEqual(await machineFaults({ DATASETS_DIR: right }), [], right);
 });
 
-test("a command needs nothing that only a server does", async () => {
+test("a command ignores invalid settings that only the server uses", async () => {
   const env = { DATASETS_DIR: "/nowhere", HOST: "198.51.100.7" };
   const [{ code, stderr }] = await run(temporaryFolder(), ["keys create --account a --plan free"], env);
   assert.equal(code, 0, stderr);
@@ -303,7 +303,7 @@ const words = {
   state: ["backup"],
 };
 for (const [name, subcommands] of Object.entries(words))
-  test(`${name} --help explains every word on stdout, and makes nothing`, async () => {
+  test(`${name} --help explains every subcommand on stdout and creates nothing`, async () => {
     const folder = path.join(temporaryFolder(), "state");
     const [all, short] = await run(folder, [`${name} --help`, `${name} -h`], { PORT: "wrong" });
     assert.deepEqual([all.code, all.stderr], [0, ""]);

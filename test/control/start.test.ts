@@ -46,7 +46,7 @@ async function refusal(env: Record<string, string>, stateDir = temporaryFolder()
   return stderr;
 }
 
-test("a folder without snapshots that was set is refused", async () => {
+test("a DATASETS_DIR without snapshots is refused", async () => {
   const [empty, stateDir] = [temporaryFolder(), temporaryFolder()];
   assert.equal(
     await refusal({ DATASETS_DIR: empty }, stateDir),
@@ -61,7 +61,7 @@ test("a folder without snapshots that was set is refused", async () => {
 
 const damaged = snapshot.subarray(0, snapshot.length - 10);
 
-test("a server whose snapshots are elsewhere waits for them, fetches and serves them", async () => {
+test("a server with DATASETS_URL waits until the index is available and fetches its snapshots", async () => {
   const [published, datasetsDir] = [temporaryFolder(), temporaryFolder()];
   await publishFolder(datasetsFolder(currentOnly), published);
   let isAway = true;
@@ -87,7 +87,7 @@ test("a server whose snapshots are elsewhere waits for them, fetches and serves 
   assert.doesNotMatch(server.stderr, /"hours"/, "a state is called old after an hour");
 });
 
-test("a folder with nothing but a damaged file is refused", async () => {
+test("a DATASETS_DIR with only a damaged snapshot is refused", async () => {
   const folder = temporaryFolder();
   writeFileSync(path.join(folder, "2024.1.parquet"), damaged);
   const lines = (await refusal({ DATASETS_DIR: folder })).trim().split("\n");
@@ -110,7 +110,7 @@ for (const name of ["PORT", "OPS_PORT"])
     assert.match(last ?? "", new RegExp(`^can't listen on 127\\.0\\.0\\.1 port ${port}.*EADDRINUSE`));
   });
 
-test("a start of which one thread fails, while the other listens already, registers no version", async () => {
+test("a start in which one serving thread fails registers no data version", async () => {
   // The first serving thread makes the folder, so making it fails in the second serving thread.
   const first = JSON.stringify(path.join(temporaryFolder(), "first"));
   const preload = `
@@ -125,7 +125,7 @@ test("a start of which one thread fails, while the other listens already, regist
   assert.deepEqual(registryOf({ STATE_DIR: stateDir }), []);
 });
 
-test("a server says when and where it is ready, and nothing else on stdout; and its log, how old the state is", async () => {
+test("stdout has only the ready line, and the log warns about an old state", async () => {
   const savedMs = Date.now() - 3 * 3_600_000 - 60_000;
   const stateDir = stateSavedAt(savedMs);
   const server = await startServer({ datasetsDir, stateDir });
@@ -170,7 +170,7 @@ test("a server says when and where it is ready, and nothing else on stdout; and 
   store.close();
 });
 
-test("a server listens on the addresses it is told, and makes no account where STATE_DIR is set", async () => {
+test("a server listens on HOST and OPS_HOST and creates no account if STATE_DIR is set", async () => {
   const stateDir = temporaryFolder();
   const env = { HOST: "::1", OPS_HOST: "localhost" };
   const server = spawnServer({ datasetsDir, stateDir, env });

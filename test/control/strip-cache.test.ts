@@ -25,7 +25,7 @@ function run(source: string, cache: string | undefined): string {
 const kept = (cache: string) => readdirSync(cache).filter((name) => name.endsWith(".js"));
 const saying = (word: string) => `const word: string = "${word}"; console.log(word);`;
 
-test("a source is stripped once, a changed one anew, and so is one whose kept text was cut off", () => {
+test("a source is stripped once, and again if it changed or its cached text is truncated", () => {
   const cache = path.join(folder, "cache");
   const source = `import { readdirSync, readFileSync, writeFileSync } from "node:fs";
     import { kept, stripTypes } from ${JSON.stringify(preloaded)};
@@ -59,7 +59,7 @@ test("a source is stripped once, a changed one anew, and so is one whose kept te
   ]);
 });
 
-test("threads take what is kept", () => {
+test("threads use the cached text of a stripped source", () => {
   const cache = path.join(folder, "threads");
   const source = `import { isMainThread, Worker } from "node:worker_threads";
     const where: string = isMainThread ? "main" : "thread";
@@ -69,7 +69,7 @@ test("threads take what is kept", () => {
   assert.equal(kept(cache).length, 1);
 });
 
-test("a package's source is stripped below node_modules, where Node itself refuses to, with a cache and without", () => {
+test("a package's source below node_modules is stripped, with a cache and without", () => {
   const packaged = path.join(folder, "node_modules/packaged");
   mkdirSync(packaged, { recursive: true });
   writeFileSync(path.join(packaged, "package.json"), '{"type":"module"}');
@@ -78,7 +78,7 @@ test("a package's source is stripped below node_modules, where Node itself refus
     assert.equal(run('import "./node_modules/packaged/index.ts";', cache), "packaged\n");
 });
 
-test("without a compile cache, or with one that can't be written, a source runs all the same", () => {
+test("a source runs even if the cache can't be written", () => {
   const file = path.join(folder, "file");
   writeFileSync(file, "");
   assert.equal(run(saying("none"), path.join(file, "cache")), "none\n");

@@ -117,7 +117,7 @@ function complaints({ stderr }: Finished): string[] {
   return stderr.split("\n").filter((line) => line !== "" && !line.startsWith("{"));
 }
 
-test("a file that comes is served, one that goes is retired, and the newest revision of the newest year is current; the last stays", async () => {
+test("new snapshot files are served, deleted ones are retired, and the last version stays", async () => {
   const folder = server.datasetsDir;
   assert.equal(await answering(server), "2024.1");
   assert.equal(await missing(server, "2025"), 'there is no data version "2025"; loaded are 2024.1, 2023.1');
@@ -173,7 +173,7 @@ test("a second server on the same STATE_DIR is refused", async () => {
   assert.equal(await answering(server), "2022.1");
 });
 
-test("SIGTERM answers what is asked on open connections, tells them to close, and ends with 0", async () => {
+test("after SIGTERM, a server answers requests on open connections, closes them and exits with 0", async () => {
   const request = requestText(`GET ${pricesPath}${query}`, { Authorization: `Bearer ${server.key}` });
   const idle = await Connection.open(server.api);
   const left = (await call(server, "GET /api/v1/usage")).remaining;
@@ -204,7 +204,7 @@ test("SIGTERM answers what is asked on open connections, tells them to close, an
   assert.equal(usedThisMonth(server.stateDir), ample.quota - left + answered);
 });
 
-test("SIGTERM lets a slow reader have its answers to the end", async () => {
+test("after SIGTERM, a slow reader still gets all its responses", async () => {
   const server = await startServer();
   const connection = await Connection.open(server.api);
   const asked = await getStuck(server, connection);

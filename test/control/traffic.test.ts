@@ -29,7 +29,7 @@ class Thread {
 
 const total = (counts: number[]) => counts.reduce((sum, count) => sum + count, 0);
 
-test("all threads' answers, bytes, refusals and faulty keys are added up", () => {
+test("responses, bytes, refusals and unauthorized requests of all threads are added up", () => {
   const traffic = new Traffic(["unknown", "/a", "/b"], 2);
   const [first, second] = traffic.buffers.map((buffer) => new Thread(buffer));
   first.answer(1, 200, 100, 0);
@@ -59,7 +59,7 @@ test("all threads' answers, bytes, refusals and faulty keys are added up", () =>
   assert.deepEqual(unauthorized, { missing: 1, malformed: 1, unknown: 1, inactive: 2 });
 });
 
-test("an answer that comes later is timed once, and changes nothing of how others are", () => {
+test("a delayed response is timed once and doesn't change the timing of others", () => {
   const traffic = new Traffic(["/a", "/posts"], 1);
   const [buffer] = traffic.buffers;
   let nowMs = 0;
@@ -78,7 +78,7 @@ test("an answer that comes later is timed once, and changes nothing of how other
   assert.ok(others && total(others.buckets) > 2000, `${total(others?.buckets ?? [])} timed`);
 });
 
-test("each route has its 500s from the start, at zero", () => {
+test("each route has a counter for status 500 that starts at zero", () => {
   const { answers } = new Traffic(["unknown", "/a"], 1).snapshot();
   assert.deepEqual(
     answers.map(({ route, status, requests }) => [route, status, requests]),
@@ -89,7 +89,7 @@ test("each route has its 500s from the start, at zero", () => {
   );
 });
 
-test("a quiet thread times every request, in the bucket whose bound is the next", () => {
+test("a quiet thread times every request into the right histogram bucket", () => {
   const traffic = new Traffic(["/a"], 1);
   const thread = new Thread(traffic.buffers[0]);
   const timesUs = [0, 0.5, 0.9, 1.1, 1.9, 3, 3.9, 4.1, 1023, 1025, 16_777_000, 16_778_000, 10 ** 9];
@@ -107,7 +107,7 @@ test("a quiet thread times every request, in the bucket whose bound is the next"
   assert.ok(Math.abs(seconds - total(timesUs) / 1e6) < 1e-6, `${seconds} s`);
 });
 
-test("a busy thread reads its clock seldom, and what it times stands for all, whatever the requests' order", () => {
+test("a busy thread times a sample of requests that represents all of them", () => {
   const traffic = new Traffic(["/slow", "/fast"], 1);
   let readings = 0;
   let nowMs = 0;
@@ -132,7 +132,7 @@ test("a busy thread reads its clock seldom, and what it times stands for all, wh
   }
 });
 
-test("each route's path leads to it, and any other of the API to none", () => {
+test("each route's path maps to its route, and other API paths map to unknown", () => {
   assert.equal(new Set(routes).size, routes.length);
   const filled = (template: string) => template.replace("{version}", "2024.1").replace(/\{\w+\}/, "a%2Fb");
   for (const route of routes.slice(1)) assert.equal(routes[routeOf(filled(route))], route);
@@ -141,7 +141,7 @@ test("each route's path leads to it, and any other of the API to none", () => {
   for (const path of ["/", "", "/data", "/portal/signup"]) assert.equal(routes[routeOf(path)], "/*", path);
 });
 
-test("every status that is answered is counted by itself", () => {
+test("every response status has its own counter", () => {
   const traffic = new Traffic(["/a"], 1);
   const thread = new Thread(traffic.buffers[0]);
   const statuses = new Set([

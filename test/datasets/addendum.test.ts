@@ -17,7 +17,7 @@ function fileOf(content: string | Uint8Array): string {
 }
 const read = (content: string | Uint8Array) => readAddendum(fileOf(content));
 
-test("codes come ascending, below lines of text, and without a group where they have none", async () => {
+test("codes below a text preamble are read in ascending order, and may have no group", async () => {
   const { codes, year } = await read(
     addendum(
       codeLine("G0105", "5311"),
@@ -41,7 +41,7 @@ test("codes come ascending, below lines of text, and without a group where they 
   ]);
 });
 
-test("columns are found by their names, wherever they are and however a quarter calls them", async () => {
+test("columns are found at any position and under the names that different quarters use", async () => {
   for (const [header, line] of [
     ["HCPCS Code,Short Descriptor,SI,APC", "27447,Invented 27447,J1,5115"],
     [
@@ -60,14 +60,14 @@ test("a file without status indicators, descriptors or a last line end is read",
   assert.equal(year, undefined);
 });
 
-test("Windows-1252 and UTF-8 give the same descriptors, and small letters and short APCs their usual form", async () => {
+test("Windows-1252 and UTF-8 give the same descriptors, and codes and APCs are normalized", async () => {
   const text = addendum(codeLine("g0105", "12", "Café – “quoted”"));
   const windows = text.replace("é", "\xe9").replace("–", "\x96").replace("“", "\x93").replace("”", "\x94");
   for (const content of [text, Buffer.from(windows, "latin1")])
     assert.deepEqual((await read(content)).codes, [hcpcs("G0105", "0012", "Café – “quoted”")]);
 });
 
-test("what is no addendum is refused with one error", async () => {
+test("an invalid addendum is rejected with one error", async () => {
   const expected =
     "expected the CSV file of CMS's OPPS Addendum B, with the columns HCPCS Code, Short Descriptor and APC";
   const refusals: [content: string | Uint8Array, message: string][] = [
@@ -107,7 +107,7 @@ test("what is no addendum is refused with one error", async () => {
   });
 });
 
-test("a code beside the plain words that an addendum has in another group is told; one that it hasn't isn't", async () => {
+test("known codes that an addendum has in another group are reported, and missing ones aren't", async () => {
   const all = Object.entries(plainWordsOf).flatMap(([apc, { codes }]) =>
     codes.map((code) => codeLine(code, apc)),
   );

@@ -117,7 +117,7 @@ function asksFor(url: string): number {
   return publisher.asked.filter((asked) => publisher.origin + asked === url).length;
 }
 
-test("a file comes whole, under its name alone, and progress ends at its size", async () => {
+test("a download is saved complete under its final name, and progress ends at its size", async () => {
   const trial = new Trial();
   await trial.download(serve(file(content)));
   assert.equal(trial.text, content);
@@ -126,7 +126,7 @@ test("a file comes whole, under its name alone, and progress ends at its size", 
   assert.deepEqual(trial.said, []);
 });
 
-test("a download that is cut, and cut again, is made anew after pauses that grow", async () => {
+test("an interrupted download is restarted after growing pauses", async () => {
   const trial = new Trial();
   const changed = csv(otherRow, row);
   const url = serve(part(content, 100), ended(content, 200), file(changed));
@@ -137,7 +137,7 @@ test("a download that is cut, and cut again, is made anew after pauses that grow
   assert.match(trial.said[0], /\.csv: a broken connection \(.+\); retrying in 1 s$/);
 });
 
-test("a connection that is ended too early, while much of what came waits to be read, is a cut as well", async () => {
+test("a connection that ends early with much data unread restarts the download", async () => {
   const long = csv(row, ...Array.from({ length: 20_000 }, (_, i) => row.replace("5072", `${1000 + i}`)));
   const trial = new Trial();
   trial.onBytes = () => {};
@@ -146,7 +146,7 @@ test("a connection that is ended too early, while much of what came waits to be 
   assert.deepEqual(trial.clock.pausesMs, [1000]);
 });
 
-test("a download that stalls is broken off and made anew", async () => {
+test("a stalled download is aborted and restarted", async () => {
   const trial = new Trial();
   const url = serve(part(content, 100), file(content));
   trial.onBytes = () => {
@@ -158,7 +158,7 @@ test("a download that stalls is broken off and made anew", async () => {
   assert.deepEqual(trial.said, [`${url}: only 0 bytes in 30 s; retrying in 1 s`]);
 });
 
-test("a download that is given up leaves nothing", async () => {
+test("a download is given up after six failures and leaves no file", async () => {
   const trial = new Trial();
   const url = serve(part(content, 100), status(500));
   await assert.rejects(trial.download(url), {
@@ -168,7 +168,7 @@ test("a download that is given up leaves nothing", async () => {
   assert.deepEqual(trial.files, []);
 });
 
-test("a download deletes what processes have left that run no more, and nothing else", async () => {
+test("a download deletes partial files of ended processes and no others", async () => {
   const trial = new Trial();
   const ended = spawnSync("true").pid;
   for (const name of [`a.${ended}.part`, `release.csv.${process.pid}.part`, "a.1.part", "a.part"])
@@ -178,7 +178,7 @@ test("a download deletes what processes have left that run no more, and nothing 
   assert.deepEqual(trial.files, ["a.1.part", "a.part", "release.csv"]);
 });
 
-test("a length that isn't true is refused, and nothing of it kept that isn't sound", async () => {
+test("a download with a wrong, empty or too large Content-Length is rejected", async () => {
   const short = new Trial();
   // Bytes after the announced length aren't read, so the last line is cut off.
   const shortUrl = serve(file(content, { "content-length": "300" }));
@@ -210,7 +210,7 @@ test("a length that isn't true is refused, and nothing of it kept that isn't sou
   }
 });
 
-test("what isn't a release is refused by its type, its first bytes or its header, and not kept", async () => {
+test("a download that is no release is rejected by type, first bytes or header and deleted", async () => {
   const html = "<!doctype html><title>Moved</title>\n";
   for (const [body, type, found] of [
     [html, "text/html; charset=utf-8", "a file of type text/html; charset=utf-8, expected text/csv"],
@@ -236,7 +236,7 @@ test("what isn't a release is refused by its type, its first bytes or its header
   }
 });
 
-test("a busy server is waited for as long as it asks, within bounds", async () => {
+test("a retry waits as long as Retry-After says, and more than 300 s is an error", async () => {
   const trial = new Trial();
   const date = "Mon, 01 Jun 2026 00:00:00 GMT";
   await trial.download(
@@ -255,7 +255,7 @@ test("a busy server is waited for as long as it asks, within bounds", async () =
   });
 });
 
-test("what no further try would mend isn't tried again", async () => {
+test("permanent errors such as 404 aren't retried", async () => {
   for (const [code, text] of [
     [404, "Not Found"],
     [403, "Forbidden"],
@@ -269,7 +269,7 @@ test("what no further try would mend isn't tried again", async () => {
   }
 });
 
-test("redirects are followed to other hosts, but not in a circle, without end, or to anywhere", async () => {
+test("redirects to other hosts are followed, and loops, long chains and invalid targets are rejected", async () => {
   const trial = new Trial();
   const there = elsewhere.answers("/moved.csv", part(content, 50), file(content));
   await trial.download(serve(redirect(there)));
@@ -308,7 +308,7 @@ class OpenAgent extends https.Agent {
   }
 }
 
-test("a redirect from https to http is refused and not followed; all others between the two are", async (t) => {
+test("redirects from https to http are rejected, and all others between the two are followed", async (t) => {
   t.mock.property(https, "globalAgent", new OpenAgent());
   const secure = (address: string) => address.replace(/^http:/, "https:");
   const plain = serve(file(content));
@@ -331,7 +331,7 @@ test("a redirect from https to http is refused and not followed; all others betw
   assert.equal(asksFor(plain), asked, "it isn't asked for");
 });
 
-test("a certificate that nobody has signed is refused, and the server isn't asked again", async () => {
+test("a self-signed certificate is rejected without a retry", async () => {
   const server = https.createServer(selfSigned, (_, response) => response.end(content));
   const url = `https://127.0.0.1:${await listening(server)}/a.csv`;
   after(() => server.close());
@@ -343,7 +343,7 @@ test("a certificate that nobody has signed is refused, and the server isn't aske
   assert.deepEqual(trial.clock.pausesMs, []);
 });
 
-test("a disk that is full, and a folder that can't be written, are one error and leave nothing", async () => {
+test("a full disk or an unwritable folder gives one error and leaves no file", async () => {
   const trial = new Trial();
   const partOf = (whole: string) => `${whole}.${process.pid}.part`;
   const full: Answer = (request, response) => {
@@ -369,7 +369,7 @@ test("a disk that is full, and a folder that can't be written, are one error and
   });
 });
 
-test("a disk without room is told before anything is written", async (t) => {
+test("too little disk space is reported before anything is written", async (t) => {
   const { bsize } = fs.statfsSync(".");
   t.mock.method(fs, "statfsSync", () => ({ bavail: 1, bsize }));
   syncBuiltinESMExports();
@@ -385,7 +385,7 @@ test("a disk without room is told before anything is written", async (t) => {
   assert.deepEqual(trial.files, []);
 });
 
-test("a size that the server doesn't say is told to be unknown", async () => {
+test("a download without a Content-Length is reported as of unknown size", async () => {
   const trial = new Trial();
   const url = serve(
     (_, response) => void response.writeHead(200, { "content-type": "text/csv" }).end(content),
@@ -395,7 +395,7 @@ test("a size that the server doesn't say is told to be unknown", async () => {
   assert.deepEqual(trial.said, [`${url}: size unknown, at most 1073741824 bytes are taken`]);
 });
 
-test("a coding that wasn't asked for, and an answer that is none, are refused", async () => {
+test("a response with a content coding or with status 101 is rejected", async () => {
   for (const [answer, found] of [
     [file(content, { "content-encoding": "gzip" }), "content coding gzip, expected the file as it is"],
     [status(101, { upgrade: "x", connection: "upgrade" }), "status 101 Switching Protocols, expected a file"],
@@ -405,7 +405,7 @@ test("a coding that wasn't asked for, and an answer that is none, are refused", 
   }
 });
 
-test("a part that somebody else has written to never gets the file's name", async () => {
+test("a partial file that another process changed isn't renamed to its final name", async () => {
   const trial = new Trial();
   const partPath = `${trial.path}.${process.pid}.part`;
   trial.onBytes = () => writeFileSync(partPath, content + row);
@@ -442,7 +442,7 @@ test("the catalogue's newest file of each year is found, by title and year", () 
   ]);
 });
 
-test("fields of the catalogue may move, and be written otherwise", () => {
+test("a catalogue with moved or renamed fields is read, and one without files is rejected", () => {
   const url = "https://data.example/DY19.csv";
   const title = "Medicare outpatient hospitals, by provider & service".replace("&", "and");
   for (const moved of [
@@ -472,7 +472,7 @@ test("fields of the catalogue may move, and be written otherwise", () => {
   });
 });
 
-test("the catalogue says what is offered, and known addresses where it doesn't answer", async () => {
+test("offers come from the catalogue, or from built-in addresses if it fails", async () => {
   const trial = new Trial();
   const newer = "https://data.example/2025-11/DY23.csv";
   const url = publisher.answers(
@@ -495,7 +495,7 @@ test("the catalogue says what is offered, and known addresses where it doesn't a
   }
 });
 
-test("progress has rate and time left, in a line for each tenth", () => {
+test("progress lines show rate and time left, with at most one line per tenth", () => {
   const clock = new TestClock();
   const told: string[] = [];
   const update = byteProgress(clock, (line) => told.push(line));
@@ -509,7 +509,7 @@ test("progress has rate and time left, in a line for each tenth", () => {
   ]);
 });
 
-test("a command line is refused with what is wrong with it", () => {
+test("an invalid command line is rejected with its mistake", () => {
   for (const [args, message] of [
     [[], "command line: found none of them, expected one of --year, --all and --list"],
     [
@@ -541,7 +541,7 @@ test("a command line is refused with what is wrong with it", () => {
 const command = async (args: string[], out: string): Promise<Result> =>
   (await run(out, [["fetch", ...args, "--out", out].join(" ")]))[0];
 
-test("the command downloads and imports, and a second time it does neither; the list says so", async () => {
+test("fetch downloads and imports a year only once, and --list shows it", async () => {
   const out = temporaryFolder();
   const name = "MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv";
   const url = publisher.answers(`/2025-08/${name}`, file(content));
@@ -585,7 +585,7 @@ test("the command downloads and imports, and a second time it does neither; the 
   );
 });
 
-test("a snapshot under another name than its own isn't listed, as the server refuses it", () => {
+test("a snapshot whose file name differs from its version isn't listed", () => {
   const out = temporaryFolder();
   const told: string[] = [];
   const bytes = encodeSnapshot(snapshotOf([["010001", "AL", "5072", 2, 1]], testProvenance));
@@ -603,7 +603,7 @@ test("a snapshot under another name than its own isn't listed, as the server ref
   ]);
 });
 
-test("--all takes what there is, says what there isn't, and then has exit code 1", async () => {
+test("--all imports the available years, reports the missing ones and then exits with 1", async () => {
   const out = temporaryFolder();
   const urls = [2022, 2023].map((year) => `${publisher.origin}/all/DY${year % 100}.csv`);
   publisher.answers("/all/DY23.csv", file(content));
@@ -614,7 +614,7 @@ test("--all takes what there is, says what there isn't, and then has exit code 1
   assert.ok(stderr.includes(`${urls[0]}: found status 404 Not Found, expected a file\n`), stderr);
 });
 
-test("a signal leaves no file that looks whole, and the next run deletes what it leaves", async () => {
+test("SIGTERM during a download leaves only a partial file, and the next run deletes it", async () => {
   const out = temporaryFolder();
   const url = serve(part(content, 100), file(content));
   const args = ["--year", "2023", "--url", url];
@@ -630,7 +630,7 @@ test("a signal leaves no file that looks whole, and the next run deletes what it
   assert.deepEqual(readdirSync(path.dirname(kept)), [path.basename(kept)]);
 });
 
-test("a download that can't be imported says how to download it again", async () => {
+test("an import error in a downloaded file says how to download it again", async () => {
   const out = temporaryFolder();
   const url = serve(file(content.replace(/,5072,/, ",no code,")));
   const args = ["--year", "2023", "--url", url];
@@ -643,7 +643,7 @@ test("a download that can't be imported says how to download it again", async ()
   assert.deepEqual(readdirSync(out), ["downloads"]);
 });
 
-test("the command goes through a proxy, and says no warnings", async () => {
+test("fetch uses HTTP_PROXY with its credentials and prints no warnings", async () => {
   const asked: string[] = [];
   const proxy = createServer((request, response) => {
     asked.push(`${request.method} ${request.url} ${request.headers["proxy-authorization"]}`);

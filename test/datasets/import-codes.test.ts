@@ -24,7 +24,7 @@ function withCodes(options: ImportOptions, ...lines: string[]): ImportOptions {
 }
 const snapshotAt = (file: string) => decodeSnapshot(readFileSync(file), file);
 
-test("the codes of the release's groups go into its snapshot, and the checksum of the rows stays", async () => {
+test("codes of the release's groups are stored in the snapshot without changing the row checksum", async () => {
   const options = optionsFor(csv(row, otherRow));
   const plain = snapshotAt((await importFile(options, [])).path);
   const imported = await importFile(withCodes(options, ...known, codeLine("99213")), []);
@@ -36,7 +36,7 @@ test("the codes of the release's groups go into its snapshot, and the checksum o
   assert.equal(plain.codes, null);
 });
 
-test("rows with codes are written once, and again with other codes; without codes any snapshot of the rows will do", async () => {
+test("a new revision is written only if rows or codes differ, and without codes only if rows differ", async () => {
   const options = optionsFor(csv(row, otherRow));
   const revision = async (given: ImportOptions) => {
     const { path: written, isNew } = await importFile(given, []);
@@ -53,7 +53,7 @@ test("rows with codes are written once, and again with other codes; without code
   assert.deepEqual(readdirSync(options.out), ["2023.1.parquet", "2023.2.parquet"]);
 });
 
-test("an addendum of another year, without a group, or against the known codes is taken with a warning", async () => {
+test("an addendum of another year, with missing groups or with contradicting codes gives warnings", async () => {
   const options = optionsFor(csv(row, otherRow));
   const lines = known.filter((line) => !/^(10140|27447),|,5073,/.test(line));
   const given = withCodes({ ...options, year: 2022 }, ...lines, codeLine("10140", "5073"), codeLine("11770"));
@@ -66,7 +66,7 @@ test("an addendum of another year, without a group, or against the known codes i
   ]);
 });
 
-test("an addendum without a code of any group is refused, and nothing is written", async () => {
+test("an addendum without codes for any group of the release is rejected, and nothing is written", async () => {
   const given = withCodes(optionsFor(csv(row)), codeLine("27447", "5115"));
   await assert.rejects(importFile(given, []), {
     name: "DataError",
@@ -79,7 +79,7 @@ test("an addendum without a code of any group is refused, and nothing is written
 const full = (ccn: string, charge: number, allowed: number, beneficiaries: number, services: number) =>
   `${ccn},A,,Dothan,AL,5072,Level 2,${charge},${allowed},,,,${beneficiaries},${services},,,`;
 
-test("figures that are possible but suspect are warned of, and imported", async () => {
+test("suspicious figures are imported with a warning", async () => {
   const warningsOf = async (...rows: string[]) =>
     (await importFile(optionsFor(fullCsv(...rows)), [])).warnings;
   assert.deepEqual(await warningsOf(`${row},${more}`), []);
@@ -104,7 +104,7 @@ test("figures that are possible but suspect are warned of, and imported", async 
   );
 });
 
-test("amounts many times those of the release before are warned of", async () => {
+test("amounts many times those of the previous snapshot give a warning", async () => {
   const options = optionsFor(csv(row));
   const { path: before } = await importFile({ ...options, year: 2021 }, []);
   const import2023 = async (charge: string) => {

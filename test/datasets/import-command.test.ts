@@ -25,7 +25,7 @@ const state = emptyState();
 const command = async (args: string[], stateDir = state, env = {}): Promise<Result> =>
   (await run(stateDir, [["import", ...args].join(" ")], env))[0];
 
-test("the command prints the path alone, a summary beside it, and leaves nothing but the snapshot", async () => {
+test("import prints the snapshot's path on stdout and a summary on stderr and leaves no other files", async () => {
   const { file, out } = optionsFor(fullCsv(`${row},${more}`, `${otherRow},,,,,,,,`));
   const written = path.join(out, "2023.1.parquet");
   const summary = "2 rows: 1 priced, 1 suppressed, 0 incomplete; 2 facilities, 2 procedures, 2 states\n";
@@ -44,7 +44,7 @@ test("the command prints the path alone, a summary beside it, and leaves nothing
   assert.deepEqual(readdirSync(out), ["2023.1.parquet"]);
 });
 
-test("rows that are there already and come with another month or address: the command says what isn't written", async () => {
+test("importing known rows with another --released or --source-url reports that these aren't written", async () => {
   const { file, out } = optionsFor(csv(row, otherRow));
   const released = [file, "--year", "2023", "--out", out, "--released", "2025-06"];
   assert.match((await command(released)).stderr, /states\n$/);
@@ -57,7 +57,7 @@ test("rows that are there already and come with another month or address: the co
   );
 });
 
-test("the command says what it had to decide: the encoding and the names", async () => {
+test("import reports the detected encoding, absent columns and ambiguous names", async () => {
   const windows = csv(row, row.replace("5072,Level 2", "5073,Level 3").replace("Dothan", "D\xf6than"));
   const { file, out } = optionsFor(Buffer.from(windows, "latin1"));
   const none = temporaryFolder();
@@ -73,7 +73,7 @@ test("the command says what it had to decide: the encoding and the names", async
   ]);
 });
 
-test("the command says which numbers it left out because they were served before", async () => {
+test("import reports the revision numbers that it skips because they were served before", async () => {
   const { file, out } = optionsFor(csv(row));
   const served = emptyState();
   const store = Store.open(served);
@@ -85,7 +85,7 @@ test("the command says which numbers it left out because they were served before
   assert.match(finished.stderr, /^served before, so not given out again: 2023\.1\n/);
 });
 
-test("the command says why real data beside a sample isn't the first revision", async () => {
+test("import explains why real data beside a synthetic snapshot gets revision 2", async () => {
   const { file, out } = optionsFor(csv(row));
   const sample = (revision: number) =>
     encodeSnapshot(syntheticSnapshot({ dataYear: 2023, revision, rows: 300, seed: 1 }));
@@ -98,7 +98,7 @@ test("the command says why real data beside a sample isn't the first revision", 
   assert.doesNotMatch((await again("--force")).stderr, /synthetic/);
 });
 
-test("the command says one line and exits with 1 when it refuses", async () => {
+test("a rejected import prints one line and exits with 1", async () => {
   const { file, out } = optionsFor(csv("x"));
   assert.deepEqual(await command([file, "--year", "2023", "--out", out]), {
     code: 1,
@@ -108,7 +108,7 @@ test("the command says one line and exits with 1 when it refuses", async () => {
   assert.equal(existsSync(out), false);
 });
 
-test("the command says how many codes there are, and warns line by line", async () => {
+test("import --codes prints the number of codes and one warning per line", async () => {
   const { file, out } = optionsFor(csv(row, otherRow));
   const codes = `${file}.codes.csv`;
   const [moved, kept] = plainWordsOf["5072"].codes;
@@ -126,7 +126,7 @@ test("the command says how many codes there are, and warns line by line", async 
 
 const now = new Date("2026-11-21T12:00:00Z");
 
-test("the command line is taken apart, with the folder that is served by default", () => {
+test("options are parsed, and --out defaults to the folder that the server serves", () => {
   const plain = { ...plainImport("a.csv", "datasets/snapshots"), year: 2024 };
   assert.deepEqual(parseOptions(["a.csv", "--year", "2024"], {}, now), plain);
   assert.deepEqual(parseOptions(["a.csv", "--year", "2024"], { DATASETS_DIR: "" }, now), plain);
@@ -146,7 +146,7 @@ test("the command line is taken apart, with the folder that is served by default
   });
 });
 
-test("the present year and month are the last ones, by the clock that is given", () => {
+test("years and months after the current month are rejected", () => {
   const wanted = ["a.csv", "--year", "2026", "--released", "2026-11"];
   assert.equal(parseOptions(wanted, {}, now).year, 2026);
   assert.throws(() => parseOptions(wanted, {}, new Date("2026-10-31T23:59:59Z")), {
@@ -157,7 +157,7 @@ test("the present year and month are the last ones, by the clock that is given",
   });
 });
 
-test("a data year in the name of the file has to be the one given", () => {
+test("a data year in the file name or source URL has to equal --year", () => {
   const year = (file: string) => parseOptions([file, "--year", "2023"], {}, now).year;
   for (const file of "MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv dy2023.csv DY22/a.csv BODY22.csv a.DY221".split(
     " ",
@@ -174,7 +174,7 @@ test("a data year in the name of the file has to be the one given", () => {
   });
 });
 
-test("a wrong command line gets one error that says what is expected", () => {
+test("an invalid command line gets one error with the expected value", () => {
   const usage =
     "expected hcqs import FILE.csv --year YYYY [--out DIR] [--codes FILE] [--released YYYY-MM] [--source-url URL] " +
     "[--allow-unterminated] [--force]";

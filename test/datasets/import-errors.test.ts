@@ -243,7 +243,7 @@ test("a file that lacks a single required column is refused", async () => {
   }
 });
 
-test("what is no comma-separated text is called what it is, and nothing is written", async () => {
+test("a file of another type is rejected with its type, and nothing is written", async () => {
   for (const [kind, content] of kinds) {
     const options = optionsFor(content);
     const message = `${options.file}: found ${kind}, expected a CSV file, as it was published`;
@@ -263,7 +263,7 @@ function zipOf(...names: string[]): Buffer {
   return Buffer.concat(headers);
 }
 
-test("a stray byte is found wherever a chunk of the file ends, and at its very end", () => {
+test("an invalid UTF-8 byte is located for any chunk boundary and at the file's end", () => {
   const text = Buffer.from("a,é\r\n–🏥\n");
   const stray = Buffer.concat([text, Buffer.of(0x61, 0xe2, 0x80), Buffer.from("\n")]);
   for (let cut = 0; cut <= stray.length; cut++) {
@@ -276,7 +276,7 @@ test("a stray byte is found wherever a chunk of the file ends, and at its very e
   assert.deepEqual(scanned(Buffer.of(0x61, 0xc3)).stray, { line: 1, byte: 2, value: 0xc3 });
 });
 
-test("bytes are UTF-8 exactly where Node's decoder takes them for it", () => {
+test("UTF-8 validation of random bytes agrees with Node's", () => {
   const seed = 20_230_002;
   const random = seededRandom(seed);
   const firsts = [
@@ -299,7 +299,7 @@ function scanned(...chunks: Buffer[]): TextScan {
   return scan;
 }
 
-test("a snapshot that no server would load for the size of its names is refused", async () => {
+test("a file with names too large for any server to load is rejected", async () => {
   const name = (i: number) => `${"院".repeat(495)}${i}`;
   const rows = Array.from({ length: 500 }, (_, i) =>
     [String(i).padStart(6, "0"), name(i), "", name(i), "AL", "5072", "Level 2", "1", "1"].join(","),
@@ -322,7 +322,7 @@ for (const [what, [content, message]] of Object.entries(refusals)) {
   });
 }
 
-test("what can't be read or written is named with the system's reason", async () => {
+test("an unreadable file or unwritable folder is reported with the system's error code", async () => {
   const options = optionsFor(csv(row));
   const missing = path.join(folder, "missing.csv");
   const pipe = path.join(folder, "pipe.csv");

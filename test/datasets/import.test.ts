@@ -37,7 +37,7 @@ function listed({ facilities, procedures, rows }: ReturnType<typeof contentOf>):
 const listedRow = "010001|Southeast Health|Dothan|AL|5072|Level 2 Excision|965279|185435";
 const listedOther = `330101|Some Hospital|New York|NY|5073|Level 3 Excision|${blank}|${blank}`;
 
-test("a file becomes the first revision of its year, in snapshot order, with what is known of it", async () => {
+test("a CSV file becomes the first revision of its year, with sorted rows and its provenance", async () => {
   const options = {
     ...optionsFor(csv(otherRow, row)),
     released: "2025-08",
@@ -98,7 +98,7 @@ test("a character that is split between two chunks of a large file is read whole
   );
 });
 
-test("every kind of line end is read, and lines without a value are skipped, wherever they are", async () => {
+test("every kind of line end is read, and lines without values are skipped", async () => {
   for (const content of [
     csv(row, otherRow).replaceAll("\n", "\r\n"),
     csv(row, otherRow).replaceAll("\n", "\r"),
@@ -109,7 +109,7 @@ test("every kind of line end is read, and lines without a value are skipped, whe
     assert.deepEqual(listed(await imported(content)), [listedRow, listedOther]);
 });
 
-test("a last line without its end is taken where that is allowed", async () => {
+test("a last line without a line break is accepted with allowUnterminated", async () => {
   const options = { ...optionsFor(csv(row, otherRow).trimEnd()), allowUnterminated: true };
   const { path: written } = await importFile(options, []);
   assert.deepEqual(listed(contentIn(written)), [listedRow, listedOther]);
@@ -129,7 +129,7 @@ test("columns are found by name in any case and order, with spaces around and in
   }
 });
 
-test("empty columns may end every line, or every line but the header, or the header alone", async () => {
+test("empty trailing columns are accepted in the header, in the rows or in both", async () => {
   for (const [names, lines] of [
     [",,", ",,"],
     ["", ",, "],
@@ -141,14 +141,14 @@ test("empty columns may end every line, or every line but the header, or the hea
     );
 });
 
-test("letters of CCNs and states become capitals, and spellings of one CCN are one facility", async () => {
+test("CCNs and states are converted to upper case, and spellings of one CCN become one facility", async () => {
   const lower = row.replace("010001", "01t00a").replace("AL", "al");
   const upper = row.replace("010001", " 01T00A").replace("5072,Level 2", "5073,Level 3");
   const { facilities, counts } = await imported(csv(lower, upper));
   assert.deepEqual([facilities.ccn, facilities.state, counts.rows], [["01T00A"], ["AL"], 2]);
 });
 
-test("of several names and cities of a facility the commonest is taken, of equals the first in the file", async () => {
+test("a facility gets its most common name and city, or the first in the file if tied", async () => {
   const spelled = (ccn: string, name: string, city: string, code: number) =>
     `${ccn},${name},1 Main St,${city},AL,${code},Level ${code},9652.79,1854.35`;
   const rows = [
@@ -165,7 +165,7 @@ test("of several names and cities of a facility the commonest is taken, of equal
   assert.equal(severalNames, 2);
 });
 
-test("names are trimmed, runs of spaces folded, and nothing else about them is changed", async () => {
+test("names are trimmed and runs of spaces collapsed, and nothing else is changed", async () => {
   const { facilities } = await imported(
     csv(
       row.replace("Southeast Health", "  LAC/Rancho  los   AMIGOS - "),
@@ -185,7 +185,7 @@ test("spaces of any kind become one plain space, and accents are composed", asyn
   assert.deepEqual([facilities.name, facilities.street], [["Café Saint Mary"], ["1 Main St"]]);
 });
 
-test("a RUCA code with a zero behind the point is the code without it", async () => {
+test("a RUCA code such as 1.0 is stored as 1", async () => {
   const { facilities } = await imported(
     fullCsv(
       `${row},${more.replace("4.1", "1.0")}`,
@@ -196,12 +196,12 @@ test("a RUCA code with a zero behind the point is the code without it", async ()
   assert.deepEqual(facilities.ruralUrbanCode, ["1", "10", "4.1"]);
 });
 
-test("columns of the layout before don't matter beside those of the present one", async () => {
+test("columns of the old layout are ignored beside those of the current one", async () => {
   const names = `${header},Provider_Id`;
   assert.deepEqual(listed(await imported(`${names}\n${row},7\n`)), [listedRow]);
 });
 
-test("blank amounts are suppressed, zeros and single amounts incomplete, oddities kept", async () => {
+test("rows with blank amounts count as suppressed, and rows with a zero or one amount as incomplete", async () => {
   const amounts = [",", " ,\t", "0,5", "7.5,", "100,5209.03999999999"];
   const rows = amounts.map((pair, i) => `01000${i},Hospital,,Dothan,AL,5072,Level 2 Excision,${pair}`);
   const { rows: read, counts } = await imported(csv(...rows));
@@ -210,7 +210,7 @@ test("blank amounts are suppressed, zeros and single amounts incomplete, odditie
   assert.deepEqual([counts.pricedRows, counts.suppressedRows, counts.incompleteRows], [1, 2, 2]);
 });
 
-test("services, payments, outliers and addresses arrive, each absent by itself", async () => {
+test("services, payments, outliers and addresses are imported, and each may be absent", async () => {
   const rows = [
     `010001,A,1 Main St,Dothan,AL,5072,Level 2,9652.79,1854.35,${more}`,
     "010001,A,1 Main St,Dothan,AL,5073,Level 3,100,50,36301,4.1,Micropolitan area core,,11.,,0,0.0",
@@ -230,7 +230,7 @@ test("services, payments, outliers and addresses arrive, each absent by itself",
   assert.deepEqual([...read.outlierAmount], [200_313, 0, blank, 10_000, blank]);
 });
 
-test("a file may lack the columns of services, payments, outliers and addresses, which is said", async () => {
+test("a file may lack optional columns, and the import reports which", async () => {
   const options = optionsFor(csv(row));
   const { path: written, absentColumns } = await importFile(options, []);
   assert.deepEqual(absentColumns.toSorted(), moreHeader.split(",").toSorted());
@@ -240,7 +240,7 @@ test("a file may lack the columns of services, payments, outliers and addresses,
   assert.deepEqual((await importFile(optionsFor(fullCsv(`${row},${more}`)), [])).absentColumns, []);
 });
 
-test("of several addresses of a facility the commonest is taken, and a blank one only where there is no other", async () => {
+test("a facility gets its most common address, and a blank one only if it has no other", async () => {
   const at = (ccn: string, code: number, street: string, zip: string, ruca: string) =>
     `${ccn},A,${street},Dothan,AL,${code},Level ${code},1,1,${zip},${ruca},,,,,,`;
   const rows = [
@@ -257,7 +257,7 @@ test("of several addresses of a facility the commonest is taken, and a blank one
   assert.equal(severalNames, 1, "a blank is no other address");
 });
 
-test("dollars are rounded to cents once, half up, on their decimal digits", () => {
+test("dollar amounts are rounded to cents once, half up, in decimal arithmetic", () => {
   const cases: [string, number][] = [
     ["5209.03999999999", 520904],
     ["1.005", 101],
@@ -286,7 +286,7 @@ test("dollars are rounded to cents once, half up, on their decimal digits", () =
     assert.ok(parseCents(text) > maxCents, text);
 });
 
-test("cents agree with exact integer arithmetic on random digits", () => {
+test("cents of random amounts equal exact integer arithmetic", () => {
   const seed = 20_230_001;
   const random = seededRandom(seed);
   const digits = (count: number) => Array.from({ length: count }, () => random.int(10)).join("");
@@ -301,7 +301,7 @@ test("cents agree with exact integer arithmetic on random digits", () => {
   }
 });
 
-test("every row of the real excerpt of 2023 arrives as it is there", async (t) => {
+test("every row of the real 2023 excerpt is imported unchanged", async (t) => {
   const excerpt = path.resolve(import.meta.dirname, "../../../shared/data/prov_svc_dy23_subset.csv");
   if (!existsSync(excerpt)) return t.skip(`${excerpt} is not there`);
   const bytes = readFileSync(excerpt);

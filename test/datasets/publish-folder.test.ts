@@ -38,7 +38,7 @@ const entryOf = (version: string) => {
   return { version, file: `${version}.parquet`, bytes: bytes.length, sha256: sha256(bytes) };
 };
 
-test("snapshots are linked into the folder, with an index of them, newest first", async () => {
+test("publish hard-links snapshots into a folder and writes their index, newest first", async () => {
   const from = folderOf("2023.2", "2023.10", "2024.1");
   writeFileSync(path.join(from, "notes.txt"), "");
   const to = path.join(temporaryFolder(), "a/b");
@@ -49,7 +49,7 @@ test("snapshots are linked into the folder, with an index of them, newest first"
   assert.equal(inode(from), inode(to));
 });
 
-test("what was published stays while servers may fetch it, but the index names only what is there now", async () => {
+test("a deleted snapshot stays in the published folder but not in its index", async () => {
   const [from, to] = [folderOf("2023.1", "2024.1"), temporaryFolder()];
   await publishFolder(from, to);
   rmSync(path.join(from, "2023.1.parquet"));
@@ -58,7 +58,7 @@ test("what was published stays while servers may fetch it, but the index names o
   assert.deepEqual(readdirSync(to), ["2023.1.parquet", "2024.1.parquet", "index.json"]);
 });
 
-test("a damaged file, one of another version, other content for a number, and nothing at all are refused", async () => {
+test("publish rejects a damaged file, a wrong version, changed content and an empty folder", async () => {
   const [from, to] = [folderOf("2024.1"), temporaryFolder()];
   await publishFolder(from, to);
   const before = readFileSync(path.join(to, "index.json"));
@@ -83,7 +83,7 @@ test("a damaged file, one of another version, other content for a number, and no
   assert.deepEqual(readdirSync(to), ["2024.1.parquet", "index.json"]);
 });
 
-test("the command prints the index's path, and what was published on stderr", async () => {
+test("publish prints the index's path on stdout and the published versions on stderr", async () => {
   const [from, to] = [folderOf("2024.1"), temporaryFolder()];
   const [result] = await run(temporaryFolder(), [`publish ${to}`], { DATASETS_DIR: from });
   assert.deepEqual(result, { code: 0, stdout: `${to}/index.json\n`, stderr: "published 2024.1\n" });

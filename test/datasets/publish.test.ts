@@ -15,7 +15,7 @@ function snapshotOf(revision: number): Snapshot {
   return sealSnapshot(content.table, { ...content.provenance, revision });
 }
 
-test("a revision that is taken meanwhile is left alone, and the next one is written", () => {
+test("a revision that another process writes meanwhile is kept, and the next number is used", () => {
   const out = path.join(folder, "taken");
   const built: number[] = [];
   const written = publishSnapshot(out, 2024, [], (revision) => {
@@ -39,7 +39,7 @@ test("a publication that fails leaves no file", () => {
   assert.deepEqual(readdirSync(out), []);
 });
 
-test("what leaves a year no further number is named, be it a file or a version that was served", () => {
+test("a year without free revision numbers is rejected with the file or served version that has the last", () => {
   const out = path.join(folder, "full");
   const refused = (known: string[], found: string) =>
     assert.throws(
@@ -66,7 +66,7 @@ test("what leaves a year no further number is named, be it a file or a version t
   assert.equal(path.basename(next), "2023.1.parquet", "another year has its numbers");
 });
 
-test("a folder that can't be made is one error", () => {
+test("an output folder that can't be created gives one error", () => {
   assert.throws(() => publishSnapshot("/proc/nothing/here", 2023, [], () => assert.fail("never built")), {
     message: "/proc/nothing/here: found a refusal to write (ENOENT), expected a folder that can be written",
   });

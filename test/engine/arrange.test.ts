@@ -12,7 +12,7 @@ import {
 import { contentOf, randomSnapshot, testProvenance } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 
-test("rows in any order make the same table, without facilities and procedures that have none", () => {
+test("rows in any order give the same table, and facilities and procedures without rows are dropped", () => {
   for (let seed = 1; seed <= 20; seed++) {
     const snapshot = randomSnapshot(seed);
     const random = seededRandom(seed);

@@ -38,7 +38,7 @@ function thinned({ table, provenance }: Snapshot, random: Random): Snapshot {
   return arranged(provenance, { ...texts, rows: kept });
 }
 
-test("changes are those of the rows, for pairs of random snapshots and their variants", () => {
+test("the counts of row changes equal a naive comparison for random snapshots and their variants", () => {
   for (let seed = 900; seed < 900 + rounds(12); seed++) {
     const random = seededRandom(seed);
     const before = thinned(randomSnapshot(seed), random);
@@ -59,7 +59,7 @@ test("changes are those of the rows, for pairs of random snapshots and their var
   }
 });
 
-test("rows that come, go and change at both ends are counted", () => {
+test("added, removed and changed rows are counted at both ends of the table", () => {
   const row = (ccn: string, code: string, charge = 100): ShortRow => [ccn, "AL", code, charge, 50];
   const before = snapshotOf([row("010001", "5071"), row("010001", "5072"), row("010003", "5072")]);
   const after = snapshotOf([

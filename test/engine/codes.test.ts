@@ -24,13 +24,13 @@ const codes = [hcpcs("0616T", "5071"), hcpcs("23472", "5115", 'A "quoted" é'), 
 const coded = withCodes(codes);
 const file = encodeSnapshot(coded);
 
-test("codes are read as they were written", () => {
+test("HCPCS codes survive writing a snapshot and reading it back", () => {
   assert.deepEqual(contentOf(decodeSnapshot(file, "a file")), contentOf(coded));
   assert.equal(decodeSnapshot(encodeSnapshot(plain), "a file").codes, null);
   assert.equal(metadataOf(encodeSnapshot(plain)).has("hcpcs_codes"), false);
 });
 
-test("the checksum of the rows is the same with and without codes, that of the version differs with any of them", () => {
+test("HCPCS codes change the version's checksum and leave the checksum of the rows unchanged", () => {
   const others = [
     withCodes([]),
     withCodes(codes.slice(1)),
@@ -42,7 +42,7 @@ test("the checksum of the rows is the same with and without codes, that of the v
   assert.equal(new Set([plain, coded, ...others].map(({ sha256 }) => sha256)).size, 2 + others.length);
 });
 
-test("a table of codes that differs from its checksum, or can't be one, is refused", () => {
+test("a snapshot whose HCPCS codes are malformed or fail the checksum is rejected", () => {
   const refusal = (text: string) => {
     const changed = fileOf(fileColumns(coded), metadataOf(file).set("hcpcs_codes", text));
     return assert.throws(
@@ -76,7 +76,7 @@ test("a table of codes that differs from its checksum, or can't be one, is refus
   }
 });
 
-test("an image has each procedure's codes as JSON, null where the snapshot has none", () => {
+test("an image holds each procedure's HCPCS codes as JSON, or null if the snapshot has no codes", () => {
   const includesOf = (snapshot: typeof plain) => {
     const { includes, procedures } = attachImage(buildImage(snapshot));
     return Array.from({ length: procedures }, (_, i) => JSON.parse(textAt(includes, i)));

@@ -33,7 +33,7 @@ const rowsOf = (stream: Uint8Array) =>
     .toArray()
     .map((row) => row.toJSON());
 
-test("of random tables, every scope's streams are as long as was said and have its rows", () => {
+test("CSV and Arrow exports of every state and procedure have the announced length and the expected rows", () => {
   for (let seed = 1; seed <= rounds(8); seed++) {
     const snapshot = randomSnapshot(seed);
     const image = attachImage(buildImage(snapshot));
@@ -59,7 +59,7 @@ test("of random tables, every scope's streams are as long as was said and have i
   }
 });
 
-test("the dictionaries of an Arrow stream have only texts of rows in the scope", () => {
+test("the dictionaries of an Arrow export contain only values of the exported rows", () => {
   for (let seed = 1; seed <= rounds(5); seed++) {
     const image = attachImage(buildImage(randomSnapshot(seed)));
     for (const state of [null, textAt(image.state, 0)])

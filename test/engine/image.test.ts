@@ -13,7 +13,7 @@ import {
 } from "../../engine/index.ts";
 import { randomSnapshot, snapshotOf } from "../support/fixtures.ts";
 
-test("a buffer that is no image is refused", () => {
+test("a buffer that holds no image is rejected", () => {
   assert.throws(
     () => attachImage(new SharedArrayBuffer(8)),
     /^DataError: image: found 8 bytes, expected magic/,
@@ -21,7 +21,7 @@ test("a buffer that is no image is refused", () => {
   assert.throws(() => attachImage(new SharedArrayBuffer(4096)), /^DataError: image: found magic 0, format 0/);
 });
 
-test("an image of another format, or whose first bytes are others, is refused", () => {
+test("an image with another magic number or format version is rejected", () => {
   const [magic, format] = new Uint32Array(buildImage(randomSnapshot(1)), 0, 2);
   assert.equal(format, imageFormatVersion);
   for (const [word, found] of [
@@ -37,7 +37,7 @@ test("an image of another format, or whose first bytes are others, is refused", 
   }
 });
 
-test("an image whose sections lie beyond 2 GiB answers like others", () => {
+test("an image with sections beyond 2 GiB gives the same results as a small one", () => {
   const small = buildImage(randomSnapshot(1));
   const beyond = 2 ** 31;
   // The buffer takes little memory, because most of it is never written.
@@ -61,7 +61,7 @@ test("an image whose sections lie beyond 2 GiB answers like others", () => {
   }
 });
 
-test("an image as large as its limit is built, and one byte larger is refused before its memory is taken", () => {
+test("an image as large as its limit is built, and one byte more is rejected", () => {
   const snapshot = randomSnapshot(1);
   const { byteLength } = buildImage(snapshot);
   const limits = { image: byteLength, heap: 2 ** 30 };
@@ -72,7 +72,7 @@ test("an image as large as its limit is built, and one byte larger is refused be
   );
 });
 
-test("names that would take more of the heap than there is are refused before they do, whether they have words or not", () => {
+test("a snapshot whose names need more heap than the limit is rejected", () => {
   for (const letter of ["x", "-"]) {
     const snapshot = snapshotOf(
       Array.from({ length: 30 }, (_, i) => [`0100${10 + i}`, "AL", "5072", 2, 1, letter.repeat(400)]),

@@ -61,7 +61,7 @@ const numbers = (...values: number[]) => page(values.flatMap(lengthOf), values.l
 const coded = (values: number, ...bytes: number[]) => page(bytes, values, 8);
 const letters = dictionaryPage(["a", "b", "c"]);
 
-test("values are read from plain pages, from dictionaries, and from one after the other", () => {
+test("values are read from plain pages, from dictionary pages and from a mix of both", () => {
   assert.deepEqual(read({ pages: [numbers(7, 7, 9), numbers(2)], rows: 4 }, plainInt32), [7, 7, 9, 2]);
   assert.deepEqual(read({ pages: [letters, coded(3, 2, ...run(2, 2), ...run(1, 0))], rows: 3 }, plainText), [
     "c",
@@ -73,7 +73,7 @@ test("values are read from plain pages, from dictionaries, and from one after th
   assert.deepEqual(read({ pages: grown, rows: 4 }, plainText), ["b", "c", "c", "é"]);
 });
 
-test("absent values have a level of 0 and no place among the others", () => {
+test("values with definition level 0 are read as null", () => {
   const bytes = [...levels(1, 0, 1, 0), ...lengthOf(5), ...lengthOf(6)];
   assert.deepEqual(read({ pages: [page(bytes, 4, 0)], rows: 4, isOptional: true }, plainInt32), [
     5,
@@ -85,7 +85,7 @@ test("absent values have a level of 0 and no place among the others", () => {
   assert.deepEqual(read({ pages: [letters, none], rows: 2, isOptional: true }, plainText), [null, null]);
 });
 
-test("packed numbers of any width up to 24 bits are read wherever they start", () => {
+test("bit-packed numbers of every width up to 24 bits are read", () => {
   for (let width = 1; width <= 24; width++) {
     const entries = Array.from({ length: Math.min(2 ** width, 4096) }, (_, i) => i);
     const values = Array.from({ length: 21 }, (_, i) => entries.length - 1 - ((i * 37) % entries.length));
@@ -179,18 +179,18 @@ const faults: Fault[] = [
 ];
 
 for (const [name, message, type, pages, others] of faults)
-  test(`a column with a page of ${name} is refused`, () => {
+  test(`a Parquet column is rejected for a page with ${name}`, () => {
     const expected = typeof message === "string" ? { message } : message;
     assert.throws(() => read({ pages, rows: 1, ...others }, type), expected);
   });
 
-test("numbers of 24 bits, and a run as long as five bytes can say, are read", () => {
+test("numbers of 24 bits and run lengths of five bytes are read", () => {
   assert.deepEqual(read({ pages: [letters, coded(1, 24, ...run(1, 1), 0, 0)], rows: 1 }, plainText), ["b"]);
   const long = [0xfe, 0xff, 0xff, 0xff, 0x0f, 2];
   assert.deepEqual(read({ pages: [letters, coded(2, 2, ...long)], rows: 2 }, plainText), ["c", "c"]);
 });
 
-test("a page is decompressed with a window of up to 8 MiB, and not with a larger one", () => {
+test("a page is decompressed with a window of up to 8 MiB and rejected with a larger one", () => {
   const frame = (windowLog: number) => {
     // Makes a zstd frame that announces a window. Its only block repeats a byte four times.
     const bytes = Buffer.alloc(10);
@@ -275,7 +275,7 @@ for (const [name, parts, message] of footers)
     assert.throws(() => parse(parts), { message });
   });
 
-test("a footer may be as large as the file, and 512 KiB, and no larger", () => {
+test("a footer larger than its file or 512 KiB is rejected", () => {
   const head = Buffer.from("PAR1");
   const tail = (length: number) => Buffer.from([...lengthOf(length), ...head]);
   const range = (size: number, length: number) => footerRange(size, head, tail(length));
@@ -288,7 +288,7 @@ test("a footer may be as large as the file, and 512 KiB, and no larger", () => {
   assert.throws(() => range(11, 0), { message: "no PAR1 at both ends" });
 });
 
-test("Thrift's values are read up to the largest that a number holds", () => {
+test("Thrift values are read, and truncated, too large and too deeply nested ones are rejected", () => {
   const first = (...bytes: number[]) => new ThriftReader(Uint8Array.from(bytes)).struct().get(1);
   const field = (type: number, ...bytes: number[]) => first(16 + type, ...bytes, 0);
   assert.deepEqual([field(1), field(2)], [true, false]);

@@ -22,7 +22,7 @@ function listOf(charges: number[], allowed: number[] = charges): PricesBody {
   return body;
 }
 
-test("a limit cuts the rows and changes nothing else, whatever it is", () => {
+test("a limit of any size shortens the price list and changes nothing else", () => {
   for (let seed = 101; seed <= 140; seed++) {
     const snapshot = randomSnapshot(seed);
     const image = imageOf(snapshot);
@@ -51,7 +51,7 @@ test("numbers are written without exponent, sign or a third decimal", () => {
   }
 });
 
-test("equal charges are ordered by CCN, which is text", () => {
+test("equal charges are ordered by CCN as text", () => {
   const image = imageOf(
     snapshotOf([
       ["10000A", "CA", "5072", 10, 5],
@@ -87,7 +87,7 @@ test("a weighted median is the least charge at which half of the services are re
   assert.deepEqual(weightedOf([10, 1], [20, 30], [20, 30], [30, 61]), [122, 20, 24.92]);
 });
 
-test("a weighted mean is exact, half a cent rounded up, however large its sum", () => {
+test("a weighted mean is exact for the largest sums, and half a cent is rounded up", () => {
   assert.deepEqual(weightedOf([1, 1], [1.01, 1]), [2, 1, 1.01], "1.005");
   assert.deepEqual(weightedOf([1, 2], [1.01, 1]), [3, 1, 1], "1.0033");
   assert.deepEqual(weightedOf([1, 1], [1.01, 2]), [3, 1.01, 1.01], "1.0067");
@@ -98,7 +98,7 @@ test("a weighted mean is exact, half a cent rounded up, however large its sum", 
   assert.deepEqual(weightedOf([less, maxCount], [most, maxCount])[2], most);
 });
 
-test("half a cent is rounded up, and less is rounded down", () => {
+test("medians and percentiles round half a cent up and less than half down", () => {
   assert.equal(listOf([1, 1.01]).summary.median_charge, 1.01, "median 1.005");
   assert.equal(listOf([1, 1], [2.67, 2.68]).summary.median_allowed, 2.68, "median allowed 2.675");
   assert.equal(listOf([1, 1.05]).summary.p10_charge, 1.01, "p10 1.005");
@@ -111,7 +111,7 @@ test("half a cent is rounded up, and less is rounded down", () => {
   assert.equal(listOf([(maxCents - 1) / 100, maxCents / 100]).summary.median_charge, maxCents / 100);
 });
 
-test("the spread is the highest over the lowest charge, half a hundredth rounded up", () => {
+test("the spread is the highest charge divided by the lowest, and half a hundredth is rounded up", () => {
   const spread = (lowest: number, highest: number) => listOf([lowest, highest]).summary.spread;
   assert.equal(spread(10, 10), 1);
   assert.equal(spread(2, 2.01), 1.01, "1.005");
@@ -122,7 +122,7 @@ test("the spread is the highest over the lowest charge, half a hundredth rounded
   assert.equal(spread(0.01, maxCents / 100), maxCents);
 });
 
-test("only rows with both amounts above zero match and count", () => {
+test("only rows with both amounts above zero are listed and counted", () => {
   const image = imageOf(
     snapshotOf([
       ["050001", "CA", "5072", null, null],
@@ -153,7 +153,7 @@ test("only rows with both amounts above zero match and count", () => {
     assert.equal(findGroup(image, code, state), -1, groupKey(code, state));
 });
 
-test("an unknown procedure or state has no list", () => {
+test("an unknown procedure or state has no price list", () => {
   const image = imageOf(snapshotOf([["050001", "CA", "5072", 1, 1]]));
   for (const code of ["5071", "0000", "507", "50722", " 5072", "", "__proto__", "constructor"])
     assert.equal(findGroup(image, code, null), -1, code);

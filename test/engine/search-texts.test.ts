@@ -13,7 +13,7 @@ import { rounds } from "../support/rounds.ts";
 const seed = 20_260_401;
 
 describe("any text", () => {
-  test("what has no word in it, or one that nothing has, matches nothing", () => {
+  test("a query without a word or with an unknown word matches nothing", () => {
     const image = named("Grace Hospital");
     for (const query of ["!!!", " ", "-", "…", "()", "'", "\u0301", "\u200b", "🏥", "xylophone", "???  ***"])
       assert.deepEqual(find(image, query), [], JSON.stringify(query));
@@ -26,7 +26,7 @@ describe("any text", () => {
     fc.array(fc.nat(0xffff), { maxLength: 200 }).map((units) => String.fromCharCode(...units)),
   );
 
-  test("200 characters of anything at all never throw, and what is found is in order", () => {
+  test("a search for arbitrary text never throws and returns its results in order", () => {
     const images = [
       randomSnapshot(7, { facilities: 200, procedures: 40, density: 0.2 }),
       randomSnapshot(8),
@@ -41,7 +41,7 @@ describe("any text", () => {
     fc.assert(property, { seed, numRuns: rounds(300) });
   });
 
-  test("a page is the same part of the whole, wherever it starts and however short it is", () => {
+  test("a page of any offset and length equals that slice of the whole result", () => {
     const sample = syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 20_000, seed });
     const odd = [
       ...["---", "!", "The The Of Grace", "Grace The", "Of", "Grace", "Grace Of Texas", "San Gracia"],
@@ -76,7 +76,7 @@ describe("any text", () => {
     fc.assert(property, { seed, numRuns: rounds(300) });
   });
 
-  test("several words find what each of them finds, whatever was searched before", () => {
+  test("a search for several words returns the intersection of the single words' results", () => {
     const images = [1, 2].map((seed) =>
       imageOf(syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 2000 * seed, seed })),
     );
@@ -127,7 +127,7 @@ describe("any text", () => {
   });
 });
 
-test("a plural has its possible singulars, and a singular its plural; short words have neither", () => {
+test("plurals map to possible singulars and singulars to plurals, and short words map to neither", () => {
   const numbers = { nurses: ["nurse", "nurs"], clinics: ["clinic"], surgeries: ["surgery"] };
   for (const [plural, singulars] of Object.entries(numbers))
     assert.deepEqual(otherNumbers(plural), singulars);

@@ -63,7 +63,7 @@ function directoryTest(name: string, check: (image: Image, hospitals: Hospital[]
   });
 }
 
-directoryTest("a hospital is found first by its name written otherwise", (image, hospitals, t) => {
+directoryTest("a hospital is the first result for other spellings of its name", (image, hospitals, t) => {
   for (const [i, [way, all]] of [...rewritten(hospitals)].entries()) {
     // Uses every sixth hospital for a way of writing, so that each hospital is searched only once.
     const queries = all.filter((_, at) => at % 6 === i % 6);
@@ -74,7 +74,7 @@ directoryTest("a hospital is found first by its name written otherwise", (image,
   }
 });
 
-directoryTest("each abbreviation belongs to a word of the directory", (_, hospitals) => {
+directoryTest("each known abbreviation stands for a word in the hospital directory", (_, hospitals) => {
   const words = new Set(hospitals.flatMap(({ name }) => splitWords(name)));
   const written = Map.groupBy(abbreviations, ([, long]) => long);
   for (const [long, forms] of written)
@@ -86,14 +86,14 @@ directoryTest("each abbreviation belongs to a word of the directory", (_, hospit
     assert.ok(words.has(short) || words.has(long), `${short}, ${long}`);
 });
 
-directoryTest("a score falls clearly where a word has a typo", (image) => {
+directoryTest("a typo in a word lowers the score from above 0.9 to below 0.5", (image) => {
   const score = (query: string) => find(image, query, "facility", 1)[0].score;
   assert.ok(score("georgetown university hospital") > 0.9);
   assert.ok(score("georgtown university hospital") < 0.5);
   assert.deepEqual(find(image, "xylophone university hospital"), []);
 });
 
-test("every term of a procedure group finds it first, its official name too, and what no group holds finds nothing", () => {
+test("every term and official name finds its procedure group first, and terms of absent procedures find nothing", () => {
   const first = (query: string) => find(procedures, query, "procedure", 1)[0]?.code;
   const sameOf = (term: string) => procedureWords(term).toSorted().join(" ");
   const groups = Object.entries(plainWordsOf).flatMap(([code, { terms }]) =>
@@ -112,7 +112,7 @@ test("every term of a procedure group finds it first, its official name too, and
   }
 });
 
-test("the longest term says whether a group holds what is asked for", () => {
+test("the longest known term in a query decides whether a procedure group is found", () => {
   for (const query of [
     "kidney removal",
     "remove my kidney",
@@ -131,7 +131,7 @@ test("the longest term says whether a group holds what is asked for", () => {
     assert.deepEqual(new Set(procedureCodes(several)), new Set(procedureCodes(one)), several);
 });
 
-test("two words are one where they are a term only together", () => {
+test("two words are read as one if only the joined form is a known term", () => {
   for (const [apart, together] of [
     ["gall bladder out", "gallbladder out"],
     ["heart burn surgery", "heartburn surgery"],
@@ -144,7 +144,7 @@ test("two words are one where they are a term only together", () => {
   assert.deepEqual(procedureCodes("heart by pass"), []);
 });
 
-test("a part of the body with a word for drugs, visits or pain alone asks for no procedure", () => {
+test("a body part with only a word for drugs, visits or pain finds no procedure", () => {
   for (const query of ["heart medication", "pain in my back", "eye doctor"])
     assert.deepEqual(procedureCodes(query), [], query);
   for (const [query, code] of [
@@ -155,17 +155,17 @@ test("a part of the body with a word for drugs, visits or pain alone asks for no
     assert.equal(procedureCodes(query)[0], code, query);
 });
 
-test("a term for what no group holds is no part of a longer held term", () => {
+test("a longer term of a procedure group takes precedence over an absent procedure's term inside it", () => {
   assert.equal(procedureCodes("lung nodule CT guided biopsy")[0], "5072");
   assert.deepEqual(procedureCodes("lung nodule CT"), []);
 });
 
-test("one word that terms have only among others finds nothing", () => {
+test("a single word that occurs only inside longer terms finds nothing", () => {
   assert.ok(procedureCodes("silicone oil").length > 0);
   for (const query of ["oil", "antibiotics", "stock"]) assert.deepEqual(procedureCodes(query), [], query);
 });
 
-test("words that only several terms of a group have between them find it at a score below 0.5", () => {
+test("words spread over several terms of a group find it with a score below 0.5", () => {
   const [together] = find(procedures, "pectus coccyx", "procedure");
   assert.equal(together.code, "5113");
   assert.ok(together.score < 0.5);
@@ -173,7 +173,7 @@ test("words that only several terms of a group have between them find it at a sc
     assert.ok(find(procedures, alone, "procedure")[0].score > 0.9, alone);
 });
 
-test("unknown words beside a term of several words are left out, at a lower score, if they are few and not medical", () => {
+test("a few unknown non-medical words beside a term are ignored and lower the score", () => {
   const first = (query: string) => find(procedures, query, "procedure", 1)[0];
   for (const [query, code] of [
     ["tissue expander xylophone", "5094"],
@@ -195,7 +195,7 @@ test("unknown words beside a term of several words are left out, at a lower scor
     assert.deepEqual(find(procedures, query, "procedure"), [], query);
 });
 
-test("where a procedure is done and whose it is don't tell groups apart", () => {
+test("words for the place or the patient don't change which procedure groups are found", () => {
   const plain = procedureCodes("chest tube");
   assert.equal(plain[0], "5182");
   for (const query of [
@@ -206,11 +206,11 @@ test("where a procedure is done and whose it is don't tell groups apart", () => 
     assert.deepEqual(procedureCodes(query), plain, query);
 });
 
-test("the plural of a known word is not another word with a typo", () => {
+test("the plural of a known word finds the same groups as its singular", () => {
   assert.deepEqual(procedureCodes("stimulator leads"), procedureCodes("stimulator lead"));
 });
 
-/** Tests hard cases of the directory with invented hospitals. */
+/** The directory's hard cases, with invented hospitals. */
 describe("any directory", () => {
   const image = placed(
     ["Larkspur Univ Med Ctr", "Amber Falls", "TX"],
@@ -257,7 +257,7 @@ describe("any directory", () => {
 });
 
 directoryTest(
-  "every real hospital is found first by its CCN, and by its whole name and place but for its namesakes there",
+  "every real hospital is the first result for its CCN and for its name with city and state",
   (image, hospitals) => {
     const wholeName = ({ name, city, state }: Hospital) => `${name} ${city} ${state}`;
     const nameOf = new Map(hospitals.map((hospital) => [hospital.ccn, wholeName(hospital)]));
@@ -279,7 +279,7 @@ const searchesFor = (kind: DocumentKind) =>
       return [query, ...(expected === "none" ? [] : expected.split(","))];
     });
 
-directoryTest("queries for hospitals find the right one first", (image, hospitals, t) => {
+directoryTest("at least 98 % of the hospital queries find the right one first", (image, hospitals, t) => {
   // Leaves out queries near a ZIP code, because the directory has no ZIP codes.
   const queries = searchesFor("facility").filter(([query]) => !/near \d{5}/.test(query));
   const ccns = new Set(hospitals.map(({ ccn }) => ccn));
@@ -290,7 +290,7 @@ directoryTest("queries for hospitals find the right one first", (image, hospital
   assert.ok(misses.length <= 0.02 * queries.length, misses.join("\n"));
 });
 
-test("queries for procedures find the right group first or nothing, and few wrong ones score 0.5 or more", (t) => {
+test("at least 98 % of the procedure queries get the right first result, and few wrong ones score 0.5 or more", (t) => {
   // Gives each group descriptors with random words of patients. They must change few first results.
   const moved: string[] = [];
   const random = seededRandom(8);
@@ -321,7 +321,7 @@ test("queries for procedures find the right group first or nothing, and few wron
 });
 
 directoryTest(
-  "other names of hospitals find them, belong to one hospital, and aren't the name of another",
+  "each alternative name finds its hospital first, is unique and isn't another's official name",
   (image, hospitals) => {
     const officialNames = new Map(
       hospitals.map(({ ccn, name }) => [splitWords(name).map(meaningOf).join(" "), ccn]),
@@ -352,14 +352,14 @@ directoryTest("a health system's name with a city finds its hospitals there firs
     }
 });
 
-directoryTest("a word with a typo doesn't match what only nicknames have", (image) => {
+directoryTest("a word with a typo doesn't match words that occur only in alternative names", (image) => {
   for (const query of ["mcdonalds", "mcdonalds near me", "umihc"])
     assert.deepEqual(find(image, query), [], query);
   for (const query of ["macdonald womens", "umich"]) assert.equal(find(image, query).length > 0, true, query);
 });
 
 directoryTest(
-  "every beginning of three letters or more of a word of the directory finds it, and one wrong letter does no harm",
+  "every word of the directory has results for prefixes from three letters and for one wrong letter",
   (image, hospitals) => {
     const random = seededRandom(11);
     const words = new Set(hospitals.flatMap(({ name, city }) => splitWords(`${name} ${city}`)));
@@ -377,7 +377,7 @@ directoryTest(
   },
 );
 
-test("initials of a whole name find it where few hospitals share them", () => {
+test("the initials of a name find the hospital if few hospitals share them", () => {
   const image = placed(
     ["Amber Bay Orlo Medical Center", "Tampa", "FL"],
     ["Clinic of the Quill", "Tampa", "FL"],
@@ -389,13 +389,13 @@ test("initials of a whole name find it where few hospitals share them", () => {
   assert.deepEqual(names(image, "zyx"), []);
 });
 
-test("a state without hospitals isn't found by its code in a name", () => {
+test("the name of a state without hospitals doesn't match its code inside a hospital's name", () => {
   const image = placed(["M. D. Rivers Medical Center", "Houston", "TX"], ["Mercy Hospital", "Bangor", "ME"]);
   assert.deepEqual(names(image, "maryland medical center"), []);
   assert.deepEqual(names(image, "md rivers"), ["M. D. Rivers Medical Center"]);
 });
 
-test("a word that no hospital has is left out where the others single one out with its place", () => {
+test("an unknown word is ignored if the other words identify one hospital and its place", () => {
   const image = placed(["Grace Foundation", "Tampa", "FL"], ["Grace Clinic", "Boise", "ID"]);
   assert.deepEqual(names(image, "grace xylophone tampa"), ["Grace Foundation"]);
   const score = (query: string) => find(image, query, "facility", 1)[0].score;
@@ -404,7 +404,7 @@ test("a word that no hospital has is left out where the others single one out wi
     assert.deepEqual(names(image, query), [], query);
 });
 
-test("a medical word may lack a letter or have another vowel in the part that tells it apart, but no other consonant", () => {
+test("a medical word matches with a missing letter or another vowel, but not with another consonant", () => {
   const image = imageOf(
     changed(snapshotOf([["000001", "CA", "5092", 1, 1]]), ({ procedures }) => {
       procedures.name[0] = "Mastectomy and Colonoscopy";
@@ -420,7 +420,7 @@ test("a medical word may lack a letter or have another vowel in the part that te
 });
 
 describe("words", () => {
-  test("every word has to match, but for one of kind", () => {
+  test("every word has to match, except a word for the kind of facility, such as clinic", () => {
     const image = placed(["Grace Hospital", "Tampa", "FL"], ["Grace Clinic", "Boise", "ID"]);
     assert.deepEqual(names(image, "grace"), ["Grace Clinic", "Grace Hospital"]);
     assert.deepEqual(names(image, "grace tampa"), ["Grace Hospital"]);
@@ -466,7 +466,7 @@ describe("words", () => {
     assert.deepEqual(names(image, "memorial springfield il"), ["Zulu Memorial Medical Center"]);
   });
 
-  test("a place that is named again is the place, and in before it no state", () => {
+  test("a city named twice is taken as the place, and in before a city isn't read as Indiana", () => {
     const image = placed(
       ["Tampa Hospital", "Orlando", "FL"],
       ["Tampa Hospital", "Tampa", "FL"],
@@ -483,7 +483,7 @@ describe("words", () => {
     assert.equal(firstOf("tampa hospital in"), 2);
   });
 
-  test("a city before its state is a place", () => {
+  test("a city followed by its state ranks hospitals in that city first", () => {
     const image = placed(
       ["Orlo City Hospital", "Kansas", "MO"],
       ["Zulu", "Orlo City", "KS"],
@@ -494,19 +494,19 @@ describe("words", () => {
     assert.equal(names(image, "orlo city hospital")[0], "Orlo City Hospital");
   });
 
-  test("a name that doesn't begin with what is asked for comes after one that does", () => {
+  test("names that begin with the query come before names that contain it later", () => {
     const image = named("West Zulu University", "Zulu University Tower");
     assert.deepEqual(names(image, "university of zulu"), ["Zulu University Tower", "West Zulu University"]);
   });
 
-  test("plurals are their singulars, with typos as well", () => {
+  test("plurals and singulars match each other, with typos as well", () => {
     const image = named("Quillberry Lodges");
     for (const query of ["quillberries", "lodge", "lodges", "quilberrys", "ldges"])
       assert.equal(names(image, query).length, 1, query);
     assert.equal(find(image, "lodge")[0].score, find(image, "lodges")[0].score);
   });
 
-  test("an institution is found by its initials, and by its name where it has these", () => {
+  test("initials such as UC find a university's full name, and the full name finds its initials", () => {
     const image = named("Uva Zulu", "University Of California Zulu");
     assert.equal(names(image, "university of virginia zulu")[0], "Uva Zulu");
     assert.equal(names(image, "uc zulu")[0], "University Of California Zulu");
@@ -560,7 +560,7 @@ describe("words", () => {
     assert.ok(isFound("St. Luke's Hosp.", "saint lukes hospital"));
   });
 
-  test("synonyms are whole words: Street, Mountain and Hospice are others", () => {
+  test("synonyms match whole words only, so saint doesn't find Streeter", () => {
     const image = named("Streeter Clinic", "Mountain Clinic", "Hospice Clinic");
     assert.deepEqual(names(image, "saint clinic"), []);
     assert.deepEqual(names(image, "hospital hospice"), ["Hospice Clinic"]);
@@ -569,58 +569,58 @@ describe("words", () => {
   });
 });
 
-test("no more is asked for than all of a name", () => {
+test("the fraction of a name that a query matches is at most 1", () => {
   for (const words of [1, 2, 3]) assert.equal(coverageOf(wordSize, words, 0, true), 1);
   assert.ok(coverageOf(2 * wordSize, 1, 0, true) < 1);
 });
 
 describe("prefixes and typos", () => {
-  test("the start of a word matches it, its middle and its end don't", () => {
+  test("the start of a word matches it, and its middle and end don't", () => {
     for (const query of ["m", "ma", "maimon", "maimonide", "maimonides", "med maim", "maimonides c"])
       assert.ok(isFound("Maimonides Medical Center", query), query);
     for (const query of ["onides", "monides", "ides", "ter", "dical"])
       assert.ok(!isFound("Maimonides Medical Center", query), query);
   });
 
-  test("a word of up to four letters has to be typed right", () => {
+  test("a word of up to four letters doesn't match with a typo", () => {
     for (const query of ["yals", "ylae", "xale", "aley"]) assert.ok(!isFound("Yale", query), query);
     for (const query of ["dom", "dno", "dn"]) assert.ok(!isFound("Don", query), query);
   });
 
-  test("a word of five letters may have one typo, and no second", () => {
+  test("a word of five letters matches with one typo and not with two", () => {
     for (const query of ["gredy", "xrady", "gradx", "rgady", "gardy", "grayd"])
       assert.ok(isFound("Grady", query), query);
     for (const query of ["grxxy", "xradx", "rgayd", "ydarg", "dyrga"])
       assert.ok(!isFound("Grady", query), query);
   });
 
-  test("a word of nine letters may have two typos, and no third", () => {
+  test("a word of nine letters matches with two typos and not with three", () => {
     for (const query of ["lxncaster", "lxncxster", "xancastex", "alncastre", "lnacasetr", "lanxxster"])
       assert.ok(isFound("Lancaster", query), query);
     for (const query of ["lxncxstxr", "lxxxaster", "alncastxx", "alncsatre"])
       assert.ok(!isFound("Lancaster", query), query);
   });
 
-  test("each word may have its typos, in the city and the state's name too", () => {
+  test("each word of a query may have typos, also in city and state names", () => {
     const image = placed(["Presbyterian Hospital", "Albuquerque", "NM"]);
     assert.equal(names(image, "presbitarian hospitla albuqerqe mexcio").length, 1);
     assert.equal(names(image, "presbitarian hospitla mxecio").length, 0);
   });
 
-  test("a letter is one letter, whatever its script", () => {
+  test("a letter of any script counts as one letter when typos are counted", () => {
     for (const query of ["дып", "доп", "дам"]) assert.ok(!isFound("Дом", query), `${query}, three letters`);
     assert.ok(isFound("日本語病院", "日本語病医"), "five letters, one typo");
     assert.ok(!isFound("日本語病院", "日本語医医"), "five letters, two typos");
   });
 
-  test("exact comes before prefix, and prefix before typo", () => {
+  test("exact matches come before prefix matches, and prefix matches before typos", () => {
     const image = named("Grave", "Gracewood", "Grace");
     assert.deepEqual(names(image, "grace"), ["Grace", "Gracewood", "Grave"]);
     const scores = find(image, "grace").map(({ score }) => score);
     assert.ok(scores[0] > scores[1] && scores[1] > scores[2], scores.join());
   });
 
-  test("a score is how well a name matches, in thousandths; a half rounds down", () => {
+  test("scores have three decimals, and half a thousandth is rounded down", () => {
     for (const [query, score] of [
       ["grace one two three", 1],
       ["grace one two", 0.979],
@@ -635,14 +635,14 @@ describe("prefixes and typos", () => {
       );
   });
 
-  test("of two words, both exact come before one by prefix, and that before one with a typo", () => {
+  test("two exact words come before one exact and one prefix match, and these before a typo", () => {
     const image = named("Mercy Generel", "Mercy Generalist", "Mercy General");
     assert.deepEqual(names(image, "mercy general"), ["Mercy General", "Mercy Generalist", "Mercy Generel"]);
   });
 });
 
 describe("ties and codes", () => {
-  test("equally good ones are ordered by name, then CCN", () => {
+  test("equal scores are ordered by name, then CCN", () => {
     const image = named("Mercy Bravo", "Mercy Alpha", "Mercy Bravo", "Mercy Alpha");
     const found = find(image, "mercy");
     assert.deepEqual(
@@ -652,7 +652,7 @@ describe("ties and codes", () => {
     assertInOrder(found, "mercy");
   });
 
-  test("an exact CCN comes first, whatever else has it in its name", () => {
+  test("an exact CCN comes before hospitals with that number in their name", () => {
     const image = imageOf(
       snapshotOf([
         ["000001", "CA", "5072", 1, 1, "050625"],
@@ -676,7 +676,7 @@ describe("ties and codes", () => {
       assert.deepEqual(names(image, query), [], query);
   });
 
-  test("five digits are a CCN without its zero only where nothing has them", () => {
+  test("five digits match a CCN without its leading zero only if nothing else contains them", () => {
     const image = named("Zulu Hospital", "00001 Clinic", "Yankee Hospital");
     assert.equal(names(image, "00003")[0], "Yankee Hospital");
     assert.deepEqual(names(image, "00001"), ["00001 Clinic"]);
@@ -704,7 +704,7 @@ describe("ties and codes", () => {
   });
 });
 
-describe("a ZIP code", () => {
+describe("ZIP codes in queries", () => {
   const content = snapshotOf([
     ["050625", "CA", "5072", 1, 1, "Cedars Hospital"],
     ["220001", "MA", "5072", 1, 1, "Back Bay Hospital"],
@@ -718,18 +718,18 @@ describe("a ZIP code", () => {
     }),
   );
 
-  test("finds its facilities, alone and with other words", () => {
+  test("a ZIP code finds its facilities, alone and with other words", () => {
     for (const query of ["90048", "90048-1804", "cedars 90048", "hospital in 90048", "ca 90048"])
       assert.deepEqual(names(image, query), ["Cedars Hospital"], query);
     assert.deepEqual(names(image, "02114"), ["Back Bay Hospital"]);
   });
 
-  test("is found by its start, and by no other number", () => {
+  test("a ZIP code is found by its first digits and by no other number", () => {
     assert.deepEqual(names(image, "021"), ["Back Bay Hospital", "Harbor Hospital"]);
     for (const query of ["90049", "2114", "cedars 02114"]) assert.deepEqual(names(image, query), [], query);
   });
 
-  test("is not taken for a CCN without its leading zero", () => {
+  test("a known ZIP code isn't read as a CCN without its leading zero", () => {
     const both = snapshotOf([
       ["050625", "CA", "5072", 1, 1, "Z by CCN"],
       ["060001", "CO", "5072", 1, 1, "A by ZIP"],
@@ -743,7 +743,7 @@ describe("a ZIP code", () => {
   });
 });
 
-describe("a search near a place", () => {
+describe("searches near a place", () => {
   const rows: ShortRow[] = [
     ["000001", "MA", "5072", 1, 1, "Grace Hospital"],
     ["000002", "MA", "5072", 1, 1, "Grace Clinic"],
@@ -764,14 +764,14 @@ describe("a search near a place", () => {
   const image = attachImage(buildImage(snapshot, undefined, readPlaces()));
   const ccns = (query: string) => find(image, query).map(({ code }) => code);
 
-  test("lists hospitals within 50 miles of a ZIP code or a city, the nearest first", () => {
+  test("a search near a ZIP code or city lists hospitals within 50 miles, the nearest first", () => {
     assert.deepEqual(ccns("hospitals near 02120"), ["000001", "000002"]);
     assert.deepEqual(ccns("emergency room close to worcester"), ["000002", "000001", "000003"]);
     assert.deepEqual(ccns("hospitals near springfield ma"), ["000003", "000002"]);
     assert.deepEqual(ccns("grace near 01605-1234"), ["000002", "000001"]);
   });
 
-  test("is an ordinary search where the place isn't known or is in several states", () => {
+  test("a search near an unknown place or one in several states is an ordinary search", () => {
     assert.deepEqual(ccns("hospitals near springfield").toSorted(), ["000003", "000004"]);
     assert.deepEqual(ccns("grace near 99999"), []);
   });

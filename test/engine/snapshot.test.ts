@@ -108,11 +108,11 @@ test("absent provenance reads back as absent", () => {
   assert.deepEqual(decodeSnapshot(encodeSnapshot(snapshot), subject).provenance, provenance);
 });
 
-test("an empty text reads as an absent one", () => {
+test("an empty text is read as an absent one", () => {
   assert.deepEqual(contentOf(decodeSnapshot(withCell("street", 4, ""), subject)), contentOf(small));
 });
 
-test("the checksum is that of the content, whatever the Parquet encoding", () => {
+test("the checksum depends on the content and not on the Parquet encoding", () => {
   const { Compression, EnabledStatistics } = parquet;
   const settings: Record<string, (builder: Builder) => Builder> = {
     uncompressed: (builder) => builder.setCompression(Compression.UNCOMPRESSED),
@@ -132,7 +132,7 @@ test("the checksum is that of the content, whatever the Parquet encoding", () =>
   }
 });
 
-test("a compression that snapshots aren't written with is refused", () => {
+test("a compression other than ZSTD or none is rejected", () => {
   const file = reencoded((builder) => builder.setCompression(parquet.Compression.SNAPPY));
   assert.equal(refusal(file), "compression: found SNAPPY, expected ZSTD or UNCOMPRESSED");
 });
@@ -180,7 +180,7 @@ test("every part of the content changes the checksum", () => {
   assert.equal(seen.size, parts.length + 1);
 });
 
-test("a file that is no snapshot at all is refused", () => {
+test("a file that is no snapshot is refused", () => {
   const bytes = (text: string) => new TextEncoder().encode(text);
   assert.equal(refusal(new Uint8Array()), "found an empty file, expected a Parquet snapshot");
   assert.equal(
@@ -194,7 +194,7 @@ test("a file that is no snapshot at all is refused", () => {
   assert.equal(anothers, 'metadata schema_version: found nothing, expected "schema_version"');
 });
 
-test("metadata that is missing or malformed is refused by its key", () => {
+test("missing or malformed metadata is rejected with the name of its key", () => {
   const cases: [string, string | undefined, RegExp][] = [
     ["schema_version", "3", /^metadata schema_version: found "3", expected 2$/],
     ["data_year", "2015", /^metadata data_year: found "2015", expected >=2016$/],
@@ -209,7 +209,7 @@ test("metadata that is missing or malformed is refused by its key", () => {
   for (const [key, value, expected] of cases) assert.match(refusal(withMetadata({ [key]: value })), expected);
 });
 
-test("a source that is no address on the web, or has a password, is refused, and the password isn't told", () => {
+test("a source URL that isn't http or https or has a password is rejected without showing the password", () => {
   const refused = [
     ["javascript:alert(document.domain)", "javascript:alert(document.domain)"],
     ["ftp://example.org/data.csv", "ftp://example.org/data.csv"],
@@ -230,7 +230,7 @@ test("a source that is no address on the web, or has a password, is refused, and
     assert.match(refusal(withMetadata({ source_url: url })), /^checksum of the content: /);
 });
 
-test("counts that differ from the rows are refused", () => {
+test("counts in the metadata that differ from the rows are rejected", () => {
   const cases: [string, string, string][] = [
     ["rows", "4", "rows in the footer: found 5, expected 4 as in its metadata"],
     ["priced_rows", "3", "pricedRows: found 2, expected 3 as in its metadata"],
@@ -279,7 +279,7 @@ test("a column that is missing, added, renamed, mis-typed or out of place is ref
     );
 });
 
-test("a value that no snapshot has is refused", () => {
+test("an invalid value in a column is rejected", () => {
   const cases: [string, number, string | number | null, string][] = [
     ["submitted_charge_cents", 0, -1, "submitted_charge_cents: found -1, expected no negative number"],
     ["services", 0, -1, "services: found -1, expected no negative number"],
@@ -322,7 +322,7 @@ test("rows that contradict each other or stand out of order are refused", () => 
   assert.equal(refusal(swapped(1, 2)), 'order of CCNs: found "010001", expected one after 050002');
 });
 
-test("a footer that promises too much is refused before anything is decompressed", () => {
+test("a footer with too many rows or a too large decoded size is rejected", () => {
   const rows = String(maxSnapshotRows + 1);
   assert.equal(refusal(withMetadata({ rows })), `rows: found ${rows}, expected at most ${maxSnapshotRows}`);
   const long = changed(small, ({ facilities }) => {
@@ -336,7 +336,7 @@ test("a footer that promises too much is refused before anything is decompressed
   );
 });
 
-test("what a footer may promise is taken up to its bounds", () => {
+test("row counts and decoded sizes in a footer are accepted exactly up to their limits", () => {
   const refusalOf = (change: (spec: FileSpec) => void) => {
     const spec = honestSpec(3);
     change(spec);
@@ -375,7 +375,7 @@ test("what a footer may promise is taken up to its bounds", () => {
   );
 });
 
-test("what a load needs is reckoned from its largest row group and column, and from all texts", () => {
+test("the memory for a load is computed from the largest row group and column and from all texts", () => {
   const metadata = { rows: 10, procedures: 3 };
   const chunk = (length: number, decodedLength: number) => ({
     codec: "ZSTD",
@@ -405,7 +405,7 @@ test("what a load needs is reckoned from its largest row group and column, and f
   assert.equal(loadNeed(coded).heap, loadNeed(head).heap + 32 * 1000);
 });
 
-test("a file may have 2 GiB less one byte, and names 500 characters", () => {
+test("files over 2 GiB less one byte and names over 500 characters are rejected", () => {
   const magic = Buffer.from("PAR1");
   const range = (size: number) =>
     snapshotFooterRange(size, magic, Buffer.concat([Buffer.alloc(4), magic]), subject);
@@ -437,7 +437,7 @@ function refusedOrIntact(file: Uint8Array, described: string): boolean {
   }
 }
 
-test(`${damagedFiles} damaged files are each refused, or hold the same content`, (t) => {
+test(`each of ${damagedFiles} damaged files is refused or read with its original content`, (t) => {
   const kinds = Object.keys(damages);
   const none = parquet.Compression.UNCOMPRESSED;
   const plain = (builder: Builder) =>

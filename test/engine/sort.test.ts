@@ -11,7 +11,7 @@ function expectedOrder(columns: (Int32Array | Uint32Array)[], order: Iterable<nu
   });
 }
 
-test("a subset of the positions may be sorted, and the order given stays as it was", () => {
+test("a subset of the positions is sorted without changing the given array", () => {
   const order = Uint32Array.of(4, 2, 0);
   assert.deepEqual([...stableOrder(Int32Array.of(30, 1, 20, 1, 10), order)], [4, 2, 0]);
   // With the three scales, the keys have one, two and three digits of the radix sort.
@@ -22,7 +22,7 @@ test("a subset of the positions may be sorted, and the order given stays as it w
   }
 });
 
-test("the answer is never the array given, so that either may be changed", () => {
+test("sorting always returns a new array", () => {
   const order = identityOrder(3);
   for (const keys of [
     [0, 0, 0],
@@ -33,7 +33,7 @@ test("the answer is never the array given, so that either may be changed", () =>
     assert.notEqual(stableOrder(Uint32Array.from(keys), order), order);
 });
 
-test("random keys sort as the language's own stable sort does", () => {
+test("random keys are sorted like by JavaScript's stable sort", () => {
   const limits = [1, 2, 10, 2047, 2048, 2049, 2 ** 22, 2 ** 31, 2 ** 32];
   for (let seed = 0; seed < 200; seed++) {
     const random = seededRandom(seed);

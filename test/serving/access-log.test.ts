@@ -111,7 +111,7 @@ const places: ((text: string) => string)[] = [
   (text) => `/${text}?${text}=${text}&${text}`,
 ];
 
-test("no target gives a key or a token away, wherever it stands and however it is written", () => {
+test("logged request targets hide keys and tokens at any place and in any escaping", () => {
   const seed = 20_261_122;
   const random = seededRandom(seed);
   for (let i = 0; i < 4000; i++) {
@@ -147,7 +147,7 @@ for (const [target, shown] of [
     assert.equal(requestShown("GET", path, query), `GET ${shown ?? target}`);
   });
 
-test("ids differ within a thread and from any other thread's", () => {
+test("request ids are unique within and across threads", () => {
   const [one, other] = [new RequestIds(), new RequestIds()];
   const ids = Array.from({ length: 1000 }, () => [one.next(), other.next()]).flat();
   assert.equal(new Set(ids).size, 2000);
@@ -156,7 +156,7 @@ test("ids differ within a thread and from any other thread's", () => {
   assert.deepEqual([drawn.next(), drawn.next()], ["0123456789abcdef-0", "0123456789abcdef-1"]);
 });
 
-test("an id that was announced is that of the next answer, and of no other", () => {
+test("an announced request id is used for the next response and no other", () => {
   const ids = new RequestIds(Buffer.alloc(8));
   assert.deepEqual(
     [ids.announce(), ids.announce(), ids.next(), ids.next()],
@@ -164,7 +164,7 @@ test("an id that was announced is that of the next answer, and of no other", () 
   );
 });
 
-test("a head that is sent again keeps its bytes when an id is added to it", () => {
+test("adding a request id doesn't change the bytes of a reused response head", () => {
   const head = Buffer.from("401 Unauthorized\r\nA: b");
   const reply = { status: 401, head, body: undefined };
   for (const id of ["x-0", "x-1"]) {
@@ -174,7 +174,7 @@ test("a head that is sent again keeps its bytes when an id is added to it", () =
   assert.equal(String(head), "401 Unauthorized\r\nA: b");
 });
 
-test("accounts whose requests are logged are named with commas, beside a rate", () => {
+test("ACCESS_LOG_ACCOUNTS takes account names separated by commas and needs ACCESS_LOG", () => {
   const named = readSettings({ ACCESS_LOG: "5", ACCESS_LOG_ACCOUNTS: "acme, big one ,x" });
   assert.ok(!Array.isArray(named));
   assert.deepEqual([named.ACCESS_LOG, named.ACCESS_LOG_ACCOUNTS], [5, ["acme", "big one", "x"]]);
@@ -204,7 +204,7 @@ const server = await startServer({
 });
 after(() => server.stop());
 
-test("every error has an id of its own, the same as in the log, and no other answer has one", async () => {
+test("every error response has its own request id, as in the log, and other responses have none", async () => {
   const key = bearer(server.key);
   const json = { "Content-Type": "application/json", "Content-Length": "2" };
   await send(server, "GET /api/v1/usage", bearer(spent));
@@ -259,7 +259,7 @@ test("every error has an id of its own, the same as in the log, and no other ans
   for (const answer of errors) assert.equal(statusById.get(idOf(answer)), answer.status, answer.head);
 });
 
-test("the log tells whose key it was, from where and with what, also when it is refused, revoked or nobody's", async () => {
+test("the access log shows account, key id, address and user agent, also for refused and revoked keys", async () => {
   const first = linesOf(server).length;
   const agent = { "User-Agent": "curl/8.5 (test)", "X-Forwarded-For": "192.0.2.1, 192.0.2.2, 192.0.2.3" };
   for (const [key, headers] of [
@@ -296,7 +296,7 @@ test("the log tells whose key it was, from where and with what, also when it is 
   ]);
 });
 
-test("no line of the log gives a key or a token away that stands in a target or a header", async () => {
+test("the access log hides keys and tokens in targets and headers", async () => {
   const seed = 20_261_123;
   const random = seededRandom(seed);
   const first = linesOf(server).length;
@@ -324,7 +324,7 @@ test("no line of the log gives a key or a token away that stands in a target or 
   assertHidden(server.process.stderr, own, "the whole log");
 });
 
-test("with names of accounts every request of theirs is logged, and no other", async () => {
+test("with ACCESS_LOG_ACCOUNTS, every request of these accounts is logged and no other", async () => {
   const stateDir = temporaryFolder();
   const [acme, big] = ["acme", "big one"].map((name) =>
     createKey(stateDir, name, { burst: 1000, quota: 300 }),
@@ -373,7 +373,7 @@ test("with names of accounts every request of theirs is logged, and no other", a
   assert.equal(await server.stop(), 0);
 });
 
-test("a request that fails by our fault is logged with the id of its answer", async () => {
+test("a request that gets 500 is logged with the request id of its response", async () => {
   const fault = 'String.prototype.toWellFormed = () => { throw new Error("our fault"); };';
   const server = await startServer({ env: preloaded(fault) });
   const failing = `GET ${pricesPath}?procedure=5072&state=${"a.".repeat(50)}`;

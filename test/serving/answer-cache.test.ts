@@ -21,7 +21,7 @@ function kept(count: number, begin = () => new AnswerCache<number>()): number[] 
   });
 }
 
-test("each generation is kept until the next one is full, however many there were", () => {
+test("each generation of cached responses is kept until the next one is full", () => {
   const upTo = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
   for (let full = 1; full < 5; full++) {
     const end = (full + 1) * perGeneration;
@@ -30,7 +30,7 @@ test("each generation is kept until the next one is full, however many there wer
   }
 });
 
-test("an answer that is asked for again and again stays", () => {
+test("a response that is requested repeatedly stays in the cache", () => {
   const cache = new AnswerCache<number>();
   for (let i = 0; i < 10 * perGeneration; i++) {
     cache.keep(i, answer);
@@ -38,7 +38,7 @@ test("an answer that is asked for again and again stays", () => {
   }
 });
 
-test("what is cleared takes no room of what is kept after it", () => {
+test("a cleared cache has its full capacity again", () => {
   const cleared = () => {
     const cache = new AnswerCache<number>();
     for (let i = 0; i < perGeneration - 1; i++) cache.keep(-i, answer);

@@ -28,7 +28,7 @@ async function untilClosed(...chunks: (string | Uint8Array)[]): Promise<string> 
 
 const answersIn = (received: string) => received.split("HTTP/1.1 ").length - 1;
 
-test("HEAD is answered, again and again on one connection, whatever the status", async () => {
+test("HEAD is answered repeatedly on one connection, whatever the status", async () => {
   const connection = await Connection.open(server.api);
   for (const [target, status] of [
     [prices, 200],
@@ -58,7 +58,7 @@ test("pipelined requests are answered in their order", async () => {
 });
 
 for (const close of ["close", "TE, close", "Close, TE"])
-  test(`Connection: ${close} ends the connection after the answer, whatever it is`, async () => {
+  test(`Connection: ${close} closes the connection after any response`, async () => {
     const whole = await call(server, `GET ${prices}`);
     const tag = { "If-None-Match": whole.header("ETag") ?? "" };
     for (const [request, headers, status] of [
@@ -83,7 +83,7 @@ for (const close of ["close", "TE, close", "Close, TE"])
     }
   });
 
-test("a reply that has no body, or is made in pieces, ends its connection, and not the process", async () => {
+test("a response without a body or in pieces closes its connection as asked, and the server survives", async () => {
   const has = { "If-None-Match": "*" };
   const preflight = { Origin: "https://a.example", "Access-Control-Request-Method": "GET" };
   const exports = ["csv", "arrow", "parquet"].flatMap((type) => [
@@ -149,7 +149,7 @@ for (const [what, request, headers, body, status] of [
   ["a POST with a body", `POST ${prices}`, "Content-Length: 5", "hello", 405],
   ["a POST with a body to nowhere", "POST /api/v1/nothing", "Content-Length: 5", "hello", 404],
 ] as const)
-  test(`${what} gets one ${status} and the end of the connection`, async () => {
+  test(`${what} gets one ${status}, and the connection is closed`, async () => {
     const received = await untilClosed(withHeaders(request, headers) + body);
     assert.ok(received.startsWith(`HTTP/1.1 ${status} `), received);
     assert.equal(answersIn(received), 1, received);
@@ -182,7 +182,7 @@ for (const [method, status] of [
   ["HEAD", 200],
   ["POST", 405],
 ] as const)
-  test(`${method} with a length of 0 has no body: it is answered as usual, and so is what follows`, async () => {
+  test(`${method} with a Content-Length of 0 and the request after it are answered as usual`, async () => {
     for (const length of ["0", "00", "0\r\nContent-Length: 0"]) {
       const connection = await Connection.open(server.api);
       await connection.send(withHeaders(`${method} ${prices}`, `Content-Length: ${length}`) + second);
@@ -199,7 +199,7 @@ test("a request behind a chunked body isn't answered", async () => {
   assert.ok(answersIn(received) <= 1, received);
 });
 
-test("a line break can't get into a response's head", async () => {
+test("a line break in a request can't inject a response header", async () => {
   for (const request of [
     `GET ${prices}%0D%0AX-Injected:%20yes`,
     `GET ${pricesPath}?procedure=%0D%0AX-Injected:%20yes`,
@@ -243,7 +243,7 @@ for (const [what, bytes] of [
   ["four NULs", "\0\0\0\0\r\n\r\n"],
   ["a TLS handshake", "\x16\x03\x01\x02\x00\x01\x00\r\n\r\n"],
 ])
-  test(`${what} gets no answer of ours`, async () => {
+  test(`${what} gets no response from the API`, async () => {
     const connection = await Connection.open(server.api);
     await connection.send(bytes);
     await connection.allRead();
@@ -252,7 +252,7 @@ for (const [what, bytes] of [
     assert.doesNotMatch((await connection.rest()).toString(), /X-RateLimit/);
   });
 
-test("a request may come in two segments, split anywhere but around its first line's spaces", async () => {
+test("a request in two segments is answered, except for some splits in its first line", async () => {
   const whole = text(`GET ${prices}&limit=1`);
   const [path, version, end] = ["/", " HTTP/1.1", "\n"].map((part) => whole.indexOf(part));
   for (let at = 1; at < whole.length; at++) {

@@ -20,7 +20,7 @@ for (const [path, query, acceptEncoding] of [
   [pricesPath, "procedure=5072&limit=50", ""],
   [pricesPath, "procedure=5072&limit=50", "gzip"],
 ])
-  test(`${path} asked for with Accept-Encoding "${acceptEncoding}" is made once, until there is other data`, () => {
+  test(`${path} with Accept-Encoding "${acceptEncoding}" is served from the cache until data is published`, () => {
     const { service, key } = openService(versions);
     const values = new Map<ArrayBuffer, string>([
       [headerNames.authorization, `Bearer ${key}`],

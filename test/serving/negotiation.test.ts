@@ -33,7 +33,7 @@ function lasting(answer: Answer): Record<string, string> {
   return headers;
 }
 
-test("an answer has the fields of the contract and no others", async () => {
+test("a price response has exactly the fields of the contract", async () => {
   const body = prices(await ask("?procedure=5072"));
   assert.deepEqual(body.procedure, { code: "5072", name: "Level 2 Procedures" });
   assert.deepEqual(body.scope, { state: "national" });
@@ -41,7 +41,7 @@ test("an answer has the fields of the contract and no others", async () => {
   assert.equal(body.summary.facilities, pricedRows["5072"].AL + pricedRows["5072"].NY);
 });
 
-test("a version whose snapshot has no services says null of them, and another one what they are", async () => {
+test("a version without services in its snapshot gives null for them, and another gives their number", async () => {
   const [of2024, of2023] = ["2024.3", "2023.1"].map(async (version) => {
     const { summary } = prices(await ask(`GET /api/v1/versions/${version}/healthcare/prices?procedure=5073`));
     return [summary.services, summary.weighted_median_charge === null, summary.weighted_mean_charge === null];
@@ -50,7 +50,7 @@ test("a version whose snapshot has no services says null of them, and another on
   assert.deepEqual(await of2023, [null, true, true]);
 });
 
-test("an answer has the headers of the contract", async () => {
+test("a price response has the headers of the contract", async () => {
   const answer = await ask("?procedure=5072");
   const now = new Date();
   const start = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1) / 1000;
@@ -76,7 +76,7 @@ for (const [version, answering, cacheControl] of [
   ["2024", "2024.3", "private, no-cache"],
   ["2023", "2023.2", "private, no-cache"],
 ])
-  test(`the path of version ${version} answers from ${answering}, ${cacheControl}`, async () => {
+  test(`the path of version ${version} serves ${answering} with Cache-Control ${cacheControl}`, async () => {
     const [answer, exact] = [await versioned(version), await versioned(answering)];
     assert.equal(prices(answer).source.data_version, answering);
     assert.equal(answer.header("Cache-Control"), cacheControl);
@@ -84,7 +84,7 @@ for (const [version, answering, cacheControl] of [
     assert.equal(answer.header("ETag"), exact.header("ETag"));
   });
 
-test("versions have ETags and bytes of their own, and no version those of the current one", async () => {
+test("each version has its own body and ETag, and a path without version has the newest one's", async () => {
   const [current, ...exact] = [
     await ask("?procedure=5072"),
     ...(await Promise.all(["2024.3", "2023.2", "2023.1"].map((version) => versioned(version)))),
@@ -174,7 +174,7 @@ for (const [accepted, coding] of codings)
     assert.equal(codingOf(accepted), coding ?? "identity");
   });
 
-test("Accept-Encoding headers that are never the same cost no memory", () => {
+test("ever-changing Accept-Encoding headers don't leak memory", () => {
   setFlagsFromString("--expose-gc");
   const collect: () => void = runInNewContext("gc");
   const usedAfter = (headers: number) => {
@@ -188,7 +188,7 @@ test("Accept-Encoding headers that are never the same cost no memory", () => {
   assert.ok(grown < 30 * 2 ** 20, `${grown} bytes more`);
 });
 
-test("each coding has the same body and an ETag of its own, and a condition matches that of the same coding", async () => {
+test("each content coding has the same body and its own ETag, and If-None-Match matches only that one", async () => {
   const plain = await ask("?procedure=5072");
   const tags: string[] = [];
   const decoders = { identity: (body: Buffer) => body, br: brotliDecompressSync, gzip: gunzipSync };
@@ -234,6 +234,6 @@ for (const [header, part] of [
   ["lines=0-1", undefined],
   ["", undefined],
 ] as const)
-  test(`of ten bytes, Range: ${header} is ${part === null ? "none" : (part?.join(" up to ") ?? "not a range")}`, () => {
+  test(`for a file of ten bytes, Range: ${header} is ${part === null ? "none" : (part?.join(" up to ") ?? "not a range")}`, () => {
     assert.deepEqual(rangeOf(header, 10), part);
   });

@@ -30,7 +30,7 @@ for (const [what, request, headers] of [
   ["answers to unknown keys", "GET /", {}],
   ["answers larger than a socket's buffer", `GET ${pricesPath}?procedure=5361&limit=50`, key],
 ] as const)
-  test(`${what} that nobody reads for a while are right up to the connection's end`, async () => {
+  test(`${what} that a client reads late arrive in order and undamaged`, async () => {
     const text = requestText(request, headers);
     const { head, body } = await call(server, request, { Authorization: undefined, ...headers });
     const whole = settled(`${head}\r\n\r\n${body.toString("latin1")}`);
@@ -55,7 +55,7 @@ for (const [what, method, headers, body] of [
   ["a body of a method without one", "GET", { "Content-Length": "5" }, "hello"],
   ["a body of a HEAD", "HEAD", { "Content-Length": "5" }, "hello"],
 ] as const)
-  test(`every answer before a request with ${what} is delivered, then its own, and the connection's end`, async () => {
+  test(`a request with ${what} is answered after all earlier ones, and the connection is closed`, async () => {
     for (const count of [0, 1, 10, 40]) {
       const connection = await Connection.open(server.api);
       const good = requestText(`GET ${pricesPath}?procedure=5072&limit=1`, key);
@@ -77,7 +77,7 @@ for (const [what, method, condition] of [
   ["a HEAD", "HEAD", ""],
   ["what the client has", "GET", "*"],
 ] as const)
-  test(`every answer before a request for ${what} that has close in a list is delivered, also to a slow reader`, async () => {
+  test(`responses before a request for ${what} with Connection: TE, close reach a slow reader undamaged`, async () => {
     const request = `GET ${pricesPath}?procedure=5072&limit=40`;
     const good = requestText(request, key);
     const { head, body } = await call(server, request);
@@ -105,7 +105,7 @@ for (const [what, request, status] of [
   ["HEAD", requestText(`HEAD ${pricesPath}?procedure=5072`, key), 200],
   ["a 304", requestText(`GET ${pricesPath}?procedure=5072`, { ...key, "If-None-Match": "*" }), 304],
 ] as const)
-  test(`a client that reads each answer to ${what} is told when its connection ends`, async () => {
+  test(`a client that reads each answer to ${what} gets Connection: close before its connection ends`, async () => {
     const connection = await Connection.open(server.api);
     const next = async () => {
       await connection.send(request);
@@ -126,7 +126,7 @@ for (const [what, request, status] of [
     assert.match(last.header("Date") ?? "", /^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/);
   });
 
-describe("answers that gather in one buffer", () => {
+describe("responses gathered in one buffer", () => {
   const sizes = (...bodies: (number | undefined)[]) => {
     const recent = new RecentReplies();
     // Adds answers of an earlier time, which must have no effect.
@@ -134,17 +134,17 @@ describe("answers that gather in one buffer", () => {
     for (const body of bodies) recent.add(300, body);
     return recent.mayHaveCutHead(300);
   };
-  // A head of 300 bytes takes up to 428 bytes of the buffer, which has 16,384 bytes.
+  // A head of 300 bytes takes up to 428 of the buffer's 16,384.
   test("the first one's head fits", () => assert.equal(sizes(4000), false));
   test("a head that fits behind another answer isn't cut", () => assert.equal(sizes(15_000, 4000), false));
   test("a head that doesn't fit behind another answer may be cut", () =>
     assert.equal(sizes(15_700, 4000), true));
   test("a head behind an answer that fills the buffer isn't cut", () =>
     assert.equal(sizes(16_300, 4000), false));
-  test("the answers before are added up", () => {
+  test("the sizes of all earlier answers are added up", () => {
     assert.equal(sizes(7000, 7000, 4000), false);
     assert.equal(sizes(7600, 7600, 4000), true);
     assert.equal(sizes(8100, 8100, 4000), false);
   });
-  test("an answer that is all head may have been cut", () => assert.equal(sizes(undefined, 4000), true));
+  test("a response without a body may have been cut", () => assert.equal(sizes(undefined, 4000), true));
 });

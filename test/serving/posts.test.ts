@@ -78,7 +78,7 @@ async function open(...parts: string[]): Promise<Connection> {
   return connection;
 }
 
-test("a body comes in up to 15 parts and an end, and no more", async () => {
+test("a short body may arrive in up to 15 chunks, and more close the connection", async () => {
   for (const [parts, isTaken] of [
     [15, true],
     [16, false],
@@ -95,20 +95,20 @@ test("a body comes in up to 15 parts and an end, and no more", async () => {
   }
 });
 
-test("a longer body may have a part more for each 256 bytes", async () => {
+test("a longer body may arrive in one more chunk for each 256 bytes", async () => {
   const part = "b".repeat(256);
   const connection = await open(head(chunked) + asChunk(part).repeat(64) + asChunk(""));
   assert.equal((await connection.answer()).status, 200);
   assert.equal(Buffer.from(taken[0].body ?? []).toString(), part.repeat(64));
 });
 
-test("a body that is too long is told of as such, without its bytes", async () => {
+test("a body that is too long is passed to the handler without its bytes", async () => {
   const connection = await open(head({ "Content-Length": "16385" }) + "c".repeat(16_385));
   await connection.answer();
   assert.equal(taken[0].body, undefined);
 });
 
-test("a client has 10 s to send a body", async () => {
+test("a client that doesn't send its body within 10 s is disconnected", async () => {
   const slow = [await open(head({ "Content-Length": "2" }), "{"), await open(head(chunked), asChunk("{"))];
   const quick = await open(head({ "Content-Length": "2" }), "{}");
   assert.equal((await quick.answer()).status, 200);
@@ -118,7 +118,7 @@ test("a client has 10 s to send a body", async () => {
   assert.equal(taken.length, 1);
 });
 
-test("the deadline is over when the body is there, however long its answer takes", async () => {
+test("the deadline ends when the body has arrived, however long the response takes", async () => {
   const { promise, resolve } = Promise.withResolvers<Reply>();
   answer = () => promise;
   const connection = await open(`${head({ "Content-Length": "2" })}{}`);
@@ -128,7 +128,7 @@ test("the deadline is over when the body is there, however long its answer takes
   assert.equal((await connection.answer()).status, 200);
 });
 
-test("of one client 32 posts may be under way, and others' are taken beside them", async () => {
+test("a client may have 32 concurrent posts, and other clients' posts are still accepted", async () => {
   const begin = (client: string) => open(head({ "Content-Length": "2", "X-Forwarded-For": client }));
   const begun = await Promise.all(Array.from({ length: 32 }, () => begin("a")));
   await until("all to be under way", () => deadlines.size === 32);
@@ -147,7 +147,7 @@ test("of one client 32 posts may be under way, and others' are taken beside them
   for (const connection of begun) connection.close();
 });
 
-test("of all clients 512 posts may be under way", async () => {
+test("all clients together may have 512 concurrent posts", async () => {
   const begun = await Promise.all(
     Array.from({ length: 512 }, (_, i) =>
       open(head({ "Content-Length": "2", "X-Forwarded-For": `client ${i}` })),
@@ -159,13 +159,13 @@ test("of all clients 512 posts may be under way", async () => {
   for (const connection of begun) connection.close();
 });
 
-test("a reply that can't be made is a 500", async () => {
+test("a post whose handler fails gets 500", async () => {
   answer = () => Promise.reject(new Error("the control thread is gone"));
   const connection = await open(`${head({ "Content-Length": "2" })}{}`);
   assert.equal((await connection.answer()).status, 500);
 });
 
-test("a client that goes before the answer is there does no harm", async () => {
+test("a client that disconnects before its response does no harm", async () => {
   const { promise, resolve } = Promise.withResolvers<Reply>();
   answer = () => promise;
   const connection = await open(`${head({ "Content-Length": "2" })}{}`);

@@ -90,7 +90,7 @@ function failing(): string {
 }
 
 for (const burst of [1, 2, 3, 7, 50, 1000])
-  test(`a burst beyond ${burst} a second is told the second from which a request is accepted again`, () => {
+  test(`a request beyond ${burst} a second gets 429 with the time from which requests are accepted again`, () => {
     for (const millisecond of [0, 1, 499, 998, 999]) {
       const thread = new Thread();
       thread.pass(millisecond);
@@ -108,7 +108,7 @@ for (const burst of [1, 2, 3, 7, 50, 1000])
     }
   });
 
-test("a quota that other servers hold the rest of is refused as a lease for a second, and a part of the burst as the burst", () => {
+test("429 names the ceiling lease for a quota that other servers hold, and burst for their burst", () => {
   const shared = new Limits(undefined, true);
   const keys = new KeyTable();
   const key = generateKey();
@@ -141,7 +141,7 @@ for (const [last, first, next] of [
   ["2026-12-31T23:59:59.999Z", "2027-01-01T00:00:00Z", "2027-02-01T00:00:00Z"],
   ["2028-02-29T23:59:59.999Z", "2028-03-01T00:00:00Z", "2028-04-01T00:00:00Z"],
 ])
-  test(`a quota that is used up at ${last} is whole again a millisecond later`, () => {
+  test(`a quota that is used up at ${last} is available again a millisecond later`, () => {
     const thread = new Thread();
     const key = account(100, 2);
     thread.wallMs = Date.parse(last);
@@ -158,7 +158,7 @@ for (const [last, first, next] of [
     assert.deepEqual(facts(thread.ask(key)), [200, 1, seconds(next)]);
   });
 
-test("two threads whose clocks differ count a month's last and first requests apart", () => {
+test("two threads with different clocks at a month's end each count in their own month", () => {
   const [early, late] = [new Thread(), new Thread()];
   const key = account(100, 2);
   early.wallMs = february * 1000 - 1;
@@ -175,7 +175,7 @@ test("two threads whose clocks differ count a month's last and first requests ap
   ]);
 });
 
-test("a request that fails by our fault doesn't count", () => {
+test("a request that gets 500 doesn't count against the quota", () => {
   const thread = new Thread();
   const key = account(100, 2);
   const replies = [undefined, failing, undefined, failing].map((query) => thread.ask(key, query));
@@ -189,7 +189,7 @@ test("a request that fails by our fault doesn't count", () => {
   assert.doesNotMatch(replies[1].body, /our fault|TypeError/);
 });
 
-test("a fault before a request is admitted is a 500 too, which counts and takes nothing", (t) => {
+test("an error before a request is admitted gives 500 and uses no quota", (t) => {
   const thread = new Thread();
   const key = account(100, 2);
   const fault = () => {
@@ -209,7 +209,7 @@ test("a fault before a request is admitted is a 500 too, which counts and takes 
   assert.deepEqual(facts(thread.ask(key)), [200, 1, february]);
 });
 
-test("what threads say is left is never below none nor above the limit, and falls by one a request", () => {
+test("the number of remaining requests falls by one per request over all threads", () => {
   const random = seededRandom(20_260_115);
   const threads = [new Thread(), new Thread(), new Thread()];
   const quota = 400;
@@ -229,7 +229,7 @@ test("what threads say is left is never below none nor above the limit, and fall
   assert.equal(admitted, quota);
 });
 
-test("a quota that is lowered below what was used leaves none, and one that is raised the rest", () => {
+test("a quota lowered below its use leaves no requests, and a raised one leaves the rest", () => {
   const thread = new Thread();
   const key = account(100, 10);
   const slot = slots - 1;
@@ -241,7 +241,7 @@ test("a quota that is lowered below what was used leaves none, and one that is r
   assert.deepEqual(facts(thread.ask(key)), [200, 2, february]);
 });
 
-test("use that is shown as the month ends has all of its days, and none of the next", () => {
+test("usage requested as the month ends has all days of that month and none of the next", () => {
   const thread = new Thread();
   const key = account(100, 10);
   thread.wallMs = Date.parse("2026-01-31T23:59:59.998Z");
@@ -260,7 +260,7 @@ function fileService(content: string) {
     ask(service, key, `/api/v1/${target}`, () => undefined, headers, method);
 }
 
-test("a part of a file is sent as long as the file is the one that the client has begun", () => {
+test("a range of a file is sent unless If-Range names another file", () => {
   const download = fileService("0123456789");
   const etag = download().etag ?? "";
   const whole = [200, "0123456789", undefined];
@@ -284,7 +284,7 @@ test("a part of a file is sent as long as the file is the one that the client ha
   assert.equal(download({ range: "bytes=4-5" }, "GET", "export.csv").status, 200);
 });
 
-test("a download that was begun of one file isn't gone on with from another of the same version", () => {
+test("a download resumed with another file of the same version starts from the beginning", () => {
   const [first, second] = [fileService("0123456789"), fileService("abcdefghij")];
   const etag = first().etag ?? "";
   assert.notEqual(second().etag, etag);

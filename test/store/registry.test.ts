@@ -32,13 +32,13 @@ const known = (...versions: string[]): KnownVersion[] =>
 const servedFrom = (folder: string) =>
   registryOf({ STATE_DIR: folder }).map(({ version, sha256 }) => ({ version, sha256 }));
 
-test("without a state no version was served, and none is made", () => {
+test("reading the served versions without a state returns none and creates no state", () => {
   const none = path.join(temporaryFolder(), "none");
   assert.deepEqual(servedFrom(none), []);
   assert.equal(existsSync(none), false);
 });
 
-test("the versions that were served are read from the state, also while a server writes there", () => {
+test("served versions are read from the state, also while a server has it open", () => {
   const folder = stateThatServed("2023.1", "2023.12");
   const server = Store.open(folder);
   assert.deepEqual(servedFrom(folder), known("2023.1", "2023.12"));
@@ -46,7 +46,7 @@ test("the versions that were served are read from the state, also while a server
   assert.deepEqual(servedFrom(folder), known("2023.1", "2023.12"));
 });
 
-test("no number is given out while a server runs whose database isn't the one there", () => {
+test("reading the served versions fails while the server's database was moved away", () => {
   const folder = stateThatServed("2023.1");
   const file = path.join(folder, "state.sqlite");
   const guard = new StateGuard(folder);
@@ -61,7 +61,7 @@ test("no number is given out while a server runs whose database isn't the one th
   server.close();
 });
 
-test("a number that was served is never given out again, whether its file is there or not", async () => {
+test("a revision number that was served is never reused, even if its file is deleted", async () => {
   const options = optionsFor(csv(row));
   const first = await importFile(options, known("2023.4", "2022.9"));
   assert.equal(path.basename(first.path), "2023.5.parquet");
@@ -71,7 +71,7 @@ test("a number that was served is never given out again, whether its file is the
   assert.equal(decoded(again.path).provenance.revision, 6);
 });
 
-test("rows that are there already aren't written again, whatever is said of them, unless that is forced", async () => {
+test("existing rows aren't written again, even with another release date, unless forced", async () => {
   const options = optionsFor(csv(row, otherRow));
   const first = await importFile(options, []);
   const other = await importFile({ ...optionsFor(csv(row)), out: options.out }, []);
@@ -89,7 +89,7 @@ test("rows that are there already aren't written again, whatever is said of them
   assert.equal(path.basename(nextYear.path), "2024.1.parquet", "another year is another thing");
 });
 
-test("rows in a file from before its footer knew their checksum are found, too", async () => {
+test("existing rows are found in an older file without a row checksum in its footer", async () => {
   const options = optionsFor(csv(row));
   const { path: file } = await importFile(options, []);
   const metadata = metadataOf(readFileSync(file));
@@ -98,7 +98,7 @@ test("rows in a file from before its footer knew their checksum are found, too",
   assert.equal((await importFile(options, [])).isNew, false);
 });
 
-test("a file that a server would refuse doesn't count as there", async () => {
+test("rows in a file that a server would refuse don't count as existing", async () => {
   const options = optionsFor(csv(row));
   const { path: file } = await importFile(options, []);
   const bytes = readFileSync(file);

@@ -38,7 +38,7 @@ for (const umask of ["000", "0777"])
     assert.deepEqual(modesIn(folder), { "state.sqlite": "600" });
   });
 
-test("a store's connection keeps a log that is on the disk when a call returns, and doesn't empty it by itself", (t) => {
+test("a store uses a write-ahead log with full sync and without automatic checkpoints", (t) => {
   const connections = new Set<Database.Database>();
   const { pragma } = Database.prototype;
   t.mock.method(
@@ -77,7 +77,7 @@ test("a store, a lock and a guard make files that only their owner can read", ()
   }
 });
 
-test("a folder for all, such as /tmp, isn't taken from the others, but the files in it are", () => {
+test("a shared folder such as /tmp keeps its access, and the state files in it become private", () => {
   const folder = temporaryFolder();
   chmodSync(folder, 0o1777);
   Store.open(folder).close();
@@ -86,7 +86,7 @@ test("a folder for all, such as /tmp, isn't taken from the others, but the files
   assert.equal(modeOf(folder), "777");
 });
 
-test("a database in journal mode delete, as a backup is, has its log before a guard looks", () => {
+test("a database in journal mode delete raises no false alarm from the guard", () => {
   const folder = temporaryFolder();
   Store.open(folder).close();
   const database = new Database(path.join(folder, "state.sqlite"));
@@ -114,7 +114,7 @@ function guarded() {
 }
 
 for (const end of ["", "-wal", "-shm"])
-  test(`state.sqlite${end} that is deleted, replaced or back again is noticed`, () => {
+  test(`the guard notices when state.sqlite${end} is deleted, replaced or restored`, () => {
     const { guard, file } = guarded();
     assert.equal(guard.fault(), undefined);
     renameSync(file + end, `${file}.away`);
@@ -126,7 +126,7 @@ for (const end of ["", "-wal", "-shm"])
     guard.close();
   });
 
-test("a link in the place of the database is noticed, even one to itself, and refused at a start", () => {
+test("a symbolic link in place of the database is noticed by the guard and refused at a start", () => {
   const { folder, guard, file } = guarded();
   renameSync(file, `${file}.away`);
   symlinkSync(`${file}.away`, file);
@@ -139,7 +139,7 @@ test("a link in the place of the database is noticed, even one to itself, and re
   assert.throws(() => Store.open(folder), { message }, "to nowhere");
 });
 
-test("what commands and the server write is no false alarm, nor is a backup, and goes into the database", () => {
+test("writes by commands and the server and a backup raise no false alarm and reach the database", () => {
   const { folder, guard, store, file } = guarded();
   const command = Store.open(folder);
   const names = Array.from({ length: 90 }, (_, i) => `account ${1000 + i}`);
@@ -168,7 +168,7 @@ test("what commands and the server write is no false alarm, nor is a backup, and
   guard.close();
 });
 
-test("a database that is empty or of another program is refused and left as it is, and a new one is whole at once", () => {
+test("an empty or foreign database is refused unchanged, and a new database is complete at once", () => {
   const folder = temporaryFolder();
   const file = path.join(folder, "state.sqlite");
   writeFileSync(file, "");
@@ -202,7 +202,7 @@ test("a database that is empty or of another program is refused and left as it i
   store.close();
 });
 
-test("commands that see another database than the server, or none, are refused until it ends", () => {
+test("commands are refused while the database file isn't the one that the server has open", () => {
   const { folder, guard, file } = guarded();
   checkServed(folder);
   renameSync(file, `${file}.away`);
@@ -216,7 +216,7 @@ test("commands that see another database than the server, or none, are refused u
   checkServed(folder);
 });
 
-test("commands are refused, too, when what SQLite has beside the database is another or gone", () => {
+test("commands are refused while the database's -wal or -shm file is missing", () => {
   const { folder, guard, file } = guarded();
   checkServed(folder);
   for (const beside of [`${file}-shm`, `${file}-wal`]) {
@@ -265,7 +265,7 @@ const restores: Record<string, (file: string, backup: string) => void> = {
 };
 for (const [how, restore] of Object.entries(restores))
   for (const isEarly of [false, true]) {
-    test(`the log of a lost database isn't replayed onto a backup put there ${how}, ${isEarly ? "before" : "after"} the server's end`, () => {
+    test(`a lost database's log isn't replayed onto a backup restored ${how} ${isEarly ? "before" : "after"} the server ends`, () => {
       const { folder, guard, file, backup, end } = guardedWithBackup();
       renameSync(file, `${file}.away`);
       assert.equal(guard.fault(), `${file} was deleted`);
@@ -286,7 +286,7 @@ for (const [how, restore] of Object.entries(restores))
     });
   }
 
-test("a lost database that is put back after the server's end has what is in its log", () => {
+test("a lost database that is put back after the server ends keeps the content of its log", () => {
   const { folder, file, end } = guardedWithBackup();
   renameSync(file, `${file}.away`);
   end();
@@ -295,7 +295,7 @@ test("a lost database that is put back after the server's end has what is in its
   assert.deepEqual(namesAtStart(folder), ["in the backup", "in the log"]);
 });
 
-test("a lost database that had an empty log isn't followed by an empty state, unless that is asked for", () => {
+test("a lost database isn't replaced by an empty state unless server.database is deleted", () => {
   const { folder, file, store, guard, end } = guardedWithBackup();
   guard.checkpoint(store);
   for (const path of [file, `${file}-wal`, `${file}-shm`]) rmSync(path);
@@ -318,7 +318,7 @@ const damages: Record<string, (bytes: Buffer) => Buffer> = {
   "other content": (bytes) => Buffer.alloc(bytes.length, "This was a database once.\n"),
 };
 for (const [damage, spoil] of Object.entries(damages))
-  test(`a killed server's database with ${damage} is refused at the start and left as it is`, () => {
+  test(`a killed server's database with ${damage} is refused at the start and left unchanged`, () => {
     const { file: original } = guardedWithBackup();
     const folder = temporaryFolder();
     const file = path.join(folder, "state.sqlite");
@@ -333,7 +333,7 @@ for (const [damage, spoil] of Object.entries(damages))
     assert.deepEqual(readFileSync(`${file}-wal`), readFileSync(`${original}-wal`));
   });
 
-test("a database of another version is refused and left as it is, with what to do", () => {
+test("a database of another schema version is refused unchanged with advice", () => {
   for (const version of [2, 7, -1]) {
     const folder = temporaryFolder();
     Store.open(folder).close();
@@ -349,7 +349,7 @@ test("a database of another version is refused and left as it is, with what to d
   }
 });
 
-test("a log beside a damaged database isn't replayed onto a backup that is copied over that", () => {
+test("the log of a damaged database isn't replayed onto a backup that is copied over it", () => {
   const { folder: served, file: original } = guardedWithBackup();
   const backup = path.join(temporaryFolder(), "backup");
   backUp(served, backup);
