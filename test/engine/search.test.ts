@@ -211,7 +211,7 @@ test("the plural of a known word finds the same groups as its singular", () => {
 });
 
 /** The directory's hard cases, with invented hospitals. */
-describe("any directory", () => {
+describe("first result for a query", () => {
   const image = placed(
     ["Larkspur Univ Med Ctr", "Amber Falls", "TX"],
     ["Larkspur University Medical Center- Flintbend", "Flint Bend", "TX"],

@@ -135,7 +135,7 @@ describe("responses gathered in one buffer", () => {
     return recent.mayHaveCutHead(300);
   };
   // A head of 300 bytes takes up to 428 of the buffer's 16,384.
-  test("the first one's head fits", () => assert.equal(sizes(4000), false));
+  test("the head of the first response isn't cut", () => assert.equal(sizes(4000), false));
   test("a head that fits behind another answer isn't cut", () => assert.equal(sizes(15_000, 4000), false));
   test("a head that doesn't fit behind another answer may be cut", () =>
     assert.equal(sizes(15_700, 4000), true));
