@@ -12,7 +12,7 @@ import { checkPrograms, runToEnd, smoke, twoCores } from "./options.ts";
 import { type Measured, print, type Results, summarize, surroundings } from "./report.ts";
 import { hotTarget, writeLists } from "./requests.ts";
 import { loadSnapshot } from "./rivals/rival.ts";
-import { prepareGround, type Server, Servers, sendsConstant } from "./servers.ts";
+import { prepareFolder, type Server, Servers, sendsConstant } from "./servers.ts";
 
 /*
  * Compares the service with other servers: CPU time of the server's process per request, and latencies. `npm run
@@ -113,11 +113,11 @@ async function runLoad(servers: Servers, lists: Lists, load: Load, { rounds, sec
 async function main(): Promise<void> {
   const { chosen, rounds, seconds } = readOptions();
   checkPrograms("wrk", "nginx", "taskset", "chrt", "curl");
-  const ground = await prepareGround(temporaryFolder(), size.rows);
-  const servers = new Servers(ground);
+  const prepared = await prepareFolder(temporaryFolder(), size.rows);
+  const servers = new Servers(prepared);
   const hot = await ask(await servers.get("service", 1, cores?.server), hotTarget);
   const etag = new Map(hot.headers).get("etag") ?? "";
-  const lists = writeLists(ground.folder, loadSnapshot(ground.snapshotFile), etag, size);
+  const lists = writeLists(prepared.folder, loadSnapshot(prepared.snapshotFile), etag, size);
   const priceTargets = lists.uniform.lines.length;
   const pinned = { serverCore: cores?.server ?? null, loadCore: cores?.load ?? null };
   const settings = { rounds, seconds, warmUpSeconds, rows: size.rows, priceTargets, ...pinned };

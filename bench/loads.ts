@@ -3,7 +3,7 @@ import type { Kind } from "./servers.ts";
 
 /** The loads: requests, connections, and the servers to compare. */
 
-/** A server's part in a load. */
+/** One of the servers that are compared under a load. */
 export interface Entrant {
   name: string;
   kind: Kind;

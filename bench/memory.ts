@@ -9,7 +9,7 @@ import { measure } from "./measure.ts";
 import { checkPrograms, runToEnd, smoke } from "./options.ts";
 import { writeLists } from "./requests.ts";
 import { loadSnapshot } from "./rivals/rival.ts";
-import { prepareGround, Servers } from "./servers.ts";
+import { prepareFolder, Servers } from "./servers.ts";
 
 /*
  * Measures the service's memory with two full-size snapshots and two threads, while the service answers all price
@@ -28,10 +28,10 @@ const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);
 
 async function main(): Promise<void> {
   checkPrograms("wrk");
-  const ground = await prepareGround(temporaryFolder(), defaultSampleRows);
+  const prepared = await prepareFolder(temporaryFolder(), defaultSampleRows);
   const none = { zipf: 0, warm: 0, cold: 0, keys: 0 };
-  const { uniform } = writeLists(ground.folder, loadSnapshot(ground.snapshotFile), "", none);
-  const servers = new Servers(ground);
+  const { uniform } = writeLists(prepared.folder, loadSnapshot(prepared.snapshotFile), "", none);
+  const servers = new Servers(prepared);
   const server = await servers.get("service", threads);
   const series: number[] = [];
   const sample = () => {

@@ -14,7 +14,7 @@ import { run } from "./measure.ts";
 import { runToEnd, smoke } from "./options.ts";
 import { allPriceQueries, answerOf, byMarkup, inDepth, madeAnew, nearest } from "./requests.ts";
 import { pricesPath, type Query } from "./rivals/rival.ts";
-import { prepareGround, Servers } from "./servers.ts";
+import { prepareFolder, Servers } from "./servers.ts";
 
 /*
  * Measures how load time, memory and the time of each kind of answer depend on the number of rows: 0.1, 1, 5 and 10
@@ -158,10 +158,10 @@ async function main(): Promise<void> {
   const table: Record<string, number>[] = [];
   const files: string[] = [];
   for (const rows of sizes) {
-    const ground = await inProcess(prepareGround, temporaryFolder(), rows, [dataYear]);
-    files.push(ground.snapshotFile);
-    const loaded = await inProcess(load, ground.snapshotFile);
-    const servers = new Servers(ground);
+    const prepared = await inProcess(prepareFolder, temporaryFolder(), rows, [dataYear]);
+    files.push(prepared.snapshotFile);
+    const loaded = await inProcess(load, prepared.snapshotFile);
+    const servers = new Servers(prepared);
     const few = await serverMb(servers, fewThreads);
     const many = await serverMb(servers, manyThreads);
     table.push({
@@ -182,7 +182,7 @@ async function main(): Promise<void> {
   );
 }
 
-const works: Record<string, (...given: never[]) => Promise<unknown>> = { prepareGround, load, time };
+const works: Record<string, (...given: never[]) => Promise<unknown>> = { prepareFolder, load, time };
 const [name, given] = process.argv.slice(2);
 if (name in works) console.log(JSON.stringify(await works[name](...(JSON.parse(given) as never[]))));
 else await runToEnd(main);

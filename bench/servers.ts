@@ -46,7 +46,7 @@ export interface Server {
 }
 
 /** A folder with the data that all servers of a run use. */
-interface Ground {
+interface BenchFolder {
   folder: string;
   /** The current data version's file. */
   snapshotFile: string;
@@ -54,7 +54,11 @@ interface Ground {
 }
 
 /** Writes snapshots of some years and a state with one account that is never refused. */
-export async function prepareGround(folder: string, rows: number, years = [2023, 2024]): Promise<Ground> {
+export async function prepareFolder(
+  folder: string,
+  rows: number,
+  years = [2023, 2024],
+): Promise<BenchFolder> {
   const files = years.map((dataYear) =>
     publishSnapshot(join(folder, "snapshots"), dataYear, [], (revision) =>
       encodeSnapshot(syntheticSnapshot({ dataYear, revision, rows, seed: defaultSampleSeed })),
@@ -71,13 +75,13 @@ interface Running extends Server {
 }
 
 export class Servers {
-  readonly #ground: Ground;
+  readonly #folder: BenchFolder;
   /** Servers by the arguments of `get`, as JSON. */
   readonly #servers = new Map<string, Promise<Server>>();
   readonly #running: Running[] = [];
 
-  constructor(ground: Ground) {
-    this.#ground = ground;
+  constructor(folder: BenchFolder) {
+    this.#folder = folder;
     // Kills the servers when this process ends.
     process.once("exit", () => {
       for (const { child } of this.#running) child.kill("SIGKILL");
@@ -112,11 +116,11 @@ export class Servers {
   }
 
   async #start(kind: Kind, threads: number, core?: number, constant = nothing): Promise<Server> {
-    const { folder: ground, snapshotFile, key } = this.#ground;
-    const folder = mkdtempSync(join(ground, kind));
-    const [STATE_DIR, DATASETS_DIR] = [join(folder, "state"), join(ground, "snapshots")];
+    const { folder: prepared, snapshotFile, key } = this.#folder;
+    const folder = mkdtempSync(join(prepared, kind));
+    const [STATE_DIR, DATASETS_DIR] = [join(folder, "state"), join(prepared, "snapshots")];
     // Each service gets a copy of the state, because it locks the state.
-    cpSync(join(ground, "state"), STATE_DIR, { recursive: true });
+    cpSync(join(prepared, "state"), STATE_DIR, { recursive: true });
     chmodSync(STATE_DIR, 0o700);
     const bodyFile = join(folder, "body");
     writeFileSync(bodyFile, constant.body);

@@ -37,7 +37,7 @@ export interface PartRun {
   /** Runs the part's checks that need no state, before a state is made. @throws DataError */
   check?(isShared: boolean): Promise<void>;
   /** Shares the state among several servers. At most one part has this. */
-  shareState?(ground: Ground): Promise<SharedState>;
+  shareState?(ground: PartContext): Promise<SharedState>;
   /** Runs an operator's command on the state that servers share. Present if `shareState` is present. */
   runCommand?(command: SharedCommand): Promise<CommandOutput>;
   /** The servers that share the state. Present if `shareState` is present. */
@@ -116,7 +116,7 @@ export interface SharedState {
 }
 
 /** The control thread's services for parts. */
-export interface Ground {
+export interface PartContext {
   readonly settings: Settings;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -131,7 +131,7 @@ export interface Ground {
   unlessStopping<Result>(work: Promise<Result>): Promise<Result>;
 }
 
-export interface Core extends Ground {
+export interface Core extends PartContext {
   readonly accounts: Accounts;
   readonly snapshots: SnapshotFolder;
   readonly connections: Connections;

@@ -117,7 +117,7 @@ function addressOf(fields: Map<string, unknown>): string | undefined {
   return /\.csv$/i.test(new URL(url).pathname) ? url : undefined;
 }
 
-/** The data year in the first text that has a year. A text is a URL with DYnn in the file name, a period or a title. */
+/** The data year in the first text that has one. Texts are URLs (with DYnn in the file name), time periods and titles. */
 function dataYearOf(texts: unknown[]): number | undefined {
   for (const given of texts) {
     const text = textOf(given) ?? "";

@@ -29,13 +29,13 @@ export interface ImportOptions extends ReleaseOptions {
  */
 export async function importFile(options: ImportOptions, known: readonly KnownVersion[]) {
   const { file, year, out, released, sourceUrl, codesFile } = options;
-  const { table, provenance, ...said } = await readRelease(options);
+  const { table, provenance, ...release } = await readRelease(options);
   const included = codesFile === null ? null : await codesOf(codesFile, table, year);
   const codes = included?.codes ?? null;
   const sealed = sealSnapshot(table, { ...provenance, revision: 1 }, codes);
   const before = newestSnapshot(out, year);
   const warnings = [
-    ...said.warnings,
+    ...release.warnings,
     ...(before === undefined ? [] : suspectGrowth(table, before)),
     ...(included?.warnings ?? []),
   ];
@@ -48,7 +48,7 @@ export async function importFile(options: ImportOptions, known: readonly KnownVe
       return bytes;
     });
   return {
-    ...said,
+    ...release,
     warnings,
     path: there?.path ?? written(),
     /** Whether a file was written; false if a snapshot with the same rows existed. */

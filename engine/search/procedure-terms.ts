@@ -59,14 +59,14 @@ export function termsInText(text: string): Record<"held" | "absent", ProcedureTe
     ) || pairs.some(([first, second]) => term.words.includes(first) !== term.words.includes(second));
   const isBodyPart =
     bodyParts.has(held?.text ?? "") &&
-    words.every((word) => bodyParts.has(word) || bodyPartAsides.has(word) || saysNothing(word));
+    words.every((word) => bodyParts.has(word) || bodyPartAsides.has(word) || isMeaningless(word));
   const isAside = ({ text }: ProcedureTerm) =>
     held !== undefined && asideWords.has(text) && !(isBodyPart && bodyPartAsides.has(text));
   const absent = longestOf(found.filter((term) => term.isAbsent && !isPart(term) && !isAside(term)));
   return { held, absent };
 }
 
-const saysNothing = (word: string) => fillerWords.has(word) || sentenceWords.has(word);
+const isMeaningless = (word: string) => fillerWords.has(word) || sentenceWords.has(word);
 
 const longestOf = (terms: readonly ProcedureTerm[]) =>
   terms.reduce<ProcedureTerm | undefined>(

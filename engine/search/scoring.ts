@@ -267,11 +267,11 @@ function likenessOf(
   // A single word of a longer query says too little, unless the word is a rare term by itself.
   const leastRarity = rarities[Math.min(mostWithRareWord, documentOf.length)];
   const leastNeeded = Math.min(2, terms.filter(({ isNeeded }) => isNeeded).length);
-  /** For each word of the query, the last term that had the word. */
+  /** For each word of the query, the number of the last part of a document that had the word. */
   const hadBy = new Uint32Array(terms.length);
-  /** For each matched term of the document, the share of the term's words that the query has. */
+  /** For each matched part of the document, the share of the part's words that the query has. */
   const shares: number[] = [];
-  /** For each matched term of the document, the weight of the query's words that the term has. */
+  /** For each matched part of the document, the total weight of the query's words in it. */
   const asks: number[] = [];
   let term = 0;
   return (document) => {

@@ -130,8 +130,8 @@ function findProcedures(
   }
   const isUnknown = (term: Term) => term.isNeeded && documentsWith(index, term) === 0;
   const isCode = (word: string) => /^[0-9]{4}$/.test(word) || hcpcsPattern.test(word.toUpperCase());
-  const isTelling = ({ word }: Term) => medicalEnding.test(word) || isCode(word);
-  if (isAbsent || terms.some((term) => isUnknown(term) && isTelling(term))) return nothing;
+  const isTechnical = ({ word }: Term) => medicalEnding.test(word) || isCode(word);
+  if (isAbsent || terms.some((term) => isUnknown(term) && isTechnical(term))) return nothing;
   return mostAlike(index, terms, wanted);
 }
 

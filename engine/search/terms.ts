@@ -43,28 +43,28 @@ export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] 
   });
   const isFiller = (word: string, i: number) =>
     kind === "procedure"
-      ? fillerWords.has(word) || saysNothing(word, words[i - 1])
+      ? fillerWords.has(word) || isMeaningless(word, words[i - 1])
       : fillerWords.has(word) && !(isStateCode(word) && i + 1 === words.length && typed.at(-1) === word);
   const isLast = (i: number) => i > 0 && i + 1 === words.length;
-  const saySomething = words.map(
+  const isMeaningful = words.map(
     (word, i) => !isFiller(word, i) && !genericWords[kind].has(meanings[kind](word)),
   );
   // If all words are generic, each word is needed, because it may be in a name. With "near me", no generic word is
   // needed.
-  const isAnyNeeded = saySomething.includes(true) || typed.length < split.length;
+  const isAnyNeeded = isMeaningful.includes(true) || typed.length < split.length;
   // Before a word for a hospital, or beside only such words, "va" isn't Virginia but Veterans Affairs, whose hospitals
   // aren't in the data.
   const isForVeterans =
     kind === "facility" &&
     words.length > 1 &&
     words.includes("va") &&
-    ((words[0] === "va" && !saySomething[1]) || words.every((word, i) => word === "va" || !saySomething[i]));
+    ((words[0] === "va" && !isMeaningful[1]) || words.every((word, i) => word === "va" || !isMeaningful[i]));
   const places = words.findIndex((word, i) => placeWords.has(word) && !isLast(i));
   const inCity = new Set(
-    kind === "facility" ? cityWithState(index, words, saySomething.lastIndexOf(true) + 1) : [],
+    kind === "facility" ? cityWithState(index, words, isMeaningful.lastIndexOf(true) + 1) : [],
   );
   const terms = words.map((word, i): Term => {
-    const isNeeded = !isForVeterans && (saySomething[i] || (!isAnyNeeded && !isFiller(word, i)));
+    const isNeeded = !isForVeterans && (isMeaningful[i] || (!isAnyNeeded && !isFiller(word, i)));
     const isPlace = (places >= 0 && i > places) || inCity.has(i) || words.indexOf(word) < i;
     const term = { kind, word, isNeeded, isPlace, matches: [], phrases: new Map(), code: -1 };
     if (isNeeded) matchNeeded(image, kind, term);
@@ -109,7 +109,7 @@ function withoutGaps(index: TextIndex, words: readonly string[]): string[] {
     const last = joined.at(-1);
     const both = `${last}${word}`;
     const isGap =
-      last !== undefined && [last, word].some((part) => fillerWords.has(part) || saysNothing(part));
+      last !== undefined && [last, word].some((part) => fillerWords.has(part) || isMeaningless(part));
     if (isGap && (absentWords.has(both) || findWord(index, meanings.procedure(both)) >= 0))
       joined[joined.length - 1] = both;
     else joined.push(word);
@@ -141,7 +141,7 @@ const numberOrLetter = /^([clst]?[0-9]{1,3}|[a-z]|1st|2nd|3rd|[4-9]th)$/;
  * Whether a word doesn't tell procedure groups apart. A number tells groups apart only after "level", as in official
  * names.
  */
-const saysNothing = (word: string, before?: string) =>
+const isMeaningless = (word: string, before?: string) =>
   sentenceWords.has(word) || asideWords.has(word) || (numberOrLetter.test(word) && before !== "level");
 
 const isKnown = (word: string) => absentWords.has(word) || wordForms.has(word);

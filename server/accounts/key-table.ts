@@ -39,7 +39,7 @@ export class KeyTable {
   readonly #groups: Buffer;
   readonly #ids: Float64Array;
   /** The day of each entry at the last `sweepDays`. Used by the writing thread only. */
-  #toldDays: Uint16Array | undefined;
+  #reportedDays: Uint16Array | undefined;
   #count = 0;
 
   constructor(buffer = new SharedArrayBuffer(entriesBytes + idsBytes + capacity / groupEntries)) {
@@ -115,14 +115,14 @@ export class KeyTable {
 
   /** Reports the keys whose day of last use has changed since the last call. Called by the writing thread only. */
   sweepDays(tell: (key: number, day: number) => void): void {
-    this.#toldDays ??= new Uint16Array(capacity);
-    const toldDays = this.#toldDays;
+    this.#reportedDays ??= new Uint16Array(capacity);
+    const reportedDays = this.#reportedDays;
     for (let group = this.#groups.indexOf(1); group >= 0; group = this.#groups.indexOf(1, group + 1)) {
       Atomics.store(this.#groups, group, 0);
       for (let place = group * groupEntries; place < (group + 1) * groupEntries; place++) {
         const day = Atomics.load(this.#halves, 2 * place * entryWords + 1);
-        if (day === toldDays[place]) continue;
-        toldDays[place] = day;
+        if (day === reportedDays[place]) continue;
+        reportedDays[place] = day;
         tell(this.#ids[place], day);
       }
     }

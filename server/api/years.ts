@@ -24,17 +24,17 @@ const isInvented = ({ description }: Image) => isSynthetic(description.provenanc
 
 /** @param images the versions used in the answer, oldest first */
 export function sourceOfYears(images: readonly Image[]) {
-  const said = images.map(({ description }) => description.provenance);
+  const provenances = images.map(({ description }) => description.provenance);
   return {
-    data_years: said.map(({ dataYear }) => dataYear),
-    data_versions: said.map(versionName),
-    caveat: caveatOf(said),
+    data_years: provenances.map(({ dataYear }) => dataYear),
+    data_versions: provenances.map(versionName),
+    caveat: caveatOf(provenances),
   };
 }
 
 /** Joins distinct caveats. Caveats that differ only in the data year become one caveat that names all years. */
-function caveatOf(said: readonly Provenance[]): string {
-  const distinct = new Map(said.map((provenance) => [provenance.caveat, provenance])).values();
+function caveatOf(provenances: readonly Provenance[]): string {
+  const distinct = new Map(provenances.map((provenance) => [provenance.caveat, provenance])).values();
   const alike = Map.groupBy(distinct, ({ caveat, dataYear }) => caveat.replaceAll(String(dataYear), ""));
   return Array.from(alike.values(), ([{ caveat, dataYear }, ...others]) =>
     caveat.replaceAll(String(dataYear), [dataYear, ...others.map((other) => other.dataYear)].join(", ")),

@@ -135,18 +135,18 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
   const store = Store.open(stateDir, { mayCreate });
   try {
     if (store.directory.isCopy) throw onlyACopy(stateDir);
-    const { said, changes } = transact(store, stateDir, () => {
+    const { output, changes } = transact(store, stateDir, () => {
       const before = store.progress.latest();
-      const said = subcommand.run(args, { ...context, store });
+      const output = subcommand.run(args, { ...context, store });
       const changes = store.progress.latest();
-      if (reaches(before, changes)) return { said, changes: undefined };
+      if (reaches(before, changes)) return { output, changes: undefined };
       store.progress.noteSaved(context.now);
-      return { said, changes };
+      return { output, changes };
     });
     // The result is printed before the wait, so that an interruption loses no key.
-    process.stdout.write(said.result);
+    process.stdout.write(output.result);
     if (isNew) process.stderr.write(`made a new state in STATE_DIR ${stateDir}\n`);
-    process.stderr.write(said.note ?? "");
+    process.stderr.write(output.note ?? "");
     const doubt = changes === undefined ? undefined : await doubtAbout(store, stateDir, changes);
     if (doubt !== undefined) process.stderr.write(`${doubt}\n`);
   } finally {

@@ -6,7 +6,7 @@ import { checkEnds } from "../../datasets/cms/release.ts";
 import { type Clock, systemClock } from "../../datasets/http.ts";
 import { DataError, isWebAddress, minDataYear, shown, shownAddress } from "../../engine/query.ts";
 import { calledAs, parsedArguments } from "../shared/arguments.ts";
-import { defaultOut, importAndSay, parseOptions as parseImportOptions } from "./import.ts";
+import { defaultOut, importAndPrint, parseOptions as parseImportOptions } from "./import.ts";
 import { runProgram, say } from "./program.ts";
 
 /** The `fetch` command: downloads CMS releases and imports them. */
@@ -118,7 +118,7 @@ async function fetchOffer(offer: Offer, options: FetchOptions, caller: Caller, n
     caller.say(`downloaded ${path}`);
   }
   try {
-    await importAndSay(importOptions, process.env);
+    await importAndPrint(importOptions, process.env);
   } catch (error) {
     // Errors about the folder or the registry don't concern the downloaded file.
     if (!(error instanceof DataError && error.subject.startsWith(path))) throw error;

@@ -95,7 +95,7 @@ function checkDataYear(what: string, named: string, year: string): void {
 }
 
 /** Imports a release. Prints the snapshot's path on stdout, everything else on stderr. */
-export async function importAndSay(options: ImportOptions, environment: NodeJS.ProcessEnv): Promise<void> {
+export async function importAndPrint(options: ImportOptions, environment: NodeJS.ProcessEnv): Promise<void> {
   const known = registryOf(environment);
   const imported = await importFile(options, known);
   const { counts, codes, stray, severalNames, absentColumns, warnings } = imported;
@@ -130,7 +130,7 @@ export async function importAndSay(options: ImportOptions, environment: NodeJS.P
 }
 
 export function run(args: string[]): Promise<void> {
-  return importAndSay(parseOptions(args, process.env, new Date()), process.env);
+  return importAndPrint(parseOptions(args, process.env, new Date()), process.env);
 }
 
 if (import.meta.main) await runProgram(() => help, run);

@@ -12,9 +12,9 @@ const flushStepMs = 5;
 
 /**
  * Writes lines to stdout or stderr. A write never throws and never waits for a reader. A line is lost if the reader is
- * gone or slow, or the disk is full. Node's streams buffer writes to pipes and sockets, and emit errors of files and
- * devices as events. A stopped terminal would block such a stream, so terminals are written through a ReadStream, which
- * doesn't block.
+ * gone or slow, or the disk is full. Node's own stdout and stderr behave like this on pipes, sockets and files, because
+ * they buffer, or report errors as events. On a stopped terminal they would block, so a terminal is written through a
+ * ReadStream.
  */
 export class Output {
   readonly isTerminal: boolean;

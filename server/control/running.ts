@@ -52,7 +52,7 @@ export function repeat(what: string, everyMs: number, work: () => void | Promise
  * Runs the shutdown steps and ends the process. If a step fails, or `end` is called again after a failure, the exit
  * code is 1.
  */
-export async function end(exitCode: number, sayWhy = () => log.info("stopped")): Promise<void> {
+export async function end(exitCode: number, logEnd = () => log.info("stopped")): Promise<void> {
   if (exitCode > 0) process.exitCode = exitCode;
   if (isStopping()) return;
   stopping.abort();
@@ -66,7 +66,7 @@ export async function end(exitCode: number, sayWhy = () => log.info("stopped")):
       log.error({ reason: reasonOf(error) }, "stopping failed");
     }
   if (isStuck) log.fatal("a thread doesn't end: the process is killed");
-  else sayWhy();
+  else logEnd();
   await Promise.all([stdout.flush(), stderr.flush()]);
   if (isStuck) giveUp();
   process.exit();

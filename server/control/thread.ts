@@ -5,7 +5,7 @@ import { logEvents } from "../accounts/quota-events.ts";
 import { Accounts } from "../accounts/sync.ts";
 import { basePath } from "../api/endpoint.ts";
 import { routes } from "../api/routes.ts";
-import { type Configuration, type Core, configure, type Ground, type Part } from "../part.ts";
+import { type Configuration, type Core, configure, type Part, type PartContext } from "../part.ts";
 import { calledAs } from "../shared/arguments.ts";
 import { Connections, maxConnections } from "../shared/connections.ts";
 import type { Mailer } from "../shared/mail.ts";
@@ -63,12 +63,12 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   const publish = (published: readonly PublishedVersion[]) => threads.publish(published);
   const snapshots = await loadData(settings, state, publish);
 
-  const ground: Ground = {
+  const context: PartContext = {
     ...{ settings, log, metrics, store, repeat, unlessStopping },
     fault: () => health.fault,
     atEnd: (close) => closers.push(close),
   };
-  const shared = await sharing?.shareState?.(ground);
+  const shared = await sharing?.shareState?.(context);
   for (const account of settings.ACCESS_LOG_ACCOUNTS ?? [])
     if (store.accounts.byName(account) === undefined)
       log.warn({ account }, "ACCESS_LOG_ACCOUNTS names an account that doesn't exist yet");
@@ -89,7 +89,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
       return work();
     });
   const core: Core = {
-    ...ground,
+    ...context,
     ...{ accounts, snapshots, connections, traffic },
     change: shared?.change ?? changeAlone,
     mailer: await mailerOf(settings),

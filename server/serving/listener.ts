@@ -49,8 +49,8 @@ export function serveHttp(
 ): HttpServer {
   uws._cfg("silent");
   const app = uws.App();
-  // A connection beyond the limit is closed at once. In the system's queue, it would make the thread try again and
-  // again to accept it.
+  // A connection beyond the limit is accepted and closed at once. If it were left in the system's queue, the thread
+  // would try to accept it again and again.
   const onChange = (res: HttpResponse, change: number) => {
     if (change < 0) connections.leave();
     else if (!connections.enter()) res.close();

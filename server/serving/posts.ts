@@ -13,8 +13,8 @@ const maxBodyMs = 10_000;
 /** Maximum chunks of a body. One more chunk is allowed for each further `bytesPerPart` bytes. */
 const maxParts = 16;
 /**
- * Bytes for which a body may have one more chunk. Each chunk costs a call. Bodies in chunks of one byte would cost ten
- * thousand calls per connection, and delay every other request of the thread.
+ * Beyond `maxParts`, a body may have one more chunk for each this many bytes. Each chunk costs a call. A body of 16 KiB
+ * in chunks of one byte would cost 16,384 calls, and delay the thread's other requests.
  */
 const bytesPerPart = 256;
 /**

@@ -33,7 +33,8 @@ export const accountColumns =
  * The SQL condition that an account exists. Inserts use it, so that counts and events of an account deleted meanwhile
  * are dropped.
  */
-export const isThere = (id = "?") => `EXISTS (SELECT 1 FROM accounts WHERE id = ${id} AND name IS NOT NULL)`;
+export const accountExists = (id = "?") =>
+  `EXISTS (SELECT 1 FROM accounts WHERE id = ${id} AND name IS NOT NULL)`;
 
 export class StoredAccounts extends Table {
   /** Accounts whose `changed` is above a number, by `changed`. `account` is undefined for a deleted account. */

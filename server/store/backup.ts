@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { DataError, fileReasonOf } from "../../engine/query.ts";
-import { makeWhole } from "./state-files.ts";
+import { createComplete } from "./state-files.ts";
 import { Store } from "./store.ts";
 
 /** Makes backups of the state database, even while a server runs. */
@@ -10,7 +10,7 @@ export function backUp(folder: string, file: string): void {
   const store = Store.open(folder, { mayCreate: false });
   try {
     if (existsSync(file)) throw new Error("file already exists");
-    makeWhole(file, (draft) => store.copyTo(draft));
+    createComplete(file, (draft) => store.copyTo(draft));
   } catch (error) {
     throw new DataError(`file ${file}`, fileReasonOf(error), "a name that is free, where a file can be made");
   } finally {

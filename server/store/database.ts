@@ -3,7 +3,7 @@ import Database from "better-sqlite3";
 import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
 import { schema, schemaVersion } from "./schema.ts";
 import { databaseFile, foreignLog, hasLog, restoring } from "./served.ts";
-import { makeStateFolder, makeWhole } from "./state-files.ts";
+import { createComplete, makeStateFolder } from "./state-files.ts";
 
 /** Opens the state database. A missing database is created, and a damaged or foreign database is refused. */
 
@@ -76,7 +76,7 @@ function begin(database: Database.Database): void {
 
 function create(file: string): void {
   try {
-    makeWhole(file, (draft) => {
+    createComplete(file, (draft) => {
       const database = new Database(draft);
       try {
         begin(database);

@@ -1,4 +1,4 @@
-import { isThere } from "./accounts.ts";
+import { accountExists } from "./accounts.ts";
 import { Table } from "./connection.ts";
 
 /** The tables of events and of their deliveries. */
@@ -39,7 +39,7 @@ export class StoredEvents extends Table {
    */
   create(event: StoredEvent, channels: readonly Channel[]): boolean {
     const sql = `INSERT INTO events (id, account, month, threshold, quota, payload, created_at)
-      SELECT @id, @account, @month, @threshold, @quota, @payload, @created_at WHERE ${isThere("@account")}
+      SELECT @id, @account, @month, @threshold, @quota, @payload, @created_at WHERE ${accountExists("@account")}
       ON CONFLICT (account, month, threshold, quota) DO NOTHING`;
     if (this.db.change(sql, event).changes === 0) return false;
     const delivery = { id: event.id, next_try_at: event.created_at, last_answer: null };

@@ -51,7 +51,7 @@ function makePrivateFile(file: string): void {
  *
  * @throws Error EEXIST if the file exists already, because a link, unlike a rename, never replaces a file
  */
-export function makeWhole(file: string, fill: (draft: string) => void): void {
+export function createComplete(file: string, fill: (draft: string) => void): void {
   const draft = `${file}.${randomUUID()}`;
   try {
     makePrivateFile(draft);

@@ -1,4 +1,4 @@
-import { isThere } from "./accounts.ts";
+import { accountExists } from "./accounts.ts";
 import { Table } from "./connection.ts";
 
 /** The tables of requests counted, by month and by day. */
@@ -29,7 +29,7 @@ export class StoredUsage extends Table {
 
   /** Writes counts as totals, so that writing a count twice does no harm. */
   save(month: string, used: readonly (readonly [account: number, used: number])[]): void {
-    const sql = `INSERT INTO usage (account, month, used) SELECT ?, ?, ? WHERE ${isThere()}
+    const sql = `INSERT INTO usage (account, month, used) SELECT ?, ?, ? WHERE ${accountExists()}
       ON CONFLICT DO UPDATE SET used = excluded.used`;
     for (const [account, count] of used) this.db.run(sql, account, month, count, account);
   }
@@ -69,7 +69,7 @@ export class StoredUsage extends Table {
     for (const [account, count] of used) {
       const update = "UPDATE days SET used = ? WHERE account = ? AND day = ?";
       if (this.db.run(update, count, account, day).changes > 0) continue;
-      const insert = `INSERT INTO days (account, day, used) SELECT ?, ?, ? WHERE ${isThere()}`;
+      const insert = `INSERT INTO days (account, day, used) SELECT ?, ?, ? WHERE ${accountExists()}`;
       this.db.run(insert, account, day, count, account);
       const sql = `DELETE FROM days WHERE account = ? AND day <=
         (SELECT day FROM days WHERE account = ? ORDER BY day DESC LIMIT 1 OFFSET ?)`;

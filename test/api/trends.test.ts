@@ -40,7 +40,7 @@ describe("trends", () => {
   );
   const { data, source } = v.parse(body, ask(versions, "/healthcare/trends?procedure=5072"));
 
-  test("a trend has the newest revision of every year with prices, the oldest first", () => {
+  test("a trend lists the years with prices from oldest to newest, each in its newest revision", () => {
     assert.deepEqual(
       data.map(({ data_version }) => data_version),
       ["2021.1", "2022.1", "2024.2"],

@@ -175,7 +175,7 @@ test("an invalid REDIS_URL is refused with its wrong part and without showing a 
     );
 });
 
-test("signup is open in a trial, and otherwise only if SIGNUP is set", () => {
+test("signup is open without a STATE_DIR, and otherwise only if SIGNUP is set", () => {
   const signup = (environment: Record<string, string>) => {
     const [own, core] = [readTable(settingTable, environment), readSettings(environment)];
     assert.ok(!Array.isArray(own) && !Array.isArray(core));

@@ -64,7 +64,7 @@ test("a delayed response is timed once and doesn't change the timing of others",
   const [buffer] = traffic.buffers;
   let nowMs = 0;
   const thread = new ThreadTraffic(buffer, () => nowMs, seededRandom(1).next);
-  // In a busy second, one answer in 16 is timed, and it counts as 16 answers.
+  // After the first 1,000 answers in a second, one in 16 is timed, and it counts 16 times.
   for (let i = 0; i < 1200; i++) thread.answered(0, 200, 1, thread.begin());
   const begun = thread.beginLater();
   for (let i = 0; i < 1200; i++) thread.answered(0, 200, 1, thread.begin());
@@ -89,7 +89,7 @@ test("each route has a counter for status 500 that starts at zero", () => {
   );
 });
 
-test("a quiet thread times every request into the right histogram bucket", () => {
+test("with few requests, each one is timed and counted in the right histogram bucket", () => {
   const traffic = new Traffic(["/a"], 1);
   const thread = new Thread(traffic.buffers[0]);
   const timesUs = [0, 0.5, 0.9, 1.1, 1.9, 3, 3.9, 4.1, 1023, 1025, 16_777_000, 16_778_000, 10 ** 9];

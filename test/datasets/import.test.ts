@@ -165,7 +165,7 @@ test("a facility gets its most common name and city, or the first in the file if
   assert.equal(severalNames, 2);
 });
 
-test("names are trimmed and runs of spaces collapsed, and nothing else is changed", async () => {
+test("names are trimmed and runs of spaces collapsed, and case and punctuation stay", async () => {
   const { facilities } = await imported(
     csv(
       row.replace("Southeast Health", "  LAC/Rancho  los   AMIGOS - "),

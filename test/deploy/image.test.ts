@@ -38,7 +38,7 @@ test("both stages of the Dockerfile use one base image, pinned by its digest", (
   );
 });
 
-test("the image's environment variables are valid server settings", () => {
+test("the Dockerfile's environment variables are valid server settings", () => {
   assert.deepEqual(
     Object.keys(image.env).filter((name) => !settingsNames.includes(name)),
     [],
@@ -110,7 +110,7 @@ test("the compose file's proxy uses the README's nginx configuration", () => {
   assert.deepEqual(proxy.ports, ["80:80"]);
 });
 
-test("the compose file for several servers adds only separate states and Redis to that for one", () => {
+test("compared with the one-server compose file, the one for several servers adds only Redis and a state per server", () => {
   const { "x-api": shared, services, volumes } = parse(deployFile("compose.replicas.yaml"), { merge: true });
   const { "api-1": one, "api-2": other, redis, proxy: inFront } = services;
   const { REDIS_URL, ...environment } = shared.environment;
@@ -134,7 +134,7 @@ test("the compose file for several servers adds only separate states and Redis t
   assert.deepEqual(inFront.ports, proxy.ports);
 });
 
-test("the proxy for several servers adds only failover to the configuration for one", () => {
+test("compared with the one-server proxy, the one for several servers adds only failover", () => {
   const [several, single] = ["nginx.replicas.conf", "nginx.conf"].map(deployFile);
   const lines = (text: string) => text.split("\n").filter((line) => !/^ *#|^ *server [\w-]+:/.test(line));
   const more = lines(several).filter((line) => !lines(single).includes(line));

@@ -15,7 +15,7 @@ import { rounds } from "../support/rounds.ts";
 
 /** Tests the changes between revisions, by comparing the rows themselves. */
 
-/** Computes the changes by their definition, from the text of each row by key. */
+/** Counts the changes by their definition: compares each row's JSON with that of the same facility and procedure. */
 function naive(before: Snapshot, after: Snapshot) {
   const byKey = (snapshot: Snapshot) =>
     new Map(rowsOf(snapshot).map((row) => [`${row.ccn} ${row.procedure_code}`, JSON.stringify(row)]));

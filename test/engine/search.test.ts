@@ -494,7 +494,7 @@ describe("words", () => {
     assert.equal(names(image, "orlo city hospital")[0], "Orlo City Hospital");
   });
 
-  test("names that begin with the query come before names that contain it later", () => {
+  test("names that begin with the query's words come before names that have them later", () => {
     const image = named("West Zulu University", "Zulu University Tower");
     assert.deepEqual(names(image, "university of zulu"), ["Zulu University Tower", "West Zulu University"]);
   });

@@ -93,7 +93,7 @@ function testsOf(file: string): string[] {
     .map(({ testFile }) => testFile);
 }
 
-/** Sizes for long tests that take half a minute: simulations of several servers. */
+/** Size of the simulations of several servers. With it they take half a minute. */
 const smallTrials = { SHARES_RUNS: "10" };
 
 type Outcome = "passed" | "failed" | "cut off";

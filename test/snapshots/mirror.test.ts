@@ -186,7 +186,7 @@ test("a download that doesn't match the index is deleted and retried after growi
   assert.equal(mirror.syncAgeMs(now), 0);
 });
 
-test("a download without disk space leaves no file, and a redirect with a password is rejected", async (t) => {
+test("a download fails on a redirect with a password or without disk space, and leaves no file", async (t) => {
   const { origin, folder, mirror, served, later, reasons } = await trial();
   origin.publish({ "2024.1": bytesOf(10, 14) });
   origin.faulty = (_, response) =>

@@ -86,7 +86,7 @@ test("a shared folder such as /tmp keeps its access, and the state files in it b
   assert.equal(modeOf(folder), "777");
 });
 
-test("a database in journal mode delete raises no false alarm from the guard", () => {
+test("the state's guard reports no fault if the database had journal mode DELETE before the start", () => {
   const folder = temporaryFolder();
   Store.open(folder).close();
   const database = new Database(path.join(folder, "state.sqlite"));

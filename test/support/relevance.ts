@@ -196,8 +196,8 @@ export function rewritten(hospitals: readonly Hospital[]): Map<string, Expectati
     ["the name in its city", asked(({ name, city }) => `the ${name} in ${city}`, wholeName)],
     [
       "hospital for medical center and the other way, with the city",
-      // Expects any hospital whose name differs only in "Hospital" or "Medical Center", because the query has the wrong
-      // word.
+      // The query says "hospital" for "Medical Center" or the reverse. It expects any hospital of the city whose name is
+      // the same but for these words.
       asked(
         ({ name, city }) => `${otherKind(name)} ${city}`,
         ({ name, city }) => `${withoutKind(name)}, ${city}`,

@@ -48,7 +48,7 @@ export async function faultyRun(
 
   const later = (maxSeconds: number, work: () => void) =>
     simulation.at(simulation.nowMs + (0.1 + random.next() * maxSeconds) * 1000, work);
-  /** Ends one of the servers that run, which starts again later. */
+  /** Ends one of the running servers, and starts it again later. */
   const end = (how: "kill" | "leave") => {
     const server = random.pick(simulation.servers.filter(({ isUp }) => isUp));
     if (!server) return;

@@ -4,7 +4,7 @@ import { DataError, reasonOf } from "../../../engine/query.ts";
 import type { Limits } from "../../accounts/limits.ts";
 import { logEvents } from "../../accounts/quota-events.ts";
 import type { Accounts } from "../../accounts/sync.ts";
-import type { Ground, SharedState } from "../../part.ts";
+import type { PartContext, SharedState } from "../../part.ts";
 import { monthName, monthOf } from "../../shared/months.ts";
 import { steadyClock } from "../../shared/runtime.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
@@ -51,8 +51,8 @@ interface RedisState {
 }
 
 /** Reads accounts, keys and events from Redis. Ceilings are shared after the core calls `shareCeilings`. */
-export async function shareState(options: Options, ground: Ground): Promise<SharedState> {
-  const { store, log, metrics, repeat, atEnd, fault, unlessStopping } = ground;
+export async function shareState(options: Options, context: PartContext): Promise<SharedState> {
+  const { store, log, metrics, repeat, atEnd, fault, unlessStopping } = context;
   let shares: Shares | undefined;
   const state: RedisState = { reason: undefined };
   const client = await connectRedis(
@@ -72,9 +72,9 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
     "Since accounts and keys were last read from Redis, up to the newest",
     () => directory.syncAgeMs(performance.now()) / 1000,
   );
-  await readAtStart(options.address, ground, client, directory, state);
+  await readAtStart(options.address, context, client, directory, state);
   /** Does work. Ignores errors while Redis is away, because that is logged elsewhere. */
-  const whenThere = async (work: () => Promise<void>): Promise<void> => {
+  const unlessAway = async (work: () => Promise<void>): Promise<void> => {
     await work().catch((error) => {
       const isAway = client.status !== "ready" || shares?.isAway(performance.now());
       if (error instanceof DataError || !(isAway || error instanceof StateUnavailable)) throw error;
@@ -92,7 +92,7 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
     async shareCeilings(accounts, limits, save) {
       const { sharing, ready } = startSharing(
         options,
-        ground,
+        context,
         { client, directory, state },
         accounts,
         limits,
@@ -100,7 +100,7 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
       );
       shares = sharing;
       repeat("reading what other servers count", recordsMs, () =>
-        whenThere(() =>
+        unlessAway(() =>
           sharing.readRecords(performance.now(), monthOf(Date.now()), (ids, month) =>
             recordsOf(client, ids, month),
           ),
@@ -108,18 +108,18 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
       );
       await ready();
       // Commands elsewhere didn't wait for this server before it joined, so their changes are read now.
-      if (sharing.isReady) await unlessStopping(whenThere(() => directory.read()));
+      if (sharing.isReady) await unlessStopping(unlessAway(() => directory.read()));
       repeat("reading accounts and keys from Redis", directoryMs, async () => {
-        if (fault() === undefined) await whenThere(() => directory.read());
+        if (fault() === undefined) await unlessAway(() => directory.read());
       });
       repeat("looking for servers that are gone", goneMs, () =>
-        whenThere(async () => {
+        unlessAway(async () => {
           gone = (await serversOf(client)).filter(({ isGone }) => isGone).map(({ id }) => id);
         }),
       );
       repeat("recording events of all servers", recordMs, async () => {
         if (fault() === undefined)
-          await whenThere(async () =>
+          await unlessAway(async () =>
             logEvents(log, await accounts.recordShared((work) => directory.change(work), new Date())),
           );
       });
@@ -130,7 +130,7 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
 /** Reads accounts, keys and events, and warns if that takes too long. */
 async function readAtStart(
   address: RedisAddress,
-  { store, log, unlessStopping }: Ground,
+  { store, log, unlessStopping }: PartContext,
   client: RedisClient,
   directory: Directory,
   state: RedisState,
@@ -185,7 +185,7 @@ async function warnOfLosses({ kind }: RedisAddress, client: RedisClient, log: Lo
  */
 function startSharing(
   { isFreeWithoutRedis }: Options,
-  { store, log, metrics, repeat, atEnd, unlessStopping }: Ground,
+  { store, log, metrics, repeat, atEnd, unlessStopping }: PartContext,
   { client, directory, state }: { client: RedisClient; directory: Directory; state: RedisState },
   accounts: Accounts,
   limits: Limits,

@@ -30,7 +30,7 @@ export const replicasPart = definePart(
     const isFreeWithoutRedis = QUOTA_WITHOUT_REDIS === "free";
     const options = { address, isFreeWithoutRedis, maxAgeMs: 1000 * DIRECTORY_MAX_AGE };
     return {
-      shareState: async (ground) => (await import("./control.ts")).shareState(options, ground),
+      shareState: async (context) => (await import("./control.ts")).shareState(options, context),
       runCommand: async (work) => (await import("./command.ts")).runShared(address, work),
       servers: async () => (await import("./command.ts")).listServers(address),
       forgetServer: async (id) => (await import("./command.ts")).forgetServer(address, id),

@@ -414,7 +414,8 @@ export class Share {
     if (this.isActive) return !isIdle || this.#isListed || nowMs >= this.#proposesMs;
     const rest = this.#burst * this.#member.part;
     const isShort = this.#isShort || (this.#demand > 0.8 * rest && this.#level < (rest + 1) / 2);
-    // A bucket that is still filling after the start is no sign of a lack of rate.
+    // Just after this server has got its part, its bucket is low because it is still filling, not because the part is
+    // too small.
     return isShort && !isIdle && this.#member.part < 1 && this.#member.isRested(nowMs);
   }
 

@@ -234,7 +234,7 @@ test("after a restart a retry waits at most the longest pause, even if the clock
   assert.equal(receiver.posts.length, 2);
 });
 
-test("a first attempt is made at once, even if the event's creation time is in the future", async (t) => {
+test("the first delivery attempt is made at once, even if the event's creation time is in the future", async (t) => {
   const { world, receiver, id } = await dueEvent(t);
   await world.deliver(later(-monthMs));
   assert.deepEqual([receiver.posts.length, world.delivery(id).state], [1, "delivered"]);

@@ -31,9 +31,9 @@ async function load(key: string) {
 
 export function Page() {
   const key = useOwnKey();
-  const [said, setSaid] = useState("");
+  const [message, setMessage] = useState("");
   const leave = (why: string) => {
-    setSaid(why);
+    setMessage(why);
     keepKey(null);
   };
   // When a visitor signs in or out, the focused element disappears, so the focus moves to another element.
@@ -42,13 +42,15 @@ export function Page() {
     if (before.current !== key) document.querySelector<HTMLElement>("#main")?.focus();
     before.current = key;
   }, [key]);
-  return key === null ? html`<${SignIn} said=${said} />` : html`<${Signed} ownKey=${key} leave=${leave} />`;
+  return key === null
+    ? html`<${SignIn} message=${message} />`
+    : html`<${Signed} ownKey=${key} leave=${leave} />`;
 }
 
-function SignIn({ said }: { said: string }) {
+function SignIn({ message }: { message: string }) {
   return html`<div class="column">
     <h1>Your account</h1>
-    ${said && html`<p class="band note-band" role="status">${said}</p>`}
+    ${message && html`<p class="band note-band" role="status">${message}</p>`}
     <p class="lead">Sign in with your key. This browser keeps it.</p>
     <section class="card"><${PasteKey} /></section>
     ${settings.signup !== "off" && html`<p>No key yet? <a href="/signup">Get one</a></p>`}
@@ -118,17 +120,17 @@ interface PlaceProps {
 /** A form for one destination of quota warnings. An empty value turns the destination off. */
 function Place({ field, param, value, button, save, children }: PlaceProps) {
   const [text, setText] = useState(value ?? "");
-  const [said, setSaid] = useState("");
+  const [message, setMessage] = useState("");
   const { failure, isBusy, run } = useAction();
   const submit = (event: Event) => {
     event.preventDefault();
-    setSaid("");
-    run(async () => setSaid(await save(text.trim() || null)));
+    setMessage("");
+    run(async () => setMessage(await save(text.trim() || null)));
   };
   return html`<form class="fields" onSubmit=${submit} novalidate>
     <${Field} ...${field} value=${text} set=${setText} error=${errorOf(failure, param)} />
     <p class="error" role="alert">${otherError(failure, param)}</p>
-    <p><button type="submit" aria-disabled=${isBusy}>${button}</button> <span class="good" role="status">${said}</span></p>
+    <p><button type="submit" aria-disabled=${isBusy}>${button}</button> <span class="good" role="status">${message}</span></p>
     ${children}
   </form>`;
 }

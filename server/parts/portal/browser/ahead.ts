@@ -4,5 +4,5 @@ import { askAhead } from "./explore-data.ts";
 
 /** Sends the first requests of the Explore page while its other modules are still being loaded. */
 
-// If the server found no prices, nothing is requested here, because `load` then sends other requests.
+// If the server wrote no prices into the page, `load` in `explore-data.ts` sends other requests later.
 if (hasWrittenPrices) askAhead(choiceOf(new URL(location.href)));

@@ -1,7 +1,10 @@
 import type { PageSettings } from "../pages.ts";
 import type { FacilitiesAnswer } from "./answers.ts";
 
-/** Reads what the server wrote into the page. Sends requests with the visitor's own key or the pages' key. */
+/**
+ * Reads what the server wrote into the page. Sends requests with the visitor's own key, or else with the key of
+ * `PORTAL_ACCOUNT`.
+ */
 
 export let settings: PageSettings = settingsIn(document);
 
@@ -174,7 +177,7 @@ export function ask<T>(path: string): Promise<T> {
 }
 
 /** Returns an answer, or the failure if there is no data for the arguments. @throws Failure of any other kind */
-export async function askIfThere<T>(path: string): Promise<T | Failure> {
+export async function askOrFailure<T>(path: string): Promise<T | Failure> {
   try {
     return await ask<T>(path);
   } catch (error) {
@@ -184,12 +187,12 @@ export async function askIfThere<T>(path: string): Promise<T | Failure> {
 }
 
 /** Returns an answer as it is, and null for a failure. */
-export const there = <T extends object>(answer: T | Failure | null): T | null =>
+export const unlessFailed = <T extends object>(answer: T | Failure | null): T | null =>
   answer instanceof Failure ? null : answer;
 
 /** Fetches all pages of a list, and returns them as one answer. */
 export async function rowsAt(path: string): Promise<FacilitiesAnswer | Failure> {
-  const first = await askIfThere<FacilitiesAnswer>(path);
+  const first = await askOrFailure<FacilitiesAnswer>(path);
   if (first instanceof Failure) return first;
   const data = [...first.data];
   for (let { next } = first; next !== null; ) {

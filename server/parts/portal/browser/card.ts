@@ -62,13 +62,13 @@ export function Card(props: CardProps) {
   const section = useRef<HTMLElement>(null);
   const [isCurl, setCurl] = useState(false);
   const [isFigures, setFigures] = useState(false);
-  const [said, setSaid] = useState("");
+  const [message, setMessage] = useState("");
   /** Name of the button that has just copied a text; empty after any other action. */
   const [copiedBy, setCopiedBy] = useState("");
   const act = (work: () => Promise<void>) => {
-    setSaid("");
+    setMessage("");
     setCopiedBy("");
-    work().catch((error) => setSaid(asFailure(error).message));
+    work().catch((error) => setMessage(asFailure(error).message));
   };
   const button = (text: string, work: () => Promise<void>) =>
     html`<button type="button" class="plain" aria-describedby=${id} onClick=${() => act(work)}>${text}</button>`;
@@ -91,7 +91,7 @@ export function Card(props: CardProps) {
   const copyButton = (name: string, text: string) =>
     button(copiedBy === name ? "copied" : name, async () => {
       if (await copied(text)) setCopiedBy(name);
-      else setSaid(text);
+      else setMessage(text);
     });
   const toggle = (text: string, isOn: boolean, set: (isOn: boolean) => void) =>
     html`<button type="button" class="plain" aria-expanded=${isOn} aria-describedby=${id} onClick=${() => set(!isOn)}>
@@ -110,7 +110,7 @@ export function Card(props: CardProps) {
       </div>
       <p class="about quiet">${about}</p>
     </header>
-    <p class="said quiet" role="status">${said}</p>
+    <p class="said quiet" role="status">${message}</p>
     <p class="unseen" role="status">${copiedBy && "Copied."}</p>
     ${isCurl && path && html`<${Command} text=${curlOf(path)} />`}
     ${isFigures && figures ? html`<${FiguresTable} figures=${figures} caption=${title} />` : children}

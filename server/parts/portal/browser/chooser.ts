@@ -43,7 +43,7 @@ export function Chooser(props: ChooserProps) {
   const [text, setText] = useState<string | null>(null);
   /** The suggestions, with the text for which they were found. */
   const [found, setFound] = useState<{ of: string; options: Option[] } | null>(null);
-  const [said, setSaid] = useState("");
+  const [message, setMessage] = useState("");
   const [active, setActive] = useState(-1);
   /** Whether the current choice is too long for its line. */
   const [isCut, setCut] = useState(false);
@@ -51,7 +51,7 @@ export function Chooser(props: ChooserProps) {
   const entered = useRef<{ text: string; key: string } | null>(null);
   const isTouch = useRef(false);
   const options = found?.options;
-  const isOpen = text !== null && (found !== null || said !== "");
+  const isOpen = text !== null && (found !== null || message !== "");
   /** Index of the option that Enter chooses; -1 for none. It is 0 for a typed text until an arrow key changes it. */
   const chosen = active === -1 && text?.trim() ? 0 : active;
 
@@ -90,7 +90,7 @@ export function Chooser(props: ChooserProps) {
     entered.current = null;
     setText(null);
     setFound(null);
-    setSaid("");
+    setMessage("");
     setActive(-1);
   };
   /** Shows suggestions, or the reason why nothing was found. */
@@ -99,7 +99,7 @@ export function Chooser(props: ChooserProps) {
     if (document.activeElement !== input.current) return close();
     entered.current = null;
     setFound(suggestions);
-    setSaid(why);
+    setMessage(why);
     setActive(-1);
   };
   const pick = (option: Option) => {
@@ -119,7 +119,7 @@ export function Chooser(props: ChooserProps) {
       if (event.key === "Enter") event.preventDefault();
       const isChosen = event.key === "Enter" || active >= 0;
       const option = isChosen ? options?.[chosen] : exact(options ?? [], text);
-      const isAnswered = found?.of === text || said !== "";
+      const isAnswered = found?.of === text || message !== "";
       if (!isAnswered) entered.current = text.trim() === "" ? null : { text, key: event.key };
       else if (option) pick(option);
     } else if (event.key === "Escape" && text !== null) {
@@ -146,7 +146,7 @@ export function Chooser(props: ChooserProps) {
       title=${value ?? undefined}
       onInput=${(event: InputEvent & { currentTarget: HTMLInputElement }) => {
         setText(event.currentTarget.value);
-        setSaid("");
+        setMessage("");
       }}
       onClick=${() => text === null && setText("")}
       onKeyDown=${onKeyDown}
@@ -179,7 +179,7 @@ export function Chooser(props: ChooserProps) {
         </li>`,
       )}
     </ul>
-    <p class="said" role="status" hidden=${said === "" || text === null}>${text === null ? "" : said}</p>
+    <p class="said" role="status" hidden=${message === "" || text === null}>${text === null ? "" : message}</p>
   </div>`;
 }
 

@@ -1,7 +1,7 @@
 import { money, printable } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, FacilitiesAnswer, ProceduresAnswer, SearchAnswer } from "./answers.ts";
-import { ask, askIfThere, Failure, pathOf, there } from "./api.ts";
+import { ask, askOrFailure, Failure, pathOf, unlessFailed } from "./api.ts";
 import {
   type Choice,
   defaultMiles,
@@ -28,7 +28,7 @@ interface ControlsProps {
 
 export function Controls({ choice, view, datasets }: ControlsProps) {
   const { year, pinned } = choice;
-  const nation = view && there(view.nation);
+  const nation = view && unlessFailed(view.nation);
   const code = choice.procedure ?? view?.code ?? defaultProcedure;
   const official = view?.code === code ? (nation ?? view.unpriced)?.procedure?.name : undefined;
   const known = view && knownOf(view);
@@ -166,7 +166,7 @@ const around = (zip: string, miles: number, city?: string): Option => ({
 async function findCities({ year }: Choice, name: string): Promise<Option[]> {
   const hospitalsIn = async (city: string) => {
     const path = pathOf("/healthcare/facilities", { city, limit: 100 }, year);
-    return there(await askIfThere<FacilitiesAnswer>(path))?.data ?? [];
+    return unlessFailed(await askOrFailure<FacilitiesAnswer>(path))?.data ?? [];
   };
   let rows = await hospitalsIn(name);
   if (rows.length === 0) {
@@ -203,7 +203,7 @@ async function findHospital(choice: Choice, code: string, text: string, home?: s
       `No hospital in the data matches “${printable(text)}”. Maryland's hospitals, critical access hospitals, and those for veterans or the military are never in it: Medicare pays them in other ways.`,
     );
   const parameters = { procedure: code, ccn: found.map(({ ccn }) => ccn).join(","), limit: 50 };
-  const priced = await askIfThere<FacilitiesAnswer>(pathOf("/healthcare/facilities", parameters, year));
+  const priced = await askOrFailure<FacilitiesAnswer>(pathOf("/healthcare/facilities", parameters, year));
   const hasPrice = (of: string) =>
     priced instanceof Failure ? priced.status !== 404 : priced.data.some(({ ccn }) => ccn === of);
   const isThere = ({ state }: { state: string }) => state === home;
@@ -220,7 +220,7 @@ async function findHospital(choice: Choice, code: string, text: string, home?: s
 /** Finds the hospitals whose name or city matches a text, best matches first. */
 async function facilitiesBy(text: string, year: string | null) {
   const path = pathOf("/search", { q: text, type: "facility", limit: 50 }, year);
-  return (there(await askIfThere<SearchAnswer>(path))?.data ?? []).flatMap((one) =>
+  return (unlessFailed(await askOrFailure<SearchAnswer>(path))?.data ?? []).flatMap((one) =>
     one.type === "facility" ? [one] : [],
   );
 }

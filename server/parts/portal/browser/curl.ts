@@ -51,13 +51,13 @@ export async function copied(text: string): Promise<boolean> {
 
 /** Shows a text with a button that copies it. */
 export function Command({ text, label = "Command" }: { text: string; label?: string }) {
-  const [said, setSaid] = useState("");
+  const [message, setMessage] = useState("");
   const copy = async () => {
-    setSaid((await copied(text)) ? "copied" : "select it and copy");
+    setMessage((await copied(text)) ? "copied" : "select it and copy");
   };
   return html`<div class="command">
     <pre tabindex="0" role="group" aria-label=${label}>${text}</pre>
     <button type="button" class="plain" onClick=${copy}>copy</button>
-    <span class="quiet" role="status">${said}</span>
+    <span class="quiet" role="status">${message}</span>
   </div>`;
 }

@@ -23,7 +23,7 @@ export function Downloads({ version }: { version: string }) {
 function Download({ version, name, ending, about }: Record<"version" | "name" | "ending" | "about", string>) {
   const path = pathOf(`/export.${ending}`, {}, version);
   const [bytes, setBytes] = useState(0);
-  const [said, setSaid] = useState("");
+  const [message, setMessage] = useState("");
   const { failure, isBusy, run } = useAction();
   useEffect(() => {
     // If the size can't be read, the file can still be downloaded, so the failure is ignored.
@@ -34,17 +34,17 @@ function Download({ version, name, ending, about }: Record<"version" | "name" | 
   }, [path]);
   const download = () =>
     run(async () => {
-      setSaid("");
+      setMessage("");
       const file = `opps-${version}.${ending}`;
       save(file, await getFile(path));
-      setSaid(`${file} is saved.`);
+      setMessage(`${file} is saved.`);
     });
   return html`<li>
     <button type="button" class="primary" aria-disabled=${isBusy} onClick=${download} aria-label=${`Download ${version} as ${name}`}>${name}</button>
     <span class="size">${bytes > 0 && megabytes(bytes)}</span>
     <span class="quiet">${about}</span>
     ${isBusy && html`<progress aria-label=${`${name} of ${version}`}></progress>`}
-    <span class="good" role="status">${said}</span>
+    <span class="good" role="status">${message}</span>
     <span class="error" role="alert">${otherError(failure)}</span>
   </li>`;
 }

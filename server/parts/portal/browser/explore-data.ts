@@ -11,7 +11,7 @@ import type {
   Standing,
   TrendsAnswer,
 } from "./answers.ts";
-import { ask, askIfThere, Failure, pathOf, rowsAt, there } from "./api.ts";
+import { ask, askOrFailure, Failure, pathOf, rowsAt, unlessFailed } from "./api.ts";
 import { type Choice, defaultProcedure, placeOf } from "./choice.ts";
 import { entryOf, isPriced } from "./words.ts";
 
@@ -66,7 +66,8 @@ export interface View {
 /**
  * The best answer about the procedure: its prices in the chosen place, else in the nation, else its unpriced hospitals.
  */
-export const knownOf = ({ scope, nation, unpriced }: View) => there(scope) ?? there(nation) ?? unpriced;
+export const knownOf = ({ scope, nation, unpriced }: View) =>
+  unlessFailed(scope) ?? unlessFailed(nation) ?? unpriced;
 
 /** Properties of components that show a part of the page. `datasets` is empty until the data versions are loaded. */
 export interface PartProps {
@@ -107,33 +108,33 @@ export function askAhead(choice: Choice): void {
 export async function load(choice: Choice): Promise<View> {
   const code = choice.procedure ?? defaultProcedure;
   const paths = pathsOf(code, choice);
-  const nationAsked = askIfThere<ProcedureAnswer>(paths.nation);
+  const nationAsked = askOrFailure<ProcedureAnswer>(paths.nation);
   const { hasPrices, isCovered } = await coverageOf(choice, nationAsked);
   const aroundAsked = choice.near === null ? null : rowsAt(paths.scope);
   const stateAsked =
-    choice.near !== null ? null : hasPrices ? askIfThere<ProcedureAnswer>(paths.scope) : noPrice;
+    choice.near !== null ? null : hasPrices ? askOrFailure<ProcedureAnswer>(paths.scope) : noPrice;
   const [nation, around, inState, listed, trends, pinned] = await Promise.all([
     nationAsked,
     aroundAsked,
     stateAsked,
-    hasPrices ? askIfThere<FacilitiesAnswer>(paths.list) : noPrice,
-    isCovered ? askIfThere<TrendsAnswer>(paths.trends) : noPrice,
+    hasPrices ? askOrFailure<FacilitiesAnswer>(paths.list) : noPrice,
+    isCovered ? askOrFailure<TrendsAnswer>(paths.trends) : noPrice,
     pinnedOf(choice, code),
   ]);
   if (choice.procedure === null && nation instanceof Failure) {
     const path = pathOf("/healthcare/procedures", { sort: "facilities", limit: 1 }, choice.year);
-    const most = await askIfThere<ProceduresAnswer>(path);
-    const found = there(most)?.data[0]?.code;
+    const most = await askOrFailure<ProceduresAnswer>(path);
+    const found = unlessFailed(most)?.data[0]?.code;
     if (found && found !== code) return { ...(await load({ ...choice, procedure: found })), choice };
   }
   const scope = around instanceof Failure ? around : around ? aroundScope(around) : (inState ?? nation);
   const unpricedThere = () => {
     if (nation instanceof Failure) return unpricedOf({ ...choice, state: null, near: null }, code);
     // For a ZIP code, `around` already includes the hospitals without prices.
-    if (around) return there(around);
+    if (around) return unlessFailed(around);
     return isCovered ? unpricedOf(choice, code) : null;
   };
-  const list = there(listed) ?? emptyList;
+  const list = unlessFailed(listed) ?? emptyList;
   const few = around && !(around instanceof Failure) ? around.data.filter(isPriced) : null;
   return {
     ...{ choice, code, paths, scope, nation, list, trends, pinned: amongAround(pinned, few) },
@@ -149,7 +150,7 @@ const noPrice = new Failure(404, "not_found", "no hospital there has a price");
  * data isn't requested, because the browser would write each 404 to its console.
  */
 async function coverageOf({ state }: Choice, nationAsked: Promise<ProcedureAnswer | Failure>) {
-  const nation = state === null ? null : there(await nationAsked);
+  const nation = state === null ? null : unlessFailed(await nationAsked);
   if (nation?.data.every((row) => row.state !== state) !== true) return { hasPrices: true, isCovered: true };
   const { data } = await ask<DatasetsAnswer>(pathOf("/datasets"));
   return { hasPrices: false, isCovered: data.some(({ coverage }) => coverage.states.includes(state ?? "")) };
@@ -204,10 +205,10 @@ function histogramOf(charges: number[], { min_charge: min, max_charge: max }: Ch
 async function fewOf(scope: Scope | Failure, choice: Choice, procedure: string): Promise<Priced[] | null> {
   if (scope instanceof Failure || scope.summary.facilities > mostDots) return null;
   const place = { procedure, ...placeOf(choice) };
-  const all = await askIfThere<FacilitiesAnswer>(
+  const all = await askOrFailure<FacilitiesAnswer>(
     facilitiesPath({ ...place, sort: "charge", limit: mostDots }, choice.year),
   );
-  return there(all)?.data.filter(isPriced) ?? null;
+  return unlessFailed(all)?.data.filter(isPriced) ?? null;
 }
 
 /** Fetches the hospitals to compare, with their prices and their trends. */
@@ -215,13 +216,13 @@ function pinnedOf({ pinned, year }: Choice, procedure: string): Promise<Pinned[]
   return Promise.all(
     pinned.map(async (ccn, i) => {
       const segment = `/healthcare/facilities/${encodeURIComponent(ccn)}`;
-      const answer = await askIfThere<FacilityAnswer>(pathOf(segment, {}, year));
+      const answer = await askOrFailure<FacilityAnswer>(pathOf(segment, {}, year));
       const entry = answer instanceof Failure ? null : entryOf(answer, procedure);
       const trend =
         entry && isPriced(entry)
-          ? await askIfThere<FacilityTrendsAnswer>(pathOf(`${segment}/trends`, { procedure }))
+          ? await askOrFailure<FacilityTrendsAnswer>(pathOf(`${segment}/trends`, { procedure }))
           : null;
-      return { letter: "ABC"[i], ccn, entry, standing: null, trend: there(trend) };
+      return { letter: "ABC"[i], ccn, entry, standing: null, trend: unlessFailed(trend) };
     }),
   );
 }
@@ -232,5 +233,5 @@ async function unpricedOf(choice: Choice, procedure: string): Promise<Facilities
     { procedure, ...placeOf(choice), status: "all", limit: maxPageRows },
     choice.year,
   );
-  return there(await askIfThere<FacilitiesAnswer>(path));
+  return unlessFailed(await askOrFailure<FacilitiesAnswer>(path));
 }

@@ -1,14 +1,14 @@
 import { useEffect } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset } from "./answers.ts";
-import { type Failure, there, writtenAt } from "./api.ts";
+import { type Failure, unlessFailed, writtenAt } from "./api.ts";
 import { choiceOf } from "./choice.ts";
 import { Controls } from "./controls.ts";
 import { knownOf, load, type PartProps, type View } from "./explore-data.ts";
 import { Facilities } from "./facilities.ts";
 import { ErrorBand, useDatasets, useLoaded, WarningBand } from "./load.ts";
 import { Charges, States, Years } from "./pictures.ts";
-import { Chips, Reading, Said, titleText } from "./sentence.ts";
+import { Chips, Reading, Sentence, titleText } from "./sentence.ts";
 import { tabTitle } from "./words.ts";
 
 /**
@@ -57,10 +57,10 @@ function Blank({ url, failure }: { url: URL; failure: Failure | null }) {
 }
 
 function Shown({ view, datasets }: PartProps) {
-  const scope = there(view.scope);
+  const scope = unlessFailed(view.scope);
   // The band comes below everything that was shown before the first answer, so that nothing moves.
   return html`<div class="sentence" aria-live="polite">
-      <${Said} view=${view} datasets=${datasets} />
+      <${Sentence} view=${view} datasets=${datasets} />
       <${Chips} view=${view} />
     </div>
     <${WarningBand} caveat=${caveatOf(view, datasets)} />
@@ -85,7 +85,7 @@ interface AloneProps {
 }
 
 function Alone({ picture, view, datasets, search }: AloneProps) {
-  return html`<div class="sentence"><${Said} view=${view} datasets=${datasets} /></div>
+  return html`<div class="sentence"><${Sentence} view=${view} datasets=${datasets} /></div>
     <${WarningBand} caveat=${caveatOf(view, datasets)} />
     <${picture} view=${view} datasets=${datasets} />
     <p class="quiet small"><a href=${`/${search}`} target="_blank">${tabTitle(titleText(view))}</a></p>`;

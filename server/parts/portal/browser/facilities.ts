@@ -30,7 +30,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const { choice, code, paths, pinned, list } = view;
   const { summary, allowed, source } = scope;
   const [more, setMore] = useState<More | null>(null);
-  const [said, setSaid] = useState("");
+  const [message, setMessage] = useState("");
   const end = useRef<HTMLElement>(null);
   // When a hospital is chosen, its row moves. The effect below keeps the focus on that row.
   const chosen = useRef("");
@@ -53,7 +53,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const own = top.flatMap(({ entry }) => [entry.submitted_charge, entry.medicare_allowed]);
   const x = dollarScale([allowed.min, allowed.max, summary.min_charge, summary.max_charge, ...own], 0, 100);
   const showMore = async () => {
-    setSaid("");
+    setMessage("");
     let { data, next } = added;
     const shown = added.shown + step;
     try {
@@ -66,7 +66,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
       // After the last page the button for more rows is gone, so the focus moves to the end of the list.
       if (next === null) setTimeout(() => end.current?.focus({ preventScroll: true }));
     } catch (error) {
-      setSaid(`${asFailure(error).message}: try again`);
+      setMessage(`${asFailure(error).message}: try again`);
     }
   };
   const count = list.summary.facilities;
@@ -161,7 +161,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
           : html`<button type="button" onClick=${showMore}>Show ${Math.min(step, remaining)} more</button>
               <span class="quiet"> ${whole(rows.length)} of ${whole(count)}</span>`
       }
-      <span class="error" role="status">${said}</span>
+      <span class="error" role="status">${message}</span>
     </p>
   <//>`;
 }

@@ -8,7 +8,7 @@ import type {
   FacilityTrendsAnswer,
   TrendsAnswer,
 } from "./answers.ts";
-import { askIfThere, Failure, pathOf, there, writtenAt } from "./api.ts";
+import { askOrFailure, Failure, pathOf, unlessFailed, writtenAt } from "./api.ts";
 import { Card, sourceText } from "./card.ts";
 import { YearField } from "./form.ts";
 import { addressText, hospitalText } from "./hospital-words.ts";
@@ -29,7 +29,7 @@ const nearShown = 8;
 async function load(ccn: string, year: string | null, code: string | null) {
   const segment = `/healthcare/facilities/${ccn}`;
   const path = pathOf(segment, {}, year);
-  const answer = await askIfThere<FacilityAnswer>(path);
+  const answer = await askOrFailure<FacilityAnswer>(path);
   if (answer instanceof Failure) return answer;
   const most = answer.data.toSorted((a, b) => (b.services ?? 0) - (a.services ?? 0))[0];
   const procedure = answer.data.find((row) => row.code === code) ?? most;
@@ -40,11 +40,21 @@ async function load(ccn: string, year: string | null, code: string | null) {
     limit: nearShown + 1,
   };
   const [own, trends, near] = await Promise.all([
-    askIfThere<FacilityTrendsAnswer>(pathOf(`${segment}/trends`, { procedure: procedure.code })),
-    askIfThere<TrendsAnswer>(pathOf("/healthcare/trends", { procedure: procedure.code })),
-    answer.facility.zip ? askIfThere<FacilitiesAnswer>(pathOf("/healthcare/facilities", around, year)) : null,
+    askOrFailure<FacilityTrendsAnswer>(pathOf(`${segment}/trends`, { procedure: procedure.code })),
+    askOrFailure<TrendsAnswer>(pathOf("/healthcare/trends", { procedure: procedure.code })),
+    answer.facility.zip
+      ? askOrFailure<FacilitiesAnswer>(pathOf("/healthcare/facilities", around, year))
+      : null,
   ]);
-  return { answer, path, code, procedure, own: there(own), trends: there(trends), near: there(near) };
+  return {
+    answer,
+    path,
+    code,
+    procedure,
+    own: unlessFailed(own),
+    trends: unlessFailed(trends),
+    near: unlessFailed(near),
+  };
 }
 
 type View = Exclude<Awaited<ReturnType<typeof load>>, Failure>;

@@ -58,12 +58,12 @@ export interface FieldProps {
 
 export function Field({ label, value, set, type = "text", hint, error = "", options, ...more }: FieldProps) {
   const id = useId();
-  const told = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");
+  const descriptions = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");
   const common = {
     id,
     value,
     autocomplete: "off",
-    "aria-describedby": told || undefined,
+    "aria-describedby": descriptions || undefined,
     "aria-invalid": error ? "true" : undefined,
     onInput: (event: Event & { currentTarget: HTMLInputElement | HTMLSelectElement }) =>
       set(event.currentTarget.value),

@@ -39,14 +39,14 @@ interface KeysProps {
 
 export function Keys({ keys, changed, leave }: KeysProps) {
   const [made, setMade] = useState<Made | null>(null);
-  const [said, setSaid] = useState("");
+  const [message, setMessage] = useState("");
   const [isMaking, setMaking] = useState(false);
   const ordered = keys.toSorted(
     (a, b) => Number(b.state === "active") - Number(a.state === "active") || b.id - a.id,
   );
   const show = (one: Made, text: string) => {
     setMade(one);
-    setSaid(text);
+    setMessage(text);
     setMaking(false);
     changed();
   };
@@ -60,10 +60,10 @@ export function Keys({ keys, changed, leave }: KeysProps) {
       <p class="about quiet">all keys share the account's limits; only their last four characters are shown; times in UTC</p>
     </header>
     ${isMaking && html`<${Creation} show=${show} />`}
-    <p class="good" role="status">${said}</p>
+    <p class="good" role="status">${message}</p>
     ${made && html`<${NewKey} key=${made.id} value=${made.key} />`}
     <ul class="keys">
-      ${ordered.map((key) => html`<${Row} key=${key.id} row=${key} isOnly=${isOnly} show=${show} say=${setSaid} changed=${changed} leave=${leave} />`)}
+      ${ordered.map((key) => html`<${Row} key=${key.id} row=${key} isOnly=${isOnly} show=${show} say=${setMessage} changed=${changed} leave=${leave} />`)}
     </ul>
   </section>`;
 }

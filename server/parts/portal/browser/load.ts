@@ -75,13 +75,13 @@ export function ErrorBand({ of: { view, failure, retry }, shown }: ErrorBandProp
     return () => clearInterval(timer);
   }, [isGone]);
   if (failure === null) return null;
-  const isTold = view === null || shown !== undefined;
-  return html`<div class="band bad" role="alert">${reasonOf(failure, retry, isTold)}${shown && html` <span class="still">Still showing ${shown}.</span>`}</div>`;
+  const isCurrent = view === null || shown !== undefined;
+  return html`<div class="band bad" role="alert">${reasonOf(failure, retry, isCurrent)}${shown && html` <span class="still">Still showing ${shown}.</span>`}</div>`;
 }
 
-function reasonOf(failure: Failure, retry: () => void, isTold: boolean) {
+function reasonOf(failure: Failure, retry: () => void, isCurrent: boolean) {
   if (failure.status === 0)
-    return html`<b>The server can't be reached.</b> ${isTold ? "" : "What you see may be old. "}This page tries again every few seconds.${" "}
+    return html`<b>The server can't be reached.</b> ${isCurrent ? "" : "What you see may be old. "}This page tries again every few seconds.${" "}
       <button type="button" onClick=${retry}>Try now</button>`;
   if (failure.status === 401)
     return ownKey() === null

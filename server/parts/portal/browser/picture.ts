@@ -231,7 +231,7 @@ export function AmountsText({ width, y, title, amounts }: AmountsTextProps) {
   return html`<text x="0" y=${y}><tspan class="strong">${title}</tspan> ${isWide ? `${texts[0]} to ${texts.at(-1)}` : all}</text>`;
 }
 
-/** Draws each amount of a few hospitals as a dot. */
+/** Draws the amounts of a few hospitals: a line of text, and a mark for each amount. */
 export function Values({ x, width, y, kind, title, amounts }: AmountsProps & AmountsTextProps) {
   return html`<g class=${`strip ${kind}`}>
     <${AmountsText} width=${width} y=${y - 15} title=${title} amounts=${amounts} />

@@ -1,6 +1,6 @@
 import { money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import { settings, there } from "./api.ts";
+import { settings, unlessFailed } from "./api.ts";
 import { Card, sourceText } from "./card.ts";
 import { defaultMiles, rangeOf } from "./choice.ts";
 import type { PartProps, View } from "./explore-data.ts";
@@ -20,8 +20,8 @@ const wholeNation = { state: null, near: null, within: defaultMiles, city: null 
 
 /** Makes permanent URLs for a picture. They name the current data versions, so their content doesn't change. */
 function linksOf(view: View, picture: string) {
-  const known = there(view.scope) ?? there(view.nation);
-  const versions = there(view.trends)?.source.data_versions.join(",") ?? null;
+  const known = unlessFailed(view.scope) ?? unlessFailed(view.nation);
+  const versions = unlessFailed(view.trends)?.source.data_versions.join(",") ?? null;
   const lasting = { procedure: view.code, year: known?.source.data_version ?? null, versions };
   const linkTo = (path: string, more: Record<string, null> = {}) =>
     location.origin + path + new URL(withParameters({ ...lasting, ...more }), location.origin).search;
@@ -37,7 +37,7 @@ const nameOf = (view: View, what: string, version: string) => {
 };
 
 export function Charges({ view, datasets }: PartProps) {
-  const scope = there(view.scope);
+  const scope = unlessFailed(view.scope);
   const { choice, few, list, pinned, paths } = view;
   // A single charge gets no picture, because the sentence already says it.
   const isAlone = scope?.summary.facilities === 1 && !pinned.some(({ entry }) => entry && isPriced(entry));
@@ -62,7 +62,7 @@ export function Charges({ view, datasets }: PartProps) {
 }
 
 export function States({ view, datasets }: PartProps) {
-  const nation = there(view.nation);
+  const nation = unlessFailed(view.nation);
   if (!nation) return null;
   const { data_version } = nation.source;
   const dataset = datasets.find((one) => one.data_version === data_version);
@@ -82,10 +82,10 @@ export function States({ view, datasets }: PartProps) {
 }
 
 export function Years({ view, datasets }: PartProps) {
-  const trends = there(view.trends);
+  const trends = unlessFailed(view.trends);
   const { choice, pinned } = view;
   if (!trends || trends.data.length < 2) return null;
-  const year = there(view.scope)?.source.data_year ?? null;
+  const year = unlessFailed(view.scope)?.source.data_year ?? null;
   const last = trends.data[trends.data.length - 1];
   return html`<${Card}
     title=${`Over the years${choice.state ? `, ${stateName(choice.state)}` : placeText(choice) && ", the nation"}`}

@@ -1,6 +1,6 @@
 import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import { Failure, there } from "./api.ts";
+import { Failure, unlessFailed } from "./api.ts";
 import { nowhere, radiusesInMiles } from "./choice.ts";
 import { Command, curlOf } from "./curl.ts";
 import { knownOf, type PartProps, type Pinned, type Scope, type View } from "./explore-data.ts";
@@ -35,8 +35,8 @@ export function titleText(view: View): string {
 }
 
 /** Shows the sentence about the prices, or the reason why no prices are found. */
-export function Said({ view, datasets }: PartProps) {
-  const scope = there(view.scope);
+export function Sentence({ view, datasets }: PartProps) {
+  const scope = unlessFailed(view.scope);
   if (scope === null) return html`<${Nothing} view=${view} datasets=${datasets} />`;
   return html`<h1>${mainClause(view.choice, scope).map(shown)}</h1>
     ${view.pinned.map((one) => html`<p class="under">${pinnedClause(view, scope, one)}</p>`)}
@@ -73,7 +73,7 @@ export function Chips({ view: { choice, pinned, scope } }: { view: View }) {
 
 function Nothing({ view, datasets }: PartProps) {
   const { choice, code, unpriced, scope } = view;
-  const nation = there(view.nation);
+  const nation = unlessFailed(view.nation);
   const { title, why, ways } = nothingText({
     ...{ choice, code, unpriced, datasets },
     official: (unpriced ?? nation)?.procedure?.name,
