@@ -82,8 +82,8 @@ export interface VirtualServer {
   isCut: boolean;
   /** Whether the server's control thread stands still, while requests are served. */
   isStopped: boolean;
-  /** Whether the server's reads of records fail. */
-  cantReadRecords: boolean;
+  /** The number of the server's next reads of records that fail. */
+  failingReads: number;
   starts: number;
   /** Milliseconds by which the server's wall clock is ahead. */
   offMs: number;
@@ -194,7 +194,7 @@ export class Simulation {
         isUp: false,
         isCut: false,
         isStopped: false,
-        cantReadRecords: false,
+        failingReads: 0,
         starts: 0,
         offMs,
         knew: 1,
@@ -276,11 +276,13 @@ export class Simulation {
   }
 
   async #readRecords(server: VirtualServer): Promise<void> {
-    if (server.isCut || server.cantReadRecords || this.isRefusing || this.lostPercent > 0) return;
+    if (server.isCut || this.isRefusing || this.lostPercent > 0) return;
     const month = monthOf(this.#wallMs(server.offMs));
-    await server.shares.readRecords(this.nowMs, month, (accounts, name) =>
-      this.client.hmget(monthKey(name), ...accounts.map(String)),
-    );
+    const read = async (accounts: readonly number[], name: string) => {
+      if (server.failingReads-- > 0) throw new Error("failed");
+      return this.client.hmget(monthKey(name), ...accounts.map(String));
+    };
+    await server.shares.readRecords(this.nowMs, month, read).catch(() => undefined);
   }
 
   #plan(server: VirtualServer, ms: number): void {

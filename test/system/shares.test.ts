@@ -49,6 +49,14 @@ const admittedAtOnce = (simulation: Simulation) =>
     .filter(({ isUp }) => isUp)
     .map((server) => Array.from({ length: 100 }, () => simulation.request(server, 0)).filter(Boolean).length);
 
+/** Makes requests, to all servers in turn or to one of them, until as many were admitted. */
+async function useUp(simulation: Simulation, count: number, only?: number): Promise<void> {
+  for (let i = 0; simulation.tally(0).admitted < count; i++) {
+    simulation.request(simulation.servers[only ?? i % simulation.servers.length], 0);
+    await simulation.run(simulation.nowMs + 50);
+  }
+}
+
 /** Stops all servers regularly. Afterwards Redis loses a key, or everything. */
 async function stopAll(simulation: Simulation, lostKey?: string): Promise<void> {
   for (const server of simulation.servers) simulation.leave(server);
@@ -129,6 +137,71 @@ test("after a quota is lowered, old leases don't exceed it, even while servers a
     load(simulation, 300, 30);
     await simulation.run(simulation.nowMs + 12_000);
     assert.equal(simulation.tally(0).admitted, 200, "a higher one is used up");
+  }
+});
+
+test("a server reads all records again if one of its first reads fails", async () => {
+  const simulation = await servers(2, ...Array.from({ length: 1200 }, () => ({ burst: 60, quota: 240 })));
+  await useUp(simulation, 240, 1);
+  await stopAll(simulation, "hc:{0}:flags");
+  const [first] = simulation.servers;
+  first.failingReads = 1;
+  simulation.start(first);
+  await simulation.run(simulation.nowMs + 4000);
+  assert.deepEqual([first.shares.isReady, admittedAtOnce(simulation)], [true, [0]]);
+});
+
+test("servers admit all of many small quotas, more than a call takes", async () => {
+  const accounts = Array.from({ length: 300 }, () => ({ burst: 20, quota: 12 }));
+  const simulation = await servers(2, ...accounts);
+  const ask = (account: number, turn: number) => {
+    simulation.request(simulation.servers[turn % 2], account);
+    if (simulation.tally(account).admitted < 12)
+      simulation.at(simulation.nowMs + 1000 + 500 * simulation.random.next(), () => ask(account, turn + 1));
+  };
+  for (const account of accounts.keys()) ask(account, account);
+  await simulation.run(simulation.nowMs + 40_000);
+  assert.deepEqual(
+    accounts.map((_, account) => simulation.tally(account).admitted),
+    accounts.map(() => 12),
+  );
+});
+
+for (const isRunning of [true, false])
+  test(`a rate that is raised while servers ${isRunning ? "run" : "are stopped"} gives no credit beyond the quota`, async () => {
+    const ceilings = { burst: 10, quota: 360 };
+    const simulation = await servers(3, ceilings);
+    // The server with all counts starts last, so that the servers before it report nothing when they start.
+    await useUp(simulation, 310, isRunning ? undefined : 2);
+    await simulation.run(simulation.nowMs + 8000);
+    if (!isRunning) {
+      for (const server of simulation.servers) simulation.leave(server);
+      await simulation.run(simulation.nowMs + 1000);
+    }
+    ceilings.burst = 300;
+    for (const server of simulation.servers)
+      if (isRunning) server.shares.enter(0);
+      else if (server !== simulation.servers[2]) simulation.start(server);
+    await simulation.run(simulation.nowMs + (isRunning ? 1500 : 4000));
+    admittedAtOnce(simulation);
+    if (!isRunning) simulation.start(simulation.servers[2]);
+    load(simulation, 200, 50);
+    await simulation.run(simulation.nowMs + 20_000);
+    assert.equal(simulation.tally(0).admitted, 360);
+  });
+
+test("servers that are added have no credit of a quota that is nearly used up", async () => {
+  for (const left of [1, 2, 3, 5, 8]) {
+    await redis.client.flushall();
+    const simulation = await servers(1, { burst: 1, quota: 100 });
+    await useUp(simulation, 100 - left);
+    await simulation.run(simulation.nowMs + 20_000);
+    for (let i = 0; i < 5; i++) simulation.add();
+    await simulation.run(simulation.nowMs + 8000);
+    admittedAtOnce(simulation);
+    load(simulation, 200, 100);
+    await simulation.run(simulation.nowMs + 25_000);
+    assert.equal(simulation.tally(0).admitted, 100, `${left} left`);
   }
 });
 
@@ -280,20 +353,17 @@ for (const [lost, order] of [
       )) {
         await redis.client.flushall();
         const simulation = await servers(3, { burst: 60, quota: 240 + left });
-        for (let i = user ?? 0; simulation.tally(0).admitted < 240; i += user === undefined ? 1 : 0) {
-          simulation.request(simulation.servers[i % 3], 0);
-          await simulation.run(simulation.nowMs + 50);
-        }
+        await useUp(simulation, 240, user);
         await stopAll(simulation, lost === "flags" ? "hc:{0}:flags" : undefined);
         for (const group of order) {
           const starting = group.map((i) => simulation.servers[i]);
           // Records can be read only later than flags.
-          for (const server of starting) server.cantReadRecords = true;
+          for (const server of starting) server.failingReads = Number.POSITIVE_INFINITY;
           for (const server of starting) simulation.start(server);
           await simulation.run(simulation.nowMs + 4000);
           assert.ok(starting.every(({ shares }) => !shares.isReady));
           if (asksEarly) admittedAtOnce(simulation);
-          for (const server of starting) server.cantReadRecords = false;
+          for (const server of starting) server.failingReads = 0;
           await simulation.run(simulation.nowMs + 500);
           assert.ok(starting.every(({ shares }) => shares.isReady));
           admittedAtOnce(simulation);

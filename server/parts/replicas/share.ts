@@ -146,10 +146,22 @@ export class Membership {
 
   /** Requests of an account that may be admitted without a lease; must equal `creditOf` in `shares.lua`. */
   credit(burst: number, quota: number, nowMs: number): number {
-    if (!this.hasReadFlags || !this.hasReadRecords || this.part <= 0 || nowMs >= this.contactMs + lapseMs)
-      return 0;
-    return Math.min(Math.floor((quota * this.part) / 4), Math.max(1, Math.floor(burst * this.part + 1e-6)));
+    const mayUse = this.hasReadFlags && this.hasReadRecords && nowMs < this.contactMs + lapseMs;
+    return mayUse ? creditOf(burst, quota, this.part) : 0;
   }
+
+  /**
+   * Requests of an account that have to be left, so that the credits of all servers fit in them. The script marks an
+   * account as tight when fewer are left.
+   */
+  scarce(burst: number, quota: number): number {
+    return 2 * creditOf(burst, quota, 1) + this.members;
+  }
+}
+
+function creditOf(burst: number, quota: number, part: number): number {
+  if (part <= 0) return 0;
+  return Math.min(Math.floor((quota * part) / 4), Math.max(1, Math.floor(burst * part + 1e-6)));
 }
 
 interface MonthShare {
@@ -165,8 +177,12 @@ interface MonthShare {
   others: number;
   isTight: boolean;
   quota: number;
-  /** Whether Redis still has to be told that the quota is lower. Requests leased of the higher quota are given back. */
-  isLowered: boolean;
+  burst: number;
+  /**
+   * Whether Redis doesn't know yet that the quota is lower or the rate higher. Until then there is no credit. Requests
+   * that were leased of a higher quota are given back.
+   */
+  isUnconfirmed: boolean;
   /** A copy of Redis' record, from which the record is restored if Redis loses it. */
   copy: string | undefined;
   copiedMs: number;
@@ -232,9 +248,9 @@ export class Share {
     return this.#months.reduce((sum, each) => sum + Math.max(0, each.granted - this.#used(each)), 0);
   }
 
-  /** Whether Redis still has to be told that a quota is lower. */
-  get isLowered(): boolean {
-    return this.#months.some(({ isLowered }) => isLowered);
+  /** Whether Redis doesn't know the account's ceilings yet. */
+  get isUnconfirmed(): boolean {
+    return this.#months.some(({ isUnconfirmed }) => isUnconfirmed);
   }
 
   /** Whether a Redis that has lost everything needs a report about this account. */
@@ -255,8 +271,9 @@ export class Share {
   #newMonth(month: number): MonthShare {
     const used = this.#member.counts.used(this.account, month);
     const none = { known: undefined, copy: undefined, copiedMs: never };
-    const open = { granted: used, others: 0, isTight: false, quota: 0, isLowered: false };
-    return { month, name: monthName(month), base: used, ...open, ...none };
+    const open = { granted: used, others: 0, isTight: false, isUnconfirmed: false };
+    const ceilings = { quota: 0, burst: this.#burst };
+    return { month, name: monthName(month), base: used, ...open, ...ceilings, ...none };
   }
 
   /** Milliseconds without a request after which the account is idle, at least `minIdleMs`. */
@@ -294,7 +311,7 @@ export class Share {
 
   /** The count up to which a month is leased. */
   #leased(each: MonthShare, nowMs: number): number {
-    if (each.isTight || each.isLowered) return each.granted;
+    if (each.isTight || each.isUnconfirmed) return each.granted;
     return each.granted + this.#member.credit(this.#burst, this.#quota(each), nowMs);
   }
 
@@ -307,9 +324,10 @@ export class Share {
     const rate = Math.max(0, Math.max(0, Math.floor(level)) + this.#counted - used[0] - used[1]);
     for (const [i, each] of this.#months.entries()) {
       const quota = this.#quota(each);
-      if (quota < each.quota)
-        Object.assign(each, { isLowered: true, granted: Math.min(each.granted, used[i]) });
+      if (quota < each.quota) each.granted = Math.min(each.granted, used[i]);
+      if (quota < each.quota || this.#burst > each.burst) each.isUnconfirmed = true;
       each.quota = quota;
+      each.burst = this.#burst;
       const left = quota - Math.max(0, each.others);
       const bound = this.#member.isFree(nowMs) ? left : Math.min(this.#leased(each, nowMs), left);
       const most = this.#member.isLeaving ? used[i] : Math.min(Math.max(used[i], bound), used[i] + rate);
@@ -396,7 +414,8 @@ export class Share {
       }
       const known = each.known ?? { used: each.base, granted: each.base };
       const isChanged = known.used !== used || known.granted !== report.granted + each.base;
-      if (!isChanged && !each.isLowered && report.wanted === 0 && !(reportsAll && this.needsReport)) continue;
+      if (!isChanged && !each.isUnconfirmed && report.wanted === 0 && !(reportsAll && this.needsReport))
+        continue;
       if (reportsAll) report.copy = each.copy;
       report.fresh = nowMs - each.copiedMs >= copyMs;
       row.months[each.name] = report;
@@ -442,11 +461,11 @@ export class Share {
       const [report, lease] = [row.months[each.name], answer.months[each.name]];
       if (report === undefined || lease === undefined) continue;
       const granted = lease.granted + each.base;
-      const isOfHigherQuota = report.quota > each.quota;
+      const isOutdated = report.quota > each.quota || row.burst < each.burst;
       each.known = { used: report.used + each.base, granted };
       // While Redis learns what servers hold, its record may lack other servers' requests and the tight mark.
       if (this.#member.isLearning) continue;
-      if (!isOfHigherQuota) Object.assign(each, { granted, isLowered: false });
+      if (!isOutdated) Object.assign(each, { granted, isUnconfirmed: false });
       each.others = lease.total - each.known.used;
       each.isTight = lease.tight === true;
       if (lease.copy !== undefined) Object.assign(each, { copy: lease.copy, copiedMs: nowMs });
@@ -483,9 +502,10 @@ export class Share {
     const each = this.#months.find((known) => known.month === month);
     if (each === undefined) return;
     const record = JSON.parse(copy);
-    // Redis may have lost the flag.
-    if (record.tight !== undefined) each.isTight = true;
     const used = this.#used(each);
+    // Redis may have lost the flag, or the credits may have become larger since the last report.
+    const isScarce = each.quota - record.total < this.#member.scarce(this.#burst, each.quota);
+    if (record.tight !== undefined || isScarce) each.isTight = true;
     if (isLive && (each.known?.used ?? each.base) !== used) return;
     if (each.copy !== undefined && record.life !== life) return;
     // Counts that Redis doesn't know yet make the difference too small, never too large.

@@ -193,25 +193,28 @@ local function lease(row, i, report)
     record.life, isNew = meta.life, true
     if record.tight then record.tight = flag(row.id .. '@' .. month) end
   end
+  -- A higher rate means larger credits. After the rate is lowered, a server may use the larger credit for a while.
+  local burst = max(row.burst, record.burst or 0)
+  if record.burst ~= burst then record.burst, isNew = burst, true end
   local mine = record.servers[me] or { used = 0, granted = 0 }
-  if settle(record, me, report.base, row.burst) then isNew = true end
+  if settle(record, me, report.base, burst) then isNew = true end
   local used, dead = 0, 0
   for _, count in pairs(record.left) do used = used + count end
   local others = used
   for id, entry in pairs(record.servers) do
     if id ~= me then
-      local most = charged(id, entry, row.burst)
+      local most = charged(id, entry, burst)
       used, others = used + entry.used, others + most
       if not servers[id] or servers[id].gone then dead = dead + most - entry.used end
     end
   end
-  local live, gone = credits(month, row.burst, quota)
+  local live, gone = credits(month, burst, quota)
   local kept, keptByGone = live, gone
-  if record.tight then kept, keptByGone = credits(month, row.burst, quota, record.tight) end
+  if record.tight then kept, keptByGone = credits(month, burst, quota, record.tight) end
   local free = quota - others - kept - keptByGone
   local granted = max(report.granted, report.used)
   -- The report claims more than the record grants. It is too late: other servers may have been granted the requests.
-  if not isLearning and granted > max(charged(me, mine, row.burst), report.used) then
+  if not isLearning and granted > max(charged(me, mine, burst), report.used) then
     granted = max(report.used, min(granted, free))
   end
   free = free - granted
@@ -223,7 +226,7 @@ local function lease(row, i, report)
     end
     local scarce = live + count
     -- While Redis learns, assumes the largest credit, because servers may get parts and credit before the next report.
-    if isLearning then scarce = 2 * creditOf(row.burst, quota, 1) + max(count, meta.knew) end
+    if isLearning then scarce = 2 * creditOf(burst, quota, 1) + max(count, meta.knew) end
     if not tight and free < scarce then
       record.tight = flag(row.id .. '@' .. month)
     elseif tight and not isLearning and free >= 4 * scarce then
@@ -236,7 +239,7 @@ local function lease(row, i, report)
   local total = used + dead + keptByGone >= quota and max(used, quota) or used
   if isNew or mine.used ~= report.used or mine.granted ~= granted or mine.life ~= meta.life
     or record.tight ~= tight or record.total ~= total or ask.isLeaving then
-    record.total, record.burst = total, row.burst
+    record.total = total
     record.servers[me] = { used = report.used, granted = ask.isLeaving and report.used or granted, life = meta.life }
     -- While Redis learns, the entry of a server that leaves stays in `servers`. Another server may send a newer copy of
     -- the record, and its `left` would lack the requests of the server that leaves.
@@ -298,7 +301,11 @@ local function join()
     own = { read = 0, part = 0, old = false }
     servers[me] = own
   end
-  if isAsserting then own.old = own.old or ask.knew > 0 end
+  if isAsserting then
+    own.read, own.old = 0, own.old or ask.knew > 0
+    -- The caller uses its part from before the loss while its report takes several calls.
+    if isLearning then own.part = max(own.part, ask.part) end
+  end
   -- Uses the caller's number of servers only while Redis learns. Later the caller may have learned it in this life.
   if isAsserting and isLearning then meta.knew = max(meta.knew, ask.knew) end
   own.months, own.taken = ask.months, ask.taken

@@ -22,8 +22,10 @@ const maxAnswerMs = 2000;
 const maxUntickedMs = 1500;
 /** Milliseconds that a call may need to reach Redis, in addition to the usual round trip. */
 const lateMs = 500;
-/** Maximum accounts in a call and in a read of records. */
-const maxRows = 1000;
+/** Maximum accounts in a call. A call blocks Redis for some 20 ms. */
+const maxRows = 250;
+/** Maximum accounts in a read of records. */
+const maxRecords = 1000;
 /** Milliseconds between reads of other servers' counts. */
 const recordsMs = 5000;
 /** Milliseconds for which an answer lets this server deliver events; shorter than `delivererMs` in the script. */
@@ -78,6 +80,13 @@ export class Shares {
   #knew: number;
   /** The number of the last flag that was read. */
   #read = 0;
+  /**
+   * Accounts that the current report still has to include, next last. A report may take several calls, because a call
+   * has at most `maxRows` accounts.
+   */
+  #round: Share[] = [];
+  /** The number of the last flag that was read before the current report began. */
+  #roundRead = 0;
   #sequence = 0;
   #deliversUntilMs = never;
   #isUnderWay = false;
@@ -154,7 +163,7 @@ export class Shares {
     const nowMs = this.#options.clock();
     const share = this.#shareOf(account);
     share.bind(nowMs);
-    if (!share.isLowered) return;
+    if (!share.isUnconfirmed) return;
     this.#live.add(share);
     this.#ask(nowMs);
   }
@@ -171,21 +180,24 @@ export class Shares {
 
   /**
    * Reads other servers' counts in a month from Redis' records, if a read is due. The first time it reads all accounts,
-   * later only the next `maxRows`. Accounts in use here get the same counts by the answers to calls.
+   * later only the next `maxRecords`. Accounts in use here get the same counts by the answers to calls.
    */
   async readRecords(nowMs: number, month: number, read: RecordReader): Promise<void> {
     // Until Redis has learned what servers hold, its records may be incomplete.
     if (this.#member.isLearning || nowMs < this.#recordsDueMs) return;
-    this.#recordsDueMs = nowMs + recordsMs;
-    do await this.#readNextRecords(month, read);
-    while (!this.#member.hasReadRecords && !this.#member.isLearning);
+    this.#recordsDueMs = Number.POSITIVE_INFINITY;
+    try {
+      do await this.#readNextRecords(month, read);
+      while (!this.#member.hasReadRecords && !this.#member.isLearning);
+    } finally {
+      this.#recordsDueMs = this.#member.hasReadRecords ? nowMs + recordsMs : nowMs;
+    }
   }
 
   async #readNextRecords(month: number, read: RecordReader): Promise<void> {
     const all = [...this.#shares.values()];
-    const shares = all.slice(this.#recordsRead, this.#recordsRead + maxRows);
-    const isLast = this.#recordsRead + maxRows >= all.length;
-    this.#recordsRead = isLast ? 0 : this.#recordsRead + maxRows;
+    const shares = all.slice(this.#recordsRead, this.#recordsRead + maxRecords);
+    const isLast = this.#recordsRead + maxRecords >= all.length;
     const records = await read(
       shares.map(({ account }) => account),
       monthName(month),
@@ -193,6 +205,7 @@ export class Shares {
     for (const [i, record] of records.entries())
       if (record)
         shares[i].applyRecord(month, record, this.#live.has(shares[i]), this.#life, this.#options.clock());
+    this.#recordsRead = isLast ? 0 : this.#recordsRead + maxRecords;
     if (isLast && !this.#member.hasReadRecords && !this.#member.isLearning) {
       this.#member.hasReadRecords = true;
       for (const share of this.#shares.values()) share.bind(this.#options.clock());
@@ -260,24 +273,26 @@ export class Shares {
     const wasAsked = nowMs >= this.#askedMs;
     this.#lookedMs = nowMs;
     this.#askedMs = Number.POSITIVE_INFINITY;
-    const due: [Share, Row][] = [];
-    for (const share of new Set([...this.#toReport, ...this.#live])) {
-      if (due.length > maxRows) break;
+    // A report of which a call was lost begins again.
+    if (this.#round.length === 0 || this.#isUnderWay) {
+      this.#round = [...new Set([...this.#toReport, ...this.#live])].reverse();
+      this.#roundRead = this.#read;
+    }
+    const reported: [Share, Row][] = [];
+    for (let share = this.#round.pop(); share !== undefined; share = this.#round.pop()) {
       share.look(nowMs);
       const row = share.report(nowMs, month, this.#toReport.has(share));
-      if (row !== undefined) due.push([share, row]);
+      if (row !== undefined) reported.push([share, row]);
       else {
         this.#toReport.delete(share);
         if (share.isOver(nowMs)) this.#live.delete(share);
       }
+      if (reported.length === maxRows) break;
     }
-    if (due.length === 0 && !wasAsked && !this.#isJoining && nowMs < this.#sentMs + heartbeatMs) return;
+    if (reported.length === 0 && !wasAsked && !this.#isJoining && nowMs < this.#sentMs + heartbeatMs) return;
     this.#sentMs = nowMs;
     this.#isUnderWay = true;
-    const hasMore = due.length > maxRows;
-    const reported = due.slice(0, maxRows);
-    // Moves the reported accounts to the end, so that the remaining accounts come first in the next call.
-    if (hasMore) for (const [share] of reported) if (this.#live.delete(share)) this.#live.add(share);
+    const hasMore = this.#round.length > 0;
     const answer = await this.#send(nowMs, {
       rows: reported.map(([, row]) => row),
       hasMore,
@@ -304,7 +319,7 @@ export class Shares {
       ...{
         life: this.#toReport.size > 0 && !content.isLeaving ? "" : this.#life,
         knew: this.#knew,
-        read: this.#read,
+        read: this.#roundRead,
       },
       part: nowMs >= lapsesMs ? 0 : part,
       // Sent as text, because Lua would round a large number.
@@ -316,6 +331,7 @@ export class Shares {
     if (answer === undefined) this.#isChecking = true;
     if (sequence !== this.#sequence) return undefined;
     this.#isUnderWay = false;
+    if (answer === undefined || answer.gone || answer.stale) this.#round = [];
     if (answer?.gone) {
       // Redis counts this server as gone, so it joins again.
       this.#life = "";
