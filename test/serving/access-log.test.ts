@@ -178,6 +178,7 @@ test("ACCESS_LOG_ACCOUNTS takes account names separated by commas and needs ACCE
   const named = readSettings({ ACCESS_LOG: "5", ACCESS_LOG_ACCOUNTS: "acme, big one ,x" });
   assert.ok(!Array.isArray(named));
   assert.deepEqual([named.ACCESS_LOG, named.ACCESS_LOG_ACCOUNTS], [5, ["acme", "big one", "x"]]);
+  assert.ok(!Array.isArray(readSettings({ ACCESS_LOG: "1", ACCESS_LOG_ACCOUNTS: "acme" })));
   const without = readSettings({ ACCESS_LOG_ACCOUNTS: "" });
   assert.ok(!Array.isArray(without) && without.ACCESS_LOG_ACCOUNTS === undefined);
   assert.deepEqual(readSettings({ ACCESS_LOG_ACCOUNTS: "acme" }), [
