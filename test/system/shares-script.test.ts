@@ -265,6 +265,24 @@ test("counts of a server's earlier processes are added once to a record that lac
   assert.equal(await start("b.4", 295), 605);
 });
 
+test("the highest rate that a server has reported determines the credits", async () => {
+  const [a, b] = await callers("a", "b");
+  const month = { quota, base: 0, used: 0, granted: 0, wanted: 0, fresh: false };
+  await a.call([{ id: 1, burst: 400, months: { [months[0]]: month } }]);
+  for (let i = 0, held = 0; i < 20; i++) held = (await b.report(0, held, 1000)).granted;
+  // A server's credit is at most an eighth of the quota, because there are two servers.
+  assert.ok((await record()).servers.b.granted <= quota - quota / 8);
+});
+
+test("after a loss, a server has its part while its report takes several calls", async () => {
+  const [a] = await callers("a", "b");
+  a.said.knew = 2;
+  await lose();
+  await a.call([], { hasMore: true });
+  const { servers } = JSON.parse((await redis.client.hget("hc:{0}:servers", "meta")) ?? "");
+  assert.equal(servers.a.part, 0.5);
+});
+
 for (const isCopyFirst of [true, false])
   test(`counts that a copy lacks are added by a restarted server's report ${isCopyFirst ? "after" : "before"} the copy`, async () => {
     const [a, b] = await callers("a.1", "b.1");

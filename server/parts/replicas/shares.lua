@@ -302,7 +302,7 @@ local function join()
     servers[me] = own
   end
   if isAsserting then
-    own.read, own.old = 0, own.old or ask.knew > 0
+    own.old = own.old or ask.knew > 0
     -- The caller uses its part from before the loss while its report takes several calls.
     if isLearning then own.part = max(own.part, ask.part) end
   end

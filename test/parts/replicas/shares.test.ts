@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Limits } from "../../../server/accounts/limits.ts";
 import { Shares } from "../../../server/parts/replicas/shares.ts";
-import { monthOf } from "../../../server/shared/months.ts";
+import { monthName, monthOf } from "../../../server/shared/months.ts";
 
 /** Tests a server's shares of the ceilings, without Redis. */
 
@@ -38,3 +38,104 @@ for (const isFreeWithoutRedis of [true, false])
       assert.equal(limits.admit(0, month, nowMs) >= 0, isFreeWithoutRedis, `first tick after ${lateMs} ms`);
     }
   });
+
+/** A server with 600 accounts, and a Redis that answers when the test says so. */
+function reportingServer() {
+  let [nowMs, used] = [0, 0];
+  const bursts = new Map<number, number>();
+  const calls: { ids: number[]; hasMore: boolean; read: number }[] = [];
+  let settle: [resolve: (answer: never) => void, reject: () => void] | undefined;
+  const shares = new Shares(
+    {
+      counts: {
+        accounts: () => Array.from({ length: 600 }, (_, i) => i),
+        burst: (account) => bursts.get(account) ?? 10,
+        quota: () => 1000,
+        used: () => used,
+        refused: () => 0,
+        admitUpTo: () => undefined,
+        keepBounds: () => undefined,
+      },
+      ...{ server: "a.2", knew: 1, isFreeWithoutRedis: false, taken: () => 0, clock: () => nowMs },
+      script: (_, call) => {
+        const { rows, hasMore, read } = call as { rows: { id: number }[]; hasMore: boolean; read: number };
+        calls.push({ ids: rows.map(({ id }) => id), hasMore, read });
+        return new Promise<never>((...both) => {
+          settle = both;
+        });
+      },
+    },
+    month,
+    nowMs,
+  );
+  return {
+    calls,
+    bursts,
+    shares,
+    /** Lets time pass, in which a request of each account is admitted. */
+    tick(ms: number) {
+      nowMs += ms;
+      used++;
+      for (let account = 0; account < 600; account++) shares.touch(account, nowMs);
+      shares.tick(nowMs, month);
+    },
+    async answer(read: number, life = "life") {
+      const { ids } = calls[calls.length - 1];
+      const months = { [monthName(month)]: { granted: 0, total: 5 } };
+      const told = { life, isLearning: false, members: 1, part: 1, flags: [], read, delivers: false };
+      settle?.[0]({ ...told, rows: ids.map(() => ({ months })) } as never);
+      await new Promise(setImmediate);
+    },
+    async fail() {
+      settle?.[1]();
+      await new Promise(setImmediate);
+    },
+    async gone() {
+      settle?.[0]({ gone: true } as never);
+      await new Promise(setImmediate);
+    },
+  };
+}
+
+test("a report over several calls names the flags that were read before its first call", async () => {
+  const server = reportingServer();
+  server.tick(10);
+  for (const read of [3, 4, 5]) {
+    await server.answer(read);
+    server.tick(10);
+  }
+  const [first, ...others] = server.calls;
+  assert.deepEqual([first.hasMore, first.read, ...others.map(({ read }) => read)], [true, 0, 0, 0, 5]);
+  const round = server.calls.slice(0, 3);
+  assert.deepEqual(new Set(round.flatMap(({ ids }) => ids)).size, 600);
+  assert.deepEqual(
+    round.map(({ hasMore }) => hasMore),
+    [true, true, false],
+  );
+});
+
+for (const how of ["fails", "gets no answer", "is answered that the server is gone"])
+  test(`a report of which a call ${how} begins again`, async () => {
+    const server = reportingServer();
+    server.tick(10);
+    await server.answer(3);
+    server.tick(10);
+    if (how === "fails") await server.fail();
+    else if (how !== "gets no answer") await server.gone();
+    server.tick(how === "gets no answer" ? 2100 : 200);
+    const [first, second, third] = server.calls;
+    assert.deepEqual([second.read, third.read, third.hasMore], [0, 3, true]);
+    assert.deepEqual([first.ids.length, third.ids.length], [250, 250]);
+  });
+
+test("an answer to a report with the old rate doesn't confirm a higher rate", async () => {
+  const server = reportingServer();
+  server.tick(10);
+  server.bursts.set(0, 500);
+  server.shares.enter(0);
+  for (let i = 0; i < 3; i++) {
+    await server.answer(3);
+    server.tick(10);
+  }
+  assert.ok(server.calls[3].ids.includes(0));
+});
