@@ -43,6 +43,7 @@ for (const isFreeWithoutRedis of [true, false])
 function reportingServer() {
   let [nowMs, used] = [0, 0];
   const bursts = new Map<number, number>();
+  const bounds = new Map<number, number>();
   const calls: { ids: number[]; hasMore: boolean; read: number }[] = [];
   let settle: [resolve: (answer: never) => void, reject: () => void] | undefined;
   const shares = new Shares(
@@ -53,7 +54,7 @@ function reportingServer() {
         quota: () => 1000,
         used: () => used,
         refused: () => 0,
-        admitUpTo: () => undefined,
+        admitUpTo: (account, of, count) => of === month && bounds.set(account, count),
         keepBounds: () => undefined,
       },
       ...{ server: "a.2", knew: 1, isFreeWithoutRedis: false, taken: () => 0, clock: () => nowMs },
@@ -69,14 +70,14 @@ function reportingServer() {
     nowMs,
   );
   return {
-    calls,
-    bursts,
-    shares,
-    /** Lets time pass, in which a request of each account is admitted. */
-    tick(ms: number) {
+    ...{ calls, bursts, shares },
+    /** Requests of account 0 that would be admitted now. */
+    room: () => (bounds.get(0) ?? 0) - used,
+    /** Lets time pass, in which requests of each account are admitted. */
+    tick(ms: number, requests = 1) {
       nowMs += ms;
-      used++;
-      for (let account = 0; account < 600; account++) shares.touch(account, nowMs);
+      used += requests;
+      if (requests > 0) for (let account = 0; account < 600; account++) shares.touch(account, nowMs);
       shares.tick(nowMs, month);
     },
     async answer(read: number, life = "life") {
@@ -128,14 +129,26 @@ for (const how of ["fails", "gets no answer", "is answered that the server is go
     assert.deepEqual([first.ids.length, third.ids.length], [250, 250]);
   });
 
-test("an answer to a report with the old rate doesn't confirm a higher rate", async () => {
+test("after a rate is raised, an answer to a report with the old rate gives no credit", async () => {
   const server = reportingServer();
   server.tick(10);
+  await server.answer(3);
+  await server.shares.readRecords(0, month, async (ids) => ids.map(() => null));
+  const settle = async () => {
+    for (let i = 0; i < 30; i++) {
+      await server.answer(3);
+      server.tick(100, 0);
+    }
+  };
+  await settle();
+  assert.ok(server.room() > 0, "the old rate's credit");
+  server.tick(100);
+  assert.ok(server.calls.at(-1)?.ids.includes(0));
   server.bursts.set(0, 500);
   server.shares.enter(0);
-  for (let i = 0; i < 3; i++) {
-    await server.answer(3);
-    server.tick(10);
-  }
-  assert.ok(server.calls[3].ids.includes(0));
+  assert.equal(server.room(), 0);
+  await server.answer(3);
+  assert.equal(server.room(), 0);
+  await settle();
+  assert.ok(server.room() > 100, "the new rate's credit");
 });
