@@ -103,61 +103,65 @@ const sender = v.pipe(
 
 /** The core's settings; each part has a table of its own. */
 export const coreSettings = {
-  HOST: v.pipe(v.optional(host, "127.0.0.1"), v.description("where the API listens")),
+  HOST: v.pipe(v.optional(host, "127.0.0.1"), v.description("the address of the API")),
   PORT: v.pipe(v.optional(wholeNumber(0, 65535), "8080"), v.description("its port; 0 picks a free one")),
   OPS_HOST: v.pipe(
     v.optional(host, "127.0.0.1"),
-    v.description("where the operator's listener is: the console, /livez, /readyz, /metrics, without keys"),
+    v.description("the address of the operator's listener: console, /livez, /readyz, /metrics, without keys"),
   ),
   OPS_PORT: v.pipe(v.optional(wholeNumber(0, 65535), "9090"), v.description("its port; 0 picks a free one")),
   DATASETS_DIR: v.pipe(
     v.optional(folder, "datasets/snapshots"),
-    v.description("the snapshots that are served"),
+    v.description("the folder of the served snapshots"),
   ),
   DATASETS_URL: secretSetting(
-    "the index of snapshots that are fetched into DATASETS_DIR, as hcqs publish writes it",
+    "URL of the index.json that hcqs publish wrote; its snapshots are downloaded into DATASETS_DIR",
     indexUrl,
   ),
   STATE_DIR: v.pipe(
     v.optional(folder, "var"),
-    v.description("accounts, keys, usage, events; one server at a time"),
+    v.description("the folder of accounts, keys, usage and events; only one server at a time can use it"),
   ),
   THREADS: v.pipe(
     v.optional(wholeNumber(1, maxThreads), String(availableParallelism())),
-    v.description("serving threads; as many as cores unless set"),
+    v.description("serving threads; default: one for each core"),
   ),
   WEBHOOK_ALLOW_LOOPBACK: v.pipe(
     v.optional(trueOrFalse, "false"),
-    v.description("true lets webhooks go to this machine, by plain http too"),
+    v.description("true allows webhooks to this machine, also by plain http"),
   ),
   TRUSTED_PROXIES: v.pipe(
     v.optional(wholeNumber(0, 9), "0"),
-    v.description("proxies in front that add the client's address to X-Forwarded-For"),
+    v.description("number of proxies in front, which append the client's address to X-Forwarded-For"),
   ),
   CORS_ORIGINS: v.pipe(
     v.optional(origins),
-    v.description("origins of pages elsewhere that may ask the API, with commas; * for all"),
+    v.description("origins whose pages may call the API, separated by commas; * for all"),
   ),
   OPS_ALLOWED_HOSTS: v.pipe(
     v.optional(hostNames),
     v.description(
-      "host names by which the operator's listener may be asked, beside localhost and IP addresses, with commas",
+      "host names that requests to the operator's listener may use besides localhost and IP addresses, separated by commas",
     ),
   ),
   LOG_LEVEL: v.pipe(
     v.optional(v.picklist(logLevels, `one of ${logLevels.join(", ")}`), "info"),
-    v.description(`the least that is logged: ${logLevels.join(", ")}`),
+    v.description(`the lowest level that is logged: ${logLevels.join(", ")}`),
   ),
   ACCESS_LOG: v.pipe(
     v.optional(wholeNumber(0, maxAccessLines), "0"),
-    v.description("requests to log, as info, in any second at most; if there are more, a sample of them"),
+    v.description(
+      "maximum number of requests to log per second, at level info; beyond it a sample is logged",
+    ),
   ),
   ACCESS_LOG_ACCOUNTS: v.pipe(
     v.optional(accountNames),
-    v.description("the accounts whose requests are logged, with commas; every one of them up to ACCESS_LOG"),
+    v.description(
+      "names of accounts, separated by commas: only their requests are logged, up to ACCESS_LOG per second",
+    ),
   ),
-  SMTP_URL: secretSetting("the SMTP server for e-mail; without it none is sent", smtpUrl),
-  MAIL_FROM: v.pipe(v.optional(sender), v.description("the sender of e-mails")),
+  SMTP_URL: secretSetting("URL of the mail server; without it no e-mail is sent", smtpUrl),
+  MAIL_FROM: v.pipe(v.optional(sender), v.description("the sender's address of e-mails")),
 };
 
 const schema = v.pipe(

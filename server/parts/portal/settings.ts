@@ -12,33 +12,35 @@ const trialAccount = "explore";
 export const settingTable = {
   PORTAL: v.pipe(
     v.optional(v.picklist(["on", "off"], "on or off"), "on"),
-    v.description("whether pages for people are served at every path that isn't the API's"),
+    v.description("whether to serve pages for people at every path outside the API"),
   ),
   PORTAL_ACCOUNT: v.pipe(
     v.optional(v.string()),
-    v.description("the account whose limits apply to visitors without a key; a trial creates one"),
+    v.description(
+      "the account whose rate and quota apply to visitors without a key; without STATE_DIR one is created",
+    ),
   ),
   PUBLIC_URL: v.pipe(
     v.optional(
       v.pipe(v.string(), v.check(isOrigin, "an address such as https://prices.example.org, without a path")),
     ),
-    v.description("where people reach the pages, for links in e-mails; http://HOST:PORT unless set"),
+    v.description("public address of the pages, for links in e-mails; default: http://HOST:PORT"),
   ),
   EMBED_ORIGINS: v.pipe(
     v.optional(origins),
     v.description(
-      "origins of pages elsewhere that may show a picture (/embed/…) in a frame, with commas; * for all",
+      "origins whose pages may show a picture (/embed/…) in a frame, separated by commas; * for all",
     ),
   ),
   SIGNUP: v.pipe(
     v.optional(v.picklist(["open", "email", "off"], "open, email or off")),
     v.description(
-      "whether people may make accounts: open, email (a link is mailed first) or off; open unless STATE_DIR is set, else off",
+      "whether people may create accounts: open, email (the server e-mails a link first) or off; default: open without STATE_DIR, else off",
     ),
   ),
   SIGNUP_DAILY: v.pipe(
     v.optional(wholeNumber(0, maxSignupDaily), "200"),
-    v.description("accounts that people may make in a day, all together"),
+    v.description("maximum number of signups per day, of all people together"),
   ),
 };
 

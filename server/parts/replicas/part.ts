@@ -9,19 +9,19 @@ import { redisAddress } from "./redis-url.ts";
 export const replicasPart = definePart(
   {
     REDIS_URL: secretSetting(
-      "the Redis through which several servers share accounts and ceilings: a URL, of Sentinels and of a Cluster too",
+      "URL of the Redis through which several servers share accounts and ceilings; Sentinels and Clusters work, too",
       redisAddress,
     ),
     QUOTA_WITHOUT_REDIS: v.pipe(
       v.optional(v.picklist(["leased", "free"], "leased or free"), "leased"),
       v.description(
-        "what a server admits while Redis is away: what it has leased of the quotas; or, with free, all that it knows to be left",
+        "what a server admits while Redis is down: leased, its leases of the quotas; free, all that it knows to be left of them",
       ),
     ),
     DIRECTORY_MAX_AGE: v.pipe(
       v.optional(v.pipe(v.string(), wholeNumber(0, 86_400)), "0"),
       v.description(
-        "seconds after which a server that can't read accounts and keys from Redis isn't ready: keys that were revoked meanwhile work there; 0: never",
+        "seconds without a read of accounts and keys from Redis after which /readyz answers 503, because revoked keys may still work; 0: never",
       ),
     ),
   },
