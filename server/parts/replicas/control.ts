@@ -33,7 +33,7 @@ const waitStepMs = 20;
 /** Maximum milliseconds that a start waits for accounts and keys. */
 const maxDirectoryWaitMs = 3000;
 /** Maximum milliseconds in which a stopping server gives back leases and shares. */
-const maxLeaveMs = 1500;
+const maxLeaveMs = 3000;
 /** Maximum milliseconds that the warning about Redis waits for its reason. Longer than the wait for an answer. */
 const maxReasonWaitMs = 2500;
 
@@ -231,7 +231,11 @@ function startSharing(
     accounts.firstMonth,
     performance.now(),
   );
-  atEnd(() => Promise.race([shares.leave(performance.now(), save), delay(maxLeaveMs)]));
+  atEnd(async () => {
+    const isConfirmed = await Promise.race([shares.leave(performance.now(), save), delay(maxLeaveMs, false)]);
+    if (!isConfirmed)
+      log.warn("Redis hasn't confirmed what this server gave back: its leases may stay charged");
+  });
   accounts.onChange = (account) => shares.enter(account);
   directory.onTaken = (rows) => {
     for (const { name, content } of rows) {

@@ -159,6 +159,20 @@ export class Membership {
   }
 }
 
+interface HeldRecord {
+  left: Record<string, number>;
+  servers: Record<string, { used: number; granted: number }>;
+}
+
+/** The requests of a record that are used or leased. */
+function heldOf({ left, servers }: HeldRecord): number {
+  const counts = [
+    ...Object.values(left),
+    ...Object.values(servers).map((each) => Math.max(each.used, each.granted)),
+  ];
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
 function creditOf(burst: number, quota: number, part: number): number {
   if (part <= 0) return 0;
   return Math.min(Math.floor((quota * part) / 4), Math.max(1, Math.floor(burst * part + 1e-6)));
@@ -504,7 +518,7 @@ export class Share {
     const record = JSON.parse(copy);
     const used = this.#used(each);
     // Redis may have lost the flag, or the credits may have become larger since the last report.
-    const isScarce = each.quota - record.total < this.#member.scarce(this.#burst, each.quota);
+    const isScarce = each.quota - heldOf(record) < this.#member.scarce(this.#burst, each.quota);
     if (record.tight !== undefined || isScarce) each.isTight = true;
     if (isLive && (each.known?.used ?? each.base) !== used) return;
     if (each.copy !== undefined && record.life !== life) return;

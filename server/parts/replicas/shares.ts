@@ -241,16 +241,21 @@ export class Shares {
     if (nowMs >= this.#dueMs() && !this.#member.isLeaving) void this.#report(nowMs, month);
   }
 
-  /** Stops admitting requests, and gives back leases and shares. @param save saves the counts */
-  async leave(nowMs: number, save: () => void): Promise<void> {
+  /**
+   * Stops admitting requests, and gives back leases and shares.
+   * @param save saves the counts
+   * @returns whether Redis has confirmed it
+   */
+  async leave(nowMs: number, save: () => void): Promise<boolean> {
     this.#member.isLeaving = true;
     for (const share of this.#shares.values()) share.bind(nowMs);
     save();
     const rows = [...this.#shares.values()].flatMap((share) => share.lastReport() ?? []);
     for (let from = 0; from === 0 || from < rows.length; from += maxRows) {
       const content = { rows: rows.slice(from, from + maxRows), hasMore: from + maxRows < rows.length };
-      if ((await this.#send(nowMs, { ...content, isLeaving: true })) === undefined) return;
+      if ((await this.#send(nowMs, { ...content, isLeaving: true })) === undefined) return false;
     }
+    return true;
   }
 
   #ask(nowMs: number): void {

@@ -152,3 +152,13 @@ test("after a rate is raised, an answer to a report with the old rate gives no c
   await settle();
   assert.ok(server.room() > 100, "the new rate's credit");
 });
+
+for (const isAnswered of [true, false])
+  test(`a stop is ${isAnswered ? "" : "not "}confirmed if Redis ${isAnswered ? "answers" : "fails"}`, async () => {
+    const server = reportingServer();
+    server.tick(10);
+    await server.answer(3);
+    const isConfirmed = server.shares.leave(200, () => undefined);
+    for (let i = 0; i < 3; i++) await (isAnswered ? server.answer(3) : server.fail());
+    assert.equal(await isConfirmed, isAnswered);
+  });
