@@ -190,24 +190,6 @@ for (const isRunning of [true, false])
     assert.equal(simulation.tally(0).admitted, 360);
   });
 
-test("credits of a raised rate spare the lease of a server that is cut off", async () => {
-  const ceilings = { burst: 80, quota: 1000 };
-  const simulation = await servers(4, ceilings);
-  const [holder, ...others] = simulation.servers;
-  load(simulation, 300, 5, () => holder);
-  await simulation.run(simulation.nowMs + 1500);
-  holder.isCut = true;
-  for (const server of others) simulation.leave(server);
-  await simulation.run(simulation.nowMs + 1000);
-  ceilings.burst = 3000;
-  for (const server of others) simulation.start(server);
-  for (let i = 0; i < 8; i++) {
-    await simulation.run(simulation.nowMs + 4000);
-    for (const server of simulation.servers) for (let n = 0; n < 200; n++) simulation.request(server, 0);
-  }
-  assert.equal(simulation.overQuota, 0, `${simulation.tally(0).admitted}`);
-});
-
 test("servers that are added have no credit of a quota that is nearly used up", async () => {
   for (const left of [1, 2, 3, 5, 8]) {
     await redis.client.flushall();

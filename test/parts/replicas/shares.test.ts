@@ -162,3 +162,22 @@ for (const isAnswered of [true, false])
     for (let i = 0; i < 3; i++) await (isAnswered ? server.answer(3) : server.fail());
     assert.equal(await isConfirmed, isAnswered);
   });
+
+for (const [granted, isTight] of [
+  [985, true],
+  [900, false],
+] as const)
+  test(`a starting server has ${isTight ? "no credit" : "credit"} if another server has leased ${granted} of 1000 requests`, async () => {
+    const server = reportingServer();
+    server.tick(10);
+    await server.answer(3);
+    const record = JSON.stringify({
+      life: "life",
+      total: 8,
+      left: {},
+      servers: { "b.1": { used: 8, granted } },
+    });
+    await server.shares.readRecords(0, month, async (ids) => ids.map(() => record));
+    for (let i = 0; i < 20; i++) server.tick(100, 0);
+    assert.equal(server.room() > 0, !isTight);
+  });
