@@ -343,7 +343,7 @@ for (const [lost, order] of [
   ["flags", [[0], [1], [2]]],
 ] as const)
   test(`the quota isn't exceeded when servers ${order.join(" then ")} start with a Redis that lost ${lost}`, async () => {
-    for (const left of [0, 20])
+    for (const left of [0, 1, 5, 20])
       for (const [user, asksEarly] of [undefined, 0, 2].flatMap(
         (i) =>
           [

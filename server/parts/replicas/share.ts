@@ -144,7 +144,7 @@ export class Membership {
     return this.part === 0 && this.isFree(nowMs) ? 1 / Math.max(1, this.knew) : this.part;
   }
 
-  /** Requests of an account that may be admitted without a lease; must equal `creditOf` in `shares.lua`. */
+  /** Requests of an account that this server may admit without a lease now. */
   credit(burst: number, quota: number, nowMs: number): number {
     const mayUse = this.hasReadFlags && this.hasReadRecords && nowMs < this.contactMs + lapseMs;
     return mayUse ? creditOf(burst, quota, this.part) : 0;
@@ -173,6 +173,7 @@ function heldOf({ left, servers }: HeldRecord): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
+/** Requests that a server with a part may admit without a lease; must equal `creditOf` in `shares.lua`. */
 function creditOf(burst: number, quota: number, part: number): number {
   if (part <= 0) return 0;
   return Math.min(Math.floor((quota * part) / 4), Math.max(1, Math.floor(burst * part + 1e-6)));

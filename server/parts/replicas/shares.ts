@@ -3,9 +3,9 @@ import type { SharesScript } from "./redis.ts";
 import { type Counts, Membership, type Row, type RowAnswer, Share } from "./share.ts";
 
 /**
- * This server's side of shared quotas and rates: what it reports to Redis, and how it applies the answers. Time, Redis and the
- * counts are arguments. This side lowers its own bounds before it reports that, raises them when it is told to, and
- * applies only the answer to its last call. `shares.lua` has the side of Redis.
+ * This server's side of shared quotas and rates: what it reports to Redis, and how it applies the answers. Time, Redis
+ * and the counts are arguments. This side lowers its bounds before it reports that, raises them only after an answer
+ * allows it, and applies only the answer to its last call. `shares.lua` has the side of Redis.
  */
 
 /** Milliseconds between calls while something changes. */

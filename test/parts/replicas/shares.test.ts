@@ -80,10 +80,10 @@ function reportingServer() {
       if (requests > 0) for (let account = 0; account < 600; account++) shares.touch(account, nowMs);
       shares.tick(nowMs, month);
     },
-    async answer(read: number, life = "life") {
+    async answer(read: number) {
       const { ids } = calls[calls.length - 1];
       const months = { [monthName(month)]: { granted: 0, total: 5 } };
-      const told = { life, isLearning: false, members: 1, part: 1, flags: [], read, delivers: false };
+      const told = { life: "life", isLearning: false, members: 1, part: 1, flags: [], read, delivers: false };
       settle?.[0]({ ...told, rows: ids.map(() => ({ months })) } as never);
       await new Promise(setImmediate);
     },
