@@ -3,7 +3,7 @@ import { type AddressParts, addressPartsOf } from "./client-address.ts";
 import type { HttpRequest, HttpResponse } from "./listener.ts";
 import type { Reply } from "./reply.ts";
 import type { Responder } from "./responder.ts";
-import { orClose, type Wait } from "./streaming.ts";
+import { type After, afterTimeout, orClose, type Wait } from "./streaming.ts";
 
 /** Receives posts. Limits the length, the chunks and the time of a body, and the number of posts under way. */
 
@@ -44,14 +44,6 @@ export interface PostHandler {
   /** The reply if the promise of `reply` was rejected. */
   failed(error: unknown, requestId: string): Reply;
 }
-
-/** Calls back after a time. @returns a function that cancels the call */
-export type After = (ms: number, callback: () => void) => () => void;
-
-const afterTimeout: After = (ms, callback) => {
-  const timer = setTimeout(callback, ms);
-  return () => clearTimeout(timer);
-};
 
 export class Posts {
   readonly #handler: PostHandler;

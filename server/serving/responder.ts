@@ -4,7 +4,7 @@ import type { HttpRequest, HttpResponse } from "./listener.ts";
 import { headOverheadBytes, RecentReplies } from "./recent-replies.ts";
 import { type BodyStream, headerNames, type Reply, type RequestHead } from "./reply.ts";
 import { type RequestIds, withRequestId } from "./request-ids.ts";
-import { orClose, streamBody, Turns, type Wait } from "./streaming.ts";
+import { type After, afterTimeout, orClose, streamBody, Turns, type Wait } from "./streaming.ts";
 
 /** Sends replies, as fast as each connection takes them, and closes connections. */
 
@@ -21,6 +21,10 @@ const empty = new Uint8Array(0);
 const maxBufferedAnswer = 8 * 2 ** 10;
 /** Average bytes that wait in the library's memory for one connection before the connection is closed. */
 const bufferedBytes = 256 * 2 ** 10;
+/** Bytes of an unwanted body to read before its request is answered. */
+const maxUnwantedBytes = 256 * 2 ** 10;
+/** Milliseconds to wait for an unwanted body before its request is answered. */
+const maxUnwantedMs = 2000;
 
 /** A request that is answered later. */
 interface Later {
@@ -37,6 +41,7 @@ export class Responder {
   readonly #accessLog: AccessLog | undefined;
   readonly #random: () => number;
   readonly #now: () => Date;
+  readonly #after: After;
   readonly #recent = new RecentReplies();
   readonly #turns = new Turns(() => this.#handled);
   #isDraining = false;
@@ -64,6 +69,7 @@ export class Responder {
     accessLog?: AccessLog,
     random = Math.random,
     now = () => new Date(),
+    after = afterTimeout,
   ) {
     this.#traffic = traffic;
     this.#isEnding = isEnding;
@@ -72,6 +78,7 @@ export class Responder {
     this.#accessLog = accessLog;
     this.#random = random;
     this.#now = now;
+    this.#after = after;
   }
 
   get handled(): number {
@@ -119,7 +126,7 @@ export class Responder {
     const closes = connection.length > 5 && /\bclose\b/i.test(connection);
     const { stream } = reply;
     this.#isStuck = false;
-    if (stream === undefined && (hasBody || closes)) this.#respondLast(res);
+    if (stream === undefined && (hasBody || closes)) this.#respondLast(res, hasBody);
     // If several requests are in one segment, the library corks only the first. Without a cork, each part of an answer
     // is sent by itself.
     else {
@@ -229,14 +236,18 @@ export class Responder {
    * request waits for its answer, the parser closes the connection when it finds a second request. Then buffered
    * answers to earlier requests of the segment are lost, because the library has no call that flushes them within a
    * handler.
+   *
+   * @param hasBody whether to read the body first. If the connection were closed before, TCP would reset it, and the
+   *   client could lose the answer: Caddy then answers 502.
    */
-  #respondLast(res: HttpResponse): void {
+  #respondLast(res: HttpResponse, hasBody: boolean): void {
     const { head, body, absentBytes = 0 } = this.#reply;
     // The head and the body are copied, because the next answer overwrites their bytes.
     const keptHead = typeof head === "string" ? head : new Uint8Array(head);
     const keptBody = this.#isHead || body === undefined ? undefined : new Uint8Array(body);
     const bytes = body?.length ?? absentBytes;
-    const wait = this.waitFor(res);
+    let cancelDeadline = () => {};
+    const wait = this.waitFor(res, () => cancelDeadline());
     const respond = () => {
       res.writeStatus(keptHead);
       if (keptBody !== undefined) {
@@ -258,7 +269,22 @@ export class Responder {
       };
       if (!close()) res.onWritable(orClose(res, wait, close));
     };
-    setImmediate(orClose(res, wait, () => res.cork(respond)));
+    const answer = () => {
+      cancelDeadline();
+      setImmediate(orClose(res, wait, () => res.cork(respond)));
+    };
+    if (!hasBody) {
+      answer();
+      return;
+    }
+    let bytesLeft = maxUnwantedBytes;
+    const take = (chunk: ArrayBuffer, isLast: boolean) => {
+      if (bytesLeft < 0) return;
+      bytesLeft = isLast ? -1 : bytesLeft - chunk.byteLength;
+      if (bytesLeft < 0) answer();
+    };
+    cancelDeadline = this.#after(maxUnwantedMs, () => take(empty.buffer, true));
+    res.onData(orClose(res, wait, take));
   }
 
   /**

@@ -37,6 +37,14 @@ export function orClose<Args extends unknown[]>(
   };
 }
 
+/** Calls back after a time. @returns a function that cancels the call */
+export type After = (ms: number, callback: () => void) => () => void;
+
+export const afterTimeout: After = (ms, callback) => {
+  const timer = setTimeout(callback, ms);
+  return () => clearTimeout(timer);
+};
+
 /** Runs the waiting turns, one in each iteration of the event loop. */
 export class Turns {
   readonly #waiting: (() => void)[] = [];

@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
 import { routes } from "../../server/api/routes.ts";
 import { serveHttp } from "../../server/serving/listener.ts";
-import { type After, type Post, type PostHandler, Posts } from "../../server/serving/posts.ts";
+import { type Post, type PostHandler, Posts } from "../../server/serving/posts.ts";
 import type { Reply } from "../../server/serving/reply.ts";
 import { RequestIds } from "../../server/serving/request-ids.ts";
 import { Responder } from "../../server/serving/responder.ts";
+import type { After } from "../../server/serving/streaming.ts";
 import { Connections } from "../../server/shared/connections.ts";
 import { ThreadTraffic, Traffic } from "../../server/shared/traffic.ts";
 import { Connection, freePort, requestText, until } from "../support/connection.ts";
@@ -30,15 +31,17 @@ const handler: PostHandler = {
   failed: () => reply("500 Internal Server Error"),
 };
 
-/** Callbacks of pending deadlines, by number. */
-const deadlines = new Map<number, () => void>();
-let lastDeadline = 0;
-const onDeadline: After = (ms, callback) => {
-  assert.equal(ms, 10_000);
-  const id = ++lastDeadline;
-  deadlines.set(id, callback);
-  return () => deadlines.delete(id);
-};
+/** Callbacks of the pending deadlines of posts. */
+const deadlines = new Set<() => void>();
+/** Callbacks of the pending deadlines of bodies that nobody wants. */
+const unwantedDeadlines = new Set<() => void>();
+const addTo =
+  (pending: Set<() => void>, expectedMs: number): After =>
+  (ms, callback) => {
+    assert.equal(ms, expectedMs);
+    pending.add(callback);
+    return () => pending.delete(callback);
+  };
 
 const port = await freePort();
 const api = `http://127.0.0.1:${port}`;
@@ -49,8 +52,12 @@ const responder = new Responder(
   () => false,
   () => reply("404 Not Found"),
   new RequestIds(),
+  undefined,
+  Math.random,
+  () => new Date(),
+  addTo(unwantedDeadlines, 2000),
 );
-const posts = new Posts(handler, responder, traffic, onDeadline);
+const posts = new Posts(handler, responder, traffic, addTo(deadlines, 10_000));
 const server = serveHttp(
   "127.0.0.1",
   port,
@@ -113,7 +120,7 @@ test("a client that doesn't send its body within 10 s is disconnected", async ()
   const quick = await open(head({ "Content-Length": "2" }), "{}");
   assert.equal((await quick.answer()).status, 200);
   await until("two deadlines", () => deadlines.size === 2);
-  for (const close of deadlines.values()) close();
+  for (const close of deadlines) close();
   for (const connection of slow) assert.equal((await connection.rest()).length, 0);
   assert.equal(taken.length, 1);
 });
@@ -175,4 +182,42 @@ test("a client that disconnects before its response does no harm", async () => {
   resolve(reply("200 OK"));
   answer = async () => reply("200 OK");
   assert.equal((await (await open(head({ "Content-Length": "0" }))).answer()).status, 200);
+});
+
+test("an unwanted body is read before its request is answered, up to 256 KiB", async () => {
+  for (const [headers, framed] of [
+    [{ "Content-Length": "1000000" }, (text: string) => text],
+    [chunked, asChunk],
+  ] as const) {
+    const connection = await open(requestText("POST /elsewhere", headers));
+    await until("the request", () => unwantedDeadlines.size === 1);
+    const half = framed("d".repeat(2 ** 17));
+    await connection.send(half);
+    // The answer to another request shows that the first part has been read.
+    assert.equal((await (await open(requestText("GET /elsewhere", {}))).answer()).status, 404);
+    assert.equal(unwantedDeadlines.size, 1);
+    await connection.send(half, framed("d"));
+    assert.equal((await connection.answer()).status, 404);
+    assert.equal(unwantedDeadlines.size, 0);
+  }
+  const whole = await open(requestText("POST /elsewhere", { "Content-Length": "2" }), "{}");
+  assert.equal((await whole.answer()).status, 404);
+  assert.equal((await whole.rest()).length, 0);
+});
+
+test("a request whose unwanted body doesn't arrive within 2 s is answered", async () => {
+  const connection = await open(requestText("POST /elsewhere", { "Content-Length": "2" }), "{");
+  await until("the request", () => unwantedDeadlines.size === 1);
+  for (const end of unwantedDeadlines) end();
+  assert.equal((await connection.answer()).status, 404);
+  assert.equal((await connection.rest()).length, 0);
+  assert.equal(unwantedDeadlines.size, 0);
+});
+
+test("a client that disconnects within an unwanted body does no harm", async () => {
+  const connection = await open(requestText("POST /elsewhere", { "Content-Length": "2" }), "{");
+  await until("the request", () => unwantedDeadlines.size === 1);
+  connection.cut();
+  await until("its end", () => unwantedDeadlines.size === 0);
+  assert.equal(responder.pending, 0);
 });
