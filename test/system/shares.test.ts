@@ -151,6 +151,25 @@ test("a server reads all records again if one of its first reads fails", async (
   assert.deepEqual([first.shares.isReady, admittedAtOnce(simulation)], [true, [0]]);
 });
 
+for (const count of [1, 3])
+  test(`${count === 1 ? "a server" : "servers"} killed again and again with unreported requests don't exceed the quota`, async () => {
+    const simulation = await servers(count, { burst: 300, quota: 360 });
+    for (let round = 0; round < 8; round++) {
+      for (const server of simulation.servers) server.isCut = true;
+      admittedAtOnce(simulation);
+      for (const server of simulation.servers) simulation.kill(server);
+      for (const server of simulation.servers) {
+        server.isCut = false;
+        server.saved.clear();
+        simulation.start(server);
+      }
+      await simulation.run(simulation.nowMs + 8000);
+    }
+    load(simulation, 200, 50);
+    await simulation.run(simulation.nowMs + 20_000);
+    assert.equal(simulation.overQuota, 0);
+  });
+
 test("servers admit all of many small quotas, more than a call takes", async () => {
   const accounts = Array.from({ length: 300 }, () => ({ burst: 20, quota: 12 }));
   const simulation = await servers(2, ...accounts);

@@ -97,6 +97,8 @@ export class Membership {
   readonly knew: number;
   readonly #isFreeWithoutRedis: boolean;
   members = 1;
+  /** The servers that are gone, which may have used their credit without reporting it. */
+  lost = { count: 0, part: 0 };
   /** This server's part of all accounts, from 0 to 1. */
   part = 0;
   /** When this server's part last rose from 0. */
@@ -151,11 +153,13 @@ export class Membership {
   }
 
   /**
-   * Requests of an account that have to be left, so that the credits of all servers fit in them. The script marks an
-   * account as tight when fewer are left.
+   * Requests of an account that have to be left, so that the credits of all servers fit in them, including what gone
+   * servers may have used. The script marks an account as tight when fewer are left.
    */
   scarce(burst: number, quota: number): number {
-    return 2 * creditOf(burst, quota, 1) + this.members;
+    const { count, part } = this.lost;
+    const usedByLost = Math.min((quota * part) / 4, burst * part + count);
+    return 2 * creditOf(burst, quota, 1) + this.members + usedByLost;
   }
 }
 
@@ -509,18 +513,20 @@ export class Share {
 
   /**
    * Applies Redis' record of a month, unless requests were counted here since the last answer.
-   * @param copy the record as JSON
+   * @param copy the record as JSON; null if there is none
    * @param isLive whether the account is in use here
    * @param life the life of Redis that this server knows. A record of another life may lack requests.
    */
-  applyRecord(month: number, copy: string, isLive: boolean, life: string, nowMs: number): void {
+  applyRecord(month: number, copy: string | null, isLive: boolean, life: string, nowMs: number): void {
     const each = this.#months.find((known) => known.month === month);
     if (each === undefined) return;
-    const record = JSON.parse(copy);
+    const record = copy === null ? { left: {}, servers: {} } : JSON.parse(copy);
     const used = this.#used(each);
-    // Redis may have lost the flag, or the credits may have become larger since the last report.
+    // Redis may have lost the flag, the credits may have become larger since the last report, or servers may have been
+    // lost without reporting what they used.
     const isScarce = each.quota - heldOf(record) < this.#member.scarce(this.#burst, each.quota);
     if (record.tight !== undefined || isScarce) each.isTight = true;
+    if (copy === null) return;
     if (isLive && (each.known?.used ?? each.base) !== used) return;
     if (each.copy !== undefined && record.life !== life) return;
     // Counts that Redis doesn't know yet make the difference too small, never too large.

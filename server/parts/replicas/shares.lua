@@ -117,6 +117,8 @@ end
 -- `me` is the caller's id, `own` its entry in `servers`. `count` is the number of servers that aren't gone, `unheard`
 -- the sum of the parts of servers that haven't reported since a loss.
 local me, own, count, unheard = ask.server, nil, 0, 0
+-- The servers that are gone: their number, and the sum of the parts that they had.
+local lost = { count = 0, part = 0 }
 
 -- The number of requests that a server may admit without a lease. The result must equal that of `credit` in share.ts.
 local function creditOf(burst, quota, part)
@@ -324,6 +326,8 @@ local function join()
       count = count + 1
       if id ~= me then others = others + server.part end
       if server.old then old = old + 1 end
+    else
+      lost.count, lost.part = lost.count + 1, lost.part + server.gone
     end
   end
   count = max(1, count)
@@ -381,8 +385,8 @@ function ops.tick()
     remove(me)
     writes['beat:' .. me], meta.left[me] = nil, now
   end
-  return { life = meta.life, isLearning = isLearning, members = count, part = part, flags = unread, read = meta.version,
-    delivers = isDelivering, rows = rows }
+  return { life = meta.life, isLearning = isLearning, members = count, lost = lost, part = part, flags = unread,
+    read = meta.version, delivers = isDelivering, rows = rows }
 end
 
 function ops.servers()

@@ -39,6 +39,8 @@ interface Answer {
   life: string;
   isLearning: boolean;
   members: number;
+  /** The servers that are gone: their number, and the sum of the parts that they had. */
+  lost: { count: number; part: number };
   part: number;
   /** Accounts that are active, `ID`, and months that are tight, `ID@YYYY-MM`. An empty list comes as an object. */
   flags: string[] | object;
@@ -203,8 +205,7 @@ export class Shares {
       monthName(month),
     );
     for (const [i, record] of records.entries())
-      if (record)
-        shares[i].applyRecord(month, record, this.#live.has(shares[i]), this.#life, this.#options.clock());
+      shares[i].applyRecord(month, record, this.#live.has(shares[i]), this.#life, this.#options.clock());
     this.#recordsRead = isLast ? 0 : this.#recordsRead + maxRecords;
     if (isLast && !this.#member.hasReadRecords && !this.#member.isLearning) {
       this.#member.hasReadRecords = true;
@@ -373,7 +374,7 @@ export class Shares {
       if (share.isActive) this.#live.add(share);
     }
     if (flags.length > 0 || answer.part < member.part) this.#ask(nowMs);
-    member.members = answer.members;
+    Object.assign(member, { members: answer.members, lost: answer.lost });
     if (answer.part === member.part && hasReadFlags === member.hasReadFlags) {
       for (const [share] of reported) share.bind(nowMs);
       return;

@@ -83,7 +83,17 @@ function reportingServer() {
     async answer(read: number) {
       const { ids } = calls[calls.length - 1];
       const months = { [monthName(month)]: { granted: 0, total: 5 } };
-      const told = { life: "life", isLearning: false, members: 1, part: 1, flags: [], read, delivers: false };
+      const lost = { count: 0, part: 0 };
+      const told = {
+        life: "life",
+        isLearning: false,
+        members: 1,
+        lost,
+        part: 1,
+        flags: [],
+        read,
+        delivers: false,
+      };
       settle?.[0]({ ...told, rows: ids.map(() => ({ months })) } as never);
       await new Promise(setImmediate);
     },
