@@ -35,6 +35,8 @@ export async function faultyRun(
   });
   const startMs = startOfMonth(24315) - random.pick([20, 1000, 86_400]) * 1000;
   const simulation = new Simulation({ seed, client, accounts, startMs });
+  const planned = structuredClone(accounts);
+  const highest = accounts.map(({ quota }) => quota);
   const history: string[] = [];
   // A server's lease is lost when the server is killed, or leaves without Redis' answer.
   let isLossy = losesWrites;
@@ -62,6 +64,18 @@ export async function faultyRun(
       simulation.start(server);
     });
   };
+  /** Kills a server again and again, each time after requests that it couldn't report. */
+  const crash = (server: Simulation["servers"][number], account: number, rounds: number) => {
+    if (rounds === 0 || !server.isUp || server.isCut) return;
+    note(`${server.name} crashes after unreported requests of account ${account}`);
+    isLossy = true;
+    server.isCut = true;
+    for (let i = 0; i < 200; i++) simulation.request(server, account);
+    simulation.kill(server);
+    server.isCut = false;
+    simulation.start(server);
+    later(6, () => crash(server, account, rounds - 1));
+  };
   /** Sets faults of the network, and heals them later. */
   const impair = (
     text: string,
@@ -73,7 +87,18 @@ export async function faultyRun(
     Object.assign(simulation, faults);
     later(seconds, () => void Object.assign(simulation, healed));
   };
-  const restart = (state: "same" | "empty" | "backup") => () => {
+  /** Changes the rate of an account, and its quota unless all quotas are being used up. */
+  const changeCeilings = (account = random.int(accounts.length), quota?: number) => {
+    const first = planned[account];
+    const ceilings = {
+      burst: Math.ceil(first.burst * random.pick([0.3, 1, 4])),
+      quota: quota ?? Math.ceil(first.quota * random.pick([0.3, 0.7, 1, 1.3])),
+    };
+    highest[account] = Math.max(highest[account], ceilings.quota);
+    note(`account ${account} gets ${JSON.stringify(ceilings)}`);
+    simulation.change(account, ceilings);
+  };
+  const restart = (state: "same" | "empty" | "backup" | "reload") => () => {
     note(`Redis restarts: ${state}`);
     return simulation.restartRedis(state);
   };
@@ -105,10 +130,13 @@ export async function faultyRun(
       simulation.setRedisClock(offMs);
     },
     restart: restart("same"),
+    crashes: () => crash(random.pick(simulation.servers), random.int(accounts.length), 4),
+    ceilings: () => changeCeilings(),
   };
   if (losesWrites) {
     faults.empty = restart("empty");
     faults.backup = restart("backup");
+    faults.reload = restart("reload");
     faults.drop = async () => {
       const key = random.pick((await client.keys("*")).sort());
       if (key === undefined) return;
@@ -147,6 +175,7 @@ export async function faultyRun(
     server.offMs = 0;
     if (!server.isUp) simulation.start(server);
   }
+  for (const account of accounts.keys()) changeCeilings(account, highest[account]);
   await simulation.run(endMs + 5000);
   let lastMs = 0;
   const month = simulation.month();
@@ -157,6 +186,10 @@ export async function faultyRun(
       ms += 1000 / burst / (0.5 + random.next());
       simulation.at(ms, () => void simulation.request(random.pick(simulation.servers), account));
     }
+    for (let i = 0; i < 3; i++)
+      simulation.at(simulation.nowMs + random.next() * (ms - simulation.nowMs), () =>
+        changeCeilings(account, quota),
+      );
     lastMs = Math.max(lastMs, ms);
   }
   await simulation.run(lastMs + 3000);

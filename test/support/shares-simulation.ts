@@ -92,6 +92,8 @@ export interface VirtualServer {
   taken: number;
   /** Accounts with requests since the server last looked at its counts. */
   marked: Set<number>;
+  /** The ceilings that the server has applied. */
+  ceilings: Ceilings[];
   /** The counts on the server's disk, by month and account. */
   saved: Map<string, number>;
   /** The number of known servers on the server's disk. */
@@ -122,7 +124,12 @@ const sweepMs = 10;
 export class Simulation {
   readonly random: Random;
   readonly servers: VirtualServer[] = [];
+  /** The ceilings that the operator has set. */
   readonly accounts: readonly Ceilings[];
+  /** The highest ceilings that the operator has set. */
+  readonly #highest: Ceilings[];
+  /** For each account, until when requests of an earlier, higher rate may be admitted. */
+  readonly #lowered: { burst: number; untilMs: number }[];
   readonly client: Redis;
   nowMs = 0;
   calls = 0;
@@ -154,6 +161,8 @@ export class Simulation {
   constructor(options: SimulationOptions) {
     this.random = seededRandom(options.seed);
     this.accounts = options.accounts;
+    this.#highest = options.accounts.map((ceilings) => ({ ...ceilings }));
+    this.#lowered = options.accounts.map(() => ({ burst: 0, untilMs: 0 }));
     this.client = options.client;
     this.minDelayMs = options.minDelayMs ?? 0.2;
     this.maxDelayMs = options.maxDelayMs ?? 2;
@@ -187,7 +196,8 @@ export class Simulation {
 
   /** Adds a server and starts it. @param offMs milliseconds by which its wall clock is ahead */
   add(offMs = 0): VirtualServer {
-    const counts = new VirtualCounts(this.accounts, () => this.nowMs);
+    const ceilings = [...this.accounts];
+    const counts = new VirtualCounts(ceilings, () => this.nowMs);
     const server: VirtualServer = {
       ...{
         name: `s${this.servers.length}`,
@@ -197,6 +207,7 @@ export class Simulation {
         failingReads: 0,
         starts: 0,
         offMs,
+        ceilings,
         knew: 1,
       },
       ...{ plannedMs: 0, taken: 0, marked: new Set<number>(), saved: new Map<string, number>() },
@@ -209,7 +220,7 @@ export class Simulation {
 
   start(server: VirtualServer): void {
     server.starts++;
-    const counts = new VirtualCounts(this.accounts, () => this.nowMs);
+    const counts = new VirtualCounts(server.ceilings, () => this.nowMs);
     for (const [name, used] of server.saved) {
       const [month, account] = name.split(" ").map(Number);
       counts.of(month).used[account] = used;
@@ -234,6 +245,37 @@ export class Simulation {
       this.at(this.nowMs + 100, readRecords);
     };
     this.at(this.nowMs + 100, readRecords);
+  }
+
+  /** Sets an account's ceilings. Each server applies them within 2 s, or when it can reach Redis again. */
+  change(account: number, ceilings: Ceilings): void {
+    Object.assign(this.accounts[account], ceilings);
+    const highest = this.#highest[account];
+    highest.burst = Math.max(highest.burst, ceilings.burst);
+    highest.quota = Math.max(highest.quota, ceilings.quota);
+    for (const server of this.servers) {
+      const apply = () => {
+        if (!server.isUp || server.isCut || this.isRefusing || this.lostPercent > 0) {
+          this.at(this.nowMs + 500, apply);
+          return;
+        }
+        const { burst } = server.ceilings[account];
+        if (burst > this.accounts[account].burst)
+          this.#lowered[account] = { burst: this.#burst(account), untilMs: this.nowMs + 2000 };
+        server.ceilings[account] = { ...this.accounts[account] };
+        server.shares.enter(account);
+      };
+      this.at(this.nowMs + 2000 * this.random.next(), apply);
+    }
+  }
+
+  /** The highest rate that a server may use now. */
+  #burst(account: number): number {
+    const { burst, untilMs } = this.#lowered[account];
+    return Math.max(
+      ...this.servers.map(({ ceilings }) => ceilings[account].burst),
+      this.nowMs < untilMs ? burst : 0,
+    );
   }
 
   #sharesOf(
@@ -353,23 +395,23 @@ export class Simulation {
   request(server: VirtualServer, account: number): boolean {
     if (!server.isUp) return false;
     const month = monthOf(this.#wallMs(server.offMs));
-    const { burst, quota } = this.accounts[account];
     const tally = this.tally(account, month);
     const result = server.counts.admit(account, month);
     server.marked.add(account);
     this.#plan(server, this.nowMs + sweepMs);
     if (result !== "admitted") {
       tally.refused++;
-      if (result === "quota" && tally.admitted < quota) tally.early++;
+      if (result === "quota" && tally.admitted < this.accounts[account].quota) tally.early++;
       return false;
     }
     tally.admitted++;
-    this.overQuota = Math.max(this.overQuota, tally.admitted - this.#allowances[account] - quota);
+    const highest = this.#highest[account];
+    this.overQuota = Math.max(this.overQuota, tally.admitted - this.#allowances[account] - highest.quota);
     // The requests of every window of t seconds are within burst * t + d: a bucket of depth d doesn't run over.
     const bucket = this.#buckets[account];
-    bucket.level = Math.max(0, bucket.level - ((this.nowMs - bucket.ms) / 1000) * burst) + 1;
+    bucket.level = Math.max(0, bucket.level - ((this.nowMs - bucket.ms) / 1000) * this.#burst(account)) + 1;
     bucket.ms = this.nowMs;
-    const depth = Math.max(2 * burst, burst + this.mostServers);
+    const depth = Math.max(2 * highest.burst, highest.burst + this.mostServers);
     this.overRate = Math.max(this.overRate, bucket.level - depth);
     return true;
   }
@@ -392,7 +434,7 @@ export class Simulation {
   /** For each account, the requests that a server may still admit in both months by its bounds. */
   #mayAdmit({ counts, offMs }: VirtualServer): number[] {
     const first = this.#firstMonth(offMs);
-    return this.accounts.map(({ burst }, account) =>
+    return this.#highest.map(({ burst }, account) =>
       [first, first + 1].reduce(
         (sum, month) => sum + counts.of(month).bound[account] - counts.used(account, month),
         burst * 10,
@@ -431,14 +473,19 @@ export class Simulation {
       ]);
   }
 
-  /** Restarts Redis with the same data, without data, or with the data of the last `backUp`. */
-  async restartRedis(state: "same" | "empty" | "backup"): Promise<void> {
-    this.#run++;
-    for (const { shares } of this.servers) shares.check();
+  /**
+   * Restarts Redis with the same data, without data, or with the data of the last `backUp`. With "reload", Redis loads
+   * the data of the last `backUp` without a restart.
+   */
+  async restartRedis(state: "same" | "empty" | "backup" | "reload"): Promise<void> {
+    if (state !== "reload") {
+      this.#run++;
+      for (const { shares } of this.servers) shares.check();
+    }
     if (state === "same") return;
     this.#lose();
     await this.client.flushdb();
-    if (state === "backup")
+    if (state !== "empty")
       for (const [key, value, ttl] of this.#backup) await this.client.restore(key, ttl, value, "REPLACE");
   }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { serversOf } from "../../server/parts/replicas/records.ts";
+import { forget, serversOf } from "../../server/parts/replicas/records.ts";
 import { monthKey, sharesIn } from "../../server/parts/replicas/redis.ts";
 import { type RedisServer, startRedis } from "../support/redis-server.ts";
 
@@ -42,7 +42,7 @@ interface MonthAnswer {
 
 /** A server that calls the script only when the test says so. */
 class Caller {
-  readonly said = { seq: 0, life: "", read: 0, part: 0, knew: 0 };
+  readonly said = { seq: 0, answered: 0, life: "", read: 0, part: 0, knew: 0 };
   readonly #name: string;
 
   constructor(name: string) {
@@ -56,7 +56,8 @@ class Caller {
       ...{ elapsed: 1e6, ms, run: `run${run}`, ...this.said, rows, ...more },
     });
     const { life, read, part } = answer;
-    Object.assign(this.said, answer.gone ? { life: "", read: 0, part: 0 } : { life, read, part });
+    const known = { life, read, part, answered: this.said.seq };
+    Object.assign(this.said, answer.gone ? { life: "", read: 0, part: 0 } : known);
     return answer;
   }
 
@@ -129,7 +130,7 @@ test("a forgotten server is listed again when it calls", async () => {
   const [a, b] = await callers("a", "b");
   ms += 61_000;
   await a.call();
-  await sharesIn(redis.client)([], { op: "forget", server: "b" });
+  await forget(redis.client, "b", months);
   const listed = async () => (await serversOf(redis.client)).map(({ id }) => id).sort();
   assert.deepEqual(await listed(), ["a"]);
   for (let i = 0; i < 2; i++) await b.call();
@@ -141,7 +142,7 @@ test("a forgotten server that comes back gets no part of its old lease that othe
   const { granted } = await b.report(0, 0, 600);
   ms += 61_000;
   await a.call();
-  await sharesIn(redis.client)([], { op: "forget", server: "b" });
+  await forget(redis.client, "b", months);
   for (let i = 0, held = 0; i < 20; i++) held = (await a.report(0, held, 1000)).granted;
   const held = (await record()).servers.a.granted;
   assert.ok(granted > 200 && held > quota - granted, `${granted} and ${held}`);
@@ -224,6 +225,17 @@ test("servers report again after each restore of Redis from a backup, even if it
     lives.push((await a.call()).life);
   }
   assert.notEqual(lives[0], lives[1]);
+});
+
+test("servers report again after a backup is put back into a Redis that goes on running", async () => {
+  const [a, b] = await callers("a", "b");
+  await a.report(5, 20, 20);
+  const saved = await redis.client.hgetall("hc:{0}:servers");
+  const { life } = await b.call();
+  await a.report(100, 100, 0);
+  await redis.client.hset("hc:{0}:servers", saved);
+  const answer = await b.call();
+  assert.deepEqual([answer.life === life, answer.isLearning], [false, true]);
 });
 
 test("a lost record is restored from the newest copy, and reports since the loss take precedence", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { leasesOf, serversBehind, serversOf } from "../../server/parts/replicas/records.ts";
+import { forget, leasesOf, serversBehind, serversOf } from "../../server/parts/replicas/records.ts";
 import { type ScriptClient, sharesIn } from "../../server/parts/replicas/redis.ts";
 import { type RedisServer, startRedis } from "../support/redis-server.ts";
 import { type Ceilings, Simulation } from "../support/shares-simulation.ts";
@@ -484,25 +484,30 @@ for (const joins of [0, 1, 2])
     assert.equal(simulation.overRate, 0);
   });
 
-test("forgetting a server frees its lease except for requests it may have admitted unreported", async () => {
-  const simulation = await servers(3, { burst: 20, quota: 1000 });
-  load(simulation, 60, 100, () => simulation.servers[2]);
-  await simulation.run(simulation.nowMs + 6000);
-  const { used, granted } = (await simulation.record(0)).servers["s2.1"];
-  const [, , unsaid] = admittedAtOnce(simulation);
-  assert.ok(unsaid >= 15 && granted - used > 41, `${unsaid} unsaid, ${granted - used} leased`);
-  simulation.kill(simulation.servers[2]);
-  await simulation.run(simulation.nowMs + 62_000);
-  assert.equal((await leasesOf(redis.client, months, true)).get("s2.1"), granted - used - 41);
-  await sharesIn(redis.client)([], { op: "forget", server: "s2.1" });
-  assert.deepEqual((await serversOf(redis.client)).map(({ id }) => id).sort(), ["s0.1", "s1.1"]);
-  load(simulation, 3000, 25, (i) => simulation.servers[i % 2]);
-  await simulation.run(simulation.nowMs + 80_000);
-  // The forgotten server's requests within a second from a full bucket, and its credit, still count as used.
-  const kept = 41 + 6;
-  assert.equal(simulation.tally(0).admitted, 1000 - kept + unsaid);
-  assert.equal((await simulation.record(0)).total, 1000);
-});
+for (const isUsedUp of [false, true])
+  test(`forgetting a server ${isUsedUp ? "after the rest of the quota is used up " : ""}frees its lease except for requests it may have admitted unreported`, async () => {
+    const simulation = await servers(3, { burst: 20, quota: 1000 });
+    load(simulation, 60, 100, () => simulation.servers[2]);
+    await simulation.run(simulation.nowMs + 6000);
+    const { used, granted } = (await simulation.record(0)).servers["s2.1"];
+    const [, , unsaid] = admittedAtOnce(simulation);
+    assert.ok(unsaid >= 15 && granted - used > 41, `${unsaid} unsaid, ${granted - used} leased`);
+    simulation.kill(simulation.servers[2]);
+    await simulation.run(simulation.nowMs + 62_000);
+    if (isUsedUp) {
+      load(simulation, 3000, 25, (i) => simulation.servers[i % 2]);
+      await simulation.run(simulation.nowMs + 80_000);
+    }
+    assert.equal((await leasesOf(redis.client, months, true)).get("s2.1"), granted - used - 41);
+    await forget(redis.client, "s2.1", months);
+    assert.deepEqual((await serversOf(redis.client)).map(({ id }) => id).sort(), ["s0.1", "s1.1"]);
+    load(simulation, 3000, 25, (i) => simulation.servers[i % 2]);
+    await simulation.run(simulation.nowMs + 80_000);
+    // The forgotten server's requests within a second from a full bucket, and its credit, still count as used.
+    const kept = 41 + 6;
+    assert.equal(simulation.tally(0).admitted, 1000 - kept + unsaid);
+    assert.equal((await simulation.record(0)).total, 1000);
+  });
 
 test("2,500 accounts are reported in several calls, also to an emptied Redis, without refusals", async () => {
   const accounts = Array.from({ length: 2500 }, () => ({ burst: 30, quota: 1000 }));

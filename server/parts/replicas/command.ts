@@ -5,7 +5,7 @@ import { monthName, monthOf } from "../../shared/months.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { Store } from "../../store/store.ts";
 import { Directory } from "./directory.ts";
-import { leasesOf, recordsOf, serversBehind, serversOf } from "./records.ts";
+import { forget, leasesOf, recordsOf, serversBehind, serversOf } from "./records.ts";
 import { connectRedis, type RedisClient, sharesIn } from "./redis.ts";
 import type { RedisAddress } from "./redis-url.ts";
 
@@ -92,8 +92,9 @@ export async function forgetServer(address: RedisAddress, id: string): Promise<s
         known.length === 0 ? "no such id" : "one with a heartbeat in the last minute",
         "one that accounts servers lists as gone",
       );
-    const leases = await leasesOf(client, monthsOf(new Date()), true);
-    for (const server of gone) await sharesIn(client)([], { op: "forget", server: server.id });
+    const months = monthsOf(new Date());
+    const leases = await leasesOf(client, months, true);
+    for (const server of gone) await forget(client, server.id, months);
     const given = gone.reduce((sum, server) => sum + (leases.get(server.id) ?? 0), 0);
     return `forgot server ${id}: ${given} requests that it had leased are given back\n`;
   });

@@ -50,6 +50,22 @@ export async function serversBehind(client: ScriptClient, version: number, maxMs
   }
 }
 
+/** Reads the records of all accounts that have one in a month, `YYYY-MM`, in pages. */
+async function* recordPages(
+  client: RecordsClient,
+  month: string,
+): AsyncGenerator<{ account: number; record: MonthRecord }[]> {
+  let cursor = "0";
+  do {
+    const [next, page] = await client.hscan(monthKey(month), cursor, "COUNT", 500);
+    cursor = next;
+    yield Array.from({ length: page.length / 2 }, (_, i) => ({
+      account: Number(page[2 * i]),
+      record: JSON.parse(page[2 * i + 1]),
+    }));
+  } while (cursor !== "0");
+}
+
 /**
  * Counts the requests that each server has leased and not used in the given months.
  * @param isGivenBack whether to count only the requests that `shares.lua` gives back when the server is forgotten
@@ -60,20 +76,28 @@ export async function leasesOf(
   isGivenBack = false,
 ): Promise<Map<string, number>> {
   const sums = new Map<string, number>();
-  for (const month of months) {
-    let cursor = "0";
-    do {
-      const [next, page] = await client.hscan(monthKey(month), cursor, "COUNT", 500);
-      cursor = next;
-      for (const text of page.filter((_, i) => i % 2 === 1)) {
-        const { burst, servers } = JSON.parse(text) as MonthRecord;
+  for (const month of months)
+    for await (const page of recordPages(client, month))
+      for (const { burst, servers } of page.map(({ record }) => record)) {
         const kept = isGivenBack ? 2 * burst + 1 : 0;
         for (const [id, { granted, used }] of Object.entries(servers))
           sums.set(id, (sums.get(id) ?? 0) + Math.max(0, granted - used - kept));
       }
-    } while (cursor !== "0");
-  }
   return sums;
+}
+
+/** Gives back what a server that is gone has leased in the given months, `YYYY-MM`. */
+export async function forget(
+  client: RecordsClient & ScriptClient,
+  server: string,
+  months: readonly string[],
+): Promise<void> {
+  for (const month of months)
+    for await (const page of recordPages(client, month)) {
+      const leasing = page.filter(({ record }) => record.servers[server] !== undefined);
+      const accounts = leasing.map(({ account }) => account);
+      await sharesIn(client)([month], { op: "forget", server, accounts });
+    }
 }
 
 interface MonthRecord {

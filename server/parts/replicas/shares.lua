@@ -67,10 +67,12 @@ local now = max(last, raw - meta.skew)
 if ask.elapsed and last > 0 then now = min(now, last + ask.elapsed) end
 if ask.elapsed then meta.skew = raw - now end
 
--- Redis may have lost writes if its run id, the number of flags or the hash of a month isn't as expected.
+-- Redis may have lost writes if its run id, the number of flags or the hash of a month isn't as expected, or if it
+-- doesn't know a call that it has answered: a backup may be put back without a restart.
 local run = meta.run
 if ask.check or not run then run = ask.run or string.match(call('INFO', 'server'), 'run_id:(%w+)') end
 local isLost = run ~= meta.run or call('ZCARD', flags) ~= meta.flags
+  or servers[ask.server] and beats[ask.server].seq < (ask.answered or 0)
 for i, month in ipairs(ask.months or {}) do
   if meta.months[month] and call('EXISTS', KEYS[2 + i]) == 0 then isLost, meta.months[month] = true, nil end
 end
@@ -401,9 +403,17 @@ function ops.servers()
   return { servers = list }
 end
 
--- Gives back the leases of a server that is gone for good. From now on `charged` counts fewer requests for it.
+-- Gives back the leases of a server that is gone for good. From now on `charged` counts fewer requests for it. The
+-- named accounts may have a total that includes its leases, and servers don't ask for more than the total leaves.
 function ops.forget()
   servers[ask.server].forgotten = true
+  for _, account in ipairs(ask.accounts) do
+    local record = cjson.decode(call('HGET', KEYS[3], account))
+    record.total = 0
+    for _, count in pairs(record.left) do record.total = record.total + count end
+    for _, entry in pairs(record.servers) do record.total = record.total + entry.used end
+    writeRecord(1, account, record)
+  end
   return {}
 end
 

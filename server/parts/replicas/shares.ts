@@ -90,6 +90,8 @@ export class Shares {
   /** The number of the last flag that was read before the current report began. */
   #roundRead = 0;
   #sequence = 0;
+  /** The number of the last call that was answered. */
+  #answered = 0;
   #deliversUntilMs = never;
   #isUnderWay = false;
   #isChecking = true;
@@ -320,7 +322,7 @@ export class Shares {
     const { contactMs, tripMs, lapsesMs, part } = this.#member;
     const sequence = ++this.#sequence;
     const call = {
-      ...{ op: "tick", server: this.#options.server, seq: sequence, check, ...content },
+      ...{ op: "tick", server: this.#options.server, seq: sequence, answered: this.#answered, check, ...content },
       // While accounts still have to be reported again, an empty life makes Redis count no flag as read.
       ...{
         life: this.#toReport.size > 0 && !content.isLeaving ? "" : this.#life,
@@ -350,6 +352,7 @@ export class Shares {
   #applyAnswer(answer: Answer, reported: readonly [Share, Row][], sentMs: number): void {
     const nowMs = this.#options.clock();
     const member = this.#member;
+    this.#answered = this.#sequence;
     const tripMs = nowMs - sentMs;
     member.contactMs = sentMs;
     member.tripMs = Math.max(tripMs, member.tripMs + (tripMs - member.tripMs) / 10);
