@@ -290,8 +290,7 @@ const unwrapped: Record<string, [callbacks: number, reason: string]> = {
   "server/parts/replicas/redis.ts": [3, "sets a variable"],
   "server/parts/replicas/directory.ts": [1, "the caller has the promise"],
   "server/parts/replicas/shares.ts": [1, "a rejection is logged as one that nobody handles"],
-  "server/serving/streaming.ts": [2, "each turn is wrapped by whoever waits for it"],
-  "server/serving/posts.ts": [1, "the callback is wrapped by the caller"],
+  "server/serving/streaming.ts": [3, "each turn, and each callback of a timer, is wrapped by its caller"],
   "server/serving/responder.ts": [1, "counts, and ends what makes the body"],
   "server/snapshots/load-thread.ts": [1, "has its own handling of errors, in a thread that may end"],
   "server/snapshots/loader-threads.ts": [

@@ -283,7 +283,8 @@ export class Responder {
       bytesLeft = isLast ? -1 : bytesLeft - chunk.byteLength;
       if (bytesLeft < 0) answer();
     };
-    cancelDeadline = this.#after(maxUnwantedMs, () => take(empty.buffer, true));
+    const giveUp = orClose(res, wait, () => take(empty.buffer, true));
+    cancelDeadline = this.#after(maxUnwantedMs, giveUp);
     res.onData(orClose(res, wait, take));
   }
 

@@ -509,6 +509,23 @@ for (const isUsedUp of [false, true])
     assert.equal((await simulation.record(0)).total, 1000);
   });
 
+test("Redis waits for the reports of a far server with many accounts before it grants requests again", async () => {
+  const accounts = Array.from({ length: 2500 }, () => ({ burst: 300, quota: 800 }));
+  const simulation = new Simulation({ seed: 1, client: redis.client, accounts });
+  for (let i = 0; i < 2; i++) simulation.add();
+  await simulation.run(6000);
+  const [first, second] = simulation.servers;
+  for (const account of accounts.keys()) simulation.request(first, account);
+  const last = accounts.length - 1;
+  load(simulation, 700, 5, () => first, last);
+  await simulation.run(simulation.nowMs + 10_000);
+  Object.assign(simulation, { minDelayMs: 240, maxDelayMs: 260 });
+  await simulation.restartRedis("empty");
+  load(simulation, 2000, 10, () => second, last);
+  await simulation.run(simulation.nowMs + 25_000);
+  assert.deepEqual([simulation.tally(last).admitted, (await simulation.record(last)).total], [800, 800]);
+});
+
 test("2,500 accounts are reported in several calls, also to an emptied Redis, without refusals", async () => {
   const accounts = Array.from({ length: 2500 }, () => ({ burst: 30, quota: 1000 }));
   const simulation = await servers(2, ...accounts);

@@ -309,6 +309,10 @@ local function join()
     own.old = own.old or ask.knew > 0
     -- The caller uses its part from before the loss while its report takes several calls.
     if isLearning then own.part = max(own.part, ask.part) end
+    -- Waits for the caller's next call, because the caller has more to report.
+    if isLearning and (ask.hasMore or ask.life ~= '') then
+      meta.learning = max(meta.learning, min(now + learningMs, meta.since + goneMs))
+    end
   end
   -- Uses the caller's number of servers only while Redis learns. Later the caller may have learned it in this life.
   if isAsserting and isLearning then meta.knew = max(meta.knew, ask.knew) end
