@@ -6,7 +6,7 @@ import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { Store } from "../../store/store.ts";
 import { Directory } from "./directory.ts";
 import { forget, leasesOf, recordsOf, serversBehind, serversOf } from "./records.ts";
-import { connectRedis, type RedisClient, sharesIn } from "./redis.ts";
+import { connectRedis, type RedisClient } from "./redis.ts";
 import type { RedisAddress } from "./redis-url.ts";
 
 /** Runs an operator's command on the accounts in Redis, from any machine. */

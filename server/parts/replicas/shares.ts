@@ -320,9 +320,10 @@ export class Shares {
     if (check) this.#checkedMs = nowMs;
     this.#isChecking = false;
     const { contactMs, tripMs, lapsesMs, part } = this.#member;
+    const { server } = this.#options;
     const sequence = ++this.#sequence;
     const call = {
-      ...{ op: "tick", server: this.#options.server, seq: sequence, answered: this.#answered, check, ...content },
+      ...{ op: "tick", server, seq: sequence, answered: this.#answered, check, ...content },
       // While accounts still have to be reported again, an empty life makes Redis count no flag as read.
       ...{
         life: this.#toReport.size > 0 && !content.isLeaving ? "" : this.#life,
