@@ -2,7 +2,7 @@ import { extent, scaleLog } from "d3";
 import { digits } from "./figures.ts";
 import type { LoadResult, Results } from "./report.ts";
 
-/** Draws a chart of a load. A dot is a server's median CPU time per request, a line the server's range. */
+/** Draws a chart of a load. A dot is a server's median CPU time per request, and a line is the server's range. */
 
 const names: Readonly<Record<string, string>> = {
   service: "This service",

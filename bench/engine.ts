@@ -69,7 +69,7 @@ const bodyOf = (query: string, path = pricesPath) => {
 for (let slot = 1; slot < maxKeys; slot++)
   keys.put({ id: 1, hash: randomBytes(32), expires_at: null, revoked_at: null }, slot);
 
-// Draws far more queries than the service's cache has counters for, because it caches answers requested twice.
+// Draws far more queries than the cache has counters for, because the cache keeps answers requested twice.
 const draws = smoke ? 1_000 : 50_000;
 const random = seededRandom(seed);
 const queries = allPriceQueries(image, random).slice(0, draws);

@@ -19,7 +19,7 @@ export async function sendExports({ port, key }: Server, seconds: number, core?:
   const url = `http://127.0.0.1:${port}${exportPath}.csv`;
   const header = `Authorization: Bearer ${key}`;
   const fast = `wrk --threads=1 --connections=${readers} --duration=${seconds + 60}s`;
-  // The URL's fragment has a range, so that curl repeats the request until it is killed. curl doesn't send fragments.
+  // The URL's fragment has a range, so that curl repeats the request until curl is killed. curl doesn't send fragments.
   const slow = `curl --silent --parallel --parallel-max ${readers} --limit-rate 1M`;
   const commands = [
     [...fast.split(" "), "--header", header, url],

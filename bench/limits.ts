@@ -79,7 +79,7 @@ function inThread({ buffer, words, threads, slot }: Task): void {
   parentPort?.postMessage(admitAll(limits, slot, words));
 }
 
-/** Measures mean nanoseconds for counting an answer. It includes the timing of sampled answers. */
+/** Measures mean nanoseconds for counting an answer, including the timing of sampled answers. */
 function countAnswers(): number {
   const routes = Array.from({ length: 25 }, (_, route) => `/${route}`);
   const traffic = new Traffic(routes, 1);
@@ -95,7 +95,7 @@ function countAnswers(): number {
 
 /**
  * Measures a state of `count` accounts with one key each, in milliseconds. First it opens the database and fills the
- * shared tables. Then it saves counts three times: first counts of all accounts, higher counts of all, and no changes.
+ * shared tables. Then it saves counts of all accounts, higher counts of all accounts, and no changes.
  */
 function stateTimes(count: number) {
   const folder = temporaryFolder();

@@ -48,11 +48,11 @@ function entrants(list: ListName, kinds: readonly Kind[] = ["service", "ceiling"
 const constants: Kind[] = ["service", "ceiling", "nginx"];
 const databases: Kind[] = ["sqlite", "sqlite-cached", "duckdb"];
 const computing: Kind[] = ["service", "ceiling", ...databases, "node-http"];
-/** Targets: the service takes at most a fifteenth of the databases' CPU time, although these have summaries ready. */
+/** Targets: at most a fifteenth of the databases' CPU time, although the databases have ready summaries. */
 const fractions = { "service / sqlite": 1 / 15, "service / duckdb": 1 / 15 };
 const hot200: Entrant = { ...entrants("hot")[0], name: "service, 200" };
 
-/** Makes an entrant that is the service, compared with nothing. */
+/** Makes an entrant of the service for a load without the ceiling. */
 function service(list: ListName, name: string): Entrant {
   return { ...entrants(list)[0], name, against: null };
 }

@@ -14,7 +14,7 @@ import type { Server } from "./servers.ts";
 const ticksPerSecond = 100;
 /** Seconds without an answer after which a request counts as failed. */
 const maxAnswerSeconds = 30;
-/** Milliseconds that wrk may take in addition, to read its list and to stop. */
+/** Milliseconds that wrk may take beyond the load, to read its list and to stop. */
 const maxOverrunMs = 60_000;
 
 const script = join(import.meta.dirname, "wrk.lua");

@@ -26,7 +26,7 @@ export function twoCores(): { server: number; load: number } | undefined {
   return cores.length < 2 ? undefined : { server: cores[1], load: cores[0] };
 }
 
-/** Extends a command so that it runs on the given core. Without a core it is returned unchanged. */
+/** Extends a command so that it runs on the given core. Without a core the command is unchanged. */
 export function pinned(command: readonly string[], core: number | undefined): string[] {
   return core === undefined ? [...command] : ["taskset", "-c", String(core), ...command];
 }

@@ -93,7 +93,7 @@ export const byMarkup = "/healthcare/facilities?procedure=8011&sort=markup";
 export const nearest = "/healthcare/facilities?procedure=8011&near=60601&within=500&sort=distance";
 export const inDepth = "/healthcare/procedures/8011";
 
-/** All combinations of procedure, state (or no state) and limit that have an answer, in random order. */
+/** All combinations of a procedure, a state or the nation, and a limit that have an answer, in random order. */
 export function allPriceQueries(image: Image, random: Random): Query[] {
   const queries: Query[] = [];
   for (const procedure of image.procedureOf.keys())

@@ -26,7 +26,7 @@ const sizes = smoke ? [2_000, 5_000, 10_000] : [100_000, 1_000_000, 5_000_000, 1
 const limit = 25;
 const batch = 1000;
 const memoryRuns = smoke ? 1 : 5;
-/** Number of batches whose median is reported. The first, slow batches before the code is compiled don't affect it. */
+/** Number of batches whose median is reported. The slow batches before the code is compiled don't affect the median. */
 const batches = smoke ? 3 : 600;
 const [fewThreads, manyThreads] = [1, 4];
 const [connections, requestsPerConnection] = [32, 20];
@@ -78,7 +78,7 @@ async function time(files: string[]) {
   const images: Image[] = [];
   for (const file of files) images.push(await loadImage(file));
   const random = seededRandom(seed);
-  // Whether a query's answer is a full page. If it is with the fewest rows, it is with more rows, too.
+  // Whether a query's answer is a full page at the smallest size, and therefore at every size.
   const isFull = ({ procedure, state }: Query) =>
     groupSize(images[0], findGroup(images[0], procedure, state)) >= limit;
   const queries = allPriceQueries(images[0], random).filter(

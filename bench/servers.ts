@@ -119,7 +119,7 @@ export class Servers {
     const { folder: prepared, snapshotFile, key } = this.#folder;
     const folder = mkdtempSync(join(prepared, kind));
     const [STATE_DIR, DATASETS_DIR] = [join(folder, "state"), join(prepared, "snapshots")];
-    // Each service gets a copy of the state, because it locks the state.
+    // Each service gets a copy of the state, because a service locks its state.
     cpSync(join(prepared, "state"), STATE_DIR, { recursive: true });
     chmodSync(STATE_DIR, 0o700);
     const bodyFile = join(folder, "body");

@@ -14,7 +14,7 @@ export interface Download extends Patience {
   spareBytes: number;
   /** Advice for the error message when the folder can't be written to, or the disk is full. */
   whereElse: string;
-  /** Throws if the headers belong to another file than the wanted one. */
+  /** Throws if the headers don't belong to the wanted file. */
   checkHead?(headers: IncomingHttpHeaders): void;
   /** Receives the bytes downloaded so far, and the size if known. */
   onProgress?(bytes: number, totalBytes: number | undefined): void;

@@ -56,8 +56,7 @@ export class Break extends Error {
 /**
  * Retries an attempt with backoff until it succeeds.
  *
- * @throws DataError when a retry wouldn't help, or the last attempt failed; the reason of `stopping` when that is
- *   aborted
+ * @throws DataError when a retry wouldn't help or the last attempt failed; the abort reason of `stopping`
  */
 export async function retried<Result>(
   url: string,
@@ -124,8 +123,8 @@ function broken(url: string, what: string, error: unknown, signal: AbortSignal):
 }
 
 /**
- * Requests a URL and follows redirects. The caller must read the response (200, or 304 to an If-None-Match) to its end
- * or destroy it.
+ * Requests a URL and follows redirects. The response has status 200, or 304 to an If-None-Match. The caller must read
+ * the response to its end or destroy it.
  *
  * @throws Break when a retry may succeed, DataError when it won't
  */

@@ -16,7 +16,7 @@ export class DataError extends Error {
   }
 }
 
-/** Data needs more memory than allowed. */
+/** Thrown when data needs more memory than allowed. */
 export class SizeError extends DataError {}
 
 /** Formats input for messages: one line, quoted, at most 64 characters. */
@@ -39,7 +39,7 @@ export function reasonOf(error: unknown): string {
   return error.message || ("code" in error ? String(error.code) : error.name);
 }
 
-/** The reason in an operating system error, without code and path. For any other error it is the message. */
+/** The reason in an operating system error, without code and path. For any other error, its message. */
 export function fileReasonOf(error: unknown): string {
   const reason = reasonOf(error);
   return systemCode(error) === undefined

@@ -21,9 +21,7 @@ export function firstNotBefore(start: number, end: number, isBefore: (position: 
 export function withPrefix(texts: TextColumn, prefix: Uint8Array): { start: number; end: number } {
   const { offsets, bytes } = texts;
   const count = offsets.length - 1;
-  /**
-   * Compares a text with the prefix: below 0 if the text comes before all texts with the prefix, 0 if the text has it.
-   */
+  /** 0 if the text has the prefix, below 0 if the text is before all texts with the prefix, above 0 otherwise. */
   const compared = (i: number) => {
     const end = offsets[i + 1];
     for (let at = offsets[i], n = 0; n < prefix.length; at++, n++) {

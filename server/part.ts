@@ -36,7 +36,7 @@ export interface PartRun {
   readonly serving?: URL;
   /** Runs the part's checks that need no state, before a state is made. @throws DataError */
   check?(isShared: boolean): Promise<void>;
-  /** Shares the state among several servers. At most one part has this. */
+  /** Shares the state among several servers. At most one part does this. */
   shareState?(ground: PartContext): Promise<SharedState>;
   /** Runs an operator's command on the state that servers share. Present if `shareState` is present. */
   runCommand?(command: SharedCommand): Promise<CommandOutput>;
@@ -50,16 +50,16 @@ export interface PartRun {
 }
 
 export interface RunningPart {
-  /** Serves all paths outside the API. At most one part has this. */
+  /** Serves all paths outside the API. At most one part does this. */
   pages?: Pages;
-  /** Serves the paths of the operator's listener that the core doesn't serve. At most one part has this. */
+  /** Serves the paths of the operator's listener that the core doesn't serve. At most one part does this. */
   opsPages?: OpsPages;
   /** Called once, when the server listens and before it prints the ready line. */
   begin?(apiUrl: string): void | Promise<void>;
 }
 
 export interface Pages {
-  /** The files that serving threads answer with. */
+  /** The files that serving threads send to clients. */
   files(): readonly WebFile[];
   /** Replies to a post. Never rejects. */
   act(request: PortalRequest): Promise<PortalReply>;
@@ -82,13 +82,13 @@ export interface SharedCommand {
 export interface SharingServer {
   id: string;
   state: "running" | "gone";
-  /** Seconds since its last heartbeat. */
+  /** Seconds since the server's last heartbeat. */
   heard: number;
-  /** Leased requests that it hasn't used. */
+  /** Leased requests that the server hasn't used. */
   leased: number;
 }
 
-/** What a command prints; each text ends with a line end. */
+/** What a command prints. Each text ends with a line break. */
 export interface CommandOutput {
   /** The result, for stdout. */
   result: string;

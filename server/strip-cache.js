@@ -7,15 +7,15 @@ import { threadId } from "node:worker_threads";
 /**
  * Caches TypeScript modules without their types, beside Node's compile cache. Without this cache, each thread would
  * load a compiler to strip the same types, which takes half of a start's time. Preload this module by `--import`. An
- * installed package needs it even without a compile cache, because Node doesn't strip types below `node_modules`. It is
- * plain JavaScript, so that it needs no stripping.
+ * installed package needs this module even without a compile cache, because Node doesn't strip types below
+ * `node_modules`. The module itself is plain JavaScript, so that it needs no stripping.
  */
 
 const folder = process.env.NODE_COMPILE_CACHE;
 
 /** @param {string} source */
 function strip(source) {
-  // Suppresses the warning that Node prints for this function.
+  // Suppresses the warning that Node prints for `stripTypeScriptTypes`.
   const { emitWarning } = process;
   process.emitWarning = () => {};
   try {

@@ -16,7 +16,7 @@ await connection.run(`CREATE TABLE prices AS
     medicare_allowed_cents AS allowed, services
   FROM read_parquet('${settings.snapshotFile}') WHERE charge > 0 AND allowed > 0 ORDER BY code, charge, ccn`);
 
-/** SQL for the summaries of groups. It needs the services of every row, and each priced row of the sample has them. */
+/** SQL for the summaries of groups. The weighted mean needs services, which every priced row of the sample has. */
 function summariesBy(columns: string, state: string): string {
   // Exact values are multiples of 0.01 cents, so adding 0.000001 only corrects floating-point errors.
   const halfUp = (cents: string, name: string) => `floor(${cents} + 0.500001) / 100 AS ${name}`;

@@ -3,7 +3,7 @@ import { attachImage, buildImage, decodeSnapshot, type Image, type Snapshot } fr
 import { pathOfPage } from "../../server/api/cursor.ts";
 import { basePath } from "../../server/api/endpoint.ts";
 
-/** Shared code of the rivals. They have an advantage, because they don't check keys or ceilings. */
+/** Shared code of the rivals. The rivals have an advantage, because they don't check keys or ceilings. */
 
 export type Headers = readonly (readonly [name: string, value: string])[];
 

@@ -31,7 +31,7 @@ type Columns = Record<keyof typeof columnNames, number>;
 export interface Addendum {
   /** Ascending by code. The procedure is empty where a code has no APC. */
   codes: HcpcsCode[];
-  /** The calendar year in the lines before the header; undefined if they have no year. */
+  /** The calendar year in the lines before the header; undefined if these lines have no year. */
   year: string | undefined;
 }
 

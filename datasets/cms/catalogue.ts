@@ -117,7 +117,7 @@ function addressOf(fields: Map<string, unknown>): string | undefined {
   return /\.csv$/i.test(new URL(url).pathname) ? url : undefined;
 }
 
-/** The data year in the first text that has one. Texts are URLs (with DYnn in the file name), time periods and titles. */
+/** The data year in the first text that has one: a URL with DYnn in the file name, a time period or a title. */
 function dataYearOf(texts: unknown[]): number | undefined {
   for (const given of texts) {
     const text = textOf(given) ?? "";
@@ -126,7 +126,7 @@ function dataYearOf(texts: unknown[]): number | undefined {
       short === undefined && !/^https?:/.test(text) ? (/(?<![0-9])20[0-9]{2}(?![0-9])/.exec(text) ?? []) : [];
     const year = Number(short === undefined ? long : `20${short}`);
     if (year >= minDataYear && year <= maxDataYear) return year;
-    // A release of another year isn't offered, because older releases have a different layout.
+    // A release of a year outside these limits isn't offered, because older releases have a different layout.
     if (!Number.isNaN(year)) return undefined;
   }
   return undefined;

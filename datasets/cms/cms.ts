@@ -136,7 +136,7 @@ export class CmsTable {
   readonly #facility: number[] = [];
   readonly #procedure: number[] = [];
   readonly #measures = byField(measureFields, (): number[] => []);
-  /** The line of each row. */
+  /** Each row's line in the file. */
   readonly #line: number[] = [];
 
   /** @throws DataError if a column is missing or named twice, or the layout is that of 2011–2015 */
@@ -342,7 +342,7 @@ export class CmsTable {
         this.#refuse(line, column, shown(text), "a RUCA code such as 1 or 4.1, or nothing");
       return code;
     }
-    // Addresses may have line ends.
+    // Addresses may contain line breaks.
     return this.#name(trimmed.replace(/[\t\r\n ]+/g, " "), column, line);
   }
 

@@ -43,7 +43,7 @@ export async function importFile(options: ImportOptions, known: readonly KnownVe
   const written = () =>
     publishSnapshot(out, year, known, (revision) => {
       const bytes = encodeSnapshot(sealSnapshot(table, { ...provenance, revision }, codes));
-      // Checks that a server could load the snapshot. The usual reason for a failure is its size.
+      // Checks that a server could load the snapshot. A snapshot usually fails because of its size.
       buildImage(decodeSnapshot(bytes, `${file} as a snapshot`));
       return bytes;
     });

@@ -15,7 +15,7 @@ const kinds: readonly [characters: RegExp, kind: string][] = [
   [/\p{Co}|\p{Noncharacter_Code_Point}/u, "character without a meaning"],
 ];
 
-/** Cleans a name: composes accents (NFC), trims it, and replaces every run of white space by one space. */
+/** Cleans a name: composes accents (NFC), trims the name, and replaces every run of white space by one space. */
 export function cleanName(text: string): string | Flaw {
   const [character] = forbidden.exec(text) ?? [];
   if (character !== undefined) {
@@ -35,8 +35,8 @@ export function cleanName(text: string): string | Flaw {
 
 /**
  * Collects the spellings of each facility's name and finds the commonest spelling. The first spelling in the file wins
- * a tie. An empty spelling wins only if there is no other. Nearly all facilities have only one spelling, so only
- * further spellings are counted.
+ * a tie. An empty spelling wins only if there is no other spelling. Nearly all facilities have only one spelling, so
+ * only further spellings are counted.
  */
 export class Spellings {
   readonly #raw: string[] = [];

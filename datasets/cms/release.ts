@@ -146,7 +146,7 @@ async function readTable(
   let header: string[] = [];
   let nextLine = 1;
   let emptyLines = 0;
-  /** The lines with values read before a header was found: their number, and the error of the first such line. */
+  /** The lines with values before the header: their number, and the error of the first line. */
   let titles: { error: unknown; lines: number } | undefined;
   const startOfRecord = (parser: Parser) => nextLine + parser.info.empty_lines - emptyLines;
 

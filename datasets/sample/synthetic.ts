@@ -35,7 +35,7 @@ const fewestPricedServices = 100;
 const markupSpread = 0.45;
 /** Spread of charges within a hospital. */
 const chargeSpread = 0.22;
-/** Spread of the hospitals' allowed amounts, as by local wages. */
+/** Spread of the hospitals' allowed amounts, which vary with local wages. */
 const wageSpread = 0.08;
 /** Spread of allowed amounts within a hospital. */
 const allowedSpread = 0.09;
@@ -178,7 +178,7 @@ function hospitalsFor(rows: number, random: RandomSource, addresses: RandomSourc
     facilities.ruralUrbanCode.push(code);
     facilities.ruralUrbanDescription.push(description);
     size[i] = random.bell();
-    // A logistic curve, so that the smallest hospitals offer a handful of procedures and the largest offer nearly all.
+    // With a logistic curve, the smallest hospitals offer a handful of procedures, and the largest offer nearly all.
     const share = 1 / (1 + Math.exp(-0.1 - sizeSpread * size[i]));
     offered[i] = Math.max(1, Math.round(share * procedureFigures.length));
   }
@@ -223,7 +223,7 @@ function settle(offered: Uint8Array, rows: number): void {
 }
 
 /**
- * The i-th CCN: 99, with which no real CCN starts, and four digits, in base 36 from 10,000 facilities on. CCNs ascend.
+ * The i-th CCN, ascending: 99, with which no real CCN begins, and four digits, in base 36 from 10,000 facilities on.
  */
 function sampleCcn(i: number, count: number): string {
   const number = count < 10_000 ? String(i + 1) : i.toString(36).toUpperCase();
@@ -400,7 +400,7 @@ const institutions = words(
     "Health~System Surgical~Hospital Heart~Hospital Women's~&~Children's~Hospital",
 );
 
-/** A tilde stands for a space inside a word. */
+/** Splits a text into words. A tilde becomes a space within a word. */
 function words(text: string): string[] {
   return text.split(" ").map((word) => word.replaceAll("~", " "));
 }

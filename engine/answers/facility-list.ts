@@ -18,7 +18,7 @@ import { findFacility } from "./facilities.ts";
 
 /** Selects the facilities that meet all given conditions. */
 export interface FacilityFilter {
-  /** Position of a procedure. Only facilities that have a row for it are listed. */
+  /** Position of a procedure. Only facilities that have a row for this procedure are listed. */
   procedure?: number | undefined;
   /** Required status of the row for `procedure`. */
   status: RowStatus | "all";

@@ -17,7 +17,7 @@ const orders = {
 type ProcedureOrder = keyof typeof orders;
 export const procedureOrders = Object.keys(orders) as ProcedureOrder[];
 
-/** The procedures with at least `minFacilities` facilities in the nation (state null) or in a state. */
+/** The procedures with at least `minFacilities` facilities in a state, or in the nation if `state` is null. */
 export function listProcedures(
   image: Image,
   state: string | null,

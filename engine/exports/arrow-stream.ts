@@ -153,8 +153,8 @@ export function arrowBytes(image: Image, scope: ExportScope): number {
 }
 
 /**
- * Yields the stream of a scope's rows in pieces. A piece is valid until the next one is requested. Empty pieces let the
- * caller do other work while rows are scanned or a batch is filled.
+ * Yields the stream of a scope's rows in pieces. A piece is valid until the next piece is requested. Empty pieces let
+ * the caller do other work while rows are scanned or a batch is filled.
  */
 export function* arrowPieces(image: Image, scope: ExportScope): Generator<Uint8Array, void> {
   const columns = columnsOf(image, scope);

@@ -31,8 +31,8 @@ const header = utf8(`${[firstColumns, ...furtherColumns].join(",")}\r\n`);
 const statusBytes = rowStatuses.map(utf8);
 
 /**
- * Yields the lines of a scope's rows in pieces. A piece is valid until the next one is requested. It is empty if none
- * of the scanned rows is in the scope.
+ * Yields the lines of a scope's rows in pieces. A piece is valid until the next piece is requested. A piece is empty if
+ * none of the scanned rows is in the scope.
  */
 export function* csvPieces(image: Image, scope: ExportScope): Generator<Uint8Array, void> {
   const lines = new RowLines(image);

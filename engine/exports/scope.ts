@@ -1,7 +1,7 @@
 import { groupOf, type Image, stateIndex } from "../image/image.ts";
 import { blank } from "../snapshot/schema.ts";
 
-/** The rows to export. A procedure (by position) and a state (by code) may restrict them. */
+/** The rows to export. A procedure's position and a state's code may restrict the rows. */
 export interface ExportScope {
   procedure: number | null;
   state: string | null;

@@ -66,12 +66,12 @@ const textIndex = {
   postings: int32,
   /** For each word, the fields in which it occurs in any document, one bit per field. */
   wordFields: uint8,
-  /** The first document of each name size. */
+  /** The first document of each size of a name; see `nameSizeOf`. */
   sizeStart: uint32,
 };
 export type TextIndex = SectionsOf<typeof textIndex>;
 
-/** An index of documents, which are ordered by name size, name and code. */
+/** An index of documents, which are ordered by the size of the name, by the name and by code. */
 const documents = {
   ...textIndex,
   /** The set of documents with prices, as bits. */
@@ -170,9 +170,9 @@ const elementTypes = leavesOf<ElementType>(layout);
 const headerWords = 2 + 2 * elementTypes.length;
 
 /**
- * Statistics of a group, in the order of `summaries`. Amounts are in cents, the spread is in hundredths. `services` is
- * NaN if no row of the group has services. The weighted charges are NaN if the services are unknown or add up to 0.
- * `weighted_facilities` counts the rows that have services.
+ * The statistics of a group, in their order in `summaries`. Amounts are in cents, the spread is in hundredths.
+ * `services` is NaN if no row of the group has services. The weighted charges are NaN if the services are unknown or
+ * add up to 0. `weighted_facilities` counts the rows that have services.
  */
 export const summaryFields = [
   "facilities",
@@ -191,7 +191,7 @@ export const summaryFields = [
   "weighted_facilities",
 ] as const;
 
-/** Further statistics of a group, in the order of `details`: allowed amounts in cents, markups in hundredths. */
+/** Further statistics of a group, in their order in `details`: allowed amounts in cents, markups in hundredths. */
 export const detailFields = [
   "min_allowed",
   "p10_allowed",
@@ -268,7 +268,7 @@ export function inDollars(field: keyof Summary, value: number): number {
   return counts.has(field) ? value : value / 100;
 }
 
-/** The group of a procedure in the nation (state null) or in a known state. */
+/** The group of a procedure in a known state, or in the nation if `state` is null. */
 export function groupOf(image: Image, procedure: number, state: string | null): number {
   return state === null ? procedure : stateGroup(image, procedure, stateIndex.get(state) ?? 0);
 }
@@ -283,7 +283,7 @@ export function groupSize({ groupStart }: Image, group: number): number {
   return groupStart[group + 1] - groupStart[group];
 }
 
-/** The group of an APC code over the nation (state null) or within a state; −1 if the group has no priced row. */
+/** The group of an APC code in a state, or in the nation if `state` is null; −1 if the group has no priced row. */
 export function findGroup(image: Image, procedureCode: string, state: string | null): number {
   const procedure = image.procedureOf.get(procedureCode);
   if (procedure === undefined || (state !== null && !stateIndex.has(state))) return -1;

@@ -84,7 +84,7 @@ export function* setBits(bits: Int32Array, end: number): Generator<number> {
   for (let i = nextOf(bits, 0, end); i < end; i = nextOf(bits, i + 1, end)) yield i;
 }
 
-/** The first set bit from `from` on; `end` or more if there is none before `end`. */
+/** The first set bit from `from` on; `end` or more if no bit is set before `end`. */
 export function nextOf(bits: Int32Array, from: number, end: number): number {
   if (from >= end) return end;
   const last = (end - 1) >>> 5;

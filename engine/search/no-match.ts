@@ -11,7 +11,7 @@ import { absentHospitals } from "./vocabulary.ts";
 interface NoMatch {
   /** The word without a match; undefined if no word of the text says what to look for. */
   word: string | undefined;
-  /** Whether no document matches the word. If false, some documents match the word, but not the other words too. */
+  /** Whether no document matches the word. Otherwise some documents match the word, but not the other words. */
   isUnknown: boolean;
   /** Up to three similar words, or names of documents that match the other words. */
   near: string[];

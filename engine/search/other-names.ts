@@ -30,9 +30,7 @@ export function wordsBesideName(ccn: string): string[] {
   return [...(otherNames.get(ccn) ?? []).flatMap(indexWords), ...(systemWords.get(ccn) ?? [])];
 }
 
-/**
- * The positions of a name's significant words: first with generic words such as hospital, then without generic words.
- */
+/** The positions of a name's significant words, as two lists: with generic words such as hospital, and without them. */
 function significant(words: readonly string[]): number[][] {
   const all = [...words.keys()].filter((i) => !fillerWords.has(words[i]));
   return [all, all.filter((i) => !genericWords.facility.has(meaningOf(words[i])))];

@@ -2,7 +2,7 @@ import { linesOf, paragraphsOf } from "./data.ts";
 
 /** The words that people use for procedures. The terms are in `data/`. */
 
-/** Words that ask for something that no group holds. Beside the name of a procedure they say nothing. */
+/** Words that ask for something that no group includes. They say nothing if the text names a procedure, too. */
 const asides = `
 anesthesia, burn, diabetes, diabetic, pregnant, pregnancy, hypertension, asthma, copd, concussion, dementia, anxiety, cough, cold,
 fever, smoking, alcohol, cpap, oxygen, shot, pap, insulin, baby, newborn, rehab, dentist

@@ -105,7 +105,7 @@ function raritiesAmong(documents: number): Float64Array {
 
 /** Memory that all searches of a thread reuse. */
 const scratch = {
-  /** First entry of each word of the index. It is all zeros between searches. */
+  /** First entry of each word of the index. All zeros between searches. */
   entryOf: new Int32Array(0),
   /** The term that the word of each entry matches. */
   entryTerm: new Uint16Array(0),

@@ -64,9 +64,9 @@ export interface Matches {
 
 /**
  * Finds the documents with prices that match every significant word of a text: exactly, by prefix, or with a few typos,
- * written apart or together. They are ordered by their worst match. Equal documents are ordered by how well and in
- * which fields the words match, and by what part of the name the words make up. A document whose code is a word of the
- * text comes first.
+ * written apart or together. The documents are ordered by their worst match. Equal documents are ordered by how well
+ * and in which fields the words match, and by what part of the name the words make up. A document whose code is a word
+ * of the text comes first.
  */
 export function search(
   image: Image,
@@ -172,7 +172,7 @@ function mostAlike(index: SearchIndex, terms: readonly Term[], wanted: Int32Arra
  * group that lacks some of the words may be meant.
  */
 const [likeEnough, leastLike] = [0.5, 0.33];
-/** Factor of the scores of groups that may not be what is asked for. */
+/** Factor that lowers the scores of groups that may not be meant. */
 const unsure = 0.5;
 
 /**
@@ -247,7 +247,7 @@ export function unpricedMatches(image: Image, kind: DocumentKind, text: string):
   return find(index, termsOf(image, kind, text), 0, index.byName.length, unpriced).documents;
 }
 
-/** The documents with prices in the nation (state null) or in a state, as bits. */
+/** The documents with prices in a state, or in the nation if `state` is null, as bits. */
 function pricedIn(image: Image, kind: DocumentKind, state: string | null): Int32Array {
   const { priced, documentOf } = image.documents[kind];
   if (state === null) return priced;
@@ -264,7 +264,7 @@ function pricedIn(image: Image, kind: DocumentKind, state: string | null): Int32
 
 /**
  * Finds a page of the matching documents. Goes from the best level to the worst, and scores no document that can't be
- * better than those on the page.
+ * better than the documents on the page.
  *
  * @param wanted the documents to look for, as bits
  */

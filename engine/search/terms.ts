@@ -52,8 +52,8 @@ export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] 
   // If all words are generic, each word is needed, because it may be in a name. With "near me", no generic word is
   // needed.
   const isAnyNeeded = isMeaningful.includes(true) || typed.length < split.length;
-  // Before a word for a hospital, or beside only such words, "va" isn't Virginia but Veterans Affairs, whose hospitals
-  // aren't in the data.
+  // Before a word for a hospital, or beside only such words, "va" means Veterans Affairs and not Virginia. The data has
+  // no hospitals of Veterans Affairs.
   const isForVeterans =
     kind === "facility" &&
     words.length > 1 &&
@@ -102,7 +102,7 @@ function withoutSelf(words: readonly string[]): string[] {
   return words.filter((word, i) => word !== "me" || i === 0 || !wordsBeforeSelf.has(words[i - 1]));
 }
 
-/** Joins two words that say something only together: over active, heart burn, a fib, by pass. */
+/** Joins two words that have a meaning only together: over active, heart burn, a fib, by pass. */
 function withoutGaps(index: TextIndex, words: readonly string[]): string[] {
   const joined: string[] = [];
   for (const word of withoutSelf(words)) {
@@ -118,8 +118,8 @@ function withoutGaps(index: TextIndex, words: readonly string[]): string[] {
 }
 
 /**
- * The generic word that a mistyped word stands for. If a word of the index begins with the mistyped word, or no generic
- * word is meant, it is the mistyped word itself.
+ * The generic word that a mistyped word stands for. The result is the mistyped word itself if a word of the index
+ * begins with it, or no generic word is meant.
  */
 function kindMeant(index: TextIndex, kind: DocumentKind, word: string): string {
   if (word.length < oneTypoLetters || (kind === "procedure" && isKnown(word))) return word;

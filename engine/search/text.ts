@@ -38,7 +38,7 @@ export function splitWords(text: string): string[] {
     .replaceAll("&", " and ")
     .replace(/\b([dit]) *and *([acd])\b/g, "$1and$2")
     .replace(/\b(apc|ccn|cpt|hcpcs)(?=\d)/g, "$1 ")
-    // Facilities have only the first five digits of a ZIP code.
+    // Shortens ZIP+4 codes, because facilities have only the first five digits.
     .replace(/(?<![\p{L}\p{N}])(\d{5})-\d{4}(?![\p{L}\p{N}])/gu, "$1")
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== "");

@@ -76,7 +76,7 @@ export const ambiguousForms: readonly (readonly [short: string, long: string])[]
   ["w", "west"],
 ];
 
-/** Nicknames of places → words of the index. A nickname and each of its words is written without spaces. */
+/** Nicknames of places → words of the index. Nicknames and words are written without spaces. */
 export const cityNicknames: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({
     abq: "albuquerque",

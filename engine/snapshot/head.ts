@@ -123,7 +123,7 @@ function checkedMetadata({ metadata }: ParquetFooter, subject: string) {
   const [issue] = parsed.issues;
   const key = v.getDotPath(issue) ?? "metadata";
   const found = metadata.get(key);
-  // A source URL may contain a password.
+  // Hides the credentials of a source URL.
   const inWords = key === "source_url" ? shownAddress : shown;
   const expected = issue.expected ?? issue.message;
   throw new DataError(

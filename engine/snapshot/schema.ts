@@ -90,7 +90,7 @@ export const stateNames: Readonly<Record<string, string>> = Object.freeze(
 );
 export const stateCodes: readonly string[] = Object.freeze(Object.keys(stateNames));
 
-/** A CCN is six letters or digits. Leading zeros matter, so it is text. */
+/** Matches a CCN: six letters or digits. A CCN is text, because leading zeros matter. */
 export const ccnPattern = /^[0-9A-Za-z]{6}$/;
 export const procedureCodePattern = /^[0-9]{4}$/;
 export const zipPattern = /^[0-9]{5}$/;

@@ -9,7 +9,7 @@ export function identityOrder(length: number): Uint32Array<ArrayBuffer> {
 
 /**
  * Sorts positions by their non-negative `keys[position]`, with a stable radix sort in O(n). To sort by several columns,
- * call it once per column, least significant first.
+ * call the function once per column, least significant first.
  */
 export function stableOrder(
   keys: Int32Array | Uint32Array,

@@ -20,7 +20,7 @@ function printableText(maxLength: number, what: string) {
 export const keyLabel = printableText(maxLabelLength, "printable ASCII characters");
 export const accountName = printableText(maxNameLength, "ASCII characters");
 
-/** Hours for which a replaced key or secret stays valid. */
+/** Maximum hours for which a replaced key or secret stays valid. */
 export const maxOverlapHours = 8760;
 const hourMs = 3_600_000;
 
@@ -35,7 +35,7 @@ export function checkToCome(what: string, at: number, now: Date): void {
 }
 
 export interface NewKey {
-  /** The key itself. It is stored nowhere, so it is shown only now. */
+  /** The key's text. It is stored nowhere, so it can be shown only once. */
   key: string;
   id: number;
   expires: number | null;
@@ -61,7 +61,7 @@ export function rotateKey(
 ): NewKey & { oldEnds: number } {
   if (keyState(old, now) !== "active")
     throw new DataError(`key ${old.id}`, keyState(old, now), "an active one");
-  // A key can't be rotated twice, because the first rotation has set when it expires.
+  // A key can't be rotated twice, because the first rotation has set its expiry.
   if (old.replaced_by !== null)
     throw new DataError(
       `key ${old.id}`,
@@ -77,7 +77,7 @@ export function rotateKey(
   return { ...made, oldEnds: expires === null || end < expires ? end : expires };
 }
 
-/** Makes a secret that signs a webhook's posts (Standard Webhooks specification). */
+/** Makes a secret that signs a webhook's posts by the Standard Webhooks specification. */
 export function newWebhookSecret(): string {
   return `whsec_${randomBytes(24).toString("base64")}`;
 }
@@ -88,7 +88,7 @@ type Webhook = Pick<
   "webhook" | "webhook_secret" | "webhook_old_secret" | "webhook_old_secret_until"
 >;
 
-/** An account's webhook fields after its URL is set. A new URL gets a new secret. @throws DataError */
+/** An account's webhook fields after the webhook's URL is set. A new URL gets a new secret. @throws DataError */
 export function webhookAt(
   url: string | null,
   known: Webhook | undefined,

@@ -3,7 +3,7 @@ import { maxAccounts } from "./limits.ts";
 /** Counts of requests by UTC day, per account slot, in shared memory. */
 
 /**
- * Words of a slot: the month, and the month's count at the end of each day. A day's requests are the difference of two
+ * Words per slot: the month, and the month's count at the end of each day. A day's requests are the difference of two
  * counts, so the days add up to the month's count.
  */
 const slotWords = 32;
@@ -32,7 +32,7 @@ export class UsageDays {
     Atomics.store(this.#words, slot * slotWords + day, used);
   }
 
-  /** The requests of each day of a month up to today. Requests of unknown days count for today. */
+  /** The requests of each day of a month up to today. Requests whose day isn't known count for today. */
   of(slot: number, month: number, today: number, used: number): number[] {
     const base = slot * slotWords;
     const isKnown = Atomics.load(this.#words, base) === month;

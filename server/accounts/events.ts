@@ -2,15 +2,13 @@ import { maxAccounts } from "./limits.ts";
 
 /** The quota events of a month, per account slot, in shared memory. */
 
-/** Maximum events in a slot. The newest events are kept. A month has three events for each quota that was set in it. */
+/** Maximum events per slot. The newest are kept. In a month, each quota of the account has three events. */
 export const maxEvents = 15;
 /** Number of 64-bit words of a slot: the month, and one word per event. An unused word is 0. */
 const slotWords = 1 + maxEvents;
 /** Marks a slot whose month is being changed. */
 const noMonth = 0n;
-/**
- * An event's word is its Unix milliseconds times this number, plus the threshold. A single word is written atomically.
- */
+/** An event is one word, which is written atomically: its Unix milliseconds times this factor, plus the threshold. */
 const timeUnit = 128n;
 
 export interface UsageEvent {
@@ -35,8 +33,8 @@ export class UsageEvents {
   }
 
   /**
-   * Adds an event to a slot, in place of the oldest event. Does nothing if the slot has the event, or only newer
-   * events.
+   * Adds an event to a slot, in place of the oldest event. Does nothing if the slot already has the event, or has only
+   * newer events.
    */
   put(slot: number, { threshold, created_at }: UsageEvent): void {
     const word = BigInt(created_at) * timeUnit + BigInt(threshold);

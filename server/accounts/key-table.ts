@@ -11,8 +11,8 @@ import type { StoredKey } from "../store/store.ts";
 export const maxKeys = 500_000;
 const capacity = 2 ** 20;
 /**
- * An entry has eight 32-bit words: state and day of last use (16 bits each), account slot, expiry in Unix milliseconds
- * (a double; infinity for none), and half of the key's SHA-256.
+ * 32-bit words of an entry. The first word has the state and the day of last use, 16 bits each. The next words have the
+ * account slot, the expiry in Unix milliseconds as a double (infinity for none), and half of the key's SHA-256.
  */
 const entryWords = 8;
 const [slotWord, expiryWord, hashWord] = [1, 2, 4];
@@ -22,8 +22,8 @@ const entriesBytes = capacity * entryWords * 4;
 /** Bytes of the keys' ids, which follow the entries as 64-bit floats. */
 const idsBytes = capacity * Float64Array.BYTES_PER_ELEMENT;
 /**
- * Entries per group. The ids are followed by a byte for each group: 1 if a key in the group was used for the first time
- * on a day.
+ * Entries per group. After the ids, each group has a byte. The byte is 1 if a key of the group has a new day of last
+ * use.
  */
 const groupEntries = 1024;
 /** The largest day that 16 bits hold, in the year 2149. Later days are stored as this day. */

@@ -9,15 +9,9 @@ const slotWords = 16;
 const quotaWord = 0;
 /** The word with the rate, in requests per second. */
 const burstWord = 1;
-/**
- * The time at which the bucket is full again, in ticks. It has 32 bits, which wrap around. A millisecond has `burst`
- * ticks.
- */
+/** When the bucket is full again, in ticks modulo 2^32. A millisecond has `burst` ticks. */
 const fullAtWord = 2;
-/**
- * The second in which the bucket was last used. It distinguishes a recent `fullAt` from an old value before a
- * wrap-around.
- */
+/** The second in which the bucket was last used. An old second means that `fullAt` may be from before a wrap-around. */
 const usedAtWord = 3;
 const refusedWord = 4;
 /** Whether requests were counted or refused since the last sweep. */
@@ -25,17 +19,17 @@ const markWord = 5;
 /** The first word of the two counters. One counter is for an even month, the other for an odd month. */
 const monthWords = 6;
 const counterWords = 5;
-/** The word with the number of requests counted. The first word of a counter, 0, is its month. */
+/** The word of a counter with the number of counted requests. Word 0 is the counter's month. */
 const usedWord = 1;
 /** The number of requests that this server may admit. */
 const boundWord = 2;
-/** Whether the bound stems from the quota. If not, it stems from the burst. */
+/** Whether the bound comes from the quota, and not from the burst. */
 const isForQuotaWord = 3;
 /** The quota minus the known counts of other servers. */
 const leftWord = 4;
 
 export const maxAccounts = 1_000_000;
-/** Slots per group. Before the slots, each group has a byte that tells whether one of its slots is marked. */
+/** Slots per group. Each group has a byte before the slots, which tells whether one of the group's slots is marked. */
 const groupSlots = 16;
 const groupBytes = Math.ceil(maxAccounts / groupSlots / 64) * 64;
 /** The word after all slots. It holds the time until which the bounds of shared ceilings apply, modulo 2^32. */
@@ -48,15 +42,15 @@ const noMonth = 0;
 /** Ticks per request. A full bucket holds `burst` requests, one second's worth. */
 const ticksPerRequest = 1000;
 
-// Results of `admit` for refused requests are negative, below any number of requests left.
+// For a refused request, `admit` returns one of these negative numbers.
 
 /** The account's token bucket is empty, or this server's share of the rate is used up. */
 export const burstExceeded = -1;
 /** The quota of the month is used up. */
 export const quotaExceeded = -2;
-/** The month has no counter in shared memory; see `Limits.enter`. */
+/** The month has no counter in shared memory. `Limits.enter` assigns the counters. */
 export const monthUnknown = -3;
-/** The quota isn't known to be used up, but other servers hold the rest of it. */
+/** This server's lease is used up. Other servers may still hold requests of the quota. */
 export const leaseExceeded = -4;
 
 export class Limits {
@@ -85,9 +79,9 @@ export class Limits {
   }
 
   /**
-   * Assigns one of an account's two counters to a month. The other counter stays. Only the control thread calls this,
-   * because it knows which counts were saved. Serving threads admit requests only of the two months that have a
-   * counter. So a month's count continues when a clock returns to the month, and never exceeds the quota.
+   * Assigns one of an account's two counters to a month. The other counter keeps its month. Only the control thread
+   * calls this, because it knows which counts were saved. Serving threads admit requests only of the two months that
+   * have a counter. So a month's count continues when a clock returns to the month, and never exceeds the quota.
    *
    * @param used the number of requests that were counted in the month before
    * @returns the month that had the counter, and its final count
@@ -114,8 +108,8 @@ export class Limits {
   }
 
   /**
-   * Keeps all bounds of `admitUpTo` in force until a time. Afterwards nothing is admitted. If the control thread stops,
-   * other servers may get the requests that this server was granted.
+   * Keeps all bounds of `admitUpTo` in force until a time. Afterwards nothing is admitted, because other servers get
+   * this server's requests if its control thread stops.
    *
    * @param steadyMs a time of the clock that `admit` is given
    */
@@ -164,7 +158,7 @@ export class Limits {
     return Atomics.load(words, at + isForQuotaWord) === 0 ? burstExceeded : leaseExceeded;
   }
 
-  /** Marks the account for `sweep`, after counting. Only servers that share ceilings sweep. */
+  /** Marks the account for `sweep`, which only servers with shared ceilings call. */
   #mark(slot: number): void {
     if (!this.isShared) return;
     const at = slot * slotWords + markWord;
@@ -255,7 +249,7 @@ export class Limits {
       const idle = (second - usedAt) | 0;
       const now = Math.imul(idle < 0 ? usedAt * 1000 : steadyMs | 0, burst);
       if (idle > 1) {
-        // The bucket is full, and `fullAt` may have wrapped around, so it is set to now.
+        // The bucket is full, and `fullAt` may have wrapped around, so `fullAt` is set to now.
         if (Atomics.compareExchange(words, base + fullAtWord, fullAt, now) === fullAt)
           Atomics.compareExchange(words, base + usedAtWord, usedAt, second);
         continue;

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { isoTime } from "../shared/time.ts";
 import type { Account, Channel, Store, StoredEvent } from "../store/store.ts";
 
-/** Records events when a count reaches 80, 90 and 100 % of the quota, and says when their deliveries are tried. */
+/** Records events when a count reaches 80, 90 and 100 % of the quota, and defines when a failed delivery is retried. */
 
 /** Counts at which events are recorded, in percent of the quota. */
 export const thresholds = [80, 90, 100] as const;
@@ -83,7 +83,7 @@ export function payloadOf(text: string): v.InferOutput<typeof payloadSchema> {
 
 const minute = 60;
 const hour = 60 * minute;
-/** Pauses between the tries of a delivery, by webhook or e-mail; about three days in all. */
+/** Pauses between the tries of a delivery. They add up to about three days. */
 export const pausesSeconds = [
   10,
   minute,

@@ -27,11 +27,11 @@ interface AccountEntry {
   slot: number;
   /** The counts of the account's even month and of its odd month. */
   counts: Count[];
-  /** For each of the two counters, the count of the month that used the counter before. */
+  /** For each of the two counters, the count of the counter's previous month. */
   countsBefore: Count[];
 }
 
-/** The tables in shared memory, which serving threads read and count in. */
+/** Tables in shared memory, for serving threads to read and to count in. */
 interface Tables {
   keys: KeyTable;
   limits: Limits;
@@ -41,8 +41,8 @@ interface Tables {
 }
 
 /**
- * Shared memory holds the month of the moment this long ago, and the next month. Smaller changes of the clock stay
- * within these two months.
+ * Shared memory holds two months: the month of the time this long before now, and the month after it. Smaller changes
+ * of the clock stay within these two months.
  */
 const lookBackMs = 14 * dayMs;
 
@@ -50,7 +50,6 @@ export class Accounts {
   readonly tables: Tables;
   readonly #store: Store;
   readonly #entries = new Map<number, AccountEntry>();
-  /** Entries by slot. */
   readonly #bySlot: AccountEntry[] = [];
   /** The first of the two months in memory. */
   #month: number;
@@ -69,7 +68,7 @@ export class Accounts {
   /** Called with the id of each new or changed account. */
   onChange: (account: number) => void = () => {};
 
-  /** @param tables existing tables to use; the missing ones are made */
+  /** @param tables tables to use; missing tables are made */
   constructor(store: Store, nowMs: number, tables: Partial<Tables> = {}) {
     this.#store = store;
     this.tables = {
@@ -161,7 +160,7 @@ export class Accounts {
       if (account === undefined) {
         // The slot stays, but its counts are no longer saved.
         if (known !== undefined) changedSlots.set(known.slot, "deleted");
-        // All events are read again, because SQLite may reuse the row numbers of the account's events.
+        // All events are read again, because SQLite may reuse the row numbers of the deleted events.
         this.#eventRow = 0;
         this.#taken.accounts = changed;
         continue;
@@ -235,8 +234,8 @@ export class Accounts {
   }
 
   /**
-   * Records the events of accounts whose counts on all servers have crossed a threshold. If several servers notice a
-   * crossing, the first server records its event.
+   * Records the events of accounts whose total count on all servers has crossed a threshold. If several servers notice
+   * a crossing, the first server records the event.
    *
    * @param change changes the state that servers share
    * @returns the new events
@@ -316,7 +315,7 @@ export class Accounts {
   }
 }
 
-/** The day for which a month's count is saved now: today, or the month's last day if it is over. */
+/** The day for which a month's count is saved now: today, or the month's last day if the month is over. */
 function dayWithin(month: number, nowMs: number): string {
   return dayName(Math.min(Math.max(nowMs, startOfMonth(month)), startOfMonth(month + 1) - 1));
 }

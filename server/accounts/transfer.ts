@@ -16,14 +16,14 @@ const format = "healthcare-charge-query-service accounts";
 const version = 1;
 
 const unknownField = "an unknown field";
-/** An object that has exactly these fields. */
+/** A schema of an object that has exactly the given fields. */
 const fields = <Entries extends v.ObjectEntries>(entries: Entries) =>
   v.strictObject(entries, ({ expected, input }) => {
     if (expected === "never") return unknownField;
     return input === undefined ? "a value" : "an object";
   });
 const list = <Item extends v.GenericSchema>(item: Item) => v.array(item, "a list");
-/** A list without duplicates in those fields that are unique in the database. */
+/** A list whose items differ in every field that is unique in the database. */
 const distinct = <Item extends v.GenericSchema>(
   item: Item,
   what: string,
@@ -174,7 +174,7 @@ const account = v.pipe(
   ),
 );
 
-/** All accounts by id, after a first line with their number. */
+/** Exports all accounts, ordered by id. The first line has the number of accounts. */
 export function exportAccounts(store: Store): string {
   const ids = store.accounts.ids();
   const lines = ids.map((account) => JSON.stringify(store.records.read(account), withIsoTimes));
@@ -261,7 +261,7 @@ function enter(store: Store, record: AccountRecord, about: string): boolean {
 const isConstraintError = (error: unknown): error is Error =>
   error instanceof Error && "code" in error && /^SQLITE_CONSTRAINT/.test(String(error.code));
 
-/** Checks the parts of a new account. @throws DataError when a part belongs to another account */
+/** Checks that nothing of a new account is in use. @throws DataError when an id, key, event or mailbox is in use */
 function checkFree(store: Store, { id, keys, events, mailboxes }: AccountRecord, about: string): void {
   if (store.accounts.wasDeleted(id))
     throw new DataError(about, `the id ${id} of an account that was deleted`, "one that no account had");
@@ -302,7 +302,7 @@ function accountIn(line: unknown): string[] {
   return [`account ${v.is(accountName, name) ? name : shown(name)}`];
 }
 
-/** A value for messages, without secrets. */
+/** A value as messages show it, without secrets. */
 function foundIn(value: unknown, path: string): string {
   if (value === undefined) return "nothing";
   if (Array.isArray(value)) return "a list";

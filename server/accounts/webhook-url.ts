@@ -6,12 +6,12 @@ import { reachOf } from "../shared/special-addresses.ts";
 const maxUrlCharacters = 2000;
 
 /**
- * Checks a webhook's URL, when it is set and before each delivery. @returns the requirement that the URL breaks;
- * undefined if the URL is valid
+ * Checks a webhook's URL. Called when the URL is set and before each delivery. @returns the requirement that the URL
+ * breaks; undefined if the URL is valid
  */
 export function webhookFault(url: string, allowLoopback: boolean): string | undefined {
   if (!URL.canParse(url) || url.length > maxUrlCharacters) return "a URL";
-  // URL drops tabs and line breaks silently.
+  // The URL class drops tabs and line breaks silently.
   if (/[\s\p{Cc}]/u.test(url)) return "a URL without spaces and control characters";
   const { protocol, hostname, username, password } = new URL(url);
   if (username !== "" || password !== "") return "a URL without a user name or password";

@@ -32,8 +32,8 @@ const path = Buffer.alloc(pagesPath.length + Math.ceil(maxBytes / 3) * 4);
 path.write(pagesPath, "latin1");
 
 /**
- * Length and checksum of the bytes with which all cursors of the last list begin. It has the image's description but
- * not the image, so that retired images can be freed.
+ * Length and checksum of the bytes with which all cursors of the last list begin. `of` is the image's description
+ * instead of the image, so that retired images can be freed.
  */
 let start: { of: Image["description"]; list: string; length: number; check: number } | undefined;
 
@@ -61,7 +61,7 @@ export function pathOfPage(image: Image, list: string, offset: number, query: st
   return path.subarray(0, writeBase64(end));
 }
 
-/** Writes text into `bytes`. @returns the hash of `before` and the text */
+/** Writes text into `bytes`. @returns the checksum of the text, continued from the checksum `before` */
 function write(text: string, at: number, before?: number): number {
   for (let i = 0; i < text.length; i++) bytes[at + i] = text.charCodeAt(i);
   return hashOf(text, before);

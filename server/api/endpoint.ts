@@ -33,7 +33,7 @@ export class Context {
   readonly offset: number;
   /** Whether the answer shows the account's state. */
   isLive = false;
-  /** Whether the answer can't change. This is so if the request names all data versions that the answer uses. */
+  /** Whether the answer never changes, because the request names all data versions that the answer uses. */
   isPinned = false;
   readonly #usage: () => Usage;
   readonly #findImage: () => Image;
@@ -81,7 +81,7 @@ export class FileBody {
   readonly name: string;
   readonly length: number;
   readonly chunks: (start: number, end: number) => Generator<Uint8Array, void>;
-  /** Identifies the file's exact bytes. Ranges need it, because different files may hold the same data. */
+  /** Identifies the file's bytes for range requests, because the same data may be in files with different bytes. */
   readonly signature: string | undefined;
 
   constructor(name: string, length: number, chunks: FileBody["chunks"], signature?: string) {
@@ -113,9 +113,9 @@ export interface Endpoint {
   /** The errors of this endpoint, apart from the errors that any request can get. */
   errors?: readonly ApiErrorType[];
   /**
-   * Makes the body of a 200.
+   * Makes the body of an answer with status 200.
    *
-   * @param query the undecoded text behind the `?`
+   * @param query the undecoded text after the `?`
    * @throws ApiError `missing_parameter`, `invalid_parameter` or `not_found`
    */
   answer(context: Context, query: string): Uint8Array | FileBody;
@@ -129,7 +129,7 @@ export interface Keyed {
    * form or without an answer
    */
   read(image: Image, query: string): number;
-  /** Makes the body of a 200, the same as `Endpoint.answer` makes. @param scratch memory for the answer */
+  /** Makes the body that `Endpoint.answer` makes. @param scratch memory for the answer */
   answer(image: Image, key: number, scratch: Buffer): Uint8Array;
 }
 
@@ -151,7 +151,7 @@ export function endpoint<Schema extends Parameters>(
   };
 }
 
-/** The source that an answer names. */
+/** The fields that name the source of an answer's data. */
 export const sourceOf = ({ description: { provenance } }: Image) => ({
   data_year: provenance.dataYear,
   data_version: versionName(provenance),

@@ -4,7 +4,7 @@
 interface ErrorHeader {
   name: string;
   description: string;
-  /** Null if each error has its own value. */
+  /** Null if the value differs from error to error. */
   value: string | null;
   pattern?: string;
 }
@@ -192,8 +192,8 @@ const maxEchoLength = 64;
 const controls = /[\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g;
 
 /**
- * Input as an error message may repeat it. It is quoted and cut to 64 characters, its controls are escaped, and an API
- * key in it is masked.
+ * Makes input safe for an error message: quotes it, cuts it to 64 characters, escapes control characters, and masks API
+ * keys.
  */
 export function echo(input: string): string {
   return JSON.stringify(echoBare(input)).replace(
@@ -211,7 +211,7 @@ export function echoBare(input: string): string {
   return `${cut}…`.toWellFormed();
 }
 
-/** Replaces API keys, and any base62 or base64url text as long as a secret, escaped or not, by an ellipsis. */
+/** Masks API keys, and any base62 or base64url text that is as long as a secret, even if the text is escaped. */
 export function withoutKeys(text: string): string {
   return text.replace(/hcq_[\w%-]*|[\w%-]{40,}/gi, "…");
 }

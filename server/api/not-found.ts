@@ -238,7 +238,7 @@ export function noProcedure(versions: Versions, image: Image, code: string): Api
   return notFound(image, `there is no procedure ${echo(code)}`, elsewhere);
 }
 
-/** Names the newest data version with some data; undefined if no version has the data. */
+/** Names the newest data version for which `has` is true; undefined if there is none. */
 function whereElse({ images }: Versions, has: (image: Image) => boolean): string | undefined {
   const other = images.find(has);
   return other && `data version ${versionName(other.description.provenance)} has it`;

@@ -9,7 +9,7 @@ import recorded from "./examples.json" with { type: "json" };
 
 /** The OpenAPI description of the API, made from the definitions of the endpoints, which also check requests. */
 
-/** Recorded answers from the sample, and their headers. A test compares them with new answers. */
+/** Recorded answers from the sample, and their headers. A test compares the records with new answers. */
 const {
   headers: headerExamples,
   ...examples
@@ -98,11 +98,11 @@ function discriminatorOf({ key: propertyName, options }: Variant) {
   return { propertyName, mapping: Object.fromEntries(mapping) };
 }
 
-/** Overrides of the library's conversion. */
+/** Options for the library that converts the schemas to JSON Schema. */
 const conversion: ConversionConfig = {
   target: "draft-2020-12",
   typeMode: "output",
-  // Ignores what JSON Schema can't express, such as upper-casing. The descriptions mention it.
+  // Ignores what JSON Schema can't express, such as upper-casing. The descriptions mention such rules.
   errorMode: "ignore",
   overrideAction({ valibotAction, jsonSchema }) {
     // Query parameters arrive as text. A parameter that is parsed by Number takes digits only, so it is an integer.
@@ -162,7 +162,7 @@ function schemasOf(entries: readonly Endpoint[]): Record<string, unknown> {
   return schemas;
 }
 
-/** Moves a titled schema to `schemas` and leaves a reference. */
+/** Moves each titled schema within `part` to `schemas`, and leaves a reference in its place. */
 function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown {
   if (Array.isArray(part)) return part.map((item) => withoutTitled(item, schemas));
   if (typeof part !== "object" || part === null) return part;
@@ -466,7 +466,7 @@ const openapi: Endpoint = endpoint({
 
 const overview = overviewOf(() => allEndpoints.map(outlineOf));
 
-/** An endpoint in the overview. */
+/** Describes an endpoint for the overview. */
 function outlineOf({ path, kind, summary, segment, parameters }: Endpoint) {
   const inPath = segment === undefined ? [] : [{ ...segment, in: "path", required: true, schema: {} }];
   const inQuery = Object.entries(parameters.entries as Record<string, v.GenericSchema>).map(queryParameter);

@@ -15,7 +15,7 @@ export type Parameters = v.ObjectEntries;
  * Parses a query string strictly: `+` is a space, percent escapes are UTF-8, and control characters and repeated
  * names are errors.
  *
- * @param query the undecoded text behind the `?`
+ * @param query the undecoded text after the `?`
  * @throws ApiError `invalid_parameter`
  */
 export function parseQuery(query: string): Map<string, string> {
@@ -81,7 +81,7 @@ const malformed = (what: string, param: string, fault: string) =>
 const abortEarly = { abortEarly: true };
 
 /**
- * Checks an endpoint's parameters. Unknown names are reported before missing parameters, because a typo causes both.
+ * Checks an endpoint's parameters. Reports unknown names before missing parameters, because a typo causes both errors.
  *
  * @throws ApiError `invalid_parameter` or `missing_parameter`
  */

@@ -13,7 +13,7 @@ import type { Account, Store } from "../store/store.ts";
 import { secretShown } from "./account-options.ts";
 import { type Context, checkEnd, listed, overlapOptions, runCommand } from "./command.ts";
 
-/** The `accounts` command, for existing accounts, and for exports and imports. The `keys` command creates accounts. */
+/** The `accounts` command: manages, exports and imports accounts. The `keys` command creates accounts. */
 
 function list(args: string[], { store, now }: Context): CommandOutput {
   const month = monthName(monthOf(now.getTime()));

@@ -129,8 +129,7 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
   const mayCreate = subcommand.makesState === true && !isServed(stateDir);
   const isNew = !existsSync(databaseFile(stateDir));
   const context = { settings, now: new Date(), input };
-  // The command is tried before a new database is made. If it failed afterwards, the database would be left where a
-  // mistyped STATE_DIR points to.
+  // The command is first tried in memory, so that a command that fails creates no database. STATE_DIR may be mistyped.
   if (isNew && mayCreate) rehearse(subcommand, args, context);
   const store = Store.open(stateDir, { mayCreate });
   try {

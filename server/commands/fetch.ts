@@ -185,7 +185,7 @@ export async function run(args: string[]): Promise<void> {
   await fetchOffer(offer, options, caller, now);
 }
 
-/** Fetches all releases, oldest first. A failure doesn't stop the others. */
+/** Fetches all releases, oldest first. After a failure, continues with the next release. */
 async function fetchAll(
   offered: readonly Offer[],
   options: FetchOptions,

@@ -18,7 +18,7 @@ const mirrorMs = 10_000;
 const firstMirrorMs = 1000;
 const sampleYears = [2023, 2024];
 
-/** Checks that there is or will be a snapshot to serve. It runs before a state is made. @throws DataError */
+/** Checks that there is or will be a snapshot to serve. Called before a state is made. @throws DataError */
 export function checkSnapshots({
   DATASETS_DIR: datasetsDir,
   DATASETS_URL: datasetsUrl,

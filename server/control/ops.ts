@@ -13,8 +13,8 @@ import { closers, log, metrics } from "./running.ts";
 import type { Health } from "./state.ts";
 
 /**
- * The operator's listener for liveness, readiness, metrics and a part's pages. It has no keys and is not for the
- * public.
+ * The operator's listener for liveness, readiness, metrics and a part's pages. The listener needs no key, so it isn't
+ * for the public.
  */
 
 const maxConnections = 128;
@@ -35,7 +35,7 @@ interface OpsOptions {
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** Makes the HTTP server for `/livez`, `/readyz`, `/metrics` and a part's pages. It does not listen yet. */
+/** Makes the HTTP server for `/livez`, `/readyz`, `/metrics` and a part's pages. The server doesn't listen yet. */
 export function opsServer(options: OpsOptions): Server {
   const times = {
     headersTimeout: maxRequestMs,

@@ -31,7 +31,7 @@ const maxDrainMs = 5000;
 
 /** Receives the reports of all serving threads. */
 interface Owner {
-  /** Replies to a post; null if no part has pages. */
+  /** Replies to a post. @returns null if no part has pages */
   act(request: PortalRequest): Promise<PortalReply | null>;
   /** Called once for each thread that ended unexpectedly. */
   fail(reason: string): void;
@@ -70,7 +70,7 @@ class ServingThread {
       "message",
       safely(take, (error, message) => {
         logError(stackOf(error));
-        // A reply is sent, because the thread is waiting for it.
+        // A failed post gets a reply, too, because the thread waits for a reply.
         if (message.type === "post") this.send({ type: "posted", id: message.id, reply: null });
       }),
     );
@@ -173,7 +173,7 @@ export class ServingThreads {
     if (this.#isListening) for (const thread of this.#threads) thread.send({ type: "pages", files });
   }
 
-  /** Stops listening, answers what is in flight, and waits for the threads to end. May be called at any time. */
+  /** Stops listening, answers the requests in flight, and waits for the threads to end. May be called at any time. */
   async stop(): Promise<void> {
     if (!this.#leaveGate(gate.ending)) {
       await Promise.race([

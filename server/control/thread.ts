@@ -58,7 +58,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   const state = openState(settings, isShared);
   const { store, guard } = state;
   const pagesModule = parts.find(({ serving }) => serving !== undefined)?.serving?.href;
-  // The threads are made before the data is loaded, so that they load their modules at the same time.
+  // The threads are made before the data is loaded, so that the threads load their modules meanwhile.
   const threads = new ServingThreads(settings, pagesModule);
   const publish = (published: readonly PublishedVersion[]) => threads.publish(published);
   const snapshots = await loadData(settings, state, publish);
@@ -148,7 +148,7 @@ async function mailerOf({ SMTP_URL: smtpUrl, MAIL_FROM: from }: Settings): Promi
 }
 
 // Our own callbacks are wrapped. Errors that arrive here come from a library's callback, such as a connection to
-// something that isn't Redis. They don't interrupt our own work, so the server continues.
+// something that isn't Redis. Such errors don't interrupt our own work, so the server continues.
 process.on("unhandledRejection", (error) => log.error({ reason: reasonOf(error) }, "unhandled error"));
 process.on("uncaughtException", (error) => {
   const { stack } = error;

@@ -16,14 +16,14 @@ const maxMethodLength = 16;
 const maxTargetLength = 2000;
 const masked = "…";
 
-/** The sender of a request to log. It is read before the answer, because the request can't be read afterwards. */
+/** The sender of a request to log. Read before the answer, because the request can't be read afterwards. */
 export type Caller = Partial<Holder> & Pick<Access, "address" | "userAgent"> & { beganMs: number };
 
 type Holder = Required<Pick<Access, "account" | "keyId">>;
 
 interface AccessLogOptions {
   perSecond: number;
-  /** Names of the accounts to log; undefined for all requests, including those without a key. */
+  /** Names of the accounts to log; undefined for all requests, including requests without a key. */
   accounts: readonly string[] | undefined;
   keys: KeyTable;
   names: AccountNames;
@@ -104,11 +104,11 @@ const cut = (text: string, maxLength: number) =>
   text.length > maxLength ? `${text.slice(0, maxLength - 1)}${masked}` : text;
 
 /**
- * A request in the log: method, path and query. It has no keys and tokens, and no values of parameters that the path
- * doesn't have.
+ * A request in the log: method, path and query. The text has no keys and tokens, and no values of parameters that the
+ * path doesn't have.
  *
  * @param path undecoded
- * @param query the undecoded text behind the `?`; undefined where there is no `?`
+ * @param query the undecoded text after the `?`; undefined where there is no `?`
  */
 export function requestShown(method: string, path: string, query: string | undefined): string {
   const target = query === undefined ? shownPath(path) : `${shownPath(path)}?${shownQuery(path, query)}`;
@@ -116,8 +116,8 @@ export function requestShown(method: string, path: string, query: string | undef
 }
 
 /**
- * Paths that may hold the token of a link. The log shows a segment of such a path only if it looks like a file's name
- * or a word.
+ * Paths that may hold the token of a link. The log shows a segment of such a path only if the segment looks like a
+ * file's name or a word.
  */
 const withTokens = /^(\/(?:portal|signup))((?:\/.*)?)$/s;
 

@@ -1,6 +1,6 @@
 import type { Answer } from "./reply.ts";
 
-/** Keeps answers within a bound of memory, and counts requests. */
+/** Keeps answers up to a maximum of memory, and counts requests. */
 
 const maxBytes = 8 * 2 ** 20;
 /** Bytes that an answer takes besides its body. */

@@ -10,12 +10,12 @@ import { Answer, fileReply, Head, headerNames, okLines, type Reply, type Request
 
 /** Makes the answers to admitted requests, and keeps frequent answers. */
 
-/** An answer is kept from this number of requests on. */
+/** Number of requests at which an answer is kept. */
 const asksToKeep = 2;
 /**
- * An answer to a number key is kept from this number of requests on. Making such an answer takes a microsecond, and
- * keeping it costs more. With 2 instead of 64, a request cost 1.16 times as much CPU under a uniform load, and 1.18
- * times under a Zipf mix.
+ * Number of requests at which an answer is kept if its query is read as a number. Making such an answer takes a
+ * microsecond, and keeping it costs more. With 2 instead of 64, a request cost 1.16 times as much CPU under a uniform
+ * load, and 1.18 times under a Zipf mix.
  */
 const keyedAsksToKeep = 64;
 /**
@@ -35,12 +35,12 @@ const tagDigits = 8;
 export class Answers {
   readonly #usage: (slot: number) => Usage;
   readonly #scratch = Buffer.alloc(scratchBytes);
-  /** Kept answers by number key, or by path and query if the query has no number key. */
+  /** Kept answers, by the query's number, or by path and query if the query isn't read as a number. */
   readonly #kept = new AnswerCache<number | string>();
   readonly #asks = new AskCounter();
   #versions: Versions;
   #resetLines = "";
-  /** The head that all answers to number keys share, unless they are kept. */
+  /** The head that all uncached answers to queries read as numbers share. */
   #keyedHead: Head | undefined;
   /** The end of the ETag in `#keyedHead`. */
   #tagEnd = 0;
@@ -173,8 +173,8 @@ function requestTag(image: Image, { endpoint, segment }: Target, query: string):
 }
 
 /**
- * The ETag's text for an answer to a number key. All these texts have the same length, so that they can be changed in
- * place.
+ * The ETag's text for an answer whose query is read as a number. All these texts have the same length, so that they can
+ * be changed in place.
  */
 function tagOfKey(image: Image, key: number): string {
   return `${tagStart(image)}${key.toString(16).padStart(tagDigits, "0")}`;

@@ -22,8 +22,8 @@ export function addressPartsOf(res: HttpResponse, req: HttpRequest): AddressPart
 }
 
 /**
- * The n-th entry from the right of X-Forwarded-For, where n is `TRUSTED_PROXIES`. Without this header or with n = 0, it
- * is the socket's address.
+ * The n-th entry from the right of X-Forwarded-For, where n is `TRUSTED_PROXIES`. Without this header or with n = 0,
+ * the result is the socket's address.
  *
  * @returns `unknown` if the header has fewer entries or the entry is empty
  */

@@ -43,7 +43,7 @@ export class WallClock {
   /** Milliseconds by which the wall clock is ahead of the steady clock. */
   #ahead = 0;
 
-  /** @param now Unix milliseconds @param steadyNow milliseconds of a clock that never steps */
+  /** @param now Unix milliseconds @param steadyNow milliseconds of a clock that never jumps */
   constructor(now: () => number, steadyNow: () => number) {
     this.#now = now;
     this.#steadyNow = steadyNow;

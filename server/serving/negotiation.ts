@@ -9,7 +9,7 @@ export type Coding = "identity" | "br" | "gzip";
 const maxRemembered = 10_000;
 const remembered = new Map<string, Coding>();
 
-/** The best of `br`, `gzip` and `identity` by an Accept-Encoding header (RFC 9110, 12.5.3); `br` among equals. */
+/** The best of `br`, `gzip` and `identity` by an Accept-Encoding header (RFC 9110, 12.5.3). `br` wins a tie. */
 export function codingOf(accepted: string): Coding {
   let coding = remembered.get(accepted);
   if (coding === undefined) {

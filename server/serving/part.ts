@@ -16,7 +16,7 @@ export interface PagesContext {
   /**
    * The API's answer to a request without a key. Ceilings don't apply.
    *
-   * @param query the undecoded text behind the `?`
+   * @param query the undecoded text after the `?`
    * @throws ApiError
    */
   read(path: string, query: string): unknown;

@@ -6,7 +6,7 @@ import { type Coding, codingOf, compress, matches, rangeOf } from "./negotiation
 
 /** A request of the HTTP server. It is valid during the call only. */
 export interface RequestHead {
-  /** The undecoded text behind the `?`; undefined where there is no `?`. */
+  /** The undecoded text after the `?`; undefined where there is no `?`. */
   getQuery(): string | undefined;
   /** The first header with a name, or the empty string. The name is one of `headerNames`. */
   getHeader(lowerCaseName: ArrayBuffer): string;

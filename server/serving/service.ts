@@ -17,7 +17,7 @@ interface ServiceOptions extends UsageTables {
   versions: Versions;
   /** Returns Unix milliseconds. */
   now: () => number;
-  /** Returns milliseconds of a clock that never steps, the same in all threads. */
+  /** Returns milliseconds of a clock that never jumps and is the same in all threads. */
   steadyNow: () => number;
   traffic: Pick<ThreadTraffic, "refused" | "unauthorized">;
   /** Logs the cause of a 500. */
@@ -102,8 +102,8 @@ export class Service {
 const internalError = constantError("internal_error");
 
 /**
- * The error of a request that isn't a plain GET or HEAD. @throws ApiError for an unknown path, because this error is
- * reported first
+ * The error of a request that isn't a plain GET or HEAD. @throws ApiError for an unknown path, because an unknown path
+ * is reported first
  */
 function methodError(path: string, method: string): ApiError {
   resolve(path);

@@ -19,8 +19,8 @@ export interface Wait {
 }
 
 /**
- * Wraps a callback that continues an answer. The wrapped callback does nothing after the answer is sent or its
- * connection closed. When it throws, the connection is closed.
+ * Wraps a callback that continues an answer. The wrapped callback does nothing once the answer is sent or the
+ * connection is closed. If the callback throws, the connection is closed.
  */
 export function orClose<Args extends unknown[]>(
   res: HttpResponse,

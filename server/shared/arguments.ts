@@ -29,7 +29,7 @@ export function parsedArguments<Config extends ParseArgsConfig>(
       const isGiven = next !== undefined && !next.startsWith("--");
       throw new DataError(option, isGiven ? shown(next) : "nothing", `a value, as ${option}=VALUE`);
     }
-    // Only the first sentence is used. The rest is advice that doesn't fit here.
+    // Only the error's first sentence is used, because the rest is advice that doesn't fit here.
     const [reason] = reasonOf(error).split(/\.\s|\.$|\n/);
     throw new DataError(command, reason, expected);
   }

@@ -9,5 +9,5 @@ export interface Email {
   id: string;
 }
 
-/** The SMTP server refuses the recipient for good. */
+/** Thrown when the SMTP server refuses the recipient for good. */
 export class UnknownRecipient extends Error {}

@@ -8,7 +8,7 @@ import { reachOf } from "./special-addresses.ts";
 const maxTryMs = 15_000;
 
 export interface MailSettings {
-  /** May hold a password. */
+  /** URL of the SMTP server, which may contain a password. */
   smtpUrl: string;
   from: { name: string; address: string };
 }
@@ -28,8 +28,8 @@ export class Mailer {
       host,
       port: port === "" ? (isSecure ? 465 : 587) : Number(port),
       secure: isSecure,
-      // TLS isn't used on this machine, where a certificate, usually self-signed, proves nothing. To other machines, no
-      // password is sent without TLS.
+      // A mail server on this machine is used without TLS, because its certificate is usually self-signed. Other mail
+      // servers get a password only over TLS.
       ignoreTLS: isLoopback,
       requireTLS: hasLogin && !isLoopback,
       ...(hasLogin

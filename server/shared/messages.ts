@@ -14,7 +14,7 @@ export type Previous = { data_version: string } & Changes;
 
 export interface PublishedVersion {
   image: SharedArrayBuffer;
-  /** ISO time. */
+  /** Time of the load in ISO 8601. */
   loadedAt: string;
   file: SnapshotFile;
   /** Null if the previous revision isn't served. */
@@ -46,7 +46,7 @@ export interface ServeData {
   days: SharedArrayBuffer;
   events: SharedArrayBuffer;
   traffic: SharedArrayBuffer;
-  /** Requests a second that may be logged. */
+  /** Maximum number of requests to log per second. */
   accessLog: number;
   /** Accounts whose requests are logged; undefined for all requests. */
   accessLogAccounts: readonly string[] | undefined;

@@ -59,7 +59,7 @@ export class Metrics {
 
   #traffic: Traffic | undefined;
   /**
-   * The sums of the counts for the scrape in progress. They are computed once per scrape, because this is expensive.
+   * The sums of the counts for the scrape in progress. They are computed once per scrape, because summing is expensive.
    */
   #counted: TrafficSnapshot | undefined;
 

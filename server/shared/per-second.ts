@@ -1,6 +1,6 @@
 /** Limits events to a number per second. */
 
-/** Lets an event pass if fewer events than the limit passed in the second before it. */
+/** Lets an event pass if fewer events than the limit passed in the preceding second. */
 export class PerSecond {
   /** Times of the last events that passed, in a ring buffer. */
   readonly #passedMs: Float64Array;

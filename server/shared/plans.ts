@@ -1,6 +1,6 @@
 /**
- * Rates and quotas of the plans. Enterprise accounts have their own numbers. Visitors without a key share an account of
- * the plan portal.
+ * Rates and quotas of the plans. Enterprise accounts have their own numbers. Visitors without a key share an account
+ * with the plan `portal`.
  */
 
 export const plans = {

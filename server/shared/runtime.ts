@@ -42,8 +42,8 @@ export function watchHeap(): void {
     collectGarbage();
     const limitMb = Math.round(getHeapStatistics().heap_size_limit / 2 ** 20);
     if (!isFull()) return;
-    // V8 ends a process that collects garbage in vain again and again. The checks stop, so that the process can end
-    // with a reason before.
+    // The checks stop, because they collect garbage, and V8 ends a process without a reason after several vain
+    // collections.
     clearInterval(timer);
     throw new OutOfMemory(`out of memory: ${maxHeapShare * 100} % of a heap of ${limitMb} MB are used`);
   };

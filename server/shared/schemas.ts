@@ -52,8 +52,8 @@ export const month = v.pipe(
 
 const anEmailAddress = "an e-mail address such as ann@example.com";
 /**
- * The usual form of an e-mail address in RFC 5321. It has no quotes, comments or lists, and nothing that could end a
- * header or a command. The domain has a dot, and its last label isn't a number.
+ * The usual form of an e-mail address in RFC 5321. The form allows no quotes, comments or lists, and nothing that could
+ * end a header or a command. The domain has a dot, and its last label isn't a number.
  */
 const emailForm =
   /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])$/i;

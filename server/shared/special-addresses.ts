@@ -13,7 +13,7 @@ const specialIPv4 = listOf(
   "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24",
   "192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24",
   "203.0.113.0/24 224.0.0.0/3",
-  // This public address isn't in a registry. On every virtual machine of Azure it is the host's own address.
+  // This public address isn't in a registry. On a virtual machine of Azure, it leads to the machine's host.
   "168.63.129.16/32",
 );
 const specialIPv6 = listOf(

@@ -35,7 +35,7 @@ export const bucketBounds: readonly number[] = Array.from({ length: 25 }, (_, i)
 const buckets = bucketBounds.length + 1;
 
 const cacheLineWords = 8;
-/** A block begins with the counts of 429s by reason. The counts of 401s by reason follow. */
+/** Words at the start of a block: the counts of 429s by reason, and then the counts of 401s by reason. */
 const refusalWords = cacheLineWords;
 /**
  * The counts by reason are followed by a cell for each route and status: answers, bytes, timed milliseconds, buckets.

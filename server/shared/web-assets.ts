@@ -182,7 +182,7 @@ export function pageOf(assets: Assets, path: string, options: PageOptions): WebF
     `<link rel="stylesheet" href="${assets.url(style)}">`,
     `<script type="importmap">${assets.importMap}</script>`,
     ...ahead.map(run),
-    // The scripts come first, because they are the largest files. Latency delays the small modules, not bandwidth.
+    // The scripts come first, because they are the largest files. The modules are small, so they need little bandwidth.
     ...scripts.map((name) => `<script defer fetchpriority="high" src="${assets.url(name)}"></script>`),
     // Without preloading, each module would be fetched only after the module that imports it.
     ...[...imported].map((name) => `<link rel="modulepreload" href="${assets.url(name)}">`),

@@ -26,12 +26,10 @@ export function listSnapshots(folder: string): string[] {
 }
 
 export interface FileState {
-  /** A text that changes whenever the file changes. It contains the file's times, which are new in a new file. */
+  /** A text that changes whenever the file changes, because it contains the file's times. */
   signature: string;
   changedMs: number;
-  /**
-   * When the file came into the folder or was last touched there. It doesn't depend on the file's modification time.
-   */
+  /** When the file came into the folder or was last touched there. The file's modification time doesn't matter. */
   arrivedMs: number;
   /** The kind of file in words; undefined for a regular file. */
   otherThanFile: string | undefined;

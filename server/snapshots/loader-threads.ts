@@ -11,7 +11,7 @@ const earlyHeapMb = 512;
 
 let early: Worker | undefined;
 
-/** Makes a thread in advance. The first load for which the thread's heap is large enough uses it. */
+/** Makes a thread in advance. The first load for which the thread's heap is large enough uses the thread. */
 export function makeEarly(): void {
   early = makeThread(earlyHeapMb);
   // If the process ends before its first load, it doesn't wait for the early thread.

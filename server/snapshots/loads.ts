@@ -56,7 +56,7 @@ function machineBytes(): number {
   return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 }
 
-/** Loads small snapshots one after the other. At the same time, it loads large snapshots one after the other. */
+/** Loads small snapshots one after the other and, at the same time, large snapshots one after the other. */
 export class Loads {
   readonly #small: Lane;
   readonly #large: Lane;
@@ -140,7 +140,7 @@ class Lane {
           reject(error);
         }
       }
-      // The thread's end is awaited, because its memory isn't free before.
+      // The thread's end is awaited, because its memory is free only then.
       await loader?.end();
       loader = undefined;
     }

@@ -24,7 +24,7 @@ const leastBytes = 64 << 10;
 const defaultStallMs = 15_000;
 /** Disk space that a download leaves free. */
 const spareBytes = 64 << 20;
-/** Pause before a failed file is tried again; it doubles with each failure. */
+/** Pause before a failed file is tried again. The pause doubles with each failure. */
 const firstPauseMs = 1000;
 const maxPauseMs = 300_000;
 
@@ -108,7 +108,7 @@ export class Mirror {
     }
   }
 
-  /** Puts a version into the folder, unless this failed recently. A failure is logged once for each reason. */
+  /** Puts a version into the folder, unless a try failed recently. A failure is logged once for each reason. */
   async #tryToBring(entry: IndexEntry, steadyMs: number): Promise<void> {
     const { version } = entry;
     const before = this.#failures.get(version);
@@ -137,7 +137,7 @@ export class Mirror {
     });
   }
 
-  /** Puts a version into the folder. @throws Error when this fails, or another file has the version's name */
+  /** Puts a version into the folder. @throws Error on failure, or when another file has the version's name */
   async #bring(entry: IndexEntry): Promise<void> {
     const { version, bytes, sha256 } = entry;
     const path = join(this.#options.folder, nameOf(version));
@@ -156,7 +156,7 @@ export class Mirror {
   }
 
   /**
-   * Compares a file's content with the index. The file stays, because it may be the operator's.
+   * Compares a file's content with the index. A wrong file isn't deleted, because it may be the operator's.
    *
    * @throws DataError when the content isn't that of the index
    */
@@ -207,7 +207,7 @@ export class Mirror {
       for (const version of known.keys()) if (!versions.has(version)) known.delete(version);
   }
 
-  /** A download is tried once per poll. If it fails, a later poll tries again. */
+  /** The limits of a download, which isn't retried within a poll, because a later poll tries again. */
   #patience(): Patience {
     const { stallMs = defaultStallMs } = this.#options;
     const stopping = this.#stopping.signal;

@@ -161,7 +161,7 @@ export class SnapshotFolder {
     return this.#entries.flatMap(({ work }) => (work.is === "loading" ? work : []));
   }
 
-  /** Files that can't be read now (`at` is null), and refused files. Both have a reason. */
+  /** Unreadable files, for which `at` is null, and refused files. Each file has a reason. */
   refused(): { file: string; reason: string; at: string | null }[] {
     const unreadable = this.#entries.flatMap(({ name, error }) =>
       error === undefined ? [] : { file: name, reason: error, at: null },
@@ -214,7 +214,7 @@ export class SnapshotFolder {
     this.#isDeferring = false;
     if (this.#isClosed) return;
     const states = await listStates(this.#folder);
-    // Nothing is published or retired while the registry's files are at fault. Serving continues, and the fault is
+    // Nothing is published or retired while the registry's files can't be used. Serving continues, and the fault is
     // logged elsewhere.
     if (this.#isServing && this.#with.guard.fault() !== undefined) return;
     for (const entry of this.#entries) if (!states.has(entry.name)) this.#forgetFile(entry);

@@ -37,7 +37,7 @@ export const accountExists = (id = "?") =>
   `EXISTS (SELECT 1 FROM accounts WHERE id = ${id} AND name IS NOT NULL)`;
 
 export class StoredAccounts extends Table {
-  /** Accounts whose `changed` is above a number, by `changed`. `account` is undefined for a deleted account. */
+  /** Accounts whose `changed` is above a number, ordered by `changed`. `account` is undefined for a deleted account. */
   since(changed: number): { id: number; account: Account | undefined; changed: number }[] {
     const sql = `SELECT ${accountColumns} FROM accounts WHERE changed > ? ORDER BY changed`;
     const rows = this.db.all<Account & { name: string | null; changed: number }>(sql, changed);
@@ -78,7 +78,7 @@ export class StoredAccounts extends Table {
     return this.db.all<{ id: number }>(sql).map(({ id }) => id);
   }
 
-  /** Whether an id belongs to a deleted account. Ids are never given again. */
+  /** Whether an id belongs to a deleted account. Ids are never reused. */
   wasDeleted(id: number): boolean {
     return this.db.all("SELECT 1 FROM accounts WHERE id = ? AND name IS NULL", id).length > 0;
   }
@@ -91,7 +91,7 @@ export class StoredAccounts extends Table {
     return { id: Number(this.db.change(sql, { ...row, now: now.getTime() }).lastInsertRowid), ...row };
   }
 
-  /** Writes an account's plan, ceilings, webhook and e-mail address, unless it was deleted. */
+  /** Writes an account's plan, ceilings, webhook and e-mail address, unless the account was deleted. */
   update(account: Omit<Account, "suspended_at">): void {
     const sql = `UPDATE accounts SET plan = @plan, burst = @burst, quota = @quota, webhook = @webhook,
       webhook_secret = @webhook_secret, webhook_old_secret = @webhook_old_secret,
@@ -106,7 +106,7 @@ export class StoredAccounts extends Table {
     this.db.change(sql, at, id);
   }
 
-  /** Deletes an account and everything that belongs to it. Its id is never given again. */
+  /** Deletes an account and everything that belongs to it. The id is never reused. */
   delete(id: number): void {
     // A trigger deletes everything else of the account, in this database and in every copy of it.
     const sql = `UPDATE accounts SET name = NULL, plan = '', burst = 0, quota = 0, webhook = NULL, webhook_secret = NULL,

@@ -24,7 +24,7 @@ export function openDatabase(
     if (mayCreate) makeStateFolder(folder);
     else if (!existsSync(file))
       throw new DataError(`STATE_DIR ${folder}`, "no state.sqlite", "a folder with the state of a server");
-    // The log is looked for before the database, because another process may make both files in between.
+    // The write-ahead log is looked for before the database, because another process may make both files in between.
     const isLogged = hasLog(folder);
     if (!existsSync(file)) {
       if (isLogged) throw damaged(file, "none beside a write-ahead log");
@@ -91,7 +91,7 @@ function create(file: string): void {
   }
 }
 
-/** Checks a database. It is opened read-only, because SQLite would otherwise repair or drop parts of it. */
+/** Checks a database. Opens it read-only, because SQLite would otherwise repair or drop parts of the database. */
 function checkSound(folder: string, isLogged: boolean): void {
   const file = databaseFile(folder);
   const stat = lstatSync(file);
@@ -120,8 +120,8 @@ function checkSound(folder: string, isLogged: boolean): void {
     database.close();
   } catch (error) {
     database.close();
-    // If the check fails, the -wal and -shm files that it made are removed. After a success, another process may use
-    // them.
+    // A failed check removes the -wal and -shm files that it made. After a successful check, another process may use
+    // these files.
     for (const path of beside) rmSync(path, { force: true });
     throw error;
   }

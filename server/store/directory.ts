@@ -72,14 +72,14 @@ export class Directory extends Table {
     return position ?? { epoch: "", version: 0, life: "" };
   }
 
-  /** Writes shared rows. A position is given, and is written too, when all rows up to it are there. */
+  /** Writes shared rows and, if given, a position. By then, all rows up to the position have to be written. */
   take(rows: readonly TakenRow[], position?: Position): void {
     this.db.ownChanges++;
     this.db.atomically(() => {
       this.#put(rows);
       if (position === undefined) return;
-      // If a database with its own accounts becomes a copy, its `usage` contains the imported requests too. They are
-      // subtracted here.
+      // If a database with its own accounts becomes a copy, its `usage` contains the imported requests too. These
+      // requests are subtracted here.
       if (!this.isCopy)
         this.db.run(
           `UPDATE usage SET used = max(0, usage.used - imported.used) FROM imported
@@ -175,7 +175,7 @@ export class Directory extends Table {
     if (table === "events") this.db.run("DELETE FROM deliveries WHERE event = ?", ...values);
     this.db.run(`DELETE FROM ${table} WHERE ${isNamed(table)}`, ...values);
     if (table !== "keys") return;
-    // A key's id is never given again, not even by a copy that never had the key.
+    // A key's id is never reused, not even by a copy that never had the key.
     this.db.run(
       "INSERT INTO sqlite_sequence SELECT 'keys', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'keys')",
     );

@@ -35,7 +35,7 @@ type NoDelivery = Record<"channel" | "next_try_at" | "last_answer", null> & { st
 export class StoredEvents extends Table {
   /**
    * Adds an event, unless its account is deleted or has an event with the same month, threshold and quota.
-   * @returns whether it was added
+   * @returns whether the event was added
    */
   create(event: StoredEvent, channels: readonly Channel[]): boolean {
     const sql = `INSERT INTO events (id, account, month, threshold, quota, payload, created_at)
@@ -57,8 +57,8 @@ export class StoredEvents extends Table {
   }
 
   /**
-   * Events of a month above a row number, and the last row number. A new event may get the row number of a deleted
-   * event.
+   * Events of a month whose row numbers are above a number, and the last row number. A new event may get the row number
+   * of a deleted event.
    */
   since(
     row: number,
@@ -80,7 +80,7 @@ export class StoredEvents extends Table {
     return this.db.first<StoredEvent>("SELECT * FROM events WHERE id = ?", id);
   }
 
-  /** An event's deliveries, the webhook's first. */
+  /** An event's deliveries, with the webhook's delivery first. */
   deliveries(event: string): Delivery[] {
     return this.db.all(
       `SELECT event AS id, channel, state, tries, next_try_at, last_answer FROM deliveries
@@ -134,7 +134,7 @@ export class StoredEvents extends Table {
     this.db.run(sql, Math.round(byMs), latest.getTime(), channel);
   }
 
-  /** Adds a delivery, or replaces the delivery by the same channel. */
+  /** Adds a delivery. It replaces an earlier delivery of the same event by the same channel. */
   updateDelivery(delivery: Delivery): void {
     const sql = `INSERT OR REPLACE INTO deliveries (event, channel, state, tries, next_try_at, last_answer)
       VALUES (@id, @channel, @state, @tries, @next_try_at, @last_answer)`;

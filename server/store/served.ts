@@ -7,7 +7,7 @@ import { DataError, systemCode } from "../../engine/query.ts";
 /** Tells other processes whether a server runs on a state folder, and whether the database there is the server's. */
 
 export const databaseFile = (folder: string) => join(folder, "state.sqlite");
-/** The file in which a server names the database that it has open. A server that ends in order removes the file. */
+/** The file in which a server names the database that it has open. A server removes the file at an orderly end. */
 export const servedFile = (folder: string) => join(folder, "server.database");
 export const lockFile = (folder: string) => join(folder, "server.lock");
 
@@ -69,8 +69,8 @@ export function checkServed(folder: string): void {
 }
 
 /**
- * Refuses a database beside the log of another database that a server lost, because SQLite would replay that log. A
- * missing database is refused too if a server lost it, because an empty one would be made. @throws DataError
+ * Refuses a database if the write-ahead log of a lost database lies beside it, because SQLite would replay that log. A
+ * lost database without a replacement is refused too, because an empty database would be made. @throws DataError
  */
 export function checkLeft(folder: string): void {
   const [lost, log] = readServed(folder)?.split("\n") ?? [];

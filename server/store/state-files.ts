@@ -74,7 +74,7 @@ export function narrowAccess(folder: string): string[] {
       chmodSync(path, path === folder ? folderMode : fileMode);
       return true;
     } catch {
-      // A mounted folder may belong to another user.
+      // The change fails if the folder is mounted and belongs to another user.
       return false;
     }
   });
@@ -140,7 +140,7 @@ export class StateGuard {
   watch(): void {
     this.#files = new Map(filesOf(this.#folder).map((path) => [path, identityOf(path)]));
     makePrivateFile(servedFile(this.#folder));
-    // The file is flushed. Otherwise an older content could name other files after a power loss.
+    // The file is flushed, because an older content could name other files after a power loss.
     writeFileSync(servedFile(this.#folder), identitiesIn(this.#folder), { flush: true });
   }
 

@@ -35,8 +35,8 @@ export class StoredUsage extends Table {
   }
 
   /**
-   * Requests of an account and month that were counted before its import into a shared directory. The map's keys have
-   * account and month: `7 2026-11`.
+   * Requests of an account and month that were counted before the account's import into a shared directory. The map's
+   * keys have account and month: `7 2026-11`.
    */
   imported(): Map<string, number> {
     const rows = this.db.all<Used>("SELECT * FROM imported");

@@ -99,7 +99,7 @@ test("counts equal those of a naive model over restarts and clock jumps of up to
       switch (random.int(6)) {
         case 0:
         case 1:
-          // Sets the clock to a random time or to an earlier time, but not before 1970.
+          // Sets the clock to a time that it had before, or moves it by a random jump, but not before 1970.
           world.wallMs = random.int(2) === 0 ? random.pick(visited) : world.wallMs + jump(random);
           if (world.wallMs < 0) world.wallMs += 11 * yearMs;
           visited.push(world.wallMs);

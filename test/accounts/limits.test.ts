@@ -143,7 +143,7 @@ test("a changed burst applies at once at any clock time", () => {
     }
 });
 
-/** Steps of the clock: zero, short steps, long steps, and steps close to that at which 32-bit ticks wrap. */
+/** Steps of the clock: zero, short steps, long steps, and steps close to the step at which 32-bit ticks wrap. */
 const steps = fc.oneof(
   fc.constant(0),
   fc.integer({ min: 1, max: 3 }),
@@ -285,7 +285,7 @@ test("monthly counts equal those of a naive limiter for random sequences of acti
   fc.assert(property, { numRuns: rounds(100) });
 });
 
-/** Runs threads that make requests of an account until they are refused at the end of the clock. */
+/** Runs threads that make requests of an account. Each thread ends when a request is refused at `endMs`. */
 async function hammer(threads: number, slot: number, endMs: number): Promise<Hammered> {
   const clock = new SharedArrayBuffer(4);
   const workerData: Hammering = { limits: limits.buffer, slot, month, clock, endMs };
@@ -336,12 +336,12 @@ test("with shared limits, requests are admitted up to the granted number and the
   assert.deepEqual([shared.usedByOthers(0, month), shared.remaining(0, month)], [20, 25]);
   shared.admitUpTo(0, month, 5, "burst", 30);
   assert.equal(shared.admit(0, month, 5000), burstExceeded);
-  // Only now this server learns of the counts of other servers.
+  // The bound grows, but the counts of other servers now leave less of the quota than this server already used.
   shared.admitUpTo(0, month, 6, "burst", 4);
   assert.equal(shared.admit(0, month, 5000), 0);
   assert.equal(shared.admit(0, month, 5000), quotaExceeded);
   assert.equal(shared.refused(0), 4);
-  // New ceilings and a new month don't raise the bound of what the account may use. Only other servers' counts do.
+  // New ceilings and a call for another month don't raise this month's bound.
   shared.configure(0, 100, 500);
   assert.equal(shared.admit(0, month, 5000), quotaExceeded);
   shared.admitUpTo(0, month + 2, 100, "quota", 100);

@@ -5,7 +5,7 @@ import { recordEvent } from "../../server/accounts/quota-events.ts";
 import { monthName } from "../../server/shared/months.ts";
 import { later, month, now, World } from "../support/quota-events.ts";
 
-/** Tests at which use an account is warned that its quota is nearly used up. */
+/** Tests after how many requests an account is warned that its quota is nearly used up. */
 
 for (const quota of [1, 2, 3, 7, 10, 19, 45])
   test(`a quota of ${quota} raises each event at the first request that reaches its threshold`, (t) => {

@@ -19,7 +19,7 @@ import {
 } from "../support/server.ts";
 import { account } from "../support/state.ts";
 
-// Runs the core without parts, because it has to give all these answers without them.
+// Runs the core without parts, because the core has to give all these answers without any part.
 process.env.SERVER_PARTS = "none";
 
 /** Tests the answers to every kind of mistake, which requests count, and the answers at an account's two ceilings. */

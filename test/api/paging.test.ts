@@ -102,7 +102,7 @@ function procedureLists(lists: PricesBody[], state: string | null): List[] {
   );
 }
 
-/** Lists searches with their expected rows. The expected order is that of a search without pages. */
+/** Lists searches with their expected rows, in the order of a search without pages. */
 function searchLists(image: Image, { table }: Snapshot): List[] {
   const { facilities, procedures } = partsOf(table);
   const { ccn, name, city, state } = facilities;

@@ -18,7 +18,7 @@ import {
   until,
 } from "../support/server.ts";
 
-/** Tests that the service goes on when nobody reads its log, or when the log can't be written. */
+/** Tests that the service keeps running when nobody reads its log, or when the log can't be written. */
 
 const datasetsDir = datasetsFolder(currentOnly);
 const repository = path.resolve(import.meta.dirname, "../..");

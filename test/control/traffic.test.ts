@@ -64,7 +64,7 @@ test("a delayed response is timed once and doesn't change the timing of others",
   const [buffer] = traffic.buffers;
   let nowMs = 0;
   const thread = new ThreadTraffic(buffer, () => nowMs, seededRandom(1).next);
-  // After the first 1,000 answers in a second, one in 16 is timed, and it counts 16 times.
+  // After the first 1,000 answers in a second, one in 16 is timed, and counts 16 times.
   for (let i = 0; i < 1200; i++) thread.answered(0, 200, 1, thread.begin());
   const begun = thread.beginLater();
   for (let i = 0; i < 1200; i++) thread.answered(0, 200, 1, thread.begin());
@@ -119,7 +119,6 @@ test("a busy thread times a sample of requests that represents all of them", () 
   const requests = 320_000;
   for (let i = 0; i < requests; i++) {
     const begun = thread.begin();
-    // Every 16th answer is slow.
     const isSlow = i % 16 === 0;
     nowMs += isSlow ? 0.1 : 0.002;
     thread.answered(isSlow ? 0 : 1, 200, 0, begun);

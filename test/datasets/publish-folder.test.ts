@@ -11,7 +11,7 @@ import { temporaryFolder } from "../support/folders.ts";
 
 /** Tests publishing snapshots into a folder from which other servers fetch them. */
 
-/** Snapshot files by name. They are encoded only once, because each encoding of the same content has other bytes. */
+/** Snapshot files by name. They are encoded only once, because the same content is encoded differently each time. */
 const files = new Map<string, Buffer>();
 
 function fileOf(version: string, charge = 100): Buffer {

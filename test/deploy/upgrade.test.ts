@@ -9,7 +9,7 @@ import { succeed } from "../support/commands.ts";
 import { call, pricesPath, startServer, temporaryFolder } from "../support/server.ts";
 
 /**
- * Tests that this release works with files of release 0.1.0. They were made with that release by `sample` with 300
+ * Tests that this release works with files of release 0.1.0. The files were made with that release by `sample` with 300
  * rows, `keys create` for acme (plan developer) and other (plan free), `accounts suspend other`, five requests, and
  * `accounts export`.
  */

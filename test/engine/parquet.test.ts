@@ -204,7 +204,7 @@ test("a page is decompressed with a window of up to 8 MiB and rejected with a la
   assert.throws(() => read(chunk(24), plainInt32), /window|memory/i);
 });
 
-/** Changes of a footer. Unchanged, it describes a column with a single chunk of 100 bytes at offset 4. */
+/** Changes of a footer. The unchanged footer describes a column with a single chunk of 100 bytes at offset 4. */
 interface FooterParts {
   root?: Field[];
   column?: Field[];

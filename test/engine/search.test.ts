@@ -55,7 +55,7 @@ const directory = hospitals === undefined ? undefined : imageOf(snapshotOfHospit
 const procedures = imageOf(namedProcedures());
 const procedureCodes = (query: string) => find(procedures, query, "procedure").map(({ code }) => code);
 
-/** Defines a test with CMS's directory of hospitals. It is skipped if the directory isn't there. */
+/** Defines a test with CMS's directory of hospitals. The test is skipped without the directory. */
 function directoryTest(name: string, check: (image: Image, hospitals: Hospital[], t: TestContext) => void) {
   test(name, (t) => {
     if (hospitals === undefined || directory === undefined) return t.skip(absentDirectory);
@@ -65,7 +65,7 @@ function directoryTest(name: string, check: (image: Image, hospitals: Hospital[]
 
 directoryTest("a hospital is the first result for other spellings of its name", (image, hospitals, t) => {
   for (const [i, [way, all]] of [...rewritten(hospitals)].entries()) {
-    // Uses every sixth hospital for a way of writing, so that each hospital is searched only once.
+    // Uses every sixth hospital for each way of writing, so that each hospital is searched only once.
     const queries = all.filter((_, at) => at % 6 === i % 6);
     const misses = missesOf(image, hospitals, queries);
     t.diagnostic(`${way}: ${misses.length} of ${queries.length} missed`);
@@ -210,7 +210,7 @@ test("the plural of a known word finds the same groups as its singular", () => {
   assert.deepEqual(procedureCodes("stimulator leads"), procedureCodes("stimulator lead"));
 });
 
-/** The directory's hard cases, with invented hospitals. */
+/** Hard cases like those of real hospitals' names and cities, with invented hospitals. */
 describe("first result for a query", () => {
   const image = placed(
     ["Larkspur Univ Med Ctr", "Amber Falls", "TX"],
@@ -269,7 +269,7 @@ directoryTest(
   },
 );
 
-/** Reads the queries for a kind of document. Each has its expected results; without results nothing may be found. */
+/** Reads the queries for a kind of document. A query has its expected results. If it has none, nothing may be found. */
 const searchesFor = (kind: DocumentKind) =>
   readFileSync(join(import.meta.dirname, `../support/${kind}-searches.tsv`), "utf8")
     .trim()
@@ -291,7 +291,7 @@ directoryTest("at least 98 % of the hospital queries find the right one first", 
 });
 
 test("at least 98 % of the procedure queries get the right first result, and few wrong ones score 0.5 or more", (t) => {
-  // Gives each group descriptors with random words of patients. They must change few first results.
+  // Gives each group descriptors with random words of patients. These words must change few first results.
   const moved: string[] = [];
   const random = seededRandom(8);
   const words = Object.values(plainWordsOf).flatMap(({ terms }) => terms.flatMap((term) => term.split(" ")));

@@ -79,7 +79,7 @@ function withMetadata(changes: Record<string, string | undefined>): Uint8Array {
   return fileOf(columnsOf(small), metadata);
 }
 
-/** Returns the message with which a file is refused, without the subject with which it has to start. */
+/** Returns the message with which a file is refused, without the subject at the message's start. */
 function refusal(file: Uint8Array): string {
   try {
     decodeSnapshot(file, subject);

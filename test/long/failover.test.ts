@@ -52,7 +52,7 @@ class Fleet {
     const clients = await Promise.all(this.replicas.map((replica) => Client.of(replica, key)));
     const used = Promise.all(
       clients.map(async (client) => {
-        // Pauses after a refused request, so that the servers get the processor.
+        // Pauses after a refused request, so that the servers get processor time.
         while ((await client.ask()) !== "month") if (client.last !== "admitted") await delay(10);
       }),
     );

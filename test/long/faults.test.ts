@@ -17,7 +17,7 @@ import {
   until,
 } from "../support/server.ts";
 
-/** Tests that the service goes on when its state is damaged, its descriptors run out, or its Redis is false. */
+/** Tests that the service keeps running with a damaged state, without descriptors, and with a false Redis. */
 
 const prices = `GET ${pricesPath}?procedure=5072`;
 
@@ -80,7 +80,7 @@ const damages: Record<string, (file: string) => void> = {
   },
 };
 
-/** Checks that a running server goes on when a file of its state is damaged. */
+/** Checks that a running server keeps running when a file of its state is damaged. */
 async function damageState(name: string, damage: (file: string) => void): Promise<void> {
   const env = { PORTAL: "on", SIGNUP: "open", SIGNUP_DAILY: "1000" };
   const server = await startServer({ env });

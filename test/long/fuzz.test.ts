@@ -25,7 +25,7 @@ const latin1 = "latin1";
 
 const isOurs = (answer: Answer) => answer.header("X-RateLimit-Remaining") !== undefined;
 
-/** Checks an answer of the service. @param message the request; undefined if it isn't certain which request it is */
+/** Checks an answer of the service. @param message the request; undefined if the request isn't certain */
 function checkOurs(answer: Answer, message: Message | undefined): void {
   assert.ok(answer.status < 500, `answered ${answer.status}`);
   if (message === undefined) return;
@@ -43,7 +43,7 @@ function checkParsers(answer: Answer): void {
   assert.match(answer.body.toString(latin1), /^(<!?[a-z]|$)/i);
 }
 
-/** Splits received bytes into answers. An answer has its request if it is certain which request it is. */
+/** Splits received bytes into answers. An answer comes with its request, if it is certain which request that is. */
 function answersIn(received: Buffer, messages: readonly Message[]) {
   const answers: { answer: Answer; message: Message | undefined; isWhole: boolean }[] = [];
   let known = true;

@@ -26,7 +26,7 @@ export interface LoadOptions {
 }
 
 export type ToLoad =
-  /** Announces the expected bodies of a version, one for each query. It is sent before the version is served. */
+  /** Announces the expected bodies of a version, one for each query. Sent before the version is served. */
   | { type: "expect"; version: string; bodies: PricesBody[] }
   | { type: "serve"; served: Served }
   | { type: "stop" };

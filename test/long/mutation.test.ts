@@ -13,7 +13,7 @@ import { sizeFrom, trialRandom } from "./trial.ts";
 /** Tests that the nearest tests notice random single changes of the engine's and the server's code. */
 
 const tried = sizeFrom("MUTANTS", 200);
-/** Whether the run is short. It leaves out files that only slow tests cover, with Redis or a browser. */
+/** Whether the run is short. A short run leaves out files that only slow tests cover, with Redis or a browser. */
 const isShort = tried < 50;
 const atOnce = 2;
 const minKilled = 0.85;
@@ -93,7 +93,7 @@ function testsOf(file: string): string[] {
     .map(({ testFile }) => testFile);
 }
 
-/** Size of the simulations of several servers. With it they take half a minute. */
+/** Size of the simulations of several servers, which then take half a minute. */
 const smallTrials = { SHARES_RUNS: "10" };
 
 type Outcome = "passed" | "failed" | "cut off";

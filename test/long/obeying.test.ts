@@ -86,7 +86,7 @@ test("commands don't wait when no server runs", async () => {
   const store = Store.open(folder);
   store.progress.saveApplied({ accounts: 0, keys: 0 });
   store.close();
-  // Leaves a lock behind like a crashed server. It must not delay commands.
+  // Leaves a lock behind like a crashed server. The lock must not delay commands.
   lockFolder(folder)();
   const results = await run(folder, ["keys create --account a --plan free", "keys revoke 1"]);
   for (const { code, stderr } of results) {

@@ -17,7 +17,7 @@ import { sizeFrom } from "./trial.ts";
 
 const races = sizeFrom("PORT_RACES", 200);
 
-/** Starts a process that tries to listen on a shared port, like a server's threads. @returns whether it could */
+/** Starts a process that tries to listen on a shared port, like a server's threads. @returns whether it succeeded */
 async function contender(host: string, port: number): Promise<{ won: boolean; stop(): void }> {
   const script = `
     import * as uws from "uWebSockets.js";

@@ -37,7 +37,7 @@ function makeSample(options: Partial<SampleOptions> = {}) {
 
 const samples = new Map<string, Sample>();
 
-/** Returns a sample for the options. It is made only once, so tests must not change it. */
+/** Returns a sample for the options. Each sample is made only once, so tests must not change it. */
 function sample(options: Partial<SampleOptions> = {}): Sample {
   const wanted = JSON.stringify({ ...defaults, ...options });
   const made = samples.get(wanted) ?? makeSample(options);

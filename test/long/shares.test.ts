@@ -36,7 +36,7 @@ for (const losesWrites of [false, true])
         assert.equal(simulation.overRate, 0, says("over a rate"));
         for (const [i, month] of months.entries()) {
           if (isExact) assert.equal(month.record.total, month.admitted, says(month));
-          // Of each two months, the quota of the second is used up at the end.
+          // The quota of every second month is used up at the end.
           if (isExact && i % 2 === 1) assert.equal(month.admitted, month.quota, says(month));
           if (i % 2 === 1) sums.unused += Math.max(0, month.quota - month.admitted);
           sums.quotas += i % 2 === 1 ? month.quota : 0;

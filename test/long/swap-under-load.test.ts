@@ -132,7 +132,7 @@ test("swapping snapshots every second under full load gives only correct respons
     const pace = delay(swapEveryMs);
     const next = snapshotOf(++revision, seed);
     expect(next);
-    // Usually removes the oldest version, and sometimes the newest version, so that an older one is current again.
+    // Usually removes the oldest version, and sometimes the newest version, so that an older version is current.
     const gone = serving.length < 2 ? undefined : random.int(5) > 0 ? serving[0] : serving.at(-1);
     const staying = serving.filter((other) => other !== gone);
     await serve(staying, null);

@@ -20,7 +20,7 @@ import {
 } from "../support/server.ts";
 import { preloaded } from "../support/stopping.ts";
 
-/** Tests the log lines of requests. They have account, request and id, but no secrets. */
+/** Tests the log lines of requests, which have account, request and id, but no secrets. */
 
 // Runs the core with only this part, because the core has to work with each part alone.
 process.env.SERVER_PARTS = "portal";
@@ -342,7 +342,7 @@ test("with ACCESS_LOG_ACCOUNTS, every request of these accounts is logged and no
     ["GET /api/v1/nothing", bearer(big)],
   ] as const)
     await send(server, request, headers);
-  // Sends the account's requests together with those of another account, more in a second than are always timed.
+  // Mixes the account's requests with another account's. Together they exceed the number that is always timed.
   const [asked, others] = [400, 5];
   const text = requestText(`GET ${pricesPath}?procedure=5073`, bearer(server.key)).repeat(others);
   const round = text + requestText("GET /api/v1/usage", bearer(acme));

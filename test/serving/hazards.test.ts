@@ -110,7 +110,7 @@ test("a response without a body or in pieces closes its connection as asked, and
       const answer = await connection.answer(request.split(" ")[0]);
       assert.equal(answer.status, status, what);
       if (status === 204) assert.equal(answer.header("Content-Length"), undefined, what);
-      // Sends the request again. If the connection were still open, it would be answered.
+      // Sends the request again. The server would answer if the connection were still open.
       await connection.send(sent);
       assert.equal((await connection.rest()).length, 0, what);
     }

@@ -11,7 +11,7 @@ import { pricesPath } from "../support/server.ts";
 const rows = Array.from({ length: 50 }, (_, i): ShortRow => [String(i).padStart(6, "0"), "AL", "5072", i, i]);
 const versions = versionsOf(imageOf(snapshotOf(rows)));
 
-/** Number of requests for an answer. Fewer are needed until it is cached. */
+/** Number of requests for an answer. An answer is cached after fewer requests. */
 const asks = 100;
 
 for (const [path, query, acceptEncoding] of [

@@ -434,7 +434,7 @@ test("200 junk files start no loads and don't block the control thread", async (
           Buffer.from([0, 8, 0, 0]),
           Buffer.from("PAR1"),
         ]),
-      // This file has a footer of the maximum size, which consists of structures.
+      // This file's footer has the maximum size and consists of structures.
       () =>
         Buffer.concat([
           Buffer.from("PAR1"),
@@ -513,7 +513,7 @@ for (const [which, time] of [
 }
 
 test("a small snapshot is published before a large one that arrived with it", async () => {
-  // Small loads get a quarter of the memory. That is less than the usual threshold between small and large loads.
+  // Small loads get a quarter of the memory, which is less than the usual threshold between small and large loads.
   const loads = new Loads(232 * 2 ** 20);
   const trial = new Trial({ loads });
   const large = asReal(

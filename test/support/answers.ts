@@ -104,8 +104,8 @@ export function pathOf(openapi: object, requestPath: string): string | undefined
 
 const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true });
 addFormats.default(ajv);
-// Ajv has to accept OpenAPI's keyword `discriminator`. It needs no check, because each schema has the property as a
-// constant.
+// Ajv has to accept OpenAPI's keyword `discriminator`. The keyword needs no check, because each schema has the property
+// as a constant.
 ajv.addKeyword("discriminator");
 
 /** Asserts that a value fits a schema of the document, and has only fields that the schema names. */

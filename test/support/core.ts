@@ -1,8 +1,8 @@
 import "../../server/control/signals.ts";
 
 /**
- * Runs the server with only the parts that the environment variable `SERVER_PARTS` names, separated by commas. It may
- * name no part. Tests set it to test the core without parts and with each part alone.
+ * Runs the server with only the parts that the environment variable `SERVER_PARTS` names, separated by commas. With
+ * `none` no part runs. Tests set it to test the core without parts and with each part alone.
  */
 
 const [{ run }, { consolePart }, { notificationsPart }, { portalPart }, { replicasPart }] = await Promise.all(

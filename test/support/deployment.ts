@@ -32,7 +32,7 @@ export const head = all.slice(0, stageStarts[0]);
 export const buildStage = all.slice(stageStarts[0], stageStarts[1]);
 export const finalStage = all.slice(stageStarts[1]);
 
-/** The arguments of all instructions of a stage that have the given name. */
+/** The arguments of a stage's instructions with the given name. */
 export function wordsOf(stage: readonly Instruction[], name: string): string[] {
   return stage.filter((one) => one.name === name).map(({ words }) => words);
 }

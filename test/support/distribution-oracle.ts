@@ -49,7 +49,7 @@ function stateRow(snapshot: Snapshot, code: string, state: string) {
   return [{ state, facilities, ...charges, median_allowed }];
 }
 
-/** Computes a procedure's answer without the histogram. */
+/** Computes a procedure's answer, except for the histogram, which depends on the number of bins. */
 function depthOf(snapshot: Snapshot, code: string, state: string | null) {
   const list = naivePrices(snapshot, code, state, 0);
   if (list === undefined) return undefined;

@@ -115,7 +115,7 @@ export function randomSnapshot(seed: number, options: RandomOptions = {}): Snaps
     state: ccns.map(() => random.pick(states)),
   };
   const procedures = { code: codes, name: codes.map((_, i) => text("Level", i)) };
-  // The optional columns have their own generator, so that they don't change the numbers that a seed gives elsewhere.
+  // The optional columns have their own generator, so that they don't change the other numbers of a seed.
   const more = seededRandom(seed + 2 ** 31);
   return arranged(testProvenance, {
     facilities: {

@@ -30,7 +30,7 @@ export class OnClocks {
     return { accounts, service: serviceOf({ ...accounts.tables, versions, ...clocks }) };
   }
 
-  /** Makes the objects anew, like a restart after a crash, without saving counts. */
+  /** Makes new objects without saving counts, like a restart after a crash. */
   restart(): void {
     this.#parts = this.start();
   }
@@ -58,7 +58,7 @@ export class OnClocks {
     this.#parts.accounts.save(this.wallMs);
   }
 
-  /** Requests the account's usage some time after the last request. @param passedMs the time between in milliseconds */
+  /** Requests the account's usage. @param passedMs milliseconds since the last request */
   usage(key: string, passedMs = 1000) {
     this.#steadyMs += passedMs;
     return ask(this.#parts.service, key, "/api/v1/usage", () => "");

@@ -4,7 +4,7 @@ import { type Snapshot, snapshotColumns } from "../../engine/index.ts";
 import { arrow } from "../../engine/snapshot/arrow.ts";
 import { type Column, columnsOf } from "./fixtures.ts";
 
-/** Makes Parquet files that aren't snapshots. They have any columns, or are written byte by byte with wrong numbers. */
+/** Makes Parquet files that aren't snapshots, with any columns, or written byte by byte with wrong numbers. */
 
 export type Field = [id: number, type: number, bytes: number[]];
 

@@ -51,7 +51,7 @@ export class Receiver {
   }
 }
 
-/** The control thread's state. A test can make `accounts` anew, like a restart. */
+/** The control thread's state. A test can replace `accounts`, as a restart does. */
 export class World {
   readonly folder = temporaryFolder();
   readonly store = Store.open(this.folder);
@@ -107,7 +107,7 @@ export class World {
     return new Outbox(this.store, silent, webhookSender(this.store, this.metrics, options));
   }
 
-  /** Makes the outbox anew, like a restart. */
+  /** Makes a new outbox, as a restart does. */
   restart(options?: PostOptions): void {
     this.webhooks = this.#newWebhooks(options);
   }

@@ -56,7 +56,7 @@ export class RedisProxy {
         this.#sockets.delete(from);
         to.destroy();
       });
-      // Each chunk waits for the previous chunk, so that delays don't change their order.
+      // Each chunk waits for the previous chunk, so that delays don't change the chunks' order.
       let sent = Promise.resolve();
       from.on("data", (bytes) => {
         if (this.losesAnswer && from === redis) {

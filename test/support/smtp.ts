@@ -34,7 +34,7 @@ interface Mail {
   data: string;
 }
 
-/** A function that answers a command. `word` is the command's first word. It returns undefined for no answer. */
+/** A function that answers a command, or returns undefined for no answer. `word` is the command's first word. */
 export type Answers = (word: string, line: string) => string | undefined;
 
 const healthy: Record<string, string> = {

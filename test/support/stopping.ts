@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 /** Helpers for long tests of signals and of dying threads. */
 
-/** Whether a process handles SIGHUP. A server that does handles all signals, because it sets SIGHUP's handler last. */
+/** Whether a process handles SIGHUP. A server sets the handler of SIGHUP last, so it then handles all signals. */
 export function takesSignals(pid: number): boolean {
   const [, caught] =
     /^SigCgt:\s+[0-9a-f]*([0-9a-f])$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];

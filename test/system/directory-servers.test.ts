@@ -41,7 +41,7 @@ let areConfirmed = true;
 /** Number of calls of `succeed` after which a server hadn't applied a change yet, in all tests of this file. */
 let timesUnconfirmed = 0;
 
-/** Runs commands on a machine without a state. They have to succeed. @returns the stdout of each command */
+/** Runs commands on a machine without a state. The commands have to succeed. @returns the stdout of each command */
 async function succeed(...commands: string[]): Promise<string[]> {
   const results = await run(join(temporaryFolder(), "none"), commands, { REDIS_URL: url });
   areConfirmed = !results.some(({ stderr }) => /not confirmed/.test(stderr));
@@ -53,7 +53,7 @@ async function succeed(...commands: string[]): Promise<string[]> {
   });
 }
 
-/** Checks that every server answers a key with a status. Waits for it only if the last change wasn't confirmed. */
+/** Checks that every server answers a key with a status. Waits only if the last change wasn't confirmed. */
 async function answers(key: string, status: number): Promise<void> {
   if (!areConfirmed)
     await until("the servers that were named", async () =>
@@ -213,7 +213,7 @@ test("usage before an export counts once when the exporting server joins later, 
   const none = join(temporaryFolder(), "none");
   const [{ code }] = await run(none, [`accounts import ${file}`], env);
   assert.equal(code, 0);
-  // The server went on serving after the export.
+  // The server continued to serve after the export.
   use(43);
   otherProxy.hold();
   const server = spawnServer({ datasetsDir: datasetsFolder(currentOnly), stateDir: from, env });

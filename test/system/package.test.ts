@@ -9,7 +9,7 @@ import { repository } from "../support/deployment.ts";
 import { readmeBlocks, tracked } from "../support/readme.ts";
 import { temporaryFolder, until } from "../support/server.ts";
 
-/** Tests the package, installed below `node_modules`. There Node doesn't run TypeScript by itself. */
+/** Tests the package, installed below `node_modules`, where Node doesn't run TypeScript by itself. */
 
 const folder = temporaryFolder();
 const options = { cwd: folder, encoding: "utf8" } as const;

@@ -19,7 +19,7 @@ import {
   until,
 } from "../support/server.ts";
 
-/** Tests that every proxy in front of the service has to pass, with the README's block for it. */
+/** Tests that every proxy in front of the service has to pass, with the README's configuration. */
 
 /** Seconds after which a proxy must have closed its idle connections. */
 export const maxIdleSeconds = 8;
@@ -40,8 +40,8 @@ export interface Proxied {
 /**
  * Starts the service and a proxy.
  *
- * @param command returns the proxy's command for a folder, the service's address and the proxy's port; it has to stay
- *   in the foreground
+ * @param command returns the proxy's command for a folder, the service's address and the proxy's port; the command has
+ *   to stay in the foreground
  */
 export async function startProxied(
   command: (folder: string, upstream: string, port: number) => string[],
@@ -139,7 +139,7 @@ ${block}
 /** States of connections in /proc/net/tcp. */
 const states = { open: "01", closedFirst: "06" };
 
-/** The proxy's ports of connections to the service, which are open or which the proxy has closed first. */
+/** The proxy's ports of connections to the service that are in a given state. */
 function upstreamPorts({ port }: Proxied, state: keyof typeof states): number[] {
   const portOf = (address: string) => Number.parseInt(address.split(":")[1], 16);
   return readFileSync("/proc/net/tcp", "utf8")

@@ -151,7 +151,7 @@ test("a stopped server returns its lease, and a server that starts without Redis
     const contents = await Promise.all(
       hashes.map(async (key) => JSON.stringify(await redis.client.hgetall(key))),
     );
-    // Ignores `left`, which still has the counts of the server that left, and its id for ten seconds.
+    // Ignores `left`. For ten seconds it has the id and the counts of the server that has left.
     const others = contents.map((content) => content.replace(/\\"left\\":\{[^}]*\}/g, ""));
     return !others.some((content) => content.includes(replicas[2].id));
   });

@@ -49,7 +49,7 @@ const admittedAtOnce = (simulation: Simulation) =>
     .filter(({ isUp }) => isUp)
     .map((server) => Array.from({ length: 100 }, () => simulation.request(server, 0)).filter(Boolean).length);
 
-/** Makes requests, to all servers in turn or to one of them, until as many were admitted. */
+/** Makes requests, to all servers in turn or to one of them, until `count` were admitted. */
 async function useUp(simulation: Simulation, count: number, only?: number): Promise<void> {
   for (let i = 0; simulation.tally(0).admitted < count; i++) {
     simulation.request(simulation.servers[only ?? i % simulation.servers.length], 0);
@@ -57,7 +57,7 @@ async function useUp(simulation: Simulation, count: number, only?: number): Prom
   }
 }
 
-/** Stops all servers regularly. Afterwards Redis loses a key, or everything. */
+/** Stops all servers in an orderly way. Then Redis loses the key `lostKey`, or everything. */
 async function stopAll(simulation: Simulation, lostKey?: string): Promise<void> {
   for (const server of simulation.servers) simulation.leave(server);
   await simulation.run(simulation.nowMs + 1000);
@@ -355,7 +355,7 @@ for (const startsTogether of [true, false])
   });
 
 for (const [lost, order] of [
-  // With an emptied Redis, servers that start first can't know what those have counted that start later.
+  // With an empty Redis, the servers that start first can't know the counts of the servers that start later.
   ["everything", [[0, 1, 2]]],
   ["flags", [[0, 1, 2]]],
   ["flags", [[0, 1], [2]]],
@@ -376,7 +376,7 @@ for (const [lost, order] of [
         await stopAll(simulation, lost === "flags" ? "hc:{0}:flags" : undefined);
         for (const group of order) {
           const starting = group.map((i) => simulation.servers[i]);
-          // Records can be read only later than flags.
+          // At first the servers can read flags, but no records.
           for (const server of starting) server.failingReads = Number.POSITIVE_INFINITY;
           for (const server of starting) simulation.start(server);
           await simulation.run(simulation.nowMs + 4000);

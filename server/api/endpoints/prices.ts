@@ -67,7 +67,7 @@ export const prices: Endpoint = {
 const [digitZero, letterA] = [48, 65];
 const letters = 26;
 
-/** The place of each state among a procedure's groups, by its two letters; −1 for none. */
+/** The place of each state among a procedure's groups, by the state's two letters; −1 for none. */
 const stateOfLetters = new Int8Array(letters * letters).fill(-1);
 for (const [code, place] of stateIndex)
   stateOfLetters[(code.charCodeAt(0) - letterA) * letters + code.charCodeAt(1) - letterA] = place;
@@ -130,7 +130,7 @@ function limitOfKey(key: number): number {
   return key % limitBase;
 }
 
-/** A key's query, for cursors. */
+/** The query that a key stands for, as text for cursors. */
 function queryOfKey(image: Image, key: number): string {
   const group = groupOfKey(key);
   const place = group - image.procedures;

@@ -5,7 +5,7 @@ import { d3Files, pageOf, readAssets } from "../../shared/web-assets.ts";
 import type { History } from "./history.ts";
 import type { State } from "./state.ts";
 
-/** Serves the operator's console: a page, and a stream of its data. It is read-only. */
+/** Serves the operator's console: a page, and a stream of its data. The console is read-only. */
 
 const browser = "parts/console/browser";
 const streamPath = "/console/stream";

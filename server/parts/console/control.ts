@@ -7,7 +7,6 @@ import { stateOf } from "./state.ts";
 
 /** Shows what the server does, in the operator's browser. */
 
-/** Milliseconds between samples. */
 const sampleMs = 1000;
 
 export async function startConsole(core: Core): Promise<RunningPart> {
@@ -27,7 +26,7 @@ export async function startConsole(core: Core): Promise<RunningPart> {
   return {
     opsPages: shown,
     begin() {
-      // Reads the files after the ready line, so that the line isn't delayed. Later the files may have changed.
+      // Reads the files just after the ready line. Earlier would delay the line, and later the files may have changed.
       setImmediate(
         safely(
           () => shown.loadFiles(),

@@ -21,7 +21,7 @@ export class History {
   #before: TrafficSnapshot;
   #beforeMs: number;
 
-  /** @param steadyMs milliseconds of a clock that never steps */
+  /** @param steadyMs milliseconds of a clock that never jumps */
   constructor(traffic: Pick<Traffic, "snapshot">, now: () => Now, steadyMs: number) {
     this.#traffic = traffic;
     this.#now = now;
@@ -74,7 +74,7 @@ export class History {
 }
 
 /**
- * Computes a percentile of a histogram of times. Within a bucket it interpolates on a logarithmic scale.
+ * Computes a percentile of a histogram of times. Interpolates within a bucket on a logarithmic scale.
  *
  * @param share the percentile, from 0 to 1
  * @returns microseconds; null where the buckets are empty

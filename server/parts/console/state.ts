@@ -16,7 +16,7 @@ interface ServerState {
   threads: number;
   started_at: string;
   ready: boolean;
-  /** What is wrong with the files in `STATE_DIR`; null if nothing is. */
+  /** What is wrong with the files in `STATE_DIR`; null if nothing is wrong. */
   fault: string | null;
   /** Ids of servers that shared ceilings through Redis and have stopped reporting. */
   gone: readonly string[];

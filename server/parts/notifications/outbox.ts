@@ -13,8 +13,8 @@ import type { Account, Channel, Delivery, Store, StoredEvent } from "../../store
 
 const longestPauseMs = Math.max(...pausesSeconds) * 1000;
 /**
- * Minimum change of the difference between wall clock and steady clock, in milliseconds. From such a change on, the
- * wall clock counts as set.
+ * If the difference between wall clock and steady clock changes by this many milliseconds, the wall clock counts as
+ * set.
  */
 const minStepMs = 100;
 
@@ -22,7 +22,7 @@ const minStepMs = 100;
 interface Outcome {
   kind: "delivered" | "retry" | "failed" | "impossible";
   answer: string;
-  /** Writes more to the database, in the transaction that stores the result. */
+  /** Further writes to the database, in the transaction that stores the result. */
   record?: () => void;
 }
 
@@ -100,7 +100,7 @@ export class Outbox {
     await Promise.all(tries);
   }
 
-  /** Age in seconds of the event that was the oldest pending one at the last check for due events; 0 without any. */
+  /** Age in seconds of the oldest pending event, as of the last check for due events; 0 if no event was pending. */
   oldestPendingAge(now: Date): number {
     const since = this.#oldestPending;
     return since === undefined ? 0 : Math.max(0, now.getTime() - since) / 1000;
@@ -114,7 +114,7 @@ export class Outbox {
 
   /**
    * Moves the times of planned tries along when the wall clock is set. The first call after a start can't know whether
-   * the clock was set: it only shortens pauses that are longer than the longest planned pause.
+   * the clock was set, so it only shortens pauses that are longer than the longest planned pause.
    */
   #followClock(now: Date, steadyMs: number): void {
     const aheadMs = now.getTime() - steadyMs;

@@ -47,7 +47,7 @@ async function resolve(host: string, resolver: Resolver, allowLoopback: boolean)
 /**
  * Posts a body, without following redirects.
  * @returns the answer's status
- * @throws Error when there is no answer; the signal's reason when it is aborted
+ * @throws Error when there is no answer; the signal's abort reason
  */
 export function post(
   url: string,

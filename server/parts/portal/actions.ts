@@ -36,7 +36,7 @@ export interface PortalOptions
 }
 
 const maxClients = 10_000;
-/** Number of keys from which people can't make more. The rest of the key table is for the operator. */
+/** When the table has this many keys, people can't make more. The rest of the table is for the operator. */
 const maxOwnKeys = Math.floor(maxKeys * 0.9);
 
 const missingKey = constantError("missing_api_key");
@@ -53,7 +53,7 @@ export class PortalActions {
   readonly #requestsOfClient = new Buckets(30, 1, maxClients);
   readonly #requests = new Buckets(1000, 500, 1);
   readonly #writesOfAccount = new Buckets(20, 0.2, maxClients);
-  /** Limits the writes of all visitors together, because each waits for the disk. */
+  /** Limits the writes of all visitors together, because each write waits for the disk. */
   readonly #writes = new Buckets(50, 10, 1);
   /** The route of each path. */
   readonly #routes: ReadonlyMap<string, Route>;
@@ -119,7 +119,7 @@ export class PortalActions {
     return route(request, now);
   }
 
-  /** Makes a route for people without an account. It refuses requests while signup is off. */
+  /** Makes a route for people without an account. The route refuses requests while signup is off. */
   #forNewcomers<Entries extends v.ObjectEntries>(
     fields: v.StrictObjectSchema<Entries, undefined>,
     act: (values: v.InferOutput<typeof fields>, address: string, now: Date) => Reply,
@@ -154,7 +154,7 @@ export class PortalActions {
     if (key === undefined || keyState(key, now) !== "active") throw invalidKey;
     const account = store.accounts.byId(key.account);
     if (account === undefined || account.suspended_at !== null) throw invalidKey;
-    // All visitors share the key of the pages, so it can't change anything.
+    // All visitors share the key of the pages, so this key must not change anything.
     if (account.name === settings.portalAccount)
       throw new ApiError("forbidden", "this key is the portal's own: sign up for one of yours");
     return { account, key };

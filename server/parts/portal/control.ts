@@ -14,7 +14,7 @@ export function checkAccount(
   isShared: boolean,
   stateDir: string,
 ): void {
-  // With shared accounts, the account may exist although this server has no database yet.
+  // With shared accounts, the account may exist even if this server has no database yet.
   const mayExist = mayMakeAccount || isShared || existsSync(databaseFile(stateDir));
   if (portalAccount !== undefined && !mayExist) throw noPortalAccount(portalAccount);
 }

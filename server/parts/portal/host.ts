@@ -89,10 +89,10 @@ export class PortalHost {
     this.#ids = [...this.#ids.slice(-1), id];
   }
 
-  /** Replaces the pages' API key if it is a day old. @returns whether the key changed, and with it the files */
+  /** Replaces the pages' API key if it is a day old. @returns whether the key and so the files have changed */
   async renewKey(): Promise<boolean> {
     const age = this.#options.now().getTime() - this.#madeAt;
-    // A negative age means that the clock was set back. The key is replaced then, too.
+    // A negative age means that the clock was set back. Then the key is replaced, too.
     if (this.#key === null || (age >= 0 && age < renewedAfterMs)) return false;
     const before = { key: this.#key, madeAt: this.#madeAt };
     this.#newKey();

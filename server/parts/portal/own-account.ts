@@ -194,7 +194,7 @@ function newKey({ id, key, expires }: NewKey, more: object = {}): PortalReply {
   return { status: 201, body: { ...shown, ...more } };
 }
 
-/** Runs code that commands use, too. Its errors name arguments of commands; `errorOf` turns them into API errors. */
+/** Runs code that commands use, too. Its errors name arguments of commands, so `errorOf` turns them into API errors. */
 function withError<Result>(work: () => Result, errorOf: (error: DataError) => ApiError): Result {
   try {
     return work();

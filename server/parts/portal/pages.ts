@@ -8,7 +8,7 @@ import { tabTitle } from "./browser/words.ts";
 
 /** Makes the portal's pages. */
 
-/** Settings of this server that the pages need. In the browser, `api.ts` reads them from the page. */
+/** Settings of this server that the pages need. In the browser, `api.ts` reads these settings from the page. */
 export interface PageSettings {
   /** The key of the pages; null if the Explore page has to ask visitors for a key. */
   key: string | null;
@@ -119,7 +119,7 @@ export class Pages {
         } satisfies PageSettings,
       });
       const sentence = sentences[path];
-      // Without a key of the pages, visitors need their own key to see numbers, so the server writes none.
+      // Without a key of the pages, visitors need their own key to see numbers, so the server writes no numbers.
       if (settings.key === null || sentence === undefined) return file;
       return { ...file, slots: { head: headOf(title, description), sentence, noscript } };
     });

@@ -52,7 +52,7 @@ export function clientOf(address: string): string {
   const [plain] = (inBrackets ?? beforePort ?? address).split("%");
   if (isIP(plain) === 0) return "unknown";
   if (!isIPv6(plain)) return plain;
-  // `URL` normalizes an address: it has no dotted parts and is in lower case.
+  // `URL` writes an address in lower case and without dotted parts.
   const written = new URL(`http://[${plain}]`).hostname.slice(1, -1);
   const [, ...mapped] = /^::ffff:(\w+):(\w+)$/.exec(written) ?? [];
   if (mapped.length > 0) {

@@ -15,14 +15,14 @@ import { clientOf, tooMany } from "./rate-limits.ts";
 import { errorReply, unavailable } from "./reply.ts";
 import type { PortalSettings } from "./settings.ts";
 
-/** Makes accounts for people. Limits the signups per day for each client and in all, and allows one per mailbox. */
+/** Makes accounts for people. Limits signups per day, for each client and in all, and accounts per mailbox. */
 
 const daySeconds = 86_400;
 const maxSignupsPerClient = 5;
 const maxLinksPerMailbox = 3;
 /**
- * Maximum number of e-mails being sent at the same time. A slow mail server can delay an e-mail by seconds, and
- * meanwhile its post occupies one of the few posts that a serving thread may have in flight.
+ * Maximum number of e-mails being sent at the same time. A slow mail server can delay an e-mail by seconds. Meanwhile
+ * the visitor's post counts against the serving thread's maximum of posts in flight.
  */
 const maxEmailsUnderWay = 16;
 /** Milliseconds that a person needs to fill in the form. Faster senders are bots. */
@@ -96,8 +96,8 @@ export async function signUp(
 const linkSent: PortalReply = { status: 202, body: { sent: true } };
 
 /**
- * Sends a link by e-mail. The reply is the same whether or not the mailbox has an account, so that strangers can't find
- * out.
+ * Sends a link by e-mail. The reply is always the same, so that strangers can't find out whether the mailbox has an
+ * account.
  */
 async function mailLink(
   name: string,

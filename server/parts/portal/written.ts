@@ -100,7 +100,7 @@ function writePrices(path: string, parameters: URLSearchParams, choice: Choice, 
     const found = orNone(() => ask<FacilityAnswer>(`/healthcare/facilities/${encodeURIComponent(ccn)}`));
     return found === undefined ? [] : [entryOf(found, procedure.code)];
   });
-  // The clauses have no rank around a ZIP code, because it would need the prices of all hospitals there.
+  // The clauses have no rank around a ZIP code, because a rank needs the prices of all hospitals there.
   const clauses = own.map((entry) => {
     const clause = isPriced(entry)
       ? ownClause(choice, answer, entry, near === null ? entry : {}, null)
@@ -145,7 +145,7 @@ function aroundOf(answer: FacilitiesAnswer & PricesAnswer): PricesAnswer {
   return isAll ? { ...answer, allowed: { min: Math.min(...amounts), max: Math.max(...amounts) } } : answer;
 }
 
-/** Writes the reason why no prices are found, in the browser's words. */
+/** Writes the reason why no prices are found, in the same words as the browser. */
 function writeNothing(
   path: string,
   parameters: URLSearchParams,

@@ -9,13 +9,13 @@ const count = new Intl.NumberFormat("en-US");
 
 const cents = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" });
 
-/** Dollars: $10,035, and with cents below ten: $7.50. */
+/** Dollars, with cents below ten: $10,035, $7.50. */
 export const money = (amount: number) => (amount < 10 ? cents : dollars).format(amount);
 /** A count: 2,344. */
 export const whole = (number: number) => count.format(number);
 /** A ratio: 6.8×. */
 export const times = (ratio: number) => `${ratio.toFixed(1)}×`;
-/** A percentage: 62%, with a decimal near 0 and 100: 99.9%. */
+/** A percentage, with a decimal near 0 and 100: 62%, 99.9%. */
 export const percent = (share: number) =>
   `${share > 1 && share < 99 ? Math.round(share) : Math.round(share * 10) / 10}%`;
 /** Text from the page's URL, without control characters. */

@@ -22,7 +22,7 @@ const { maxUnderWay: maxTriesUnderWay, minTryMs } = webhookSender(Store.inMemory
 });
 const maxRetriesUnderWay = maxTriesUnderWay / 2;
 
-/** Writes without an end, as fast as the other end reads. */
+/** Writes a text again and again, as fast as the other end reads. */
 function flood(socket: Socket, text: string): void {
   while (socket.writable && socket.write(text.repeat(100)));
   socket.once("drain", () => flood(socket, text));

@@ -78,7 +78,7 @@ test("a delivery fails after ten attempts over about three days, with growing pa
   assert.equal(receiver.posts.length, 10);
 });
 
-/** Stores the events for 80, 90 and 100 % with the same due time. The order of storing and of ids is wrong. */
+/** Stores events for 80, 90 and 100 % with the same due time. The last event is stored first, with the first id. */
 function dueTogether(world: World, webhook: string): void {
   const { id: account } = world.account(10, webhook);
   for (const [i, threshold] of [100, 90, 80].entries())

@@ -27,7 +27,6 @@ async function signedUp(t: TestContext) {
   return { portal, key, name, done: (path: string, body: object) => portal.done(path, body, { key }) };
 }
 
-/** Reads the id in a reply's body. */
 const idOf = (body: Record<string, unknown>) => Number(body.id);
 
 test("the account response has the account's settings but not its webhook secret", async (t) => {

@@ -166,7 +166,7 @@ async function flood(
   return statuses;
 }
 
-/** Maximum number of database pages that a signup may write. It has a reserve for growing indexes. */
+/** Maximum number of database pages that a signup may write. The maximum has a reserve for growing indexes. */
 const maxFramesPerSignup = 40;
 
 for (const [what, seconds, addressOf] of [

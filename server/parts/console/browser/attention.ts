@@ -13,7 +13,7 @@ interface AttentionProps {
   refusedShare: number;
   /** Share of recent requests that got a 5xx status, from 0 to 1. */
   failedShare: number;
-  /** The time within which 99% of recent requests were answered, as text; undefined if it is short. */
+  /** The time within which 99% of recent requests were answered, as text; undefined if the time is short. */
   slow: string | undefined;
 }
 

@@ -12,7 +12,7 @@ import { Traffic } from "./traffic.ts";
 
 /** Starts the console: reads the server's stream and shows whether the server is up, and what needs attention. */
 
-/** Minimum time per request that counts as slow, in microseconds. Answers take a few milliseconds. */
+/** Time per request from which requests count as slow, in microseconds. Usual answers take a few milliseconds. */
 const leastSlow = 250_000;
 const stream: string = JSON.parse(document.querySelector("#settings")?.textContent ?? "{}").stream;
 
@@ -20,7 +20,7 @@ interface Seen {
   samples: Sample[];
   minutes: Sample[];
   state: State | undefined;
-  /** Whether connecting has failed. */
+  /** Whether the connection to the server has failed. */
   isGone: boolean;
 }
 
@@ -89,7 +89,7 @@ function Health({ state, isGone }: Pick<Seen, "state" | "isGone">) {
   return html`<p class="health good" role="status">Up <span class="quiet">${facts}</span></p>`;
 }
 
-/** The part that a number of requests is of all requests, from 0 to 1; null without requests. */
+/** The share of all requests that `of` counts, from 0 to 1; null without requests. */
 function shareOf(sample: Sample | undefined, of: (sample: Sample) => number): number | null {
   const all = sample === undefined ? 0 : rateOf(sample, /./);
   return sample === undefined || all === 0 ? null : of(sample) / all;

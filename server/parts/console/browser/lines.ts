@@ -6,7 +6,7 @@ import { figureSeconds, type Sample } from "./sample.ts";
 
 interface Series {
   name: string;
-  /** Name of a CSS custom property. */
+  /** Name of the CSS custom property that holds the line's colour. */
   colour: string;
   value(sample: Sample): number | null;
 }
@@ -14,7 +14,7 @@ interface Series {
 interface LinesProps {
   title: string;
   samples: Sample[];
-  /** Mean of the last seconds. The legend shows it unless the pointer is on the drawing. */
+  /** Mean of the last seconds. The legend shows this mean unless the pointer is on the drawing. */
   now: Sample | undefined;
   series: Series[];
   isLogarithmic: boolean;

@@ -65,7 +65,7 @@ function cellsOf({ name, worst, statuses, now, all }: Route) {
     .sort(([, a], [, b]) => b - a)
     .map(([status, share]) => `${status} ${percent((100 * share) / all)}`);
   return [
-    // A long route breaks after a slash.
+    // Allows a line break after each slash of a long route.
     html`<code>${name.split(/(?<=\/)/).map((part) => html`${part}<wbr />`)}</code>`,
     html`<span class=${["", "", "warn", "bad"][badness(worst)]}>${worst}</span>`,
     rate(now),

@@ -35,7 +35,7 @@ const maxWaitSeconds = 5;
 /** Maximum number of retries of a request that exceeds the rate. */
 const maxRetries = 5;
 
-/** A failed request. The type is that of the API's error, or `offline` if the server can't be reached. */
+/** A failed request. Its type is the type of the API's error, or `offline` if the server can't be reached. */
 export class Failure extends Error {
   /** The HTTP status; 0 if there was no answer. */
   readonly status: number;
@@ -147,7 +147,7 @@ export function pathOf(
   return `${base}${of}${path}${query.size === 0 ? "" : `?${query}`}`;
 }
 
-/** The latest answers by path, oldest first. With them the back button shows a view at once. */
+/** The latest answers by path, oldest first. They let the back button show a view at once. */
 const kept = new Map<string, { answer: Promise<unknown>; atMs: number }>();
 const maxKeptAnswers = 60;
 const maxKeptMs = 300_000;

@@ -40,7 +40,7 @@ interface CardProps {
   children?: ComponentChildren;
 }
 
-/** The text for a picture outside the page. It names the hospitals behind the letters, the source and data versions. */
+/** The text for a picture outside the page: what the letters stand for, the source and the data versions. */
 export function sourceText(
   versions: readonly string[],
   datasets: readonly Dataset[],

@@ -8,7 +8,6 @@ export const maxPinned = 3;
 export const defaultMiles = 25;
 /** The radiuses around a ZIP code that visitors can choose, in ascending order. */
 export const radiusesInMiles = [10, defaultMiles, 50, 100];
-/** Sort orders of the list. */
 const sorts = ["charge", "name", "distance", "allowed", "markup", "services"];
 
 /** Changes of parameters that remove the chosen place, so that the page shows the nation. */

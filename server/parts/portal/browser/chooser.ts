@@ -52,7 +52,7 @@ export function Chooser(props: ChooserProps) {
   const isTouch = useRef(false);
   const options = found?.options;
   const isOpen = text !== null && (found !== null || message !== "");
-  /** Index of the option that Enter chooses; -1 for none. It is 0 for a typed text until an arrow key changes it. */
+  /** Index of the option that Enter chooses; -1 for none. For a typed text, 0 until an arrow key is pressed. */
   const chosen = active === -1 && text?.trim() ? 0 : active;
 
   useEffect(() => {
@@ -77,7 +77,7 @@ export function Chooser(props: ChooserProps) {
     };
   }, [text]);
   useLayoutEffect(() => {
-    // While somebody types, this isn't measured again, so that the field keeps its height.
+    // The text isn't measured while somebody types, so that the field keeps its height.
     if (input.current && text === null) setCut(input.current.scrollWidth > input.current.clientWidth);
     // Selects the text, like the Tab key, so that typing replaces the text.
     if (text === null && document.activeElement === input.current) input.current?.select();
@@ -170,7 +170,7 @@ export function Chooser(props: ChooserProps) {
           onMouseDown=${(event: MouseEvent) => {
             event.preventDefault();
             pick(option);
-            // Closes the on-screen keyboard of a phone, because it would cover the answer.
+            // Closes the on-screen keyboard of a phone, because the keyboard would cover the answer.
             if (isTouch.current) input.current?.blur();
           }}
         >
@@ -190,7 +190,7 @@ export function Chooser(props: ChooserProps) {
 const exact = (options: readonly Option[], text: string) =>
   options.find(({ id, title }) => [id, title].some((one) => one.toLowerCase() === text.trim().toLowerCase()));
 
-/** Marks the beginnings of a text's words that are words of `by`. */
+/** Marks the places where a word of the text begins with a word of `by`. */
 function marked(text: string, by = "") {
   const words = by.match(/[\p{L}\p{N}]{2,}/gu) ?? [];
   if (words.length === 0) return text;

@@ -104,7 +104,7 @@ export function askAhead(choice: Choice): void {
     });
 }
 
-/** Loads the data for a choice by concurrent requests. A place or compared hospitals need more. @throws Failure */
+/** Loads the data for a choice by concurrent requests. A place or hospitals need more requests. @throws Failure */
 export async function load(choice: Choice): Promise<View> {
   const code = choice.procedure ?? defaultProcedure;
   const paths = pathsOf(code, choice);
@@ -165,7 +165,7 @@ const amongAround = (pinned: Pinned[], around: Priced[] | null): Pinned[] =>
     return { ...one, entry, standing: { rank: cheaper + 1, facilities: around.length } };
   });
 
-/** Summarizes the prices around a ZIP code. The answer has to list every hospital there, also those without a price. */
+/** Summarizes the prices around a ZIP code. The answer has to list every hospital in the circle, priced or not. */
 function aroundScope({ procedure, summary, data, source }: FacilitiesAnswer): Scope | Failure {
   if (procedure === undefined || !isKnown(summary)) return noPrice;
   const rows = data.filter(isPriced);

@@ -73,7 +73,7 @@ function Shown({ view, datasets }: PartProps) {
     </div>`;
 }
 
-/** The caveat of the numbers shown. Without numbers it is the caveat of the newest data. */
+/** The caveat of the numbers shown or, without numbers, of the newest data. */
 const caveatOf = (view: View, [newest]: Dataset[]) => knownOf(view)?.source.caveat ?? newest?.caveat;
 
 interface AloneProps {

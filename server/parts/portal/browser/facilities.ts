@@ -42,9 +42,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const added = more?.of === list ? more : { of: list, data: [], next: list.next, shown: firstShown };
   const range = rangeOf(choice);
   const median = summary.facilities < leastForQuartiles ? null : summary.median_charge;
-  /**
-   * Allowed amounts below this are unusual. Such a hospital may do other procedures than the group's name says.
-   */
+  /** Lower allowed amounts are unusual. Their hospitals may do other procedures than the group's name says. */
   const leastUsual = median === null ? 0 : summary.median_allowed / unusualFactor;
   const isNear = choice.near !== null;
   const top = pinned.flatMap(({ letter, entry }) => (entry && isPriced(entry) ? [{ letter, entry }] : []));

@@ -48,7 +48,7 @@ export interface FieldProps {
   set: (value: string) => void;
   type?: "text" | "email" | "password" | "url" | "number" | "date";
   hint?: string;
-  /** The error, or an empty string. */
+  /** The error's text; empty without an error. */
   error?: string;
   /** The options with their titles. With options the field is a drop-down list. */
   options?: readonly (readonly [value: string, title: string])[];

@@ -20,8 +20,8 @@ import {
 import { hospitals, isPriced, leastForQuartiles } from "./words.ts";
 
 /**
- * Draws the distribution of charges, with summaries of charges and allowed amounts below, on one logarithmic axis. If
- * there are few hospitals, each is a dot. If there are too few for quartiles, the summaries have none.
+ * Draws the distribution of charges, with summaries of charges and allowed amounts below, on one logarithmic axis. A
+ * few hospitals are drawn as dots. If there are too few hospitals for quartiles, the summaries leave out the quartiles.
  */
 
 const side = 14;
@@ -141,7 +141,7 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
       }
       <${Marks} marks=${marks} x=${x} width=${width} floor=${floor} chargeY=${hasQuartiles ? chargeY : dotYOf} allowedY=${allowedY} />
       ${
-        // The text is drawn after the marks, so that their lines don't cover it.
+        // The text is drawn after the marks, so that the marks' lines don't cover the text.
         !hasQuartiles &&
         html`<g class="strip charge"><${AmountsText} width=${width} y=${top - 4} title="Charged" amounts=${(few ?? []).map((one) => one.submitted_charge)} /></g>`
       }

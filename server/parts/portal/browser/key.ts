@@ -11,7 +11,7 @@ import { useLeaveWarning, useReadAt } from "./location.ts";
 export const useOwnKey = () => useReadAt(ownKey, keyChanged, "storage");
 
 /**
- * Shows a new key. A browser without a key stores the new key. If the visitor declines that, the browser asks before it
+ * Shows a new key. A browser without a key stores the new key. If the visitor declines, the browser asks before it
  * leaves the page.
  */
 export function NewKey({ value }: { value: string }) {

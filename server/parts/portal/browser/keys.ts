@@ -120,7 +120,7 @@ function Row({ row, isOnly, show, say, changed, leave }: RowProps) {
         id,
         overlap_hours,
       });
-      // The browser stores the new key at once, because the old one may have expired already.
+      // The browser stores the new key at once, because the old key may have expired already.
       if (isThis) keepKey(made.key);
       setDoing(null);
       const kept = isThis ? " This browser uses the new one from now on." : "";

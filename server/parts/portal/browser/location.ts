@@ -31,7 +31,7 @@ export function useLeaveWarning(isDue: boolean): void {
   }, [isDue]);
 }
 
-/** Goes to another view of this page and adds it to the history. */
+/** Goes to another view of this page and adds that view to the history. */
 export function go(to: string | URL): void {
   const url = new URL(to, location.href);
   if (url.href === location.href) return;
@@ -80,7 +80,7 @@ export function inYear(path: string, parameters: Record<string, string | null> =
   return url.pathname + url.search;
 }
 
-/** Scrolls to the element that the URL's hash names, as soon as it exists. The browser itself scrolls too early. */
+/** Scrolls to the element of the URL's hash as soon as the element exists. The browser itself scrolls too early. */
 export function useScrollToHash(isThere: boolean): void {
   useEffect(() => {
     if (isThere && location.hash !== "") document.getElementById(location.hash.slice(1))?.scrollIntoView();

@@ -43,7 +43,7 @@ function loadShapes(): Promise<Shape[]> {
   return shapes;
 }
 
-/** Returns the colour of level `i` of some number of levels. The first and the last level have the extreme colours. */
+/** Returns the colour of level `i` of `colours` levels. The first and the last level have the extreme colours. */
 const colourAt = (i: number, colours: number) =>
   `var(--map-${colours < 2 ? 3 : Math.round((i * (mostColours - 1)) / (colours - 1))})`;
 
@@ -136,7 +136,7 @@ interface LegendProps {
   thresholds: number[];
   colours: number;
   medians: number[];
-  /** Further entries of the legend: the class of an area on the map, with the meaning as text. */
+  /** Further entries of the legend. `id` is the CSS class of an area on the map, `text` is its meaning. */
   swatches: { id: string; text: string }[];
   width: number;
 }
@@ -146,7 +146,7 @@ function Legend({ thresholds, colours, medians, swatches, width }: LegendProps) 
   if (low === undefined || high === undefined || width === 0)
     return html`<svg class="legend" height="30"></svg>`;
   const ends = [low, ...thresholds, high];
-  // Amounts are rounded to as few digits as tell the levels apart.
+  // Rounds the amounts to the fewest digits with which the levels differ.
   const texts =
     [2, 3]
       .map((digits) => ends.map((end) => money(Number(end.toPrecision(digits)))))
@@ -172,7 +172,7 @@ function Legend({ thresholds, colours, medians, swatches, width }: LegendProps) 
   </svg>`;
 }
 
-/** Names the states without prices. Gives the reason only for Maryland, because most questions are about it. */
+/** Names the states without prices. Gives the reason only for Maryland, because most questions are about Maryland. */
 function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): string {
   if (rows.size === 0) return "";
   const isOnMap = (code: string) => Number(states[code].fips) < 60;

@@ -36,7 +36,7 @@ function rowFor(ends: number[], start: number, end: number): number {
 export function Marks({ marks, x, width, floor, chargeY, allowedY }: MarksProps) {
   const free = () => markRows.map(() => Number.NEGATIVE_INFINITY);
   const [labels, charges, allowed] = [free(), free(), free()];
-  // Shapes that would overlap are drawn one below the other. Above them is text.
+  // Shapes that would overlap are drawn one below the other, because there is text above the shapes.
   const down = (ends: number[], at: number) =>
     shapeSize * rowFor(ends, at - shapeSize / 2, at + shapeSize / 2);
   return marks

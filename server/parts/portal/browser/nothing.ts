@@ -74,7 +74,7 @@ export function nothingText(absence: Absence): Nothing {
   };
 }
 
-/** The reason why all of the hospitals found have no price, as a sentence. */
+/** A sentence with the reason why none of the hospitals found has a price. */
 function unpricedText({ summary, data }: Pick<FacilitiesAnswer, "summary" | "data">, where: string): string {
   const { facilities } = summary;
   const rows = facilities === 1 ? "Its only row" : `All ${whole(facilities)} of its rows`;

@@ -57,7 +57,7 @@ export function placedTicks(scale: Scale, width: number) {
 
 interface GridProps {
   ticks: readonly number[];
-  /** Vertical position of an amount. */
+  /** Returns the vertical position of an amount. */
   y: (amount: number) => number;
   from: number;
   to: number;

@@ -2,7 +2,7 @@
 
 /**
  * Each line has a group's code, its plain name with the article for use in a sentence, and some further procedures. A
- * group (a comprehensive APC) is a mix of procedures of similar cost. The name says what most of the group's patients
+ * group is a comprehensive APC, a mix of procedures of similar cost. The name says what most of the group's patients
  * get. The list is written by hand from the groups' descriptions and CMS's Hospital Outpatient PPS Addendum B, for
  * readers who aren't clinicians.
  */

@@ -59,7 +59,7 @@ function pinnedClause({ choice, code }: View, scope: Scope, { letter, ccn, entry
  */
 export function Chips({ view: { choice, pinned, scope } }: { view: View }) {
   const place = placeTitle(choice);
-  // Offers the next larger radius. If nothing is found, it isn't needed, because the text links to larger circles.
+  // Offers the next larger radius. If nothing is found, no offer is needed, because the text links to larger circles.
   const wider =
     choice.near === null || scope instanceof Failure
       ? undefined

@@ -24,7 +24,7 @@ export function Page({ url }: { url: URL }) {
   return html`<${Form} done=${setMade} />`;
 }
 
-/** Shows the result in place of the form. Its heading gets the focus, so that screen readers read it. */
+/** Shows the result in place of the form. The result's heading gets the focus, so that screen readers read it. */
 function Result({ children }: { children: preact.ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);

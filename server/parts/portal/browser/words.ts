@@ -224,7 +224,7 @@ export function standingText({ rank, facilities }: Rank, where = ""): string {
   return `${whole(rank - 1)} of ${all} ${rank === 2 ? "charges" : "charge"} less`;
 }
 
-/** Describes a distance between the centers of two ZIP codes. Below a mile it has no number, because it is inexact. */
+/** Words for the distance between two ZIP codes' centers. Under a mile, the distance is too inexact for a number. */
 export function milesText(miles: number | undefined, isSameZip: boolean): string {
   if (miles === undefined) return "–";
   return miles >= 1 ? miles.toFixed(1) : isSameZip ? "same ZIP" : "under 1";
