@@ -193,6 +193,14 @@ export async function faultyRun(
     lastMs = Math.max(lastMs, ms);
   }
   await simulation.run(lastMs + 3000);
+  // A rate may have been lowered meanwhile. So clients ask again for what is left.
+  for (const [account, { burst, quota }] of accounts.entries()) {
+    const left = isLossy ? 0 : quota - simulation.tally(account, month).admitted;
+    for (let i = 0; i < left * 3; i++) {
+      await simulation.run(simulation.nowMs + 1000 / burst);
+      simulation.request(random.pick(simulation.servers), account);
+    }
+  }
   const months = [];
   for (const [account, { quota }] of accounts.entries())
     for (const each of [month - 1, month]) {

@@ -48,8 +48,8 @@ function group() {
       // Each copy connects again and has to check for a restart.
       for (const directory of copies) directory.check();
     },
-    join(replica = "", store = Store.inMemory()) {
-      const directory = new Directory(store, client, replica !== "", 0);
+    join(replica = "", store = Store.inMemory(), own: ScriptClient = client, learningMs = 0) {
+      const directory = new Directory(store, own, replica !== "", learningMs);
       copies.push(directory);
       return { store, directory };
     },
@@ -353,6 +353,33 @@ test("after Redis starts from an old backup, a command waits until servers resto
       ["two", 1],
     ]);
   assert.ok(await command.directory.settle());
+});
+
+test("after a loss, changes wait until a server with many rows has restored all of them", async () => {
+  const { client, join } = group();
+  const a = join("a");
+  await a.directory.change(() => {
+    for (let i = 0; i < 1500; i++) a.store.accounts.create({ ...free, name: `account ${i}` }, now);
+  });
+  await client.flushdb();
+  const accepted: number[] = [];
+  const watched: ScriptClient = {
+    eval: (...call) => client.eval(...call),
+    async evalsha(...call) {
+      const answer = await client.evalsha(...call);
+      if (call[4] === "restore") {
+        const version = (await client.hget(rows, "version")) ?? "";
+        const write = ["write", a.store.directory.position().epoch, version, "", "[]", 0, ""] as const;
+        const [isDone] = (await client.evalsha(call[0], 2, call[2], call[3], ...write)) as [number];
+        accepted.push(isDone);
+      }
+      return answer;
+    },
+  };
+  // By the read of a server without rows, the time to begin restoring is over at once.
+  await join("new").directory.read();
+  await join("a", a.store, watched, 9000).directory.read();
+  assert.deepEqual(accepted, [0, 0]);
 });
 
 test("a server that joins late after a loss adds its accounts, and duplicate names are renamed", async () => {

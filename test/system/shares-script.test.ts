@@ -227,16 +227,20 @@ test("servers report again after each restore of Redis from a backup, even if it
   assert.notEqual(lives[0], lives[1]);
 });
 
-test("servers report again after a backup is put back into a Redis that goes on running", async () => {
-  const [a, b] = await callers("a", "b");
-  await a.report(5, 20, 20);
-  const saved = await redis.client.hgetall("hc:{0}:servers");
-  const { life } = await b.call();
-  await a.report(100, 100, 0);
-  await redis.client.hset("hc:{0}:servers", saved);
-  const answer = await b.call();
-  assert.deepEqual([answer.life === life, answer.isLearning], [false, true]);
-});
+for (const isKnown of [true, false])
+  test(`servers report again after a backup ${isKnown ? "" : "from before a server's start "}is put back into a Redis that goes on running`, async () => {
+    const [a] = await callers("a");
+    const b = new Caller("b");
+    if (isKnown) await b.call();
+    await a.report(5, 20, 20);
+    const saved = await redis.client.hgetall("hc:{0}:servers");
+    const { life } = await b.call();
+    await a.report(100, 100, 0);
+    await redis.client.del("hc:{0}:servers");
+    await redis.client.hset("hc:{0}:servers", saved);
+    const answer = await b.call();
+    assert.deepEqual([answer.life === life, answer.isLearning], [false, true]);
+  });
 
 test("a lost record is restored from the newest copy, and reports since the loss take precedence", async () => {
   const [a, b] = await callers("a", "b");

@@ -146,7 +146,7 @@ async function runOn(client: RedisClient, store: Store, command: SharedCommand):
     );
   if (!isSettled)
     notes.push(
-      "Redis was started anew or emptied, and no server has said since what it may have lost: servers may know more\n",
+      "Redis was started anew or emptied, and no server has resent yet all that it may have lost: servers may know more\n",
     );
   if (behind.length > 0)
     notes.push(

@@ -19,7 +19,8 @@ ARGV  1 read. The next arguments are: 1 for a server ("" for a command, which ha
         that servers have to resend rows
       1 write. The next arguments are: epoch, version seen, new epoch if there is none, JSON array of names and contents
         in turn ("" is the content of a deleted row), 1 if a server founds the directory with all of its rows, else 0
-      1 restore. The next arguments are: epoch, JSON array of versions, names and contents of a copy's rows in turn
+      1 restore. The next arguments are: epoch, JSON array of versions, names and contents of a copy's rows in turn,
+        milliseconds to wait for the next call (0 after the last row)
       The last argument of each call is "check" if the script has to look for a restart of Redis, else ""
 ]]
 local rows, names = KEYS[1], KEYS[2]
@@ -108,5 +109,6 @@ elseif op == 'restore' then
     end
   end
   close(ARGV[2])
+  call('HSET', rows, 'learning', math.max(learning, now + tonumber(ARGV[4])))
   return { 1 }
 end

@@ -214,10 +214,13 @@ export class Directory {
   async #restore({ epoch }: Position): Promise<void> {
     let rows = this.#store.directory.taken(0, maxRowsPerCall);
     do {
-      const list = rows.flatMap(({ version, name, content }) => [version, name, content ?? ""]);
-      const [isDone] = await this.#call<[isDone: number]>("restore", epoch, JSON.stringify(list));
-      if (!isDone) throw otherAccounts();
+      const list = JSON.stringify(
+        rows.flatMap(({ version, name, content }) => [version, name, content ?? ""]),
+      );
       rows = this.#store.directory.taken(rows.at(-1)?.version ?? 0, maxRowsPerCall);
+      const waitMs = rows.length > 0 ? this.#learningMs : 0;
+      const [isDone] = await this.#call<[isDone: number]>("restore", epoch, list, waitMs);
+      if (!isDone) throw otherAccounts();
     } while (rows.length > 0);
   }
 
@@ -289,6 +292,6 @@ const otherAccounts = () =>
   );
 const notSettled = () =>
   new StateUnavailable(
-    "it was started anew or emptied, and no server has said since what it may have lost",
-    "one with a server that was there before: start one first",
+    "it was started anew or emptied, and no server has resent yet all that it may have lost",
+    "one with a server that was there before: start one, or wait until it has resent its rows",
   );

@@ -67,12 +67,14 @@ local now = max(last, raw - meta.skew)
 if ask.elapsed and last > 0 then now = min(now, last + ask.elapsed) end
 if ask.elapsed then meta.skew = raw - now end
 
--- Redis may have lost writes if its run id, the number of flags or the hash of a month isn't as expected, or if it
--- doesn't know a call that it has answered: a backup may be put back without a restart.
+-- Redis may have lost writes if its run id, the number of flags or the hash of a month isn't as expected. A backup may
+-- also be put back without a restart. Then Redis doesn't know a flag that the caller has read, or a call that it has
+-- answered in this life.
 local run = meta.run
 if ask.check or not run then run = ask.run or string.match(call('INFO', 'server'), 'run_id:(%w+)') end
-local isLost = run ~= meta.run or call('ZCARD', flags) ~= meta.flags
-  or servers[ask.server] and beats[ask.server].seq < (ask.answered or 0)
+local beat, read = beats[ask.server], ask.read or 0
+local isLost = run ~= meta.run or call('ZCARD', flags) ~= meta.flags or read > meta.version
+  or ask.life == meta.life and not meta.left[ask.server] and (ask.answered or 0) > (beat and beat.seq or 0)
 for i, month in ipairs(ask.months or {}) do
   if meta.months[month] and call('EXISTS', KEYS[2 + i]) == 0 then isLost, meta.months[month] = true, nil end
 end
@@ -81,7 +83,7 @@ if isLost then
   -- restored, and the clock may be set back.
   meta.life = string.format('%s:%.0f', run, raw)
   meta.run, meta.learning, meta.since = run, now + learningMs, now
-  meta.version = max(meta.version, raw, tonumber(call('ZREVRANGE', flags, 0, 0, 'WITHSCORES')[2] or 0))
+  meta.version = max(meta.version, raw, read, tonumber(call('ZREVRANGE', flags, 0, 0, 'WITHSCORES')[2] or 0))
   meta.knew = 0
   -- Servers that don't report may still use what they had, so the time until they are gone starts now.
   for id, server in pairs(servers) do
