@@ -137,6 +137,26 @@ test("a missing password and a Redis without TLS give clear errors", async () =>
   }
 });
 
+test("commands say what to do about a Redis that is full or a replica", async () => {
+  const [redis, other] = [await RedisNode.start(), await RedisNode.start()];
+  after(() => Promise.all([redis.stop(), other.stop()]));
+  const REDIS_URL = `redis://127.0.0.1:${redis.port}`;
+  const create = () =>
+    new Running("server/commands/keys.ts", ["create", "--account", "a", "--plan", "free"], {
+      STATE_DIR: join(temporaryFolder(), "none"),
+      REDIS_URL,
+    }).finished();
+  await redis.client.config("SET", "maxmemory", "1");
+  const full = await create();
+  assert.deepEqual([full.code, full.stdout], [1, ""]);
+  assert.match(full.stderr, /\(127\S+ OOM .*\), expected one with free memory: raise its maxmemory\n$/);
+  await redis.client.config("SET", "maxmemory", "0");
+  await redis.client.replicaof("127.0.0.1", other.port);
+  const replica = await create();
+  assert.deepEqual([replica.code, replica.stdout], [1, ""]);
+  assert.match(replica.stderr, /READONLY .*\), expected a primary, because a replica can't be written to\n$/);
+});
+
 test("database 0 is never used in place of a configured database that doesn't exist", async () => {
   const redis = await RedisNode.start();
   const address = redisAddress(`redis://127.0.0.1:${redis.port}/9`);

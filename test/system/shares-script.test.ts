@@ -369,19 +369,26 @@ test("each key that Redis drops starts one recovery, and month keys expire", asy
   }
 });
 
-test("an account is inactive 5 s after its last demand, and regains its shares after a loss", async () => {
+test("an account is inactive when no server has a share, or 5 s after its last demand, and regains its shares after a loss", async () => {
   const [a, b] = await callers("a", "b");
-  await a.demand(10, 0);
-  for (const [seconds, demand, isActive] of [
-    [4, 10, true],
-    [4.9, 0, true],
-    [0.2, 0, undefined],
-    [0.1, 0, undefined],
-    [0.1, 1, true],
+  await b.demand(1, 0);
+  for (const [seconds, demand, share, isActive] of [
+    [4, 10, 0, true],
+    [4.9, 0, 5, true],
+    [0.2, 0, 5, undefined],
+    [0.1, 0, 0, undefined],
+    [0.1, 1, 0, true],
+    [0.1, 0, 1, true],
+    [0.1, 0, 0, undefined],
   ] as const) {
     ms += seconds * 1000;
-    assert.equal((await a.demand(demand, 0)).active, isActive, `${seconds} s`);
+    assert.equal((await a.demand(demand, share)).active, isActive, `${seconds} s, ${demand}, ${share}`);
   }
+  await b.demand(1, 0);
+  ms += 3000;
+  assert.equal((await a.demand(0, 0)).active, true, "another server's share");
+  ms += 600;
+  assert.equal((await a.demand(0, 0)).active, undefined, "after its end");
   await lose();
   await b.call();
   assert.deepEqual(await a.demand(10, 5), { months: {} });

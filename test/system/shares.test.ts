@@ -91,6 +91,18 @@ test("each server can use its part of an idle account's rate at once, and all wi
   assert.equal(simulation.overRate, 0);
 });
 
+test("bursts within a server's part of the rate get no refusals after pauses of two seconds and more", async () => {
+  for (const pauseMs of [2000, 3000, 5000]) {
+    await redis.client.flushall();
+    const simulation = await servers(2, { burst: 50, quota: 100_000 });
+    for (let burst = 0; burst < 10; burst++) {
+      load(simulation, 20, 4, () => simulation.servers[0]);
+      await simulation.run(simulation.nowMs + pauseMs);
+    }
+    assert.equal(simulation.tally(0).admitted, 200, `${pauseMs} ms`);
+  }
+});
+
 test("an account becomes inactive again after the only server that used it dies", async () => {
   const simulation = await servers(3, { burst: 60, quota: 100_000 });
   load(simulation, 400, 10, () => simulation.servers[2]);

@@ -47,15 +47,23 @@ async function withRedis<Result>(
   } catch (error) {
     if (error instanceof DataError) throw error;
     const { expected } = error instanceof StateUnavailable ? error : new StateUnavailable("");
+    const cause = reasonOf(error);
     throw new DataError(
       "REDIS_URL",
-      `a Redis that can't be used (${placeOf(address)}: ${reasonOf(error)})`,
-      `${expected}: see that it runs and can be reached from here`,
+      `a Redis that can't be used (${placeOf(address)}: ${cause})`,
+      refusals.find(([prefix]) => cause.startsWith(prefix))?.[1] ??
+        `${expected}: see that it runs and can be reached from here`,
     );
   } finally {
     client.disconnect();
   }
 }
+
+/** What is expected of a Redis that answers but refuses to write, by the beginning of its error. */
+const refusals = [
+  ["OOM ", "one with free memory: raise its maxmemory"],
+  ["READONLY ", "a primary, because a replica can't be written to"],
+] as const;
 
 function placeOf({ kind, hosts, primary }: RedisAddress): string {
   const known = hosts.map(({ host, port }) => `${host}:${port}`).join(",");

@@ -27,8 +27,13 @@ const directoryMs = 250;
 const recordMs = 1000;
 /** Milliseconds between looks for servers that are gone. */
 const goneMs = 5000;
-/** Maximum milliseconds that a start waits for this server's part of the ceilings. */
-const maxShareWaitMs = 6000;
+/**
+ * Maximum milliseconds that a start waits for this server's part of the ceilings while Redis answers. A lost server keeps
+ * its part for a minute. Servers with many accounts in use may need some seconds to give up a part of theirs.
+ */
+const maxShareWaitMs = 75_000;
+/** Maximum milliseconds that a start waits for the reason why Redis can't be reached. */
+const maxConnectMs = 6000;
 const waitStepMs = 20;
 /** Maximum milliseconds that a start waits for accounts and keys. */
 const maxDirectoryWaitMs = 3000;
@@ -265,9 +270,9 @@ function startSharing(
   );
   let savedMembers = 0;
   let isAway: boolean | undefined;
-  const untilMs = performance.now() + maxShareWaitMs;
+  const startMs = performance.now();
   // A warning waits for its reason until this time. After a start it waits as long as connecting may take.
-  let reasonUntilMs = untilMs;
+  let reasonUntilMs = startMs + maxConnectMs;
   repeat("sharing ceilings", stepMs, () => {
     const nowMs = performance.now();
     shares.enterMonths(accounts.firstMonth);
@@ -286,7 +291,7 @@ function startSharing(
     state.reason = undefined;
   });
   const ready = async () => {
-    while (!shares.isReady && isAway !== true && performance.now() < untilMs)
+    while (!shares.isReady && isAway !== true && performance.now() < startMs + maxShareWaitMs)
       await unlessStopping(delay(waitStepMs));
   };
   return { sharing: shares, ready };

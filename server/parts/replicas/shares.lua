@@ -34,7 +34,7 @@ local ask = cjson.decode(ARGV[1])
 local learningMs = 2000
 -- Milliseconds that a share counts as used. A server uses it for 2 s only; the rest is for clocks that are set.
 local shareMs = 3500
--- Milliseconds without demand after which an account is at rest again.
+-- Milliseconds without demand after which an account is at rest again, even if a server hasn't given back its share.
 local restMs = 5000
 -- Milliseconds without a heartbeat after which a server is gone. It has stopped using its part 10 s before.
 local goneMs = 60000
@@ -275,7 +275,9 @@ local function share(row)
     rate = { life = meta.life, version = flag(row.id), at = now, shares = {} }
   end
   if row.demand > 0 then rate.at = now end
-  if now - rate.at >= restMs then return rest() end
+  local isShared = row.demand > 0 or row.share > 0
+  for id, entry in pairs(rate.shares) do isShared = isShared or id ~= me and entry.till > now end
+  if not isShared or now - rate.at >= restMs then return rest() end
   local reserved, demands = burst * unheard, row.demand
   for id, server in pairs(servers) do
     local entry = rate.shares[id]
