@@ -196,11 +196,12 @@ export async function faultyRun(
   // A rate may have been lowered meanwhile. So clients ask again for what is left.
   for (const [account, { burst, quota }] of accounts.entries()) {
     const left = isLossy ? 0 : quota - simulation.tally(account, month).admitted;
-    for (let i = 0; i < left * 3; i++) {
-      await simulation.run(simulation.nowMs + 1000 / burst);
+    for (let i = 0; left > 0 && i < left * 3 + 60 * simulation.servers.length; i++) {
+      await simulation.run(simulation.nowMs + Math.max(50, 1000 / burst));
       simulation.request(random.pick(simulation.servers), account);
     }
   }
+  await simulation.run(simulation.nowMs + 3000);
   const months = [];
   for (const [account, { quota }] of accounts.entries())
     for (const each of [month - 1, month]) {
