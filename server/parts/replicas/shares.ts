@@ -281,8 +281,7 @@ export class Shares {
     const wasAsked = nowMs >= this.#askedMs;
     this.#lookedMs = nowMs;
     this.#askedMs = Number.POSITIVE_INFINITY;
-    // A report of which a call was lost begins again.
-    if (this.#round.length === 0 || this.#isUnderWay) {
+    if (this.#round.length === 0) {
       this.#round = [...new Set([...this.#toReport, ...this.#live])].reverse();
       this.#roundRead = this.#read;
     }
@@ -300,15 +299,15 @@ export class Shares {
     if (reported.length === 0 && !wasAsked && !this.#isJoining && nowMs < this.#sentMs + heartbeatMs) return;
     this.#sentMs = nowMs;
     this.#isUnderWay = true;
-    const hasMore = this.#round.length > 0;
-    const answer = await this.#send(nowMs, {
-      rows: reported.map(([, row]) => row),
-      hasMore,
-      isLeaving: false,
-    });
+    // The report goes on only after an answer. Otherwise it begins again.
+    const others = this.#round;
+    this.#round = [];
+    const rows = reported.map(([, row]) => row);
+    const answer = await this.#send(nowMs, { rows, hasMore: others.length > 0, isLeaving: false });
     if (answer === undefined) return;
+    this.#round = others;
     this.#applyAnswer(answer, reported, nowMs);
-    if (hasMore) this.#ask(nowMs);
+    if (others.length > 0) this.#ask(nowMs);
   }
 
   /** @returns undefined without a valid answer to the last call */
@@ -340,7 +339,6 @@ export class Shares {
     if (answer === undefined) this.#isChecking = true;
     if (sequence !== this.#sequence) return undefined;
     this.#isUnderWay = false;
-    if (answer === undefined || answer.gone || answer.stale) this.#round = [];
     if (answer?.gone) {
       // Redis counts this server as gone, so it joins again.
       this.#life = "";
