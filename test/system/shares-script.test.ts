@@ -234,12 +234,21 @@ for (const isKnown of [true, false])
     if (isKnown) await b.call();
     await a.report(5, 20, 20);
     const saved = await redis.client.hgetall("hc:{0}:servers");
-    const { life } = await b.call();
-    await a.report(100, 100, 0);
-    await redis.client.del("hc:{0}:servers");
-    await redis.client.hset("hc:{0}:servers", saved);
-    const answer = await b.call();
-    assert.deepEqual([answer.life === life, answer.isLearning], [false, true]);
+    let { life } = await b.call();
+    for (const [time, passedMs] of [
+      ["first", 5000],
+      ["second, with the clock set back", -100_000],
+    ] as const) {
+      await a.report(100, 100, 0);
+      ms += passedMs;
+      await redis.client.del("hc:{0}:servers");
+      await redis.client.hset("hc:{0}:servers", saved);
+      const answer = await b.call();
+      assert.deepEqual([answer.life === life, answer.isLearning], [false, true], `${time} time`);
+      life = answer.life;
+      ms += 10;
+      assert.equal((await a.call()).life, life, `${time} time`);
+    }
   });
 
 test("a lost record is restored from the newest copy, and reports since the loss take precedence", async () => {
