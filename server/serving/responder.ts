@@ -23,6 +23,8 @@ const maxBufferedAnswer = 8 * 2 ** 10;
 const bufferedBytes = 256 * 2 ** 10;
 /** Bytes of an unwanted body to read before its request is answered. */
 const maxUnwantedBytes = 256 * 2 ** 10;
+/** A shorter chunk of an unwanted body counts as this many bytes, because each chunk costs a call. */
+const minChunkBytes = 256;
 /** Milliseconds to wait for an unwanted body before its request is answered. */
 const maxUnwantedMs = 2000;
 
@@ -280,7 +282,7 @@ export class Responder {
     let bytesLeft = maxUnwantedBytes;
     const take = (chunk: ArrayBuffer, isLast: boolean) => {
       if (bytesLeft < 0) return;
-      bytesLeft = isLast ? -1 : bytesLeft - chunk.byteLength;
+      bytesLeft = isLast ? -1 : bytesLeft - Math.max(chunk.byteLength, minChunkBytes);
       if (bytesLeft < 0) answer();
     };
     const giveUp = orClose(res, wait, () => take(empty.buffer, true));

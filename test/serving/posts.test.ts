@@ -205,6 +205,23 @@ test("an unwanted body is read before its request is answered, up to 256 KiB", a
   assert.equal((await whole.rest()).length, 0);
 });
 
+test("at most 1,024 chunks of an unwanted body are read before its request is answered", async () => {
+  for (const [chunks, isAnswered] of [
+    [1023, false],
+    [1025, true],
+  ] as const) {
+    const connection = await open(requestText("POST /elsewhere", chunked) + asChunk("e").repeat(chunks));
+    if (!isAnswered) {
+      await until("the request", () => unwantedDeadlines.size === 1);
+      assert.equal((await (await open(requestText("GET /elsewhere", {}))).answer()).status, 404);
+      assert.equal(unwantedDeadlines.size, 1);
+      await connection.send(asChunk(""));
+    }
+    assert.equal((await connection.answer()).status, 404);
+    assert.equal(unwantedDeadlines.size, 0);
+  }
+});
+
 test("a request whose unwanted body doesn't arrive within 2 s is answered", async () => {
   const connection = await open(requestText("POST /elsewhere", { "Content-Length": "2" }), "{");
   await until("the request", () => unwantedDeadlines.size === 1);
