@@ -22,11 +22,11 @@ const maxBufferedAnswer = 8 * 2 ** 10;
 /** Average bytes that wait in the library's memory for one connection before the connection is closed. */
 const bufferedBytes = 256 * 2 ** 10;
 /** Bytes of an unwanted body to read before its request is answered. */
-const maxUnwantedBytes = 256 * 2 ** 10;
+const maxUnwantedBytes = 16 * 2 ** 20;
 /** A shorter chunk of an unwanted body counts as this many bytes, because each chunk costs a call. */
-const minChunkBytes = 256;
+const minChunkBytes = 4096;
 /** Milliseconds to wait for an unwanted body before its request is answered. */
-const maxUnwantedMs = 2000;
+const maxUnwantedMs = 5000;
 
 /** A request that is answered later. */
 interface Later {

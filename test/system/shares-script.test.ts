@@ -175,6 +175,22 @@ test("a joining server gets its part of the rate after the others confirm smalle
   assert.deepEqual((await a.call()).part, 1);
 });
 
+test("a call that arrives long after its server has left changes nothing", async () => {
+  const [a, b] = await callers("a", "b");
+  await a.report(5, 20, 20);
+  const late = { ...a.said };
+  await a.call([], { isLeaving: true });
+  for (const seconds of [5, 6, 300]) {
+    ms += seconds * 1000;
+    const { life } = await b.call();
+    a.said.seq = late.seq;
+    const answer = await a.call([], late);
+    assert.ok(answer.gone || "stale" in answer, `${seconds} s`);
+    const after = await b.call();
+    assert.deepEqual([after.life === life, after.members], [true, 1]);
+  }
+});
+
 test("a leaving server's count is added once, even if its call repeats or it was declared gone", async () => {
   const [a, b] = await callers("a", "b");
   await a.report(20, 20);

@@ -69,7 +69,17 @@ const months = ["2026-01", "2026-02"];
 test("the script is sent to Redis once, and ignores a repeated call", async () => {
   await redis.client.script("FLUSH");
   const script = sharesIn(redis.client);
-  const call = { op: "tick", server: "a.1", life: "", read: 0, part: 0, knew: 0, elapsed: 0, rows: [] };
+  const call = {
+    op: "tick",
+    server: "a.1",
+    answered: 0,
+    life: "",
+    read: 0,
+    part: 0,
+    knew: 0,
+    elapsed: 0,
+    rows: [],
+  };
   const { life } = await script<{ life: string }>(months, { ...call, seq: 1 });
   await redis.client.config("RESETSTAT");
   assert.equal((await script<{ life: string }>(months, { ...call, seq: 2, life })).life, life);

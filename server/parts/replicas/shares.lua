@@ -68,13 +68,13 @@ if ask.elapsed and last > 0 then now = min(now, last + ask.elapsed) end
 if ask.elapsed then meta.skew = raw - now end
 
 -- Redis may have lost writes if its run id, the number of flags or the hash of a month isn't as expected. A backup may
--- also be put back without a restart. Then Redis doesn't know a flag that the caller has read, or a call that it has
+-- also be put back without a restart. Then Redis doesn't know a number that the caller has read, or a call that it has
 -- answered in this life.
 local run = meta.run
 if ask.check or not run then run = ask.run or string.match(call('INFO', 'server'), 'run_id:(%w+)') end
 local beat, read = beats[ask.server], ask.read or 0
 local isLost = run ~= meta.run or call('ZCARD', flags) ~= meta.flags or read > meta.version
-  or ask.life == meta.life and not meta.left[ask.server] and (ask.answered or 0) > (beat and beat.seq or 0)
+  or beat and ask.life == meta.life and ask.answered > beat.seq
 for i, month in ipairs(ask.months or {}) do
   if meta.months[month] and call('EXISTS', KEYS[2 + i]) == 0 then isLost, meta.months[month] = true, nil end
 end
@@ -308,6 +308,8 @@ local function join()
   if not own then
     own = { read = 0, part = 0, old = false }
     servers[me] = own
+    -- The new number shows that a backup from before this call lacks the server.
+    meta.version = meta.version + 1
   end
   if isAsserting then
     own.old = own.old or ask.knew > 0
