@@ -3,20 +3,13 @@ import { type AddressParts, addressPartsOf } from "./client-address.ts";
 import type { HttpRequest, HttpResponse } from "./listener.ts";
 import type { Reply } from "./reply.ts";
 import type { Responder } from "./responder.ts";
-import { type After, afterTimeout, orClose, type Wait } from "./streaming.ts";
+import { type After, afterTimeout, hasTooManyChunks, orClose, type Wait } from "./streaming.ts";
 
 /** Receives posts. Limits the length, the chunks and the time of a body, and the number of posts under way. */
 
 const maxBodyBytes = 16 * 2 ** 10;
 /** Milliseconds that a client has to send a body. */
 const maxBodyMs = 10_000;
-/** Maximum chunks of a body. One more chunk is allowed for each further `bytesPerPart` bytes. */
-const maxParts = 16;
-/**
- * Beyond `maxParts`, a body may have one more chunk for each this many bytes. Each chunk costs a call. A body of 16 KiB
- * in chunks of one byte would cost 16,384 calls, and delay the thread's other requests.
- */
-const bytesPerPart = 256;
 /**
  * Maximum posts of one client that this thread handles at the same time. Each post may hold a buffer of `maxBodyBytes`.
  */
@@ -137,17 +130,17 @@ export class Posts {
 class Body {
   #buffer: Buffer | undefined;
   #length = 0;
-  #parts = 0;
+  #chunks = 0;
 
   /** Adds a chunk. @returns false when the body has too many chunks */
-  add(part: Uint8Array): boolean {
-    this.#parts++;
-    if (this.#length + part.length <= maxBodyBytes) {
+  add(chunk: Uint8Array): boolean {
+    this.#chunks++;
+    if (this.#length + chunk.length <= maxBodyBytes) {
       this.#buffer ??= Buffer.allocUnsafeSlow(maxBodyBytes);
-      this.#buffer.set(part, this.#length);
+      this.#buffer.set(chunk, this.#length);
     }
-    this.#length += part.length;
-    return this.#parts <= maxParts + this.#length / bytesPerPart;
+    this.#length += chunk.length;
+    return !hasTooManyChunks(this.#chunks, this.#length);
   }
 
   /** The body; undefined if it is too long. */

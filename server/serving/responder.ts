@@ -4,7 +4,15 @@ import type { HttpRequest, HttpResponse } from "./listener.ts";
 import { headOverheadBytes, RecentReplies } from "./recent-replies.ts";
 import { type BodyStream, headerNames, type Reply, type RequestHead } from "./reply.ts";
 import { type RequestIds, withRequestId } from "./request-ids.ts";
-import { type After, afterTimeout, orClose, streamBody, Turns, type Wait } from "./streaming.ts";
+import {
+  type After,
+  afterTimeout,
+  hasTooManyChunks,
+  orClose,
+  streamBody,
+  Turns,
+  type Wait,
+} from "./streaming.ts";
 
 /** Sends replies, as fast as each connection takes them, and closes connections. */
 
@@ -23,8 +31,6 @@ const maxBufferedAnswer = 8 * 2 ** 10;
 const bufferedBytes = 256 * 2 ** 10;
 /** Bytes of an unwanted body to read before its request is answered. */
 const maxUnwantedBytes = 16 * 2 ** 20;
-/** A shorter chunk of an unwanted body counts as this many bytes, because each chunk costs a call. */
-const minChunkBytes = 4096;
 /** Milliseconds to wait for an unwanted body before its request is answered. */
 const maxUnwantedMs = 5000;
 
@@ -247,7 +253,7 @@ export class Responder {
     // The head and the body are copied, because the next answer overwrites their bytes.
     const keptHead = typeof head === "string" ? head : new Uint8Array(head);
     const keptBody = this.#isHead || body === undefined ? undefined : new Uint8Array(body);
-    const bytes = body?.length ?? absentBytes;
+    const length = body?.length ?? absentBytes;
     let cancelDeadline = () => {};
     const wait = this.waitFor(res, () => cancelDeadline());
     const respond = () => {
@@ -257,7 +263,7 @@ export class Responder {
         res.end(keptBody, true);
         return;
       }
-      if (bytes === 0) {
+      if (length === 0) {
         this.#endLast(res, wait);
         return;
       }
@@ -265,7 +271,7 @@ export class Responder {
       // the connection.
       res.writeHeader("Connection", "close");
       const close = () => {
-        const [isTaken] = res.tryEnd(empty, bytes);
+        const [isTaken] = res.tryEnd(empty, length);
         if (isTaken) closeSoon(res, wait);
         return isTaken;
       };
@@ -279,11 +285,16 @@ export class Responder {
       answer();
       return;
     }
-    let bytesLeft = maxUnwantedBytes;
+    let [bytes, chunks, isEnough] = [0, 0, false];
     const take = (chunk: ArrayBuffer, isLast: boolean) => {
-      if (bytesLeft < 0) return;
-      bytesLeft = isLast ? -1 : bytesLeft - Math.max(chunk.byteLength, minChunkBytes);
-      if (bytesLeft < 0) answer();
+      bytes += chunk.byteLength;
+      chunks++;
+      const isTooMany = hasTooManyChunks(chunks, bytes);
+      // The same read from the socket may have further chunks, and each would cost a call.
+      if (isEnough && isTooMany) res.close();
+      if (isEnough) return;
+      isEnough = isLast || isTooMany || bytes > maxUnwantedBytes;
+      if (isEnough) answer();
     };
     const giveUp = orClose(res, wait, () => take(empty.buffer, true));
     cancelDeadline = this.#after(maxUnwantedMs, giveUp);

@@ -45,6 +45,15 @@ export const afterTimeout: After = (ms, callback) => {
   return () => clearTimeout(timer);
 };
 
+/** Maximum chunks of a request's body, in addition to one for each `bytesPerChunk` bytes. */
+const maxChunks = 16;
+/** Each chunk costs a call. A body of 16 KiB in chunks of one byte would cost 16,384 calls and delay other requests. */
+const bytesPerChunk = 256;
+
+/** Whether a request's body has too many chunks for its length. */
+export const hasTooManyChunks = (chunks: number, bytes: number): boolean =>
+  chunks > maxChunks + bytes / bytesPerChunk;
+
 /** Runs the waiting turns, one in each iteration of the event loop. */
 export class Turns {
   readonly #waiting: (() => void)[] = [];
