@@ -132,7 +132,7 @@ const lookups: Cases = {
   "all hospitals with a procedure by markup, 25 rows (made anew)": () => madeAnew(image, byMarkup).length,
   "hospitals with a procedure within 500 miles by distance, 25 rows (made anew)": () =>
     madeAnew(image, nearest).length,
-  "one procedure in depth (made anew)": () => madeAnew(image, inDepth).length,
+  "one procedure's details (made anew)": () => madeAnew(image, inDepth).length,
   "one facility over the years, one year (made anew)": () => madeAnew(image, trend).length,
 };
 /** The length of an export in bytes. */

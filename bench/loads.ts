@@ -112,7 +112,7 @@ export const loads: readonly Load[] = [
   }),
   load(
     "threads",
-    "one query, more serving threads, and two loads on the same cores",
+    "one query, 2 or 4 serving threads, with two load generators on the same cores",
     ["1 thread", "2 threads", "4 threads"].flatMap((setting) => {
       const threads = Number(setting[0]);
       return entrants("hot").map((one) => ({

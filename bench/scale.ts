@@ -35,7 +35,7 @@ const dataYear = 2024;
 const answers: Record<string, string> = {
   "list by markup": byMarkup,
   "list near a place": nearest,
-  "procedure in depth": inDepth,
+  "one procedure's details": inDepth,
   "procedures by spread": "/healthcare/procedures?sort=spread",
   trends: "/healthcare/trends?procedure=8011",
   search: "/search?q=general+hospital",

@@ -44,7 +44,7 @@ export interface Attempt {
 
 /** A temporary failure, worth a retry. */
 export class Break extends Error {
-  /** Milliseconds that the server asks to wait. */
+  /** Milliseconds to wait, from the server's Retry-After; 0 if it sent none. */
   readonly retryAfterMs: number;
 
   constructor(reason: string, retryAfterMs = 0) {
@@ -56,7 +56,7 @@ export class Break extends Error {
 /**
  * Retries an attempt with backoff until it succeeds.
  *
- * @throws DataError when a retry wouldn't help or the last attempt failed; the abort reason of `stopping`
+ * @throws DataError if a retry wouldn't help or the last attempt failed; the abort reason if `stopping` aborts
  */
 export async function retried<Result>(
   url: string,

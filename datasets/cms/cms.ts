@@ -127,7 +127,7 @@ export class CmsTable {
   readonly #addresses = byField(addressColumns, () => new Spellings());
   readonly #states: { state: string; line: number }[] = [];
   readonly #procedures: TableParts["procedures"] = { code: [], name: [] };
-  /** Positions of facilities by CCN, in every spelling that occurs. */
+  /** Position of each facility, by its CCN in upper case and by each spelling in the file. */
   readonly #facilityIndex = new Map<string, number>();
   readonly #procedureIndex = new Map<string, number>();
   /** The first spelling of each procedure's name, and its line. A repeated spelling isn't cleaned again. */

@@ -82,7 +82,7 @@ const documents = {
   nameRank: uint32,
   /** The facility or procedure at each rank by name and code. */
   byName: uint32,
-  /** The row of each document as JSON, up to its score. */
+  /** For each facility or procedure, its row in a search answer: JSON that is cut off before the value of `score`. */
   rows: texts,
 };
 

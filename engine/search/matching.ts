@@ -36,8 +36,8 @@ export interface Term {
   /** Whether every found document must match the word. */
   isNeeded: boolean;
   /**
-   * Whether the word is part of a place: it follows "in" or "near", belongs to a city before its state, or occurs in
-   * the query a second time.
+   * Whether the word is part of a place: it follows "in", "near" or "around", belongs to a city before its state, or
+   * occurs in the query a second time.
    */
   isPlace: boolean;
   /** Words of the index: word << levelBits | level. */

@@ -105,7 +105,7 @@ function raritiesAmong(documents: number): Float64Array {
 
 /** Memory that all searches of a thread reuse. */
 const scratch = {
-  /** First entry of each word of the index. All zeros between searches. */
+  /** The first entry of each index word, or 0. An entry is a word's match with a term. All zeros between searches. */
   entryOf: new Int32Array(0),
   /** The term that the word of each entry matches. */
   entryTerm: new Uint16Array(0),
@@ -336,7 +336,7 @@ function pointsOf(level: number, quality: number, coverage: number): number {
   return Math.round(maxPoints * ((level - 1 + (level < exact ? Math.min(1, good) : good)) / exact));
 }
 
-/** The maximum points of a document that is found at a level. */
+/** Upper bound of a document's points if its worst match is at `level`. */
 export function mostPoints(level: number): number {
   return level === exact ? codedPoints : Math.round((maxPoints * level) / exact);
 }

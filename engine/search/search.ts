@@ -55,8 +55,9 @@ import { genericWords } from "./vocabulary.ts";
 /** A page of matches, best first. */
 export interface Matches {
   total: number;
+  /** Positions of facilities or procedures. */
   documents: Uint32Array;
-  /** The score of each document, above 0 and at most 1. */
+  /** The score of each match, above 0 and at most 1. */
   scores: number[];
   /** The codes and words by which each procedure was found, except the words of its name. */
   matched?: string[][];

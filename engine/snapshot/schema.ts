@@ -67,7 +67,7 @@ export const maxSnapshotRows = 50_000_000;
 export const maxImageRows = Math.floor(2 ** 32 / 2 / 96);
 /** Maximum decoded column bytes per row, in addition to `columnBytesAllowance`. */
 export const maxColumnBytesPerRow = 512;
-/** Decoded column bytes that every file may have, for the dictionaries of small files. */
+/** Decoded column bytes that any file may have. A small file's dictionaries are large for its number of rows. */
 export const columnBytesAllowance = 2 ** 20;
 
 /** Names of the 50 states, DC and the territories by code, in alphabetical order of codes. */

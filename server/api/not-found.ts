@@ -134,7 +134,8 @@ export function noProcedures(image: Image, state: string | undefined, minFacilit
 }
 
 /**
- * The error for a facility without prices. It names another data version that has the facility.
+ * The error for a facility that is unknown or has no prices. For an unknown facility it names a loaded data version
+ * that has the facility, if there is one.
  *
  * @param facility −1 where no facility has this CCN
  */

@@ -125,7 +125,7 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
     return;
   }
   checkServed(stateDir);
-  // No database is made for a running server, because the server wouldn't see it.
+  // A starting server makes its own database. A running server has one, or `checkServed` has refused it.
   const mayCreate = subcommand.makesState === true && !isServed(stateDir);
   const isNew = !existsSync(databaseFile(stateDir));
   const context = { settings, now: new Date(), input };

@@ -34,8 +34,8 @@ interface Posts {
 /**
  * Listens for HTTP requests. The threads share the port by SO_REUSEPORT.
  *
- * @param paths exact paths for the library's router, so that it makes no string of the path for each request
- * @param report called with errors for which no answer could be made; the connection is closed then
+ * @param paths registered as exact routes. For other paths the library creates a string for each request.
+ * @param report called with errors that couldn't be answered; the connection is closed
  * @throws Error when the address can't be listened on
  */
 export function serveHttp(

@@ -28,8 +28,8 @@ export class Mailer {
       host,
       port: port === "" ? (isSecure ? 465 : 587) : Number(port),
       secure: isSecure,
-      // A mail server on this machine is used without TLS, because its certificate is usually self-signed. Other mail
-      // servers get a password only over TLS.
+      // A mail server on this machine is used without STARTTLS, because its certificate is usually self-signed. With
+      // other mail servers, a login needs TLS.
       ignoreTLS: isLoopback,
       requireTLS: hasLogin && !isLoopback,
       ...(hasLogin
@@ -46,7 +46,7 @@ export class Mailer {
     this.#maxMs = maxMs;
   }
 
-  /** Sends an e-mail. @returns the server's status code @throws UnknownRecipient, or the reason of the signal */
+  /** Sends an e-mail. @returns the server's status code @throws UnknownRecipient; the abort reason after an abort */
   async send({ to, subject, text, id }: Email, signal?: AbortSignal): Promise<string> {
     const late = new AbortController();
     const giveUp = () => late.abort(new Error(`the SMTP server hasn't taken it in ${this.#maxMs} ms`));

@@ -18,8 +18,8 @@ const statuses = [
 const statusNames: readonly string[] = ["other", ...statuses.map(String)];
 
 /**
- * Reasons for a 429: the rate, the quota, a quota that other servers have leased, or a month without a count after the
- * clock was set.
+ * Reasons for a 429. `burst`: the rate is used up. `quota`: the quota is used up. `early`: other servers have leased
+ * the rest of the quota. `clock`: the clock was set, and the month's usage isn't read yet.
  */
 export const ceilings = ["burst", "quota", "early", "clock"] as const;
 type Ceiling = (typeof ceilings)[number];

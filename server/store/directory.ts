@@ -53,9 +53,7 @@ export interface Position {
   /** Identifies the shared directory; "" if this database isn't a copy. */
   epoch: string;
   version: number;
-  /**
-   * The incarnation of Redis to which this server last resent rows, because an earlier incarnation may have lost them.
-   */
+  /** The life of Redis (a period without losses) in which this server last resent its rows. */
   life: string;
 }
 
@@ -72,7 +70,7 @@ export class Directory extends Table {
     return position ?? { epoch: "", version: 0, life: "" };
   }
 
-  /** Writes shared rows and, if given, a position. By then, all rows up to the position have to be written. */
+  /** Writes shared rows and, if given, the position up to which this copy then has all rows. */
   take(rows: readonly TakenRow[], position?: Position): void {
     this.db.ownChanges++;
     this.db.atomically(() => {
@@ -147,9 +145,9 @@ export class Directory extends Table {
   }
 
   /**
-   * Whether a row has the same content as another row: an account's event, or a mailbox's account. Two servers may each
-   * have added such a row if Redis had lost the first. The row with the lower id stays, in any order of arrival, so
-   * that all copies are equal.
+   * Returns whether a new row is a duplicate to be dropped. Two servers may each have recorded the same event of an
+   * account, or the same signup of a mailbox, if Redis lost the first. The row with the lower id stays, so that all
+   * copies end up equal: if that is the new row, the other row is deleted.
    */
   #isSecond(table: SharedTable, row: Record<string, unknown>): boolean {
     const columns =

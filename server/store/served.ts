@@ -15,7 +15,7 @@ export const lockFile = (folder: string) => join(folder, "server.lock");
 export const restoring =
   "put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's";
 
-/** Whether a server runs on a state folder, or is just starting. */
+/** Returns true if a server is running or starting on a state folder. */
 export function isServed(folder: string): boolean {
   const file = lockFile(folder);
   if (!existsSync(file)) return false;

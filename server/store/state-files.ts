@@ -64,7 +64,7 @@ export function createComplete(file: string, fill: (draft: string) => void): voi
   sync(dirname(file));
 }
 
-/** Removes other users' access to the state. @returns the files that others could access */
+/** Removes other users' access to the state where possible. @returns the paths whose mode was changed */
 export function narrowAccess(folder: string): string[] {
   return [folder, ...filesOf(folder), lockFile(folder), servedFile(folder)].filter((path) => {
     const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
@@ -145,10 +145,10 @@ export class StateGuard {
   }
 
   /**
-   * Moves the write-ahead log into the database, unless a file was deleted or replaced. Called once a second, so that
-   * the loss of a log costs no more counts than a crash.
+   * Moves the write-ahead log into the database, unless a file was deleted or replaced. Called once a second: if the
+   * log is lost, at most the last second's counts are lost, as in a crash.
    *
-   * @returns the fault that `fault` returns
+   * @returns what happened to the files, see `fault`; undefined if nothing did
    */
   checkpoint(store: { loggedFrames(): number; checkpoint(): void }): string | undefined {
     const fault = this.fault();

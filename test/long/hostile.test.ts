@@ -9,9 +9,9 @@ import { Running, temporaryFolder } from "../support/server.ts";
 
 /** Tests how much memory files with false sizes take before they are refused. */
 
-/** Memory for all loads on a machine with 1 GiB. */
+/** Maximum memory of all loads on a machine with 1 GiB. */
 const ceilingBytes = 2 ** 29;
-/** Maximum memory for two loads of a few rows. Believing a false size would take far more. */
+/** Maximum memory of loading small files, two at a time. A loader that trusts their false sizes needs far more. */
 const fewBytes = 2 ** 27;
 const files = hostileFiles(2024, 2);
 const honest = { name: "2024.1.parquet", bytes: fileOfSpec(honestSpec(1)) };

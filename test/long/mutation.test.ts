@@ -17,7 +17,7 @@ const tried = sizeFrom("MUTANTS", 200);
 const isShort = tried < 50;
 const atOnce = 2;
 const minKilled = 0.85;
-/** Number of unnoticed mutants that is always allowed. Some changes are harmless, and a small sample says little. */
+/** Surviving mutants that are always allowed, because some mutants are equivalent and a small sample varies. */
 const alwaysAllowed = 4;
 /** Minimum number of test files for a change. */
 const minTestFiles = 6;

@@ -116,7 +116,7 @@ test("after kill -9, servers and commands can use the state or a copy of it", as
 
 const thisMonth = () => new Date().toISOString().slice(0, 7);
 
-/** Reads the content that is left in a state after each way of losing its write-ahead log. */
+/** Loses a state's write-ahead log in several ways, each in a copy. @returns the content, the same in all copies */
 function leftWithoutLog(stateDir: string) {
   const [left, ...others] = [undefined, 0, 16, 32, 500].map((bytes) => {
     const folder = path.join(temporaryFolder(), "state");

@@ -1,5 +1,4 @@
-// Runs these test files in the same process, because loading the modules takes as long as the tests of a file. Test
-// files that start a server aren't here, because the tests here would delay the server's start.
+// Runs these test files in one process, because loading the modules takes as long as the tests of one file.
 import "../deploy/image.test.ts";
 import "../deploy/licences.test.ts";
 import "../deploy/upgrade.test.ts";

@@ -92,7 +92,7 @@ export function operationsOf(openapi: object): ReadonlyMap<string, Operation> {
   return operations;
 }
 
-/** Finds the path template of the document that matches a request's path; undefined if no template matches. */
+/** Finds the path template of the OpenAPI document that matches a request's path; undefined if no template matches. */
 export function pathOf(openapi: object, requestPath: string): string | undefined {
   const [path] = requestPath.split("?", 1);
   const paths = [...operationsOf(openapi).keys()];
@@ -108,7 +108,7 @@ addFormats.default(ajv);
 // as a constant.
 ajv.addKeyword("discriminator");
 
-/** Asserts that a value fits a schema of the document, and has only fields that the schema names. */
+/** Asserts that a value fits a schema of the OpenAPI document, and has only fields that the schema names. */
 export function checkValue(of: Record<string, unknown>, value: unknown, what: string): void {
   let check = checks.get(of);
   if (check === undefined) {
@@ -144,12 +144,12 @@ function checkHeaders({ headers }: Response, given: ReadonlyMap<string, string>,
 
 const error = v.object({ error: v.object({ type: v.string() }) });
 
-/** Finds the document's response for a status at a path; `path` is undefined if the document doesn't have the path. */
+/** Finds the response that OpenAPI describes for a path and status; `path` is undefined for an undocumented path. */
 function responseAt(openapi: object, path: string | undefined, status: number, what: string): Response {
   const operations = operationsOf(openapi);
   if (path !== undefined)
     return operations.get(path)?.responses[status] ?? assert.fail(`${what}: undocumented status`);
-  // A path outside the document gets 404. As on any path, the key may be missing, or a ceiling may be exceeded.
+  // An undocumented path gets 404. As on any path, the key may be missing, or a ceiling may be exceeded.
   assert.ok([401, 404, 429, 500].includes(status), `${what}: the path isn't in the document`);
   const all = [...operations.values()].flatMap(({ responses }) => responses[status] ?? []);
   return (
@@ -164,7 +164,7 @@ const errorTypesOf = ({ content }: Response) =>
   Object.keys(content?.["application/json"]?.examples ?? {}).map((name) => name.replace(/^.*[.]/, ""));
 
 /**
- * Asserts that the document allows an answer for the request's path, and describes every field of the answer.
+ * Asserts that the OpenAPI document allows an answer for the request's path, and describes every field of the answer.
  *
  * @param body undefined for an answer to HEAD, whose body can't be seen
  * @param headers headers by lower-case name; if given, they are checked, and the body is decompressed accordingly

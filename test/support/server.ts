@@ -262,7 +262,10 @@ export interface TestServer {
 
 export const ample = Object.freeze({ burst: 1_000_000, quota: 1_000_000_000 });
 
-/** Starts a server, by default with the current snapshot and an account `ample`, and waits until it is ready. */
+/**
+ * Starts a server and waits until it is ready. By default it serves the current snapshot. It has an account with the
+ * limits `ample`.
+ */
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
   const stateDir = options.stateDir ?? temporaryFolder();
   const datasetsDir = options.datasetsDir ?? datasetsFolder(currentOnly);

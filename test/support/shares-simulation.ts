@@ -154,7 +154,7 @@ export class Simulation {
   #run = 1;
   #redisOffMs = 0;
   #backup: [key: string, value: Buffer, ttl: number][] = [];
-  /** For each account, the requests that may be admitted beyond the quota, because Redis lost what servers held. */
+  /** For each account, the requests that may be admitted beyond the quota, because Redis lost leases. */
   readonly #allowances: number[];
   readonly #dead: number[];
 
@@ -442,7 +442,7 @@ export class Simulation {
     );
   }
 
-  /** Adds to the allowances what dead and unreachable servers hold, because Redis has lost its records of it. */
+  /** Adds what dead and unreachable servers may still admit to the allowances, because Redis has lost its records. */
   #lose(): void {
     const allow = () => {
       for (const server of this.servers) {

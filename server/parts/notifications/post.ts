@@ -47,7 +47,7 @@ async function resolve(host: string, resolver: Resolver, allowLoopback: boolean)
 /**
  * Posts a body, without following redirects.
  * @returns the answer's status
- * @throws Error when there is no answer; the signal's abort reason
+ * @throws Error if the URL isn't allowed or no answer comes; the abort reason if `signal` aborts
  */
 export function post(
   url: string,

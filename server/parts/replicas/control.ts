@@ -19,17 +19,17 @@ import { Shares } from "./shares.ts";
 
 /** Interval between checks of local counts. */
 const stepMs = 10;
-/** Milliseconds between looks whether a read of other servers' counts is due. */
+/** Milliseconds between checks whether a read of other servers' counts is due. */
 const recordsMs = 100;
 /** Interval between reads of accounts and keys. Commands wait for the next one. */
 const directoryMs = 250;
 /** Milliseconds between checks whether the sum of all servers' counts has crossed a threshold. */
 const recordMs = 1000;
-/** Milliseconds between looks for servers that are gone. */
+/** Milliseconds between checks for servers that are gone. */
 const goneMs = 5000;
 /**
- * Maximum milliseconds that a start waits for this server's part of the ceilings while Redis answers. A lost server keeps
- * its part for a minute. Servers with many accounts in use may need some seconds to give up a part of theirs.
+ * Maximum milliseconds that a start waits for this server's part of the ceilings while Redis answers. A lost server
+ * keeps its part for a minute. Servers with many accounts in use may need some seconds to give up a part of theirs.
  */
 const maxShareWaitMs = 75_000;
 /** Maximum milliseconds that a start waits for the reason why Redis can't be reached. */

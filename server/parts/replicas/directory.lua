@@ -34,7 +34,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local known = call('HMGET', rows, 'epoch', 'version', 'run', 'life', 'since', 'learning', 'served', 'count')
 local epoch, version, life = known[1] or '', tonumber(known[2] or 0), known[4] or ''
 local since, learning, served = tonumber(known[5] or 0), tonumber(known[6] or 0), known[7] == '1'
--- If the time is too far ahead, Redis' clock was set back, so the wait ends now.
+-- If the end of the wait is too far ahead, Redis' clock was set back, so the wait ends now.
 if learning > now + tooLongMs then learning = now end
 
 -- Writes a number as text with all of its digits. Lua's own conversion rounds large numbers.
@@ -48,7 +48,7 @@ local count = call('ZCARD', names)
 local seen = op == 'read' and tonumber(ARGV[3]) or 0
 if known[3] ~= run or count ~= tonumber(known[8] or 0) or op == 'read' and ARGV[6] == life and seen > version then
   life = run .. ':' .. time[1] .. string.format('%06d', time[2])
-  -- Names without an epoch are the rest of a lost directory, so a server has read it before.
+  -- Names without an epoch are left of a lost directory, which a server had read.
   since, learning, served = now, 0, served or epoch == '' and count > 0
   version = math.max(version, time[1] * 1000000 + time[2])
   call('HSET', rows, 'run', run, 'life', life, 'since', now, 'learning', 0, 'served', served and 1 or 0, 'count', count)

@@ -29,7 +29,7 @@ export async function recordsOf(
   return accounts.length > 0 ? client.hmget(monthKey(month), ...accounts.map(String)) : [];
 }
 
-/** Reads the servers that have joined and neither left nor were forgotten. */
+/** Reads the servers that have joined, without those that have left or were forgotten. */
 export async function serversOf(client: ScriptClient): Promise<ServerRow[]> {
   const { servers } = await sharesIn(client)<{ servers: ServerRow[] | object }>([], { op: "servers" });
   // An empty list comes from Lua as an object.

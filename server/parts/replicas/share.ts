@@ -97,13 +97,13 @@ export class Membership {
   readonly knew: number;
   readonly #isFreeWithoutRedis: boolean;
   members = 1;
-  /** The servers that are gone, which may have used their credit without reporting it. */
+  /** The servers that are gone. They may have used credit (see `credit`) without reporting it. */
   lost = { count: 0, part: 0 };
   /** This server's part of all accounts, from 0 to 1. */
   part = 0;
   /** When this server's part last rose from 0. */
   joinedMs: number;
-  /** Whether this server has read all flags. */
+  /** Whether this server has read all flags, which say what accounts are active or tight. */
   hasReadFlags = false;
   /** Whether this server has read Redis' records of all accounts since its start. */
   hasReadRecords = false;
@@ -146,7 +146,7 @@ export class Membership {
     return this.part === 0 && this.isFree(nowMs) ? 1 / Math.max(1, this.knew) : this.part;
   }
 
-  /** Requests of an account that this server may admit without a lease now. */
+  /** This server's credit: requests of an account that it may admit without a lease now. */
   credit(burst: number, quota: number, nowMs: number): number {
     const mayUse = this.hasReadFlags && this.hasReadRecords && nowMs < this.contactMs + lapseMs;
     return mayUse ? creditOf(burst, quota, this.part) : 0;
@@ -199,7 +199,7 @@ interface MonthShare {
   burst: number;
   /**
    * Whether Redis doesn't know yet that the quota is lower or the rate higher. Until then there is no credit. Requests
-   * that were leased of a higher quota are given back.
+   * that were leased from a higher quota are given back.
    */
   isUnconfirmed: boolean;
   /** A copy of Redis' record, from which the record is restored if Redis loses it. */
@@ -334,7 +334,7 @@ export class Share {
     return each.granted + this.#member.credit(this.#burst, this.#quota(each), nowMs);
   }
 
-  /** Refills the bucket, and sets the bounds of the counts to what this server holds. */
+  /** Refills the bucket, and sets the bounds of the counts by leases, credit and rate. */
   bind(nowMs: number): void {
     this.fill(nowMs);
     const used = this.#months.map((each) => this.#used(each));
@@ -482,7 +482,7 @@ export class Share {
       const granted = lease.granted + each.base;
       const isOutdated = report.quota > each.quota || row.burst < each.burst;
       each.known = { used: report.used + each.base, granted };
-      // While Redis learns what servers hold, its record may lack other servers' requests and the tight mark.
+      // Until all servers have reported their leases, Redis' record may lack their requests and the flag.
       if (this.#member.isLearning) continue;
       if (!isOutdated) Object.assign(each, { granted, isUnconfirmed: false });
       each.others = lease.total - each.known.used;

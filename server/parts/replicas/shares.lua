@@ -1,20 +1,19 @@
 --[[
 Keeps the ceilings of all accounts: leases of quotas, and shares of rates. Only this script reads and writes the records
-of ceilings. Two inequalities hold at any time, and the tests check them:
+of ceilings. Each server has a part, which is the same for all accounts. With N servers the parts approach 1/N. They
+never sum to more than 1. While an account is at rest, each server may use its resting part, which is its part of the
+account's rate, and its credit, a few requests of the account's quota, without asking. Two inequalities hold at any
+time, and the tests check them:
 
   quota:  use of servers that left + what each server was granted or used + credit that servers may use  <=  quota
   rate:   shares in force + resting parts that servers may use                                           <=  rate
 
-Each server has a part, which is the same for all accounts. With N servers the parts approach 1/N. They never sum to
-more than 1.
-While an account is at rest, a server may use its part of the account's rate without asking, and a small credit of the
-account's quota. An account that needs more on a server is flagged. The flag "ID" means that the account is active: its
-servers have shares and no resting parts. The flag "ID@MONTH" means that its quota is tight: its servers have no credit.
-Flags are numbered. Each call names the last flag that the calling server has read. A server that hasn't read a flag
-counts as if it still used its credit and its resting part. When a flag has ended, a server learns it by its next report
-about the account, and uses less than allowed until then. A server reports less only after it uses less. It uses more
-only after an answer allows it. A call may be lost, repeated or late, because calls are numbered and have absolute
-values.
+An account that needs more on a server is flagged. The flag "ID" means that the account is active: its servers have
+shares and no resting parts. The flag "ID@MONTH" means that its quota is tight: its servers have no credit. Flags are
+numbered. Each call names the last flag that the calling server has read. A server that hasn't read a flag counts as if
+it still used its credit and its resting part. When a flag has ended, a server learns it by its next report about the
+account, and uses less than allowed until then. A server reports less only after it uses less. It uses more only after
+an answer allows it. A call may be lost, repeated or late, because calls are numbered and have absolute values.
 
 A server's id consists of its place and the number of its start. The record of an account in a month has these fields:
 `servers` is what each server used and was granted, `left` what earlier servers at each place used, `total` the use
@@ -30,9 +29,9 @@ local hash, flags = KEYS[1], KEYS[2]
 local call, floor, min, max = redis.call, math.floor, math.min, math.max
 local ask = cjson.decode(ARGV[1])
 
--- Milliseconds after a loss of data in which Redis learns: servers report what they hold, and nothing is granted.
+-- Milliseconds of learning after a loss of data: servers report their leases and shares, and Redis grants nothing.
 local learningMs = 2000
--- Milliseconds that a share counts as used. A server uses it for 2 s only; the rest is for clocks that are set.
+-- Milliseconds that a share counts as used. A server uses it for 2 s. The margin covers changes of Redis' clock.
 local shareMs = 3500
 -- Milliseconds without demand after which an account is at rest again, even if a server hasn't given back its share.
 local restMs = 5000
@@ -41,8 +40,8 @@ local goneMs = 60000
 -- Milliseconds after a server has left in which its late or repeated calls are ignored.
 local lateMs = 10000
 local monthKeptMs = 100 * 86400000
--- Milliseconds after the deliverer's last report until another server delivers events. The deliverer itself stops after
--- 2 s; the rest is for clocks that are set.
+-- Milliseconds without a report from the server that delivers events, after which Redis chooses another server. The
+-- first server stops 2 s after its last answered report. The margin covers changes of Redis' clock.
 local delivererMs = 3000
 
 local meta = cjson.decode(call('HGET', hash, 'meta') or
@@ -85,7 +84,7 @@ if isLost then
   meta.run, meta.learning, meta.since = run, now + learningMs, now
   meta.version = max(meta.version, raw, read, tonumber(call('ZREVRANGE', flags, 0, 0, 'WITHSCORES')[2] or 0))
   meta.knew = 0
-  -- Servers that don't report may still use what they had, so the time until they are gone starts now.
+  -- Servers that don't report may still use their leases and parts, so the time until they are gone starts now.
   for id, server in pairs(servers) do
     server.read, server.old = 0, true
     beats[id].at = now
@@ -124,7 +123,7 @@ local me, own, count, unheard = ask.server, nil, 0, 0
 -- The servers that are gone: their number, and the sum of the parts that they had.
 local lost = { count = 0, part = 0 }
 
--- The number of requests that a server may admit without a lease. The result must equal that of `credit` in share.ts.
+-- A server's credit: requests that it may admit without a lease. Must equal the result of `creditOf` in share.ts.
 local function creditOf(burst, quota, part)
   return part > 0 and min(floor(quota * part / 4), max(1, floor(burst * part + 1e-6))) or 0
 end
@@ -158,7 +157,7 @@ local function writeRecord(i, account, record)
 end
 
 -- Returns the number of requests that a server may have used. For a forgotten server it is the reported number, plus
--- the requests that it can have admitted afterwards, within a second and from a full bucket.
+-- the requests that it may have admitted from a full bucket in its last second without reporting them.
 local function charged(id, entry, burst)
   local most = servers[id] and servers[id].forgotten and entry.used + 2 * burst + 1 or math.huge
   return max(entry.used, min(entry.granted, most))
@@ -320,7 +319,7 @@ local function join()
       meta.learning = max(meta.learning, min(now + learningMs, meta.since + goneMs))
     end
   end
-  -- Uses the caller's number of servers only while Redis learns. Later the caller may have learned it in this life.
+  -- Uses the caller's number of servers only while Redis learns. A later number may be from after the loss.
   if isAsserting and isLearning then meta.knew = max(meta.knew, ask.knew) end
   own.months, own.taken = ask.months, ask.taken
   if not ask.hasMore then
@@ -372,8 +371,8 @@ function ops.tick()
     if now - at > lateMs then meta.left[id] = nil end
   end
   if meta.left[me] or own and ask.seq <= beats[me].seq then return { stale = true } end
-  -- Either the call is a late or repeated call of a server that has left, or the caller was declared gone. By the
-  -- answer, the caller has to report again what it holds.
+  -- Either this is a late or repeated call of a server that has left, or the caller counts as gone. The answer makes
+  -- the caller join again, and report its leases and shares.
   local isKnown = own and not own.gone
   if not isKnown and ask.life == meta.life and not (own and ask.isLeaving) then return { gone = true } end
   local part = 0

@@ -11,13 +11,13 @@ import { type Counts, Membership, type Row, type RowAnswer, Share } from "./shar
 /** Milliseconds between calls while something changes. */
 const tickMs = 100;
 const heartbeatMs = 1000;
-/** Milliseconds between the last look and an urgent call. */
+/** Minimum milliseconds from the last check whether a call is due to an urgent call. */
 const minPauseMs = 2;
 /** Milliseconds to wait for an answer. A later answer counts as lost. */
 const maxAnswerMs = 2000;
 /**
- * Milliseconds after a `tick` in which requests are admitted. The process or its machine may be suspended, a share ends
- * 2 s after the call, and other servers may get it after 3.5 s.
+ * Milliseconds after a `tick` in which requests are admitted. Without this limit, a process that was suspended could
+ * use an expired share. A share ends 2 s after the call, and other servers may get it after 3.5 s.
  */
 const maxUntickedMs = 1500;
 /** Milliseconds that a call may need to reach Redis, in addition to the usual round trip. */
@@ -42,7 +42,7 @@ interface Answer {
   /** The servers that are gone: their number, and the sum of the parts that they had. */
   lost: { count: number; part: number };
   part: number;
-  /** Accounts that are active, `ID`, and months that are tight, `ID@YYYY-MM`. An empty list comes as an object. */
+  /** New flags: `ID` of an active account, `ID@YYYY-MM` of a tight month. An empty list comes as an object. */
   flags: string[] | object;
   read: number;
   delivers: boolean;
@@ -76,7 +76,7 @@ export class Shares {
   /** Accounts that still have to be reported after Redis lost data. */
   #toReport = new Set<Share>();
   #firstMonth: number;
-  /** The life of Redis as of the last answer; "" to join again. */
+  /** The life of Redis (a period without losses) as of the last answer; "" to join again. */
   #life = "";
   /** Number of servers that this server knew before the current life of Redis began. */
   #knew: number;
@@ -98,7 +98,7 @@ export class Shares {
   #checkedMs = never;
   /** The latest time at which the next call is wanted. */
   #askedMs: number;
-  /** When this server last looked whether to call. */
+  /** When this server last checked whether a call is due. */
   #lookedMs = never;
   /** When a call was last sent. */
   #sentMs = never;
@@ -187,7 +187,7 @@ export class Shares {
    * later only the next `maxRecords`. Accounts in use here get the same counts by the answers to calls.
    */
   async readRecords(nowMs: number, month: number, read: RecordReader): Promise<void> {
-    // Until Redis has learned what servers hold, its records may be incomplete.
+    // After a loss of Redis' data, records may be incomplete until all servers have reported their leases.
     if (this.#member.isLearning || nowMs < this.#recordsDueMs) return;
     this.#recordsDueMs = Number.POSITIVE_INFINITY;
     try {

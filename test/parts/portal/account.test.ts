@@ -7,7 +7,7 @@ import { errorOf, form, Portal } from "../../support/portal.ts";
 import { later, now, silent } from "../../support/quota-events.ts";
 import { account } from "../../support/state.ts";
 
-/** Tests the actions of people on their own account and its keys. */
+/** Tests the account page's requests: settings and keys of the visitor's own account. */
 
 const actions: [path: string, body: object][] = [
   ["/portal/account", {}],

@@ -93,7 +93,7 @@ function useCurrentSection(isThere: boolean): string {
         const entered = seen.find(({ isIntersecting }) => isIntersecting);
         if (entered) setCurrent(entered.target.id);
       },
-      // The section that crosses a line a fifth below the top of the window is the current one.
+      // The current section is the one at 20 % of the window's height.
       { rootMargin: "-20% 0px -80% 0px" },
     );
     for (const section of document.querySelectorAll(".operation")) observer.observe(section);

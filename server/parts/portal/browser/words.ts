@@ -208,7 +208,7 @@ type Rank = Pick<Standing, "rank" | "facilities">;
 export const withoutPrice =
   " has no price for this procedure: it doesn't do it, or for too few Medicare patients.";
 
-/** Explains that no hospital is found for a CCN. CCNs of Maryland's hospitals begin with 21. */
+/** Explains why no hospital has a CCN. One that begins with 21 is in Maryland, whose hospitals the data lacks. */
 export const noHospital = (ccn: string, year: string | null = null) =>
   (/^[0-9A-Z]{6}$/i.test(ccn)
     ? `No hospital in the data has the number (CCN) ${ccn}: ${ccn.startsWith("21") ? `it would be in Maryland. ${whyMaryland}.` : "it may have closed or merged, or Medicare may pay it in another way."}`
