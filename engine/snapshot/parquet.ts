@@ -223,7 +223,7 @@ function enterFacility(
     return last;
   }
   if (last >= 0 && ccn < facilities.ccn[last])
-    throw new DataError(`${subject}: order of CCNs`, shown(ccn), `one after ${facilities.ccn[last]}`);
+    throw new DataError(`${subject}: order of CCNs`, shown(ccn), `a CCN after ${facilities.ccn[last]}`);
   if (!ccnPattern.test(ccn)) throw new DataError(`${subject}: CCN`, shown(ccn), "six letters or digits");
   if (!Object.hasOwn(stateNames, state))
     throw new DataError(`${subject}: state of ${ccn}`, shown(state), "a known state code");

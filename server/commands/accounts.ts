@@ -129,7 +129,7 @@ async function readLines(args: string[]): Promise<string> {
   try {
     return file === undefined ? await text(process.stdin) : await readFile(file, "utf8");
   } catch (error) {
-    throw new DataError(inputOf(file), fileReasonOf(error), "what accounts export has written");
+    throw new DataError(inputOf(file), fileReasonOf(error), "the output of accounts export");
   }
 }
 

@@ -136,13 +136,13 @@ function findKey(store: Store, command: string, [id, ...more]: string[]): Stored
     throw new DataError(
       `keys ${command}`,
       id === undefined ? "nothing" : shown(id),
-      "one key id from keys list",
+      "a key id, as keys list shows it",
     );
   checkEnd(`keys ${command}`, more);
   const key = store.keys.byId(Number(id));
   const name = key === undefined ? undefined : store.accounts.byId(key.account)?.name;
   if (key === undefined || name === undefined)
-    throw new DataError(`key ${id}`, "no such id", "an id from keys list");
+    throw new DataError(`key ${id}`, "no key with this id", "an id from keys list");
   return { ...key, name };
 }
 

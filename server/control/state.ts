@@ -73,7 +73,7 @@ function warnOfAge(store: Store, nowMs: number): void {
   const hours = Math.floor((nowMs - savedMs) / 3_600_000);
   log.warn(
     { saved: isoTime(savedMs), hours },
-    "the state wasn't written to for a while: if it comes from a backup, revoke again the keys that were revoked since",
+    "the state was last saved over an hour ago. If it was restored from a backup: keys that were revoked after the backup are valid again, so revoke them",
   );
 }
 

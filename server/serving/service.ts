@@ -108,7 +108,10 @@ const internalError = constantError("internal_error");
 function methodError(path: string, method: string): ApiError {
   resolve(path);
   return method === "GET" || method === "HEAD"
-    ? new ApiError("invalid_parameter", "a request has no body: send no Content-Length or Transfer-Encoding")
+    ? new ApiError(
+        "invalid_parameter",
+        "a GET or HEAD request can't have a body: send no Content-Length or Transfer-Encoding",
+      )
     : new ApiError(
         "method_not_allowed",
         `the method ${withoutKeys(method.slice(0, 16))} isn't allowed, only GET and HEAD`,

@@ -76,9 +76,9 @@ export class Loads {
     const least = leastBytes(head);
     if (least > this.#large.bytes)
       throw new DataError(
-        `${name}: memory to load it`,
+        `${name}: memory needed for the load`,
         `${mebibytes(least)} MiB`,
-        `at most ${mebibytes(this.#large.bytes)} on this machine`,
+        `at most ${mebibytes(this.#large.bytes)} MiB, the limit on this machine`,
       );
     const isSmall = head.metadata.rows <= maxSmallRows && least + minBuildBytes <= this.#small.bytes;
     if (!isSmall) return this.#large.load(wanted);
@@ -226,7 +226,11 @@ class Loader {
 }
 
 function tooLarge(name: string): SizeError {
-  return new SizeError(`${name}: memory to load it`, "more than the loader's heap", "a snapshot that fits");
+  return new SizeError(
+    `${name}: memory needed for the load`,
+    "more than the loader's heap",
+    "a snapshot that fits",
+  );
 }
 
 function failureOf({ cause, words }: Extract<FromLoad, { type: "failed" }>): Error {

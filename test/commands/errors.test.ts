@@ -22,7 +22,7 @@ const before = await look();
 const expectedName = "1 to 64 ASCII characters, none at the ends a space";
 const expectedBurst = "a whole number from 1 to 1000000";
 const expectedQuota = "a whole number from 1 to 2000000000";
-const expectedId = "one key id from keys list";
+const expectedId = "a key id, as keys list shows it";
 const expectedNone = "expected none for the plan free, which has its own";
 const plans = "free, developer, startup, business, enterprise, portal";
 const expectedBoth = "both for the plan enterprise";
@@ -72,7 +72,7 @@ const refused: [command: string, message: string | RegExp][] = [
   ["create --account large --colour red", /^keys create: found Unknown option '--colour'/],
   ["list all", 'keys list: found "all", expected --json or nothing more'],
   ["revoke x", `keys revoke: found "x", expected ${expectedId}`],
-  ["revoke 999", "key 999: found no such id, expected an id from keys list"],
+  ["revoke 999", "key 999: found no key with this id, expected an id from keys list"],
   ["revoke", `keys revoke: found nothing, expected ${expectedId}`],
   ["revoke 01", `keys revoke: found "01", expected ${expectedId}`],
   ["revoke 1 2", 'keys revoke: found "2" after the id, expected nothing more'],

@@ -332,7 +332,7 @@ test("export doesn't overwrite a file, and import refuses a missing file", async
   assert.equal(readFileSync(file, "utf8"), "mine");
   assert.match(
     into.stderr,
-    /^file .*: found no such file or directory, expected what accounts export has written/,
+    /^file .*: found no such file or directory, expected the output of accounts export/,
   );
   assert.equal(more.stderr, 'accounts export: found "b" after the file, expected nothing more\n');
 });

@@ -164,7 +164,7 @@ test("stdout has only the ready line, and the log warns about an old state", asy
   assert.ok(messages.includes("stopped") && !messages.includes("request"), messages.join());
   const { level, saved, hours, msg } = lines.find((line) => "hours" in line);
   assert.deepEqual([level, saved, hours], ["warn", isoTime(savedMs), 3]);
-  assert.match(msg, /if it comes from a backup, revoke again the keys that were revoked since$/);
+  assert.match(msg, /If it was restored from a backup: .* valid again, so revoke them$/);
   const store = Store.open(stateDir);
   assert.ok((store.progress.savedAt() ?? 0) > savedMs, "its end counts as well");
   store.close();

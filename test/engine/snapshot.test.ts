@@ -319,7 +319,7 @@ test("rows that contradict each other or stand out of order are refused", () => 
   );
   assert.equal(refusal(repeated), `rows: found 010001 and 5071 ${twice}`);
   assert.equal(refusal(swapped(0, 1)), `rows: found 010001 and 5071 ${twice}`);
-  assert.equal(refusal(swapped(1, 2)), 'order of CCNs: found "010001", expected one after 050002');
+  assert.equal(refusal(swapped(1, 2)), 'order of CCNs: found "010001", expected a CCN after 050002');
 });
 
 test("a footer with too many rows or a too large decoded size is rejected", () => {

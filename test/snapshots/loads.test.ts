@@ -94,7 +94,8 @@ test("a snapshot too large for the machine's memory is refused without starting 
   const wanted = await wantedOf(small);
   const { all } = await threadsOf(() =>
     assert.rejects(new Loads(40 * mebibyte).load(wanted), {
-      message: "2024.3.parquet: memory to load it: found 41 MiB, expected at most 30 on this machine",
+      message:
+        "2024.3.parquet: memory needed for the load: found 41 MiB, expected at most 30 MiB, the limit on this machine",
     }),
   );
   assert.equal(all, 0);

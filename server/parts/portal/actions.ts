@@ -181,6 +181,9 @@ export class PortalActions {
    */
   #checkRoom(): void {
     if (this.#options.keyCount() >= maxOwnKeys)
-      throw new ApiError("unavailable", "there is no room for more keys: ask the operator");
+      throw new ApiError(
+        "unavailable",
+        "the server has no room for more keys: no key can be created until the operator makes room",
+      );
   }
 }

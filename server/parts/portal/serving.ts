@@ -52,7 +52,7 @@ export class Portal {
   reply(request: RequestHead, path: string, method: string, hasBody: boolean): Reply {
     if (method !== "GET" && method !== "HEAD")
       return plain("405 Method Not Allowed", "only GET and HEAD are allowed here\n", "Allow: GET, HEAD");
-    if (hasBody) return plain("400 Bad Request", "a request for a page has no body\n");
+    if (hasBody) return plain("400 Bad Request", "a request for a page can't have a body\n");
     const found =
       (path === missingPage ? undefined : this.#files.get(path)) ??
       (/^\/facilities\/[^/]+$/.test(path) ? this.#page(facilityPage) : undefined) ??
