@@ -544,6 +544,10 @@ test("Redis waits for the reports of a far server with many accounts before it g
   Object.assign(simulation, { minDelayMs: 240, maxDelayMs: 260 });
   await simulation.restartRedis("empty");
   load(simulation, 2000, 10, () => second, last);
+  await simulation.run(simulation.nowMs + 3000);
+  first.isCut = true;
+  await simulation.run(simulation.nowMs + 3500);
+  first.isCut = false;
   await simulation.run(simulation.nowMs + 25_000);
   assert.deepEqual([simulation.tally(last).admitted, (await simulation.record(last)).total], [800, 800]);
 });

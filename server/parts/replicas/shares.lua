@@ -31,6 +31,9 @@ local ask = cjson.decode(ARGV[1])
 
 -- Milliseconds of learning after a loss of data: servers report their leases and shares, and Redis grants nothing.
 local learningMs = 2000
+-- Milliseconds that Redis goes on learning for the next call of a server that has more to report. A server sends a lost
+-- call again after 2 s, and may have to connect first.
+local nextCallMs = 6000
 -- Milliseconds that a share counts as used. A server uses it for 2 s. The margin covers changes of Redis' clock.
 local shareMs = 3500
 -- Milliseconds without demand after which an account is at rest again, even if a server hasn't given back its share.
@@ -86,12 +89,13 @@ if isLost then
   meta.knew = 0
   -- Servers that don't report may still use their leases and parts, so the time until they are gone starts now.
   for id, server in pairs(servers) do
-    server.read, server.old = 0, true
+    server.read, server.old, server.till = 0, true, nil
     beats[id].at = now
     writes['beat:' .. id] = beats[id]
   end
 end
 local isLearning = now < meta.learning
+for _, server in pairs(servers) do isLearning = isLearning or now < (server.till or 0) end
 
 local function flag(name)
   meta.version = meta.version + 1
@@ -314,11 +318,10 @@ local function join()
     own.old = own.old or ask.knew > 0
     -- The caller uses its part from before the loss while its report takes several calls.
     if isLearning then own.part = max(own.part, ask.part) end
-    -- Waits for the caller's next call, because the caller has more to report.
-    if isLearning and (ask.hasMore or ask.life ~= '') then
-      meta.learning = max(meta.learning, min(now + learningMs, meta.since + goneMs))
-    end
   end
+  -- Goes on learning until the caller's next call if the caller has more to report.
+  local hasMore = isAsserting and isLearning and (ask.hasMore or ask.life ~= '')
+  own.till = hasMore and min(now + nextCallMs, meta.since + goneMs) or nil
   -- Uses the caller's number of servers only while Redis learns. A later number may be from after the loss.
   if isAsserting and isLearning then meta.knew = max(meta.knew, ask.knew) end
   own.months, own.taken = ask.months, ask.taken
