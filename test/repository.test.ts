@@ -287,7 +287,7 @@ const unwrapped: Record<string, [callbacks: number, reason: string]> = {
   "server/shared/mail.ts": [1, "aborts a request"],
   "server/shared/runtime.ts": [1, "throws to end a thread that is out of memory, which is its purpose"],
   "server/parts/notifications/post.ts": [2, "passes the outcome on"],
-  "server/parts/replicas/redis.ts": [3, "sets a variable"],
+  "server/parts/replicas/redis.ts": [4, "sets a variable, or ends a timer"],
   "server/parts/replicas/directory.ts": [1, "the caller has the promise"],
   "server/parts/replicas/shares.ts": [1, "a rejection is logged as one that nobody handles"],
   "server/serving/streaming.ts": [3, "each turn, and each callback of a timer, is wrapped by its caller"],

@@ -10,7 +10,7 @@ import { temporaryFolder } from "../support/folders.ts";
 import { RedisProxy } from "../support/redis-proxy.ts";
 import { RedisNode } from "../support/redis-server.ts";
 import { Client, Replica } from "../support/replicas.ts";
-import { createKey, Running } from "../support/server.ts";
+import { createKey, node, Running } from "../support/server.ts";
 
 /** Tests connections to Redis: with TLS, as a user with minimum rights, and to a Cluster. */
 
@@ -220,6 +220,32 @@ test("a Cluster command that may have been executed isn't repeated", async () =>
   await until("the next answer", () => client.get(key).catch(() => undefined));
   assert.equal(Number(await redis.client.get(key)), before + 1);
   client.disconnect();
+});
+
+test("a process ends that disconnects from a Cluster while it asks for the primaries", async () => {
+  const bus = await freePort();
+  const redis = await RedisNode.start([
+    ...["cluster-enabled yes", "cluster-announce-ip 127.0.0.1", `cluster-port ${bus}`],
+  ]);
+  after(() => redis.stop());
+  await redis.client.call("CLUSTER", "ADDSLOTSRANGE", 0, 16_383);
+  const [client, address] = ["redis.ts", "redis-url.ts"].map((file) =>
+    import.meta.resolve(`../../server/parts/replicas/${file}`),
+  );
+  const program = `
+    import { connectRedis } from ${JSON.stringify(client)};
+    import { redisAddress } from ${JSON.stringify(address)};
+    const client = await connectRedis(redisAddress("redis+cluster://127.0.0.1:${redis.port}"), () => {});
+    client.on("ready", () => {
+      const refresh = client.refreshSlotsCache.bind(client);
+      client.refreshSlotsCache = (...callback) => {
+        client.disconnect();
+        refresh(...callback);
+        console.log("disconnected");
+      };
+    });`;
+  const words = ["--input-type=module", "--eval", program];
+  assert.equal(execFileSync(node, words, { encoding: "utf8", timeout: 60_000 }), "disconnected\n");
 });
 
 test("a server warns about a replicated Redis only if min-replicas-to-write isn't set", async () => {

@@ -68,9 +68,6 @@ export async function connectRedis(
           redisOptions: common,
           enableOfflineQueue: false,
           slotsRefreshTimeout: maxAnswerMs,
-          // The client asks for the primaries regularly. Otherwise it wouldn't learn of a new primary while commands
-          // wait for a failover.
-          slotsRefreshInterval: maxAnswerMs,
           // Commands aren't repeated after a failover, because the failed node may have run them.
           retryDelayOnFailover: 0,
           clusterRetryStrategy(tries, reason) {
@@ -79,6 +76,18 @@ export async function connectRedis(
           },
         })
       : new Redis({ ...common, ...(kind === "sentinel" ? sentinels : hosts[0]) });
+  if (client instanceof Cluster) {
+    // The client asks for the primaries regularly. Otherwise it wouldn't learn of a new primary while commands wait for a
+    // failover. The library's own timer may go on after `disconnect`, so that the process wouldn't end.
+    const refreshing = setInterval(
+      safely(
+        () => client.refreshSlotsCache(),
+        (error) => onFault(reasonOf(error)),
+      ),
+      maxAnswerMs,
+    ).unref();
+    client.once("end", () => clearInterval(refreshing));
+  }
   client.on("connect", onConnect);
   client.on("+node", (node: Redis) => node.on("connect", onConnect));
   client.on("node error", ({ message }: Error) => onFault(message));
