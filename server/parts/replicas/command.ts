@@ -101,9 +101,8 @@ export async function forgetServer(address: RedisAddress, id: string): Promise<s
         "one that accounts servers lists as gone",
       );
     const months = monthsOf(new Date());
-    const leases = await leasesOf(client, months, true);
-    for (const server of gone) await forget(client, server.id, months);
-    const given = gone.reduce((sum, server) => sum + (leases.get(server.id) ?? 0), 0);
+    let given = 0;
+    for (const server of gone) given += await forget(client, server.id, months);
     return `forgot server ${id}: ${given} requests that it had leased are given back\n`;
   });
 }

@@ -66,38 +66,41 @@ async function* recordPages(
   } while (cursor !== "0");
 }
 
-/**
- * Counts the requests that each server has leased and not used in the given months.
- * @param isGivenBack whether to count only the requests that `shares.lua` gives back when the server is forgotten
- */
+/** Counts the requests that each server has leased and not used in the given months, `YYYY-MM`. */
 export async function leasesOf(
   client: RecordsClient,
   months: readonly string[],
-  isGivenBack = false,
 ): Promise<Map<string, number>> {
   const sums = new Map<string, number>();
   for (const month of months)
     for await (const page of recordPages(client, month))
-      for (const { burst, servers } of page.map(({ record }) => record)) {
-        const kept = isGivenBack ? 2 * burst + 1 : 0;
-        for (const [id, { granted, used }] of Object.entries(servers))
-          sums.set(id, (sums.get(id) ?? 0) + Math.max(0, granted - used - kept));
-      }
+      for (const { record } of page)
+        for (const [id, { granted, used }] of Object.entries(record.servers))
+          sums.set(id, (sums.get(id) ?? 0) + Math.max(0, granted - used));
   return sums;
 }
 
-/** Gives back what a server that is gone has leased in the given months, `YYYY-MM`. */
+/**
+ * Gives back what a server that is gone has leased in the given months, `YYYY-MM`.
+ * @returns the number of these requests. `shares.lua` keeps up to two seconds' worth and one request of each lease.
+ */
 export async function forget(
   client: RecordsClient & ScriptClient,
   server: string,
   months: readonly string[],
-): Promise<void> {
+): Promise<number> {
+  let given = 0;
   for (const month of months)
     for await (const page of recordPages(client, month)) {
       const leasing = page.filter(({ record }) => record.servers[server] !== undefined);
       const accounts = leasing.map(({ account }) => account);
       await sharesIn(client)([month], { op: "forget", server, accounts });
+      for (const { record } of leasing) {
+        const { granted, used } = record.servers[server];
+        given += Math.max(0, granted - used - (2 * record.burst + 1));
+      }
     }
+  return given;
 }
 
 interface MonthRecord {
