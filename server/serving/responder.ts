@@ -4,15 +4,7 @@ import type { HttpRequest, HttpResponse } from "./listener.ts";
 import { headOverheadBytes, RecentReplies } from "./recent-replies.ts";
 import { type BodyStream, headerNames, type Reply, type RequestHead } from "./reply.ts";
 import { type RequestIds, withRequestId } from "./request-ids.ts";
-import {
-  type After,
-  afterTimeout,
-  hasTooManyChunks,
-  orClose,
-  streamBody,
-  Turns,
-  type Wait,
-} from "./streaming.ts";
+import { type After, afterTimeout, orClose, skipBody, streamBody, Turns, type Wait } from "./streaming.ts";
 
 /** Sends replies, as fast as each connection takes them, and closes connections. */
 
@@ -29,10 +21,6 @@ const empty = new Uint8Array(0);
 const maxBufferedAnswer = 8 * 2 ** 10;
 /** Average bytes that wait in the library's memory for one connection before the connection is closed. */
 const bufferedBytes = 256 * 2 ** 10;
-/** Bytes of an unwanted body to read before its request is answered. */
-const maxUnwantedBytes = 16 * 2 ** 20;
-/** Milliseconds to wait for an unwanted body before its request is answered. */
-const maxUnwantedMs = 5000;
 
 /** A request that is answered later. */
 interface Later {
@@ -277,28 +265,9 @@ export class Responder {
       };
       if (!close()) res.onWritable(orClose(res, wait, close));
     };
-    const answer = () => {
-      cancelDeadline();
-      setImmediate(orClose(res, wait, () => res.cork(respond)));
-    };
-    if (!hasBody) {
-      answer();
-      return;
-    }
-    let [bytes, chunks, isEnough] = [0, 0, false];
-    const take = (chunk: ArrayBuffer, isLast: boolean) => {
-      bytes += chunk.byteLength;
-      chunks++;
-      const isTooMany = hasTooManyChunks(chunks, bytes);
-      // The same read from the socket may have further chunks, and each would cost a call.
-      if (isEnough && isTooMany) res.close();
-      if (isEnough) return;
-      isEnough = isLast || isTooMany || bytes > maxUnwantedBytes;
-      if (isEnough) answer();
-    };
-    const giveUp = orClose(res, wait, () => take(empty.buffer, true));
-    cancelDeadline = this.#after(maxUnwantedMs, giveUp);
-    res.onData(orClose(res, wait, take));
+    const answer = () => setImmediate(orClose(res, wait, () => res.cork(respond)));
+    if (hasBody) cancelDeadline = skipBody(res, wait, this.#after, answer);
+    else answer();
   }
 
   /**

@@ -54,6 +54,39 @@ const bytesPerChunk = 256;
 export const hasTooManyChunks = (chunks: number, bytes: number): boolean =>
   chunks > maxChunks + bytes / bytesPerChunk;
 
+/** Bytes of an unwanted body to read before its request is answered. */
+const maxUnwantedBytes = 16 * 2 ** 20;
+/** Milliseconds to wait for an unwanted body before its request is answered. */
+const maxUnwantedMs = 5000;
+
+/**
+ * Reads a body that nobody wants.
+ *
+ * @param onEnd called once, when the body, or enough of it, has arrived or it is late; must not throw
+ * @returns a function that cancels the deadline
+ */
+export function skipBody(res: HttpResponse, wait: Wait, after: After, onEnd: () => void): () => void {
+  let [bytes, chunks, isEnough] = [0, 0, false];
+  const take = (chunk: ArrayBuffer, isLast: boolean) => {
+    bytes += chunk.byteLength;
+    chunks++;
+    const isTooMany = hasTooManyChunks(chunks, bytes);
+    // The same read from the socket may have further chunks, and each would cost a call.
+    if (isEnough && isTooMany) res.close();
+    if (isEnough) return;
+    isEnough = isLast || isTooMany || bytes > maxUnwantedBytes;
+    if (!isEnough) return;
+    cancel();
+    onEnd();
+  };
+  const cancel = after(
+    maxUnwantedMs,
+    orClose(res, wait, () => take(empty.buffer, true)),
+  );
+  res.onData(orClose(res, wait, take));
+  return cancel;
+}
+
 /** Runs the waiting turns, one in each iteration of the event loop. */
 export class Turns {
   readonly #waiting: (() => void)[] = [];
