@@ -36,7 +36,6 @@ export async function faultyRun(
   const startMs = startOfMonth(24315) - random.pick([20, 1000, 86_400]) * 1000;
   const simulation = new Simulation({ seed, client, accounts, startMs });
   const planned = structuredClone(accounts);
-  const highest = accounts.map(({ quota }) => quota);
   const history: string[] = [];
   // A server's lease is lost when the server is killed, or leaves without Redis' answer.
   let isLossy = losesWrites;
@@ -94,7 +93,6 @@ export async function faultyRun(
       burst: Math.ceil(first.burst * random.pick([0.3, 1, 4])),
       quota: quota ?? Math.ceil(first.quota * random.pick([0.3, 0.7, 1, 1.3])),
     };
-    highest[account] = Math.max(highest[account], ceilings.quota);
     note(`account ${account} gets ${JSON.stringify(ceilings)}`);
     simulation.change(account, ceilings);
   };
@@ -175,7 +173,7 @@ export async function faultyRun(
     server.offMs = 0;
     if (!server.isUp) simulation.start(server);
   }
-  for (const account of accounts.keys()) changeCeilings(account, highest[account]);
+  for (const account of accounts.keys()) changeCeilings(account, simulation.highest[account].quota);
   await simulation.run(endMs + 5000);
   let lastMs = 0;
   const month = simulation.month();

@@ -127,7 +127,7 @@ export class Simulation {
   /** The ceilings that the operator has set. */
   readonly accounts: readonly Ceilings[];
   /** The highest ceilings that the operator has set. */
-  readonly #highest: Ceilings[];
+  readonly highest: Ceilings[];
   /** For each account, until when requests of an earlier, higher rate may be admitted. */
   readonly #lowered: { burst: number; untilMs: number }[];
   readonly client: Redis;
@@ -161,7 +161,7 @@ export class Simulation {
   constructor(options: SimulationOptions) {
     this.random = seededRandom(options.seed);
     this.accounts = options.accounts;
-    this.#highest = options.accounts.map((ceilings) => ({ ...ceilings }));
+    this.highest = options.accounts.map((ceilings) => ({ ...ceilings }));
     this.#lowered = options.accounts.map(() => ({ burst: 0, untilMs: 0 }));
     this.client = options.client;
     this.minDelayMs = options.minDelayMs ?? 0.2;
@@ -250,7 +250,7 @@ export class Simulation {
   /** Sets an account's ceilings. Each server applies them within 2 s, or when it can reach Redis again. */
   change(account: number, ceilings: Ceilings): void {
     Object.assign(this.accounts[account], ceilings);
-    const highest = this.#highest[account];
+    const highest = this.highest[account];
     highest.burst = Math.max(highest.burst, ceilings.burst);
     highest.quota = Math.max(highest.quota, ceilings.quota);
     for (const server of this.servers) {
@@ -405,7 +405,7 @@ export class Simulation {
       return false;
     }
     tally.admitted++;
-    const highest = this.#highest[account];
+    const highest = this.highest[account];
     this.overQuota = Math.max(this.overQuota, tally.admitted - this.#allowances[account] - highest.quota);
     // The requests of every window of t seconds are within burst * t + d: a bucket of depth d doesn't run over.
     const bucket = this.#buckets[account];
@@ -434,7 +434,7 @@ export class Simulation {
   /** For each account, the requests that a server may still admit in both months by its bounds. */
   #mayAdmit({ counts, offMs }: VirtualServer): number[] {
     const first = this.#firstMonth(offMs);
-    return this.#highest.map(({ burst }, account) =>
+    return this.highest.map(({ burst }, account) =>
       [first, first + 1].reduce(
         (sum, month) => sum + counts.of(month).bound[account] - counts.used(account, month),
         burst * 10,
