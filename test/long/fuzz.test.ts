@@ -21,6 +21,8 @@ const connections = 8;
 const maxGrowthMb = 30;
 /** Maximum milliseconds of a connection. The server closes idle connections earlier. */
 const maxExchangeMs = 30_000;
+/** Bytes of an answer that the server sends completely even if the client reads slowly. */
+const shortAnswer = 8 * 2 ** 10;
 const latin1 = "latin1";
 
 const isOurs = (answer: Answer) => answer.header("X-RateLimit-Remaining") !== undefined;
@@ -100,9 +102,26 @@ async function play(api: string, { messages, segments, end }: Exchange): Promise
 
 const mayLackBody = ({ method, bytes }: Message) =>
   method === "HEAD" || /^if-none-match:/im.test(bytes.toString(latin1));
+const mayBeLong = ({ path }: Message) => path.endsWith("/openapi.json");
+
+/** Whether a request line lies in two segments. The parser may then refuse the request and close the connection. */
+function splitsRequestLine({ messages, segments }: Exchange): boolean {
+  const splits: number[] = [];
+  for (const { length } of segments) splits.push((splits.at(-1) ?? 0) + length);
+  let start = 0;
+  return messages.some(({ bytes }) => {
+    const from = start;
+    const lineEnd = from + bytes.indexOf("\r\n");
+    start += bytes.length;
+    return splits.some((split) => from < split && split <= lineEnd);
+  });
+}
 
 /** Checks all answers of an exchange, and counts them. */
-function check({ messages, segments, end }: Exchange, received: Buffer, count: (what: string) => void): void {
+function check(exchange: Exchange, received: Buffer, count: (what: string) => void): void {
+  const { messages, end } = exchange;
+  // If the parser closes the connection, its answer and a part of the answer before it may be lost.
+  const mayBeCut = end !== "read" || splitsRequestLine(exchange);
   let last = false;
   const answers = answersIn(received, messages);
   assert.ok(
@@ -112,8 +131,11 @@ function check({ messages, segments, end }: Exchange, received: Buffer, count: (
   for (const { answer, message, isWhole } of answers) {
     assert.ok(!last || !isOurs(answer), "an answer behind the last one");
     if (!isWhole) {
-      assert.notEqual(end, "read", "an answer isn't whole");
-      break;
+      // The library closes the connection when a request arrives while the answer before is still being sent.
+      const wasBusy =
+        Number(answer.header("Content-Length")) > shortAnswer && answers.length < messages.length;
+      assert.ok(mayBeCut || wasBusy, `an answer isn't whole: ${answer.head}`);
+      return;
     }
     if (!isOurs(answer)) {
       checkParsers(answer);
@@ -125,10 +147,12 @@ function check({ messages, segments, end }: Exchange, received: Buffer, count: (
     count(String(answer.status));
     last = message?.kind === "last";
   }
-  // Segments may split a request line. The parser may refuse such a line, and its answer may be lost.
-  if (end !== "read" || last || segments.length > 1 || answers.length === messages.length) return;
-  // In rare cases an answer without a body is the connection's last answer, and answers after it are lost.
-  assert.ok(messages.some(mayLackBody), `${answers.length} answers to ${messages.length} requests`);
+  if (mayBeCut || last || answers.length === messages.length) return;
+  // In rare cases an answer without a body, or a long one, is the connection's last answer. Answers after it are lost.
+  assert.ok(
+    messages.some(mayLackBody) || messages.some(mayBeLong),
+    `${answers.length} answers to ${messages.length} requests`,
+  );
   count("cut short");
 }
 
@@ -159,11 +183,16 @@ test(`${requests} random requests get valid responses and leak no memory`, {
         const received = await play(server.api, next);
         assert.ok(!server.process.hasEnded, `the server ended: ${server.process.stderr.slice(-500)}`);
         check(next, received, count);
-        for (const secret of secrets) assert.ok(!received.includes(secret), "a key is echoed");
+        for (const { answer } of answersIn(received, next.messages)) {
+          // A 200 or 304 repeats the parameters of a search, in its body or in its ETag.
+          if (answer.status < 400) continue;
+          const shown = answer.head + answer.body.toString(latin1);
+          for (const secret of secrets) assert.ok(!shown.includes(secret), "a key is echoed");
+        }
       } catch (error) {
         const segments = next.segments.map((segment) => segment.toString(latin1));
         const shown = JSON.stringify(segments).slice(0, 4000);
-        throw new Error(`exchange ${number}, ${next.end}: ${shown}`, { cause: error });
+        throw new Error(`exchange ${number}, ${next.end}: ${error}: ${shown}`, { cause: error });
       }
     }
   };
