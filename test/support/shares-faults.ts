@@ -94,7 +94,7 @@ export async function faultyRun(
       quota: quota ?? Math.ceil(first.quota * random.pick([0.3, 0.7, 1, 1.3])),
     };
     note(`account ${account} gets ${JSON.stringify(ceilings)}`);
-    simulation.change(account, ceilings);
+    return simulation.change(account, ceilings);
   };
   const restart = (state: "same" | "empty" | "backup" | "reload") => () => {
     note(`Redis restarts: ${state}`);
@@ -173,7 +173,7 @@ export async function faultyRun(
     server.offMs = 0;
     if (!server.isUp) simulation.start(server);
   }
-  for (const account of accounts.keys()) changeCeilings(account, simulation.highest[account].quota);
+  for (const account of accounts.keys()) await changeCeilings(account, simulation.highest[account].quota);
   await simulation.run(endMs + 5000);
   let lastMs = 0;
   const month = simulation.month();

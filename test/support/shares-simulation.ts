@@ -247,8 +247,13 @@ export class Simulation {
     this.at(this.nowMs + 100, readRecords);
   }
 
-  /** Sets an account's ceilings. Each server applies them within 2 s, or when it can reach Redis again. */
-  change(account: number, ceilings: Ceilings): void {
+  /**
+   * Sets an account's ceilings, as a command does. Each server applies them within 2 s, or when it can reach Redis again.
+   */
+  async change(account: number, ceilings: Ceilings): Promise<void> {
+    const months = [this.month(), this.month() + 1].map(monthName);
+    const rows = [{ id: account, ...this.accounts[account] }];
+    await sharesIn(this.client)(months, this.timed({ op: "keep", rows }));
     Object.assign(this.accounts[account], ceilings);
     const highest = this.highest[account];
     highest.burst = Math.max(highest.burst, ceilings.burst);

@@ -6,6 +6,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
+import { monthKey } from "../../server/parts/replicas/redis.ts";
+import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";
 import { run } from "../support/commands.ts";
 import { until } from "../support/connection.ts";
@@ -100,6 +102,14 @@ test("changes to keys and accounts are in effect on all servers when the command
   assert.equal(accounts, "[]");
   await answers(other, 401);
   for (const { log } of replicas) assert.doesNotMatch(log, / failed"/);
+});
+
+test("a command that lowers ceilings keeps the earlier ones in Redis for credits that were used meanwhile", async () => {
+  await succeed("keys create --account lowered --plan enterprise --burst 300 --quota 1200");
+  await succeed("keys update --account lowered --plan enterprise --burst 10 --quota 1000");
+  const records = await redis.client.hvals(monthKey(monthName(monthOf(Date.now()))));
+  const highest = records.map((text) => JSON.parse(text)).map(({ burst, quota }) => `${burst} ${quota}`);
+  assert.ok(highest.includes("300 1200"));
 });
 
 test("a command warns when it begins a new set of accounts, and a server with others doesn't start", async () => {

@@ -287,6 +287,17 @@ test("a lost record is restored from the newest copy, and reports since the loss
   assert.deepEqual((await record()).left, {});
 });
 
+test("ceilings reported since a loss aren't lowered by an older copy of the record", async () => {
+  const [a, b] = await callers("a", "b");
+  const { copy } = await a.report(10, 50);
+  await lose();
+  const month = { quota: 2000, base: 0, used: 1, granted: 1, wanted: 0, fresh: false };
+  await b.call([{ id: 1, burst: 70, months: { [months[0]]: month } }]);
+  await a.report(10, 50, 0, { copy });
+  const { burst, quota } = await record();
+  assert.deepEqual([burst, quota], [70, 2000]);
+});
+
 test("counts of a server's earlier processes are added once to a record that lacks them", async () => {
   await callers("a.1");
   await lose();

@@ -169,7 +169,7 @@ test("a server reads all records again if one of its first reads fails", async (
   const [first] = simulation.servers;
   first.failingReads = 1;
   simulation.start(first);
-  await simulation.run(simulation.nowMs + 4000);
+  await simulation.run(simulation.nowMs + 8000);
   assert.deepEqual([first.shares.isReady, admittedAtOnce(simulation)], [true, [0]]);
 });
 
@@ -207,6 +207,33 @@ test("servers admit all of many small quotas, more than a call takes", async () 
     accounts.map(() => 12),
   );
 });
+
+for (const lowered of [
+  { burst: 10, quota: 1200 },
+  { burst: 300, quota: 700 },
+])
+  test(`unreported requests of killed servers count by the ceilings before ${JSON.stringify(lowered)}`, async () => {
+    const simulation = await servers(1, { burst: 300, quota: 1200 });
+    const [server] = simulation.servers;
+    for (let round = 0; round < 2; round++) {
+      server.isCut = true;
+      for (let i = 0; i < 300; i++) simulation.request(server, 0);
+      simulation.kill(server);
+      Object.assign(server, { isCut: false, saved: new Map() });
+      if (round === 1) {
+        await simulation.change(0, lowered);
+        // A server reads the ceilings before it reports for the first time.
+        server.ceilings[0] = lowered;
+      }
+      await simulation.run(simulation.nowMs + 2000);
+      simulation.start(server);
+      await simulation.run(simulation.nowMs + 3000);
+    }
+    assert.equal(simulation.tally(0).admitted, 600);
+    load(simulation, 900, 90);
+    await simulation.run(simulation.nowMs + 82_000);
+    assert.equal(simulation.tally(0).admitted, lowered.quota);
+  });
 
 for (const isRunning of [true, false])
   test(`a rate that is raised while servers ${isRunning ? "run" : "are stopped"} gives no credit beyond the quota`, async () => {
@@ -401,7 +428,7 @@ for (const [lost, order] of [
           // At first the servers can read flags, but no records.
           for (const server of starting) server.failingReads = Number.POSITIVE_INFINITY;
           for (const server of starting) simulation.start(server);
-          await simulation.run(simulation.nowMs + 4000);
+          await simulation.run(simulation.nowMs + 8000);
           assert.ok(starting.every(({ shares }) => !shares.isReady));
           if (asksEarly) admittedAtOnce(simulation);
           for (const server of starting) server.failingReads = 0;
@@ -529,6 +556,21 @@ for (const isUsedUp of [false, true])
     assert.equal(simulation.tally(0).admitted, 1000 - kept + unsaid);
     assert.equal((await simulation.record(0)).total, 1000);
   });
+
+test("an emptied Redis waits for a known server that needs seconds to reach it", async () => {
+  const simulation = await servers(2, { burst: 300, quota: 600 });
+  const [near, far] = simulation.servers;
+  load(simulation, 400, 5, () => far);
+  await simulation.run(simulation.nowMs + 1990);
+  far.isCut = true;
+  await simulation.restartRedis("empty");
+  load(simulation, 1000, 5, () => near);
+  await simulation.run(simulation.nowMs + 4000);
+  far.isCut = false;
+  load(simulation, 400, 50);
+  await simulation.run(simulation.nowMs + 21_000);
+  assert.equal(simulation.tally(0).admitted, 600);
+});
 
 test("Redis waits for the reports of a far server with many accounts before it grants requests again", async () => {
   const accounts = Array.from({ length: 2500 }, () => ({ burst: 300, quota: 800 }));

@@ -5,7 +5,7 @@ import { monthName, monthOf } from "../../shared/months.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { Store } from "../../store/store.ts";
 import { Directory } from "./directory.ts";
-import { forget, leasesOf, recordsOf, serversBehind, serversOf } from "./records.ts";
+import { forget, keepCeilings, leasesOf, recordsOf, serversBehind, serversOf } from "./records.ts";
 import { connectRedis, type RedisClient } from "./redis.ts";
 import type { RedisAddress } from "./redis-url.ts";
 
@@ -125,7 +125,8 @@ async function runOn(client: RedisClient, store: Store, command: SharedCommand):
   const directory = new Directory(store, client, false);
   const isSettled = await directory.settle();
   const wasNew = directory.isNew;
-  const [month] = monthsOf(command.now);
+  const months = monthsOf(command.now);
+  const [month] = months;
   const ids = store.accounts.ids();
   const imported = store.usage.imported();
   const records = await recordsOf(client, ids, month);
@@ -138,11 +139,19 @@ async function runOn(client: RedisClient, store: Store, command: SharedCommand):
     used.filter(([, count]) => count > 0),
   );
   const before = store.directory.position().version;
-  const said = await directory.change(() => {
+  const run = () => {
     const said = command.run(store);
     for (const { id, usage } of said.entered ?? [])
       for (const each of usage) if (each.month === month) store.usage.saveImported({ account: id, ...each });
     return said;
+  };
+  const said = await directory.change(run, (rows) => {
+    const ids = rows.map(({ name }) => Number(/^accounts:(\d+)$/.exec(name)?.[1]));
+    return keepCeilings(
+      client,
+      ids.flatMap((id) => store.accounts.byId(id) ?? []),
+      months,
+    );
   });
   const { version } = store.directory.position();
   const behind = version === before ? [] : await serversBehind(client, version, maxTakenMs);

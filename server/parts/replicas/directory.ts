@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import { DataError, reasonOf } from "../../../engine/query.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
+import type { Row } from "../../store/directory.ts";
 import type { Position, Store, TakenRow } from "../../store/store.ts";
 import { notRedis, type ScriptClient, scriptIn } from "./redis.ts";
 
@@ -116,14 +117,16 @@ export class Directory {
   /**
    * Runs work on the copy, writes the changes to Redis, and reads them back. If another server has written in between,
    * the work runs again.
+   * @param prepare called with the changed rows before they are written to Redis
    * @throws StateUnavailable when Redis doesn't answer
    */
-  change<Result>(work: () => Result): Promise<Result> {
+  change<Result>(work: () => Result, prepare?: (rows: readonly Row[]) => Promise<void>): Promise<Result> {
     return this.#inTurn(async () => {
       for (let tries = 0; tries < maxTries; tries++) {
         const { epoch, version } = this.#store.directory.position();
         const { result, rows } = this.#store.directory.rehearse(work);
         if (rows.length === 0) return result;
+        await prepare?.(rows);
         const isDone = await this.#write(epoch, version, rows, false).catch((error) => {
           if (error instanceof DataError) throw error;
           throw new StateUnavailable(`${reasonOf(error)}: whether the change is stored isn't known`);
@@ -199,12 +202,7 @@ export class Directory {
   }
 
   /** @returns whether Redis accepted the rows. It refuses them after another change, and while lost rows are resent. */
-  async #write(
-    epoch: string,
-    version: number,
-    rows: readonly { name: string; content: string | null }[],
-    isFounding: boolean,
-  ): Promise<boolean> {
+  async #write(epoch: string, version: number, rows: readonly Row[], isFounding: boolean): Promise<boolean> {
     const list = JSON.stringify(rows.flatMap(({ name, content }) => [name, content ?? ""]));
     const values = [epoch, version, randomBytes(9).toString("base64url"), list, isFounding ? 1 : 0];
     return (await this.#call<[isDone: number]>("write", ...values))[0] === 1;

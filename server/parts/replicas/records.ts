@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { Account } from "../../store/accounts.ts";
 import { monthKey, type ScriptClient, sharesIn } from "./redis.ts";
 
 /** Reads records of accounts and servers from Redis. */
@@ -101,6 +102,19 @@ export async function forget(
       }
     }
   return given;
+}
+
+/**
+ * Keeps the ceilings that accounts have now in their records of the given months, `YYYY-MM`. Call this before a change
+ * lowers them: a server may have used a credit that the present ceilings allow, without reporting it.
+ */
+export async function keepCeilings(
+  client: ScriptClient,
+  accounts: readonly Account[],
+  months: readonly string[],
+): Promise<void> {
+  const rows = accounts.map(({ id, burst, quota }) => ({ id, burst, quota }));
+  if (rows.length > 0) await sharesIn(client)(months, { op: "keep", rows });
 }
 
 interface MonthRecord {

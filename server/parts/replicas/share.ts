@@ -520,11 +520,14 @@ export class Share {
   applyRecord(month: number, copy: string | null, isLive: boolean, life: string, nowMs: number): void {
     const each = this.#months.find((known) => known.month === month);
     if (each === undefined) return;
-    const record = copy === null ? { left: {}, servers: {} } : JSON.parse(copy);
+    const none = { burst: 0, quota: 0, left: {}, servers: {} };
+    const record = copy === null ? none : JSON.parse(copy);
     const used = this.#used(each);
     // Redis may have lost the flag, the credits may have become larger since the last report, or servers may have been
     // lost without reporting what they used.
-    const isScarce = each.quota - heldOf(record) < this.#member.scarce(this.#burst, each.quota);
+    const burst = Math.max(this.#burst, record.burst);
+    const isScarce =
+      each.quota - heldOf(record) < this.#member.scarce(burst, Math.max(each.quota, record.quota));
     if (record.tight !== undefined || isScarce) each.isTight = true;
     if (copy === null) return;
     if (isLive && (each.known?.used ?? each.base) !== used) return;

@@ -18,7 +18,7 @@ an answer allows it. A call may be lost, repeated or late, because calls are num
 A server's id consists of its place and the number of its start. The record of an account in a month has these fields:
 `servers` is what each server used and was granted, `left` what earlier servers at each place used, `total` the use
 of all servers as the answers tell it, `n` the number of the record's version, `tight` the number of its flag while the
-quota is tight, and `life` the life of Redis in which a server last reported it.
+quota is tight, `life` the life of Redis in which a server last reported it, and `burst` and `quota` the highest ones.
 
 KEYS  1 hash with the servers in meta, a heartbeat beat:ID for each server, and rate:ID for each active account
       2 sorted set of the flags by number
@@ -31,8 +31,8 @@ local ask = cjson.decode(ARGV[1])
 
 -- Milliseconds of learning after a loss of data: servers report their leases and shares, and Redis grants nothing.
 local learningMs = 2000
--- Milliseconds that Redis goes on learning for the next call of a server that has more to report. A server sends a lost
--- call again after 2 s, and may have to connect first.
+-- Milliseconds that Redis goes on learning for the first call of a known server, and for the next call of a server that
+-- has more to report. A server sends a lost call again after 2 s, and may have to connect first.
 local nextCallMs = 6000
 -- Milliseconds that a share counts as used. A server uses it for 2 s. The margin covers changes of Redis' clock.
 local shareMs = 3500
@@ -94,8 +94,13 @@ if isLost then
     writes['beat:' .. id] = beats[id]
   end
 end
-local isLearning = now < meta.learning
-for _, server in pairs(servers) do isLearning = isLearning or now < (server.till or 0) end
+local isLearning, heard = now < meta.learning, 0
+for id, server in pairs(servers) do
+  isLearning = isLearning or now < (server.till or 0)
+  if beats[id].at > meta.since then heard = heard + 1 end
+end
+-- Redis goes on learning for a while if it hasn't heard from all servers that were known before the loss.
+if heard < meta.knew and now < meta.since + nextCallMs then isLearning = true end
 
 local function flag(name)
   meta.version = meta.version + 1
@@ -181,11 +186,24 @@ local function settle(record, id, base, burst)
   return true
 end
 
+-- Returns an account's record and its text. The text is nil if there is no record yet.
+local function readRecord(i, account)
+  local text = call('HGET', KEYS[2 + i], account)
+  return text and cjson.decode(text) or { n = 0, left = {}, total = 0, servers = {} }, text or nil
+end
+
+-- Keeps the highest rate and quota of a month in a record. They allow larger credits, and a server may have used such a
+-- credit without reporting it. Returns whether the record has changed.
+local function keepHighest(record, burst, quota)
+  local before, quotaBefore = record.burst, record.quota
+  record.burst, record.quota = max(burst, before or 0), max(quota, quotaBefore or 0)
+  return record.burst ~= before or record.quota ~= quotaBefore
+end
+
 -- Takes a server's report of an account's month, and grants a lease.
 local function lease(row, i, report)
   local month, quota = ask.months[i], report.quota
-  local text = call('HGET', KEYS[2 + i], row.id)
-  local record = text and cjson.decode(text) or { n = 0, left = {}, total = 0, servers = {} }
+  local record, text = readRecord(i, row.id)
   local isNew = not text
   if report.copy and isLearning then
     local copy = cjson.decode(report.copy)
@@ -195,6 +213,7 @@ local function lease(row, i, report)
       for id, entry in pairs(record.servers) do
         if entry.life == meta.life then copy.servers[id] = entry end
       end
+      keepHighest(copy, record.burst or 0, record.quota or 0)
       record, isNew = copy, true
     end
   end
@@ -202,9 +221,8 @@ local function lease(row, i, report)
     record.life, isNew = meta.life, true
     if record.tight then record.tight = flag(row.id .. '@' .. month) end
   end
-  -- A higher rate means larger credits. After the rate is lowered, a server may use the larger credit for a while.
-  local burst = max(row.burst, record.burst or 0)
-  if record.burst ~= burst then record.burst, isNew = burst, true end
+  if keepHighest(record, row.burst, quota) then isNew = true end
+  local burst = record.burst
   local mine = record.servers[me] or { used = 0, granted = 0 }
   if settle(record, me, report.base, burst) then isNew = true end
   local used, dead = 0, 0
@@ -217,9 +235,9 @@ local function lease(row, i, report)
       if not servers[id] or servers[id].gone then dead = dead + most - entry.used end
     end
   end
-  local live, gone = credits(month, burst, quota)
+  local live, gone = credits(month, burst, record.quota)
   local kept, keptByGone = live, gone
-  if record.tight then kept, keptByGone = credits(month, burst, quota, record.tight) end
+  if record.tight then kept, keptByGone = credits(month, burst, record.quota, record.tight) end
   local free = quota - others - kept - keptByGone
   local granted = max(report.granted, report.used)
   -- The report claims more than the record grants. It is too late: other servers may have been granted the requests.
@@ -235,7 +253,7 @@ local function lease(row, i, report)
     end
     local scarce = live + count
     -- While Redis learns, assumes the largest credit, because servers may get parts and credit before the next report.
-    if isLearning then scarce = 2 * creditOf(burst, quota, 1) + max(count, meta.knew) end
+    if isLearning then scarce = 2 * creditOf(burst, record.quota, 1) + max(count, meta.knew) end
     if not tight and free < scarce then
       record.tight = flag(row.id .. '@' .. month)
     elseif tight and not isLearning and free >= 4 * scarce then
@@ -425,6 +443,17 @@ function ops.forget()
     for _, count in pairs(record.left) do record.total = record.total + count end
     for _, entry in pairs(record.servers) do record.total = record.total + entry.used end
     writeRecord(1, account, record)
+  end
+  return {}
+end
+
+-- Keeps the ceilings that accounts have before a command lowers them.
+function ops.keep()
+  for i in ipairs(ask.months) do
+    for _, row in ipairs(ask.rows) do
+      local record = readRecord(i, row.id)
+      if keepHighest(record, row.burst, row.quota) then writeRecord(i, row.id, record) end
+    end
   end
   return {}
 end
