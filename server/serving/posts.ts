@@ -3,7 +3,7 @@ import { type AddressParts, addressPartsOf } from "./client-address.ts";
 import type { HttpRequest, HttpResponse } from "./listener.ts";
 import type { Reply } from "./reply.ts";
 import type { Responder } from "./responder.ts";
-import { type After, afterTimeout, hasTooManyChunks, orClose, type Wait } from "./streaming.ts";
+import { type After, afterTimeout, hasTooManyChunks, orClose, skipBody, type Wait } from "./streaming.ts";
 
 /** Receives posts. Limits the length, the chunks and the time of a body, and the number of posts under way. */
 
@@ -62,10 +62,13 @@ export class Posts {
     const client = handler.clientOf(head);
     const busy = this.#busyFor(client);
     if (busy !== undefined) {
-      const wait = this.#responder.waitFor(res);
+      // The body is read first, so that the client gets the reply.
+      let cancelSkip = () => {};
+      const wait = this.#responder.waitFor(res, () => cancelSkip());
+      const refuse = orClose(res, wait, () => this.#send(res, route, finish(handler.busy(busy)), wait));
       // The reply waits until the library has parsed what follows the body. Otherwise the library would accept a second
       // request there.
-      setImmediate(orClose(res, wait, () => this.#send(res, route, finish(handler.busy(busy)), wait)));
+      cancelSkip = skipBody(res, wait, this.#after, () => setImmediate(refuse));
       return;
     }
     this.#count(client, 1);

@@ -35,13 +35,15 @@ const handler: PostHandler = {
 const deadlines = new Set<() => void>();
 /** Callbacks of the pending deadlines of bodies that nobody wants. */
 const unwantedDeadlines = new Set<() => void>();
-const addTo =
-  (pending: Set<() => void>, expectedMs: number): After =>
-  (ms, callback) => {
-    assert.equal(ms, expectedMs);
-    pending.add(callback);
-    return () => pending.delete(callback);
-  };
+const pendingBy = new Map([
+  [10_000, deadlines],
+  [5000, unwantedDeadlines],
+]);
+const laterByTest: After = (ms, callback) => {
+  const pending = pendingBy.get(ms) ?? assert.fail(`${ms} ms`);
+  pending.add(callback);
+  return () => pending.delete(callback);
+};
 
 const port = await freePort();
 const api = `http://127.0.0.1:${port}`;
@@ -55,9 +57,9 @@ const responder = new Responder(
   undefined,
   Math.random,
   () => new Date(),
-  addTo(unwantedDeadlines, 5000),
+  laterByTest,
 );
-const posts = new Posts(handler, responder, traffic, addTo(deadlines, 10_000));
+const posts = new Posts(handler, responder, traffic, laterByTest);
 const server = serveHttp(
   "127.0.0.1",
   port,
@@ -139,9 +141,14 @@ test("a client may have 32 concurrent posts, and other clients' posts are still 
   const begin = (client: string) => open(head({ "Content-Length": "2", "X-Forwarded-For": client }));
   const begun = await Promise.all(Array.from({ length: 32 }, () => begin("a")));
   await until("all to be under way", () => deadlines.size === 32);
-  const refused = await begin("a");
+  // A refused post is answered when its body has arrived, or is late.
+  const [refused, late] = [await begin("a"), await begin("a")];
+  await until("both bodies to be awaited", () => unwantedDeadlines.size === 2);
+  await refused.send("{}");
   assert.equal((await refused.answer()).status, 429);
   assert.equal((await refused.rest()).length, 0);
+  for (const end of unwantedDeadlines) end();
+  assert.equal((await late.answer()).status, 429);
   const other = await open(`${head({ "Content-Length": "2", "X-Forwarded-For": "b" })}{}`);
   assert.equal((await other.answer()).status, 200);
   // Each request that ends makes room for another request, whether it is answered or cut off.
