@@ -287,6 +287,28 @@ test("a lost record is restored from the newest copy, and reports since the loss
   assert.deepEqual((await record()).left, {});
 });
 
+test("after a loss, Redis learns until all known servers have called, but not a new one in place of them", async () => {
+  const [a, b] = await callers("a", "b");
+  a.said.knew = 2;
+  await lose();
+  const asked = async (more: readonly Caller[]) => {
+    for (const caller of more) await caller.call();
+    ms += 100;
+    return (await a.call()).isLearning;
+  };
+  assert.equal(await asked([a]), true);
+  ms += 2500;
+  const added = new Caller("c");
+  assert.equal(await asked([added, added]), true);
+  b.said.knew = 2;
+  assert.equal(await asked([b]), true);
+  ms += 100;
+  assert.equal(await asked([b]), false);
+  // Learning doesn't begin again when a server leaves.
+  await b.call([], { isLeaving: true });
+  assert.equal(await asked([]), false);
+});
+
 test("ceilings reported since a loss aren't lowered by an older copy of the record", async () => {
   const [a, b] = await callers("a", "b");
   const { copy } = await a.report(10, 50);

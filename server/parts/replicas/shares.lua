@@ -97,10 +97,11 @@ end
 local isLearning, heard = now < meta.learning, 0
 for id, server in pairs(servers) do
   isLearning = isLearning or now < (server.till or 0)
-  if beats[id].at > meta.since then heard = heard + 1 end
+  if server.old and beats[id].at > meta.since then heard = heard + 1 end
 end
 -- Redis goes on learning for a while if it hasn't heard from all servers that were known before the loss.
-if heard < meta.knew and now < meta.since + nextCallMs then isLearning = true end
+if meta.learning > 0 and heard < meta.knew and now < meta.since + nextCallMs then isLearning = true end
+if not isLearning then meta.learning = 0 end
 
 local function flag(name)
   meta.version = meta.version + 1
