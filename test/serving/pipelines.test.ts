@@ -56,7 +56,7 @@ for (const [what, method, headers, body] of [
   ["a body of a HEAD", "HEAD", { "Content-Length": "5" }, "hello"],
 ] as const)
   test(`a request with ${what} is answered after all earlier ones, and the connection is closed`, async () => {
-    for (const count of [0, 1, 10, 40]) {
+    const pipeline = async (count: number) => {
       const connection = await Connection.open(server.api);
       const good = requestText(`GET ${pricesPath}?procedure=5072&limit=1`, key);
       await connection.send(
@@ -70,7 +70,9 @@ for (const [what, method, headers, body] of [
       assert.equal(last.status, method === "POST" ? 405 : 400);
       assert.equal(last.header("Connection"), "close");
       assert.equal((await connection.rest()).length, 0);
-    }
+    };
+    // Runs the pipelines at once, because the server waits for seconds for a body that never comes.
+    await Promise.all([0, 1, 10, 40].map(pipeline));
   });
 
 for (const [what, method, condition] of [
