@@ -49,7 +49,10 @@ export async function download(url: string, path: string, wanted: Download): Pro
   }
 }
 
-/** Deletes unfinished downloads from a folder if the process that began them doesn't run any more. */
+/**
+ * Deletes unfinished downloads from a folder, except those of other processes that still run. A file with this
+ * process's id was left by an earlier process with the same id.
+ */
 export function deleteStaleParts(folder: string): void {
   for (const name of readdirSync(folder)) {
     const [, pid] = /\.([0-9]+)\.part$/.exec(name) ?? [];

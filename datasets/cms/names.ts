@@ -15,7 +15,11 @@ const kinds: readonly [characters: RegExp, kind: string][] = [
   [/\p{Co}|\p{Noncharacter_Code_Point}/u, "character without a meaning"],
 ];
 
-/** Cleans a name: composes accents (NFC), trims the name, and replaces every run of white space by one space. */
+/**
+ * Cleans a name: composes accents (NFC), trims the name, and replaces every run of spaces by one space.
+ *
+ * @returns the clean name; a `Flaw` for a name that is empty, too long or has a forbidden character, such as a tab
+ */
 export function cleanName(text: string): string | Flaw {
   const [character] = forbidden.exec(text) ?? [];
   if (character !== undefined) {

@@ -2,7 +2,7 @@ import { linesOf } from "./data.ts";
 import { indexWords, meaningOf } from "./text.ts";
 import { fillerWords, genericWords } from "./vocabulary.ts";
 
-/** Unofficial names of hospitals, and health systems. Both are read from files in `data/`. */
+/** Health systems, and the unofficial names of hospitals. Both are read from files in `data/`. */
 
 /** CCN → the unofficial names of the hospital. */
 export const otherNames: ReadonlyMap<string, string[]> = new Map(

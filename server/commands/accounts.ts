@@ -13,7 +13,10 @@ import type { Account, Store } from "../store/store.ts";
 import { secretShown } from "./account-options.ts";
 import { type Context, checkEnd, listed, overlapOptions, runCommand } from "./command.ts";
 
-/** The `accounts` command: manages, exports and imports accounts. The `keys` command creates accounts. */
+/**
+ * The `accounts` command: manages, exports and imports accounts, and lists and forgets servers that share them. The
+ * `keys` command creates accounts.
+ */
 
 function list(args: string[], { store, now }: Context): CommandOutput {
   const month = monthName(monthOf(now.getTime()));

@@ -13,8 +13,9 @@ import type { State } from "./state.ts";
 /** Loads the snapshots in the folder. An empty folder is filled first, by fetching or with a sample. */
 
 const settleStepMs = 100;
+/** Interval between reads of the index at DATASETS_URL. */
 const mirrorMs = 10_000;
-/** Interval between reads of the index while no snapshot can be served. */
+/** Interval between reads of that index while no snapshot can be served. */
 const firstMirrorMs = 1000;
 const sampleYears = [2023, 2024];
 

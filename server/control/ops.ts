@@ -74,7 +74,7 @@ export async function listenOps(settings: Settings, health: Health): Promise<Ope
   }
   // Logs errors of the listener, such as a connection that can't be accepted because too many files are open.
   server.on("error", (error) =>
-    log.error({ reason: reasonOf(error) }, "an error on the operator's listener, which continues"),
+    log.error({ reason: reasonOf(error) }, "error on the operator's listener; the listener still answers"),
   );
   const address = server.address();
   if (typeof address === "object" && address !== null) operator.port = address.port;

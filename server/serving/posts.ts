@@ -65,10 +65,11 @@ export class Posts {
       // The body is read first, so that the client gets the reply.
       let cancelSkip = () => {};
       const wait = this.#responder.waitFor(res, () => cancelSkip());
-      const refuse = orClose(res, wait, () => this.#send(res, route, finish(handler.busy(busy)), wait));
       // The reply waits until the library has parsed what follows the body. Otherwise the library would accept a second
       // request there.
-      cancelSkip = skipBody(res, wait, this.#after, () => setImmediate(refuse));
+      const refuse = () =>
+        setImmediate(orClose(res, wait, () => this.#send(res, route, finish(handler.busy(busy)), wait)));
+      cancelSkip = skipBody(res, wait, this.#after, refuse);
       return;
     }
     this.#count(client, 1);

@@ -82,7 +82,7 @@ type Decision =
 type Work =
   | { is: "none" }
   | { is: "loading"; done: Promise<void>; isSample: boolean }
-  /** A snapshot that is ready to be served when the registry can be written. */
+  /** A loaded snapshot. It isn't served yet, because its version couldn't be registered. */
   | { is: "loaded"; loaded: Loaded };
 
 interface Entry {

@@ -82,7 +82,7 @@ function told(
 const operations = operationsOf(openapiDocument);
 const isOfVersion = (at: string) => at.includes("/versions/{version}");
 
-/** Makes a request from the examples of an operation's parameters. */
+/** Builds a request's path and query from the examples of an operation's parameters. */
 function requestOf(at: string, { parameters }: Operation, others: Record<string, string> = {}): string {
   const query = new URLSearchParams(others);
   let target = at;

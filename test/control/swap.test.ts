@@ -91,7 +91,7 @@ async function answering(server: TestServer, base = ""): Promise<string> {
   return versions[0];
 }
 
-/** Reads from the catalog the changes of each version. */
+/** Reads each version's changes since the previous revision from `/datasets`. */
 async function previous(server: TestServer) {
   const { data } = v.parse(datasetsResponse, (await call(server, "GET /api/v1/datasets")).json());
   return Object.fromEntries(data.map(({ data_version, previous }) => [data_version, previous]));

@@ -112,7 +112,7 @@ class Trial {
     return this.snapshots.images().map(({ description }) => versionName(description.provenance));
   }
 
-  /** Files and reasons of the log lines with a message. */
+  /** Files and reasons of the log lines with the given message. */
   logged(message: string): (string | undefined)[][] {
     return this.lines.filter(({ msg }) => msg === message).map(({ file, reason }) => [file, reason]);
   }

@@ -32,7 +32,7 @@ export class Portal {
   fault: string | undefined;
   /** If set, the portal is told this number of keys. */
   keyCount: number | undefined;
-  /** If set, storing a change throws this error. */
+  /** If set, applying a stored change throws this error. */
   failure: Error | undefined;
   readonly #actions: PortalActions;
   /**

@@ -409,7 +409,7 @@ test("text confirmed by Enter or Tab before suggestions appear selects its match
     await procedure.fill("qqqq");
     if (waits) await page.locator(".procedure .said", { hasText: "Nothing here matches" }).waitFor();
     await page.keyboard.press("Tab");
-    // Procedures are found, although the chosen state has no prices.
+    // The field shows the chosen procedure again, and no error, although the chosen state has no prices.
     await until("the field's own text", async () => (await procedure.inputValue()) !== "qqqq");
     assert.equal(await page.locator(".procedure .said").isVisible(), false);
   }

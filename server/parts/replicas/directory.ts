@@ -33,7 +33,7 @@ type ReadAnswer = [
   upTo: number,
   rows: [version: number, name: string, content: string][],
   life: string,
-  /** Whether servers have resent rows that Redis may have lost: 1 or 0. */
+  /** 1 if servers have had time to resend rows that Redis may have lost, or none has rows to resend; else 0. */
   isSettled: number,
 ];
 

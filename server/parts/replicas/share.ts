@@ -482,7 +482,7 @@ export class Share {
       const granted = lease.granted + each.base;
       const isOutdated = report.quota > each.quota || row.burst < each.burst;
       each.known = { used: report.used + each.base, granted };
-      // Until all servers have reported their leases, Redis' record may lack their requests and the flag.
+      // While Redis learns, its record may lack the requests of servers that haven't reported yet, and its tight flag.
       if (this.#member.isLearning) continue;
       if (!isOutdated) Object.assign(each, { granted, isUnconfirmed: false });
       each.others = lease.total - each.known.used;

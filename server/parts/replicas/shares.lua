@@ -322,8 +322,9 @@ local function share(row)
   return { active = true, share = granted }
 end
 
--- Adds the caller to the servers, and returns its part. A report may take several calls. The caller's last read flag
--- and its new part are stored with the last call of the report, because the rows of every call report earlier use.
+-- Adds the caller to the servers, marks other servers as gone, and returns the caller's part. A report may take several
+-- calls. `read` and `part` get their new values with its last call. Until then, Redis may lack requests that the caller
+-- admitted before it read the flag or lowered its part, so Redis still reserves the caller's earlier credit.
 local function join()
   own = servers[me]
   local isAsserting = ask.life ~= meta.life
