@@ -319,7 +319,7 @@ export class Simulation {
     for (const month of [first, first + 1])
       for (const account of this.accounts.keys())
         if (counts.used(account, month) > 0) saved.set(`${month} ${account}`, counts.used(account, month));
-    if (shares.isReady) this.servers.find(({ name }) => name === server.name)!.knew = shares.members;
+    if (shares.isReady) this.servers.find(({ name }) => name === server.name)!.knew = shares.knew;
   }
 
   async #readRecords(server: VirtualServer): Promise<void> {

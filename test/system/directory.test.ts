@@ -443,9 +443,31 @@ for (const [lateId, otherId] of ["ab", "ba"])
     assert.deepEqual(namesOf(a.store), namesOf(late.store));
   });
 
+test("a command doesn't begin a new directory in an emptied Redis while servers reconnect", async () => {
+  const { client, join } = group();
+  const server = join("a", Store.inMemory(), client, 200);
+  await server.directory.change(make(server.store, "old"));
+  await read(server);
+  await client.flushdb();
+  const command = join();
+  await command.directory.read();
+  await client.hincrby(rows, "since", -2000);
+  const waiting = command.directory.change(make(command.store, "new"));
+  // The command's first try is sent before the answer to this ping.
+  await client.ping();
+  await read(server);
+  await waiting;
+  await read(server);
+  assert.deepEqual(namesOf(server.store), [
+    ["new", 1],
+    ["old", 1],
+  ]);
+});
+
 test("each deleted Redis key is written again, and later changes still work", async () => {
   const { client, join } = group();
-  const [a, b] = [join("a"), join("b")];
+  // Commands wait for 200 ms after a server's first read, in which the server resends its rows.
+  const [a, b] = ["a", "b"].map((name) => join(name, Store.inMemory(), client, 200));
   await a.directory.change(make(a.store, "0"));
   await read(a, b);
   const keys = ["rows", "names"];

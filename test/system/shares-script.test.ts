@@ -309,6 +309,33 @@ test("after a loss, Redis learns until all known servers have called, but not a 
   assert.equal(await asked([]), false);
 });
 
+test("after a restart of Redis, a server gets the part of a server that leaves", async () => {
+  const [a, b] = await callers("a", "b");
+  run++;
+  for (const caller of [a, b, a, b]) {
+    caller.said.knew = 2;
+    await caller.call();
+  }
+  ms += 2500;
+  await b.call([], { isLeaving: true });
+  await a.call();
+  assert.equal((await a.call()).part, 1);
+});
+
+for (const op of ["servers", "keep"])
+  test(`a loss that the call ${op} finds is learned from the first call of a server on`, async () => {
+    const [a] = await callers("a", "b");
+    const { copy } = await a.report(10, 50);
+    a.said.knew = 2;
+    await lose();
+    const rows = [{ id: 1, burst: 7, quota: 700 }];
+    await sharesIn(redis.client)(months, { op, ms, run: `run${run}`, check: true, rows });
+    ms += 3000;
+    assert.equal((await a.call()).isLearning, true);
+    await a.report(10, 50, 0, { copy });
+    assert.equal((await record()).servers.a.used, 10);
+  });
+
 test("ceilings reported since a loss aren't lowered by an older copy of the record", async () => {
   const [a, b] = await callers("a", "b");
   const { copy } = await a.report(10, 50);

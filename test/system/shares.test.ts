@@ -557,6 +557,26 @@ for (const isUsedUp of [false, true])
     assert.equal((await simulation.record(0)).total, 1000);
   });
 
+for (const restarts of [false, true])
+  test(`a server that misses two losses keeps its part of the rate${restarts ? ", even if the others restart" : ""}`, async () => {
+    const simulation = await servers(2, { burst: 40, quota: 100_000 });
+    const [a, b] = simulation.servers;
+    // The demand gives a lease that lasts until the end.
+    load(simulation, 10_000, 4);
+    await simulation.run(simulation.nowMs + 3000);
+    b.isCut = true;
+    for (let losses = 0; losses < 2; losses++) {
+      await simulation.restartRedis("empty");
+      await simulation.run(simulation.nowMs + 9000);
+      if (restarts) {
+        simulation.kill(a);
+        simulation.start(a);
+      }
+    }
+    await simulation.run(simulation.nowMs + 20_000);
+    assert.equal(simulation.overRate, 0);
+  });
+
 test("an emptied Redis waits for a known server that needs seconds to reach it", async () => {
   const simulation = await servers(2, { burst: 300, quota: 600 });
   const [near, far] = simulation.servers;

@@ -278,8 +278,8 @@ function startSharing(
     shares.enterMonths(accounts.firstMonth);
     limits.sweep((slot) => shares.touch(accounts.idOf(slot), nowMs));
     shares.tick(nowMs, monthOf(Date.now()));
-    if (shares.isReady && shares.members !== savedMembers) {
-      savedMembers = shares.members;
+    if (shares.isReady && shares.knew !== savedMembers) {
+      savedMembers = shares.knew;
       store.replica.saveMembers(savedMembers);
     }
     const isLost = shares.isAway(nowMs);

@@ -80,7 +80,11 @@ local isLost = run ~= meta.run or call('ZCARD', flags) ~= meta.flags or read > m
 for i, month in ipairs(ask.months or {}) do
   if meta.months[month] and call('EXISTS', KEYS[2 + i]) == 0 then isLost, meta.months[month] = true, nil end
 end
-if isLost then
+if isLost and ask.op ~= 'tick' then
+  -- A command has found the loss. The next call of a server begins the new life, because servers then report what they
+  -- hold.
+  meta.run = nil
+elseif isLost then
   -- The name of a life consists of Redis' run id and the time. The time alone could occur twice: a backup may be
   -- restored, and the clock may be set back.
   meta.life = string.format('%s:%.0f', run, raw)
@@ -94,7 +98,7 @@ if isLost then
     writes['beat:' .. id] = beats[id]
   end
 end
-local isLearning, heard = now < meta.learning, 0
+local isLearning, heard = isLost or now < meta.learning, 0
 for id, server in pairs(servers) do
   isLearning = isLearning or now < (server.till or 0)
   if server.old and beats[id].at > meta.since then heard = heard + 1 end
@@ -416,11 +420,15 @@ function ops.tick()
     unread = call('ZRANGEBYSCORE', flags, string.format('(%.0f', own.read), '+inf')
     isDelivering = delivers()
   elseif not ask.hasMore then
+    -- Nothing is reserved for a server that has given everything back.
+    if own and own.old then meta.knew = max(0, meta.knew - 1) end
     remove(me)
     writes['beat:' .. me], meta.left[me] = nil, now
   end
-  return { life = meta.life, isLearning = isLearning, members = count, lost = lost, part = part, flags = unread,
-    read = meta.version, delivers = isDelivering, rows = rows }
+  -- Servers that were known before a loss may be back within a minute.
+  local knew = now - meta.since < goneMs and max(count, meta.knew) or count
+  return { life = meta.life, isLearning = isLearning, members = count, knew = knew, lost = lost, part = part,
+    flags = unread, read = meta.version, delivers = isDelivering, rows = rows }
 end
 
 function ops.servers()

@@ -39,6 +39,8 @@ interface Answer {
   life: string;
   isLearning: boolean;
   members: number;
+  /** Number of servers that may use parts: `members`, and for a minute after a loss those known before it. */
+  knew: number;
   /** The servers that are gone: their number, and the sum of the parts that they had. */
   lost: { count: number; part: number };
   part: number;
@@ -129,6 +131,11 @@ export class Shares {
   /** Number of servers that share the ceilings, including this server. */
   get members(): number {
     return this.#member.members;
+  }
+
+  /** Number of servers to reserve parts for if Redis loses its data; at least 1 when this server has its part. */
+  get knew(): number {
+    return this.#knew;
   }
 
   /** Milliseconds since the sending of the last call that Redis answered. */
@@ -365,7 +372,7 @@ export class Shares {
       this.#life = answer.life;
       this.#toReport = new Set([...this.#shares.values()].filter(({ needsReport }) => needsReport));
       this.#ask(nowMs);
-    } else if (this.#toReport.size === 0) this.#knew = answer.members;
+    } else if (this.#toReport.size === 0) this.#knew = answer.knew;
     this.#read = answer.read;
     const hasReadFlags = member.hasReadFlags || !answer.isLearning;
     const flags = Array.isArray(answer.flags) ? answer.flags : [];
