@@ -52,7 +52,7 @@ export function makeKey(
   return { key, id: store.keys.create(account, hashKey(key), key.slice(-4), expires, now, label), expires };
 }
 
-/** Replaces a key. The old key ends after the overlap, or at its expiry if that is earlier. @throws DataError */
+/** Replaces a key. The old key ends after the overlap, or earlier at its expiry. @throws DataError */
 export function rotateKey(
   store: Store,
   old: StoredKey,

@@ -76,7 +76,7 @@ export class KeyTable {
     Atomics.store(this.#halves, 2 * at, key.revoked_at === null ? usable : revoked);
   }
 
-  /** Suspends or resumes all keys of some slots, in one pass over the table. Called by one thread only. */
+  /** Suspends, resumes or revokes all keys of some slots, in one pass over the table. Called by one thread only. */
   setSlots(states: ReadonlyMap<number, SlotState>): void {
     if (states.size === 0) return;
     for (let at = 0; at < capacity * entryWords; at += entryWords) {
@@ -133,7 +133,7 @@ export class KeyTable {
     return { slot: this.#words[entry + slotWord], id: this.#ids[entry / entryWords] };
   }
 
-  /** The place of a hash in the table, or the free place for it. */
+  /** The place of a hash in the table; a free place if the table doesn't have the hash. */
   #locate(hash: Buffer): number {
     const words = this.#words;
     const first = hash.readInt32LE(0);

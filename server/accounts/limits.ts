@@ -1,9 +1,8 @@
-/** Admits requests within their accounts' ceilings, and counts them. */
+/** Admits requests within their accounts' ceilings, and counts the admitted requests. */
 
 /*
- * The ceilings and counts of accounts, by account slot, are in shared memory. All serving threads change them with
- * Atomics. An account stays in its slot as long as the process lives. A slot has sixteen 32-bit words, which fill a
- * cache line.
+ * The ceilings and counts of accounts, by account slot, are in shared memory. All threads change them with Atomics. An
+ * account stays in its slot as long as the process lives. A slot has sixteen 32-bit words, which fill a cache line.
  */
 const slotWords = 16;
 const quotaWord = 0;
@@ -16,7 +15,7 @@ const usedAtWord = 3;
 const refusedWord = 4;
 /** Whether requests were counted or refused since the last sweep. */
 const markWord = 5;
-/** The first word of the two counters. One counter is for an even month, the other for an odd month. */
+/** The first word of the two counters. The first counter is for even months, the second for odd months. */
 const monthWords = 6;
 const counterWords = 5;
 /** The word of a counter with the number of counted requests. Word 0 is the counter's month. */
@@ -42,7 +41,7 @@ const noMonth = 0;
 /** Ticks per request. A full bucket holds `burst` requests, one second's worth. */
 const ticksPerRequest = 1000;
 
-// For a refused request, `admit` returns one of these negative numbers.
+// `admit` returns one of the four numbers below if it refuses a request.
 
 /** The account's token bucket is empty, or this server's share of the rate is used up. */
 export const burstExceeded = -1;
@@ -73,8 +72,8 @@ export class Limits {
     Atomics.store(this.#words, base + quotaWord, quota);
     if (!this.isShared) for (const odd of [0, 1]) this.#bind(this.#counterOf(slot, odd), quota, true, quota);
     if (Atomics.exchange(this.#words, base + burstWord, burst) === burst) return;
-    // A new `burst` changes the length of a tick, so `fullAt` isn't valid any more. A last use long ago means a full
-    // bucket.
+    // A new `burst` changes the length of a tick, so `fullAt` isn't valid any more. The last use is moved to the past,
+    // because a bucket that wasn't used for long counts as full.
     Atomics.sub(this.#words, base + usedAtWord, longIdleSeconds);
   }
 
@@ -83,13 +82,13 @@ export class Limits {
    * calls this, because it knows which counts were saved. Serving threads admit requests only of the two months that
    * have a counter. So a month's count continues when a clock returns to the month, and never exceeds the quota.
    *
-   * @param used the number of requests that were counted in the month before
+   * @param used the number of requests that are already counted in `month`
    * @returns the month that had the counter, and its final count
    */
   enter(slot: number, month: number, used: number): { month: number; used: number } {
     const at = this.#counterOf(slot, month);
     const before = Atomics.exchange(this.#words, at, noMonth);
-    // Nothing is admitted until `admitUpTo` is called.
+    // With shared ceilings, nothing is admitted until `admitUpTo` is called.
     if (this.isShared) this.#bind(at, used, true, this.ceilings(slot).quota);
     // The count is exchanged in one atomic step, so that no request is lost. A concurrent request counts in the old
     // month or in the new month.
@@ -108,8 +107,8 @@ export class Limits {
   }
 
   /**
-   * Keeps all bounds of `admitUpTo` in force until a time. Afterwards nothing is admitted, because other servers get
-   * this server's requests if its control thread stops.
+   * Keeps all bounds of `admitUpTo` in force until a time. Afterwards nothing is admitted, because other servers take
+   * over this server's part of the ceilings if this server's control thread stops.
    *
    * @param steadyMs a time of the clock that `admit` is given
    */
@@ -127,7 +126,7 @@ export class Limits {
    * Takes one request from the account's bucket and from its month. The bucket holds the requests of one second and
    * fills steadily. A refused request takes nothing.
    *
-   * @param month from `monthOf` the wall clock
+   * @param month the wall clock's month, numbered by `monthOf`
    * @param steadyMs milliseconds of a monotonic clock that all threads share
    * @returns the requests left in the month, or why the request is refused
    */
@@ -206,7 +205,7 @@ export class Limits {
     return this.ceilings(slot).quota - Atomics.load(this.#words, at + leftWord);
   }
 
-  /** Requests refused because of `admitUpTo` since the start, modulo 2^32. */
+  /** Requests refused since the start because the month's bound was reached, modulo 2^32. */
   refused(slot: number): number {
     return Atomics.load(this.#words, slot * slotWords + refusedWord);
   }

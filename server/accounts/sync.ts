@@ -14,20 +14,20 @@ interface Count {
   /** The count as last read from shared memory. The count in shared memory may be higher by now. */
   used: number;
   saved: number;
-  /** The highest total of all servers' counts read so far. */
+  /** The highest total of all servers' counts that was read so far. */
   inAll: number;
   /** The quota for which events are recorded. It doesn't change after the end of the month. */
   quota: number;
-  /** The highest threshold whose event is recorded for this quota. */
+  /** The highest threshold whose event is recorded for `quota`; 0 for none. */
   recorded: number;
 }
 
 interface AccountEntry {
   account: Account;
   slot: number;
-  /** The counts of the account's even month and of its odd month. */
+  /** The counts of the two months in memory. The index is the month's number modulo 2. */
   counts: Count[];
-  /** For each of the two counters, the count of the counter's previous month. */
+  /** The counts of the last two months that left memory. The index is the month's number modulo 2. */
   countsBefore: Count[];
 }
 
@@ -41,8 +41,8 @@ interface Tables {
 }
 
 /**
- * Shared memory holds two months: the month of the time this long before now, and the month after it. Smaller changes
- * of the clock stay within these two months.
+ * Shared memory holds two months: the month of the time this many milliseconds before now, and the month after it.
+ * Smaller changes of the clock stay within these two months.
  */
 const lookBackMs = 14 * dayMs;
 
@@ -315,7 +315,7 @@ export class Accounts {
   }
 }
 
-/** The day for which a month's count is saved now: today, or the month's last day if the month is over. */
+/** The day for which a month's count is saved now: the day of the month that is nearest to today. */
 function dayWithin(month: number, nowMs: number): string {
   return dayName(Math.min(Math.max(nowMs, startOfMonth(month)), startOfMonth(month + 1) - 1));
 }

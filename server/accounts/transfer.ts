@@ -23,7 +23,7 @@ const fields = <Entries extends v.ObjectEntries>(entries: Entries) =>
     return input === undefined ? "a value" : "an object";
   });
 const list = <Item extends v.GenericSchema>(item: Item) => v.array(item, "a list");
-/** A list whose items differ in every field that is unique in the database. */
+/** A list in which `nameOf` returns a different value for each item. */
 const distinct = <Item extends v.GenericSchema>(
   item: Item,
   what: string,
@@ -53,7 +53,7 @@ const head = fields({
   accounts: whole(0, maxAccounts),
 });
 
-/** The largest id. Later ids continue from the largest used id, and must stay safe integers. */
+/** The largest id that is imported. New ids continue from the largest used id, and must stay safe integers. */
 const maxId = 2 ** 40;
 const id = whole(1, maxId);
 const used = whole(0, maxQuota);
@@ -190,7 +190,7 @@ function withIsoTimes(name: string, value: unknown): unknown {
 /**
  * Imports an export under the same ids. An existing account is skipped if it is identical, otherwise refused.
  *
- * @param subject what messages call the input, such as its file
+ * @param subject the input's name in messages, such as the file's name
  * @returns the new accounts, the number of skipped accounts, a line for each refused account, and a line if the number
  *   of accounts differs from the number in the file's first line
  * @throws DataError when the first line isn't the first line of an export
@@ -229,7 +229,7 @@ export function importAccounts(
 
 /**
  * Enters an account, unless it exists already. @returns whether the account is new
- * @throws DataError when it contradicts an existing account
+ * @throws DataError when the account contradicts an existing account, or a part of the account is in use elsewhere
  */
 function enter(store: Store, record: AccountRecord, about: string): boolean {
   const before = store.accounts.byId(record.id) ?? store.accounts.byName(record.name);

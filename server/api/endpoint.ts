@@ -70,7 +70,7 @@ export class Context {
     return this.#usage();
   }
 
-  /** This context with another data version and offset, for a page of a list. */
+  /** Returns a copy of this context with another data version and offset, for a page of a list. */
   onPage(image: Image, offset: number): Context {
     return new Context(this.versions, this.segment, this.scratch, this.#usage, () => image, offset);
   }
@@ -81,7 +81,7 @@ export class FileBody {
   readonly name: string;
   readonly length: number;
   readonly chunks: (start: number, end: number) => Generator<Uint8Array, void>;
-  /** Identifies the file's bytes for range requests, because the same data may be in files with different bytes. */
+  /** Identifies the file's bytes, which range requests need; undefined if ranges of the file can't be requested. */
   readonly signature: string | undefined;
 
   constructor(name: string, length: number, chunks: FileBody["chunks"], signature?: string) {
@@ -133,7 +133,7 @@ export interface Keyed {
   answer(image: Image, key: number, scratch: Buffer): Uint8Array;
 }
 
-/** Defines an endpoint whose answer is typed by its parameters. */
+/** Defines an endpoint. Its `answer` gets the checked parameters, and an object that it returns is sent as JSON. */
 export function endpoint<Schema extends Parameters>(
   definition: Omit<Endpoint, "parameters" | "answer"> & {
     parameters: v.ObjectSchema<Schema, undefined>;

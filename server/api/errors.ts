@@ -137,7 +137,7 @@ interface ErrorDetails {
   param?: string;
   /** The ceiling that is reached, on a 429. */
   ceiling?: ReachedCeiling;
-  /** Value of the error's header if the table has none: the seconds to wait, or the file's size. */
+  /** Value of the error's header if the table has no value: the seconds to wait, or the file's size. */
   header?: number | string;
 }
 

@@ -134,10 +134,10 @@ export function noProcedures(image: Image, state: string | undefined, minFacilit
 }
 
 /**
- * The error for a facility that is unknown or has no prices. For an unknown facility it names a loaded data version
- * that has the facility, if there is one.
+ * The error for a facility that is unknown or has no prices. For an unknown facility, the error names the newest data
+ * version that has the facility, if any version has it.
  *
- * @param facility −1 where no facility has this CCN
+ * @param facility the facility's index; −1 if no facility has the CCN
  */
 export function noFacility(versions: Versions, image: Image, ccn: string, facility: number): ApiError {
   if (facility < 0)
@@ -151,7 +151,7 @@ export function noFacility(versions: Versions, image: Image, ccn: string, facili
   return notFound(image, `no prices at facility ${echo(known)} (${name})`, reason);
 }
 
-/** What to add to a search whose words fit everything, such as `the` or `hospitals near me`. */
+/** What to add to a search whose words match everything, such as `the` or `hospitals near me`. */
 const whatToAdd = {
   facility:
     "these words fit any hospital; add a part of a name, a city, a state, a ZIP code or a CCN, " +
@@ -166,8 +166,8 @@ const whatIsThere: Readonly<Record<DocumentKind, string>> = {
 };
 
 /**
- * The error for a search without matches. It names the word without a match and similar words, or says that the
- * matches have no prices or are in other states.
+ * The error for a search without matches. It says why nothing is found, such as a word without a match, matches without
+ * prices or matches in other states, and names similar words.
  */
 export function noMatches(
   image: Image,

@@ -147,7 +147,7 @@ const ceilingErrorSchema = errorOf(["type", "message", "ceiling"], {
   },
 });
 
-/** The schemas of the answers and of all their titled parts, by name. */
+/** The schemas of the answers, of all titled parts of the answers, and of errors, by name. */
 function schemasOf(entries: readonly Endpoint[]): Record<string, unknown> {
   const definitions: Record<string, v.GenericSchema> = {};
   for (const { name, response } of entries)
@@ -314,7 +314,7 @@ function errorResponse(types: readonly ApiErrorType[], operation = "") {
   };
 }
 
-/** The errors that any request can get. */
+/** The responses for errors that any request can get. */
 const responses = {
   Unauthorized: errorResponse(["missing_api_key", "invalid_api_key"]),
   MethodNotAllowed: errorResponse(["method_not_allowed"]),

@@ -12,7 +12,8 @@ export function badCursor(segment: string): ApiError {
 /**
  * Path of the next page; null when there is no next page.
  *
- * @param query returns the list's parameters, percent-encoded; called when there is a next page
+ * @param query returns the list's parameters, percent-encoded; called only if there is a next page
+ * @throws ApiError when this page begins after the list's end
  */
 export function nextPage(
   { image, offset: start, segment }: Pick<Context, "image" | "offset" | "segment">,

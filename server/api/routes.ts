@@ -7,12 +7,11 @@ import { decodeSegment } from "./parameters.ts";
 
 /** Routes requests: finds the endpoint and the data version of a path. */
 
-/** A request's target. */
 export interface Target {
   endpoint: Endpoint;
   /** The data version that the path names; null for the current version. */
   version: string | null;
-  /** The path's last segment if the endpoint takes a segment, else empty. */
+  /** The parameter in the path; empty if the endpoint's path has no parameter. */
   segment: string;
 }
 
@@ -99,7 +98,7 @@ function allowed(endpoint: Endpoint, version: string | null, segment: string): T
 }
 
 /**
- * Finds the image of a version. A bare year means the year's newest revision, null the current version. @throws
+ * Finds the image of a version. A bare year means the year's newest revision. Null means the current version. @throws
  * ApiError `not_found`
  */
 export function findVersion(versions: Versions, version: string | null): Image {

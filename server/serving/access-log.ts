@@ -16,7 +16,7 @@ const maxMethodLength = 16;
 const maxTargetLength = 2000;
 const masked = "…";
 
-/** The sender of a request to log. Read before the answer, because the request can't be read afterwards. */
+/** The sender of a request to log. It is read before the answer, because the request can't be read afterwards. */
 export type Caller = Partial<Holder> & Pick<Access, "address" | "userAgent"> & { beganMs: number };
 
 type Holder = Required<Pick<Access, "account" | "keyId">>;
@@ -43,9 +43,9 @@ export class AccessLog {
   }
 
   /**
-   * Decides whether to log a request. Without ACCESS_LOG_ACCOUNTS, only requests that are timed for the metrics are
-   * logged, so that the clock isn't read for other requests. With ACCESS_LOG_ACCOUNTS, all requests of the accounts in
-   * it are logged.
+   * Decides whether to log a request, up to the maximum per second. With ACCESS_LOG_ACCOUNTS, the requests of the named
+   * accounts are logged. Without ACCESS_LOG_ACCOUNTS, only requests that are timed for the metrics are logged, so that
+   * the clock isn't read for other requests.
    *
    * @param isTimed whether the request is timed for the metrics
    * @returns undefined for a request that isn't logged
@@ -82,7 +82,7 @@ export class AccessLog {
     this.#options.tell({ requestId, ...caller, request, status, bytes, ms });
   }
 
-  /** The account and id of a key, even of a revoked or expired key. */
+  /** Finds a key's account and id, even if the key is revoked or expired. @returns undefined for an unknown key */
   #holderOf(authorization: string): Holder | undefined {
     const key = bearerKey(authorization);
     if (key === undefined || !isWellFormed(key)) return undefined;
@@ -94,7 +94,7 @@ export class AccessLog {
   }
 }
 
-/** A header's text in printable ASCII, cut, and without keys. */
+/** Removes keys from a text, replaces characters that aren't printable ASCII, and cuts a long text. */
 function printable(text: string, maxLength: number): string {
   // Keys are removed before the text is cut, because half a key isn't recognised.
   return cut(withoutKeys(text.replace(/[^ -~]/g, "?")), maxLength);
@@ -104,7 +104,7 @@ const cut = (text: string, maxLength: number) =>
   text.length > maxLength ? `${text.slice(0, maxLength - 1)}${masked}` : text;
 
 /**
- * A request in the log: method, path and query. The text has no keys and tokens, and no values of parameters that the
+ * A request in the log: method, path and query. The text has no keys or tokens, and no values of parameters that the
  * path doesn't have.
  *
  * @param path undecoded

@@ -55,7 +55,7 @@ export class AskCounter {
   readonly #asks = new Uint32Array(places);
 
   /**
-   * @param hash of the request; two requests with the same hash are counted together, so their answers are kept sooner
+   * @param hash the request's hash; requests with the same hash are counted together, so their answers are kept sooner
    * @returns how often the request was made, this time included
    */
   count(hash: number): number {

@@ -10,7 +10,7 @@ import { Answer, fileReply, Head, headerNames, okLines, type Reply, type Request
 
 /** Makes the answers to admitted requests, and keeps frequent answers. */
 
-/** Number of requests at which an answer is kept. */
+/** Number of equal requests at which an answer is kept. */
 const asksToKeep = 2;
 /**
  * Number of requests at which an answer is kept if its query is read as a number. Making such an answer takes a
@@ -40,7 +40,7 @@ export class Answers {
   readonly #asks = new AskCounter();
   #versions: Versions;
   #resetLines = "";
-  /** The head that all uncached answers to queries read as numbers share. */
+  /** The head of all answers that aren't kept and whose query is read as a number. */
   #keyedHead: Head | undefined;
   /** The end of the ETag in `#keyedHead`. */
   #tagEnd = 0;
@@ -69,7 +69,7 @@ export class Answers {
   }
 
   /**
-   * An answer that doesn't depend on an account.
+   * Answers a request without an account. @returns the parsed JSON
    *
    * @param path undecoded
    * @throws ApiError

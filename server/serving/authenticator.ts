@@ -18,7 +18,7 @@ export class Authenticator {
     this.#keys = keys;
   }
 
-  /** Finds the account of a key. @returns the account's slot, or the fault of the key */
+  /** Finds the account of the key in an Authorization header. @returns the account's slot, or the fault of the key */
   slotOf(authorization: string, nowMs: number): number | KeyFault {
     const letters =
       authorization.charCodeAt(14) + 62 * authorization.charCodeAt(16) + 3844 * authorization.charCodeAt(18);

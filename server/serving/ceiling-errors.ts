@@ -20,7 +20,7 @@ export function ceilingReply(
     case burstExceeded: {
       traffic.refused("burst");
       const waitMs = limits.burstWaitMs(slot, steadyMs);
-      // Without a wait, the token bucket isn't empty, but this server's share of the rate is used up.
+      // If the wait is 0, the token bucket isn't empty, but this server's share of the rate is used up.
       const nextMs = nowMs + (waitMs > 0 ? waitMs : 1000);
       return reply("burst", "the account's requests per second are used up", nowMs, nextMs);
     }

@@ -9,7 +9,7 @@ const preflightHeader = headerName("access-control-request-method");
 const exposed = "ETag, Retry-After, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
 
 /**
- * Answers preflights without counting them, and adds the CORS headers to replies to pages.
+ * Answers preflights without counting them, and adds the CORS headers to replies to pages of allowed origins.
  *
  * @param origins the allowed origins; `*` for all
  */
@@ -27,7 +27,7 @@ export function withCors(respond: Respond, origins: readonly string[]): Respond 
   };
 }
 
-/** Adds Origin to Vary, because a reply to a page of an origin that isn't allowed depends on the origin too. */
+/** Adds Origin to Vary of each reply, because a reply without the other CORS headers depends on the origin, too. */
 function varied({ head }: Reply): string {
   const text = typeof head === "string" ? head : Buffer.from(head).toString("latin1");
   return text.includes("\r\nVary: ")
@@ -35,7 +35,7 @@ function varied({ head }: Reply): string {
     : `${text}\r\nVary: Origin`;
 }
 
-/** Makes a header that names the origin itself, never `*`. Vary tells shared caches that replies differ by origin. */
+/** Makes the header that allows an origin. The header names the origin itself, never `*`. */
 function allowing(origin: string): string {
   return `Access-Control-Allow-Origin: ${origin}`;
 }

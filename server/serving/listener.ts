@@ -14,7 +14,6 @@ export type HttpResponse = uws.HttpResponse;
 
 /** The listening HTTP server of one thread. */
 export interface HttpServer {
-  /** Stops accepting connections. */
   stopListening(): void;
   /** Cuts every connection. */
   close(): void;
@@ -104,7 +103,7 @@ export function serveHttp(
   };
 }
 
-/** Closes the connection of a request whose handler threw. An exception that leaves a handler ends the process. */
+/** Closes the connection of a request whose handler threw. Never throws, because an exception would end the process. */
 function closeAfterAll(res: HttpResponse): void {
   try {
     res.close();

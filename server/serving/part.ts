@@ -14,7 +14,7 @@ export interface PagesContext {
    */
   ask(request: PortalRequest): Promise<PortalReply>;
   /**
-   * The API's answer to a request without a key. Ceilings don't apply.
+   * Returns the API's answer, as parsed JSON, to a request without a key. Ceilings don't apply.
    *
    * @param query the undecoded text after the `?`
    * @throws ApiError

@@ -66,7 +66,7 @@ export class Posts {
       let cancelSkip = () => {};
       const wait = this.#responder.waitFor(res, () => cancelSkip());
       // The reply waits until the library has parsed what follows the body. Otherwise the library would accept a second
-      // request there.
+      // request after the body.
       const refuse = () =>
         setImmediate(orClose(res, wait, () => this.#send(res, route, finish(handler.busy(busy)), wait)));
       cancelSkip = skipBody(res, wait, this.#after, refuse);

@@ -8,13 +8,13 @@ import { type Coding, codingOf, compress, matches, rangeOf } from "./negotiation
 export interface RequestHead {
   /** The undecoded text after the `?`; undefined where there is no `?`. */
   getQuery(): string | undefined;
-  /** The first header with a name, or the empty string. The name is one of `headerNames`. */
+  /** The first header with a name, or the empty string. `headerName` makes the name. */
   getHeader(lowerCaseName: ArrayBuffer): string;
 }
 
 /**
- * The headers that are read. Names are buffers, because a string would be encoded again for every request, and a view
- * of a buffer takes the library 10 ns more than the buffer.
+ * Names of headers that the server reads. The names are buffers, because a string would be encoded again for every
+ * request, and a view of a buffer takes the library 10 ns more than the buffer.
  */
 export const headerNames = {
   contentLength: headerName("content-length"),
@@ -44,7 +44,7 @@ export interface Reply {
   status: number;
   /** The status and all headers except the length, without the last line break. */
   head: string | Uint8Array;
-  /** The body; undefined on a 304, and if there is a stream. */
+  /** The body; undefined if there is a stream, or no body, such as on a 304. */
   body: Uint8Array | undefined;
   /** Length of the body that a 304 leaves out. */
   absentBytes?: number;
@@ -55,7 +55,7 @@ const json = "application/json";
 const contentType = `Content-Type: ${json}`;
 
 /**
- * The last lines of a head, up to the number of requests left.
+ * The last lines of a head. The caller appends the number of requests left.
  *
  * @param resetMs Unix milliseconds
  */
@@ -87,7 +87,7 @@ function validatorLines(etag: string, cacheControl: string, type = json): string
 }
 
 /**
- * A reply whose body is a file, which isn't compressed.
+ * Makes the reply to a request for a file. Files aren't compressed.
  *
  * @param remaining requests left of the month
  * @param mayBePart whether a Range header is obeyed

@@ -91,7 +91,7 @@ export class Responder {
     this.#isDraining = true;
   }
 
-  /** Counts a request. @returns false if the connection is closed instead of an answer */
+  /** Counts a request. @returns false if the server is ending; then the connection is closed and nothing is counted */
   accept(res: HttpResponse): boolean {
     // Each request checks whether the server is ending, because a thread receives no message until it has handled
     // everything that its connections had sent.
@@ -117,8 +117,8 @@ export class Responder {
     const requestId = isError || caller !== undefined ? this.#ids.next() : "";
     if (isError) reply = withRequestId(reply, requestId);
     this.#reply = reply;
-    // If the header is exactly `close`, the library closes the connection itself, without dropping answers to earlier
-    // requests.
+    // If the Connection header is exactly `close`, the library closes the connection itself, and drops no answers to
+    // earlier requests.
     const closes = connection.length > 5 && /\bclose\b/i.test(connection);
     const { stream } = reply;
     this.#isStuck = false;
@@ -184,7 +184,7 @@ export class Responder {
       this.#send(response, body, head.length);
       return;
     }
-    // The header is written here, because the length argument of `endWithoutBody` would abort the process.
+    // Content-Length is written here, because the length argument of `endWithoutBody` would abort the process.
     if (body !== undefined) response.writeHeader("Content-Length", String(body.length));
     // Only `tryEnd` with a body shows that a client doesn't read. After answers without a body, connections are
     // therefore closed at random, which bounds the bytes that wait for one client.
@@ -200,16 +200,15 @@ export class Responder {
   };
 
   /**
-   * Sends as much of a body as the socket takes now. `end()` would cost a little less. But if the library drops the
-   * body, it counts the answer neither as sent nor as done. Without an `onAborted`, the library then ends the process
-   * after the handler. Answers without a body always count as done.
+   * Sends as much of a body as the socket takes now. `end()` would cost a little less. But if `end()` drops a body, the
+   * library doesn't count the answer as done, and ends the process after the handler if there is no `onAborted`.
    */
   #send(res: HttpResponse, body: Uint8Array, headBytes: number): void {
     const [, done] = res.tryEnd(body, body.length);
     if (done) return;
     if (body.length > maxBufferedAnswer || res.getWriteOffset() > 0) this.#sendRest(res, body);
     // The client pipelines and reads slowly, but it isn't known how slowly. So the connection is closed at random, with
-    // a probability in proportion to the answer's length. In the end, this finds a client that never reads.
+    // a probability in proportion to the answer's length. A client that never reads is disconnected in the end.
     else if (this.#recent.mayHaveCutHead(headBytes) || this.#random() * bufferedBytes < body.length)
       this.#isStuck = true;
     else res.end(body);
@@ -228,10 +227,10 @@ export class Responder {
   }
 
   /**
-   * Answers a request with a body, and closes the connection. The body may smuggle a second request. While the first
-   * request waits for its answer, the parser closes the connection when it finds a second request. Then buffered
-   * answers to earlier requests of the segment are lost, because the library has no call that flushes them within a
-   * handler.
+   * Answers a request that has a body or asks to close the connection, and closes the connection. A body may smuggle a
+   * second request. While the first request waits for its answer, the parser closes the connection when it finds a
+   * second request. Then buffered answers to earlier requests of the segment are lost, because the library has no call
+   * that flushes these answers within a handler.
    *
    * @param hasBody whether to read the body first. If the connection were closed before, TCP would reset it, and the
    *   client could lose the answer: Caddy then answers 502.
@@ -277,7 +276,7 @@ export class Responder {
    */
   #endLast(res: HttpResponse, wait = this.waitFor(res)): void {
     closeSoon(res, wait);
-    // The library would write this header at the end of an answer.
+    // Writes the Date header, because the library writes it only when it ends an answer itself.
     res.writeHeader("Date", this.#now().toUTCString());
     res.writeHeader("Connection", "close\r\n");
   }
@@ -319,8 +318,8 @@ function closeSoon(res: HttpResponse, wait: Wait): void {
 }
 
 /**
- * Whether a request may have a body. The parser reads only the first Content-Length header, so all of these headers are
- * checked here.
+ * Whether a request may have a body. The parser reads only the first Content-Length header, so all Content-Length
+ * headers are checked here.
  */
 function announcesBody(req: HttpRequest): boolean {
   const length = req.getHeader(headerNames.contentLength);

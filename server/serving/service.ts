@@ -45,15 +45,16 @@ export class Service {
   }
 
   /**
-   * Answers a request that a page's code makes within the server. No key is needed and no ceiling applies. @throws
-   * ApiError
+   * Answers a request that the pages' code makes within the server. No key is needed and no ceiling applies.
+   *
+   * @throws ApiError
    */
   read(path: string, query: string): unknown {
     return this.#answers.read(path, query);
   }
 
   /**
-   * Checks the key, the burst, the quota, the path, the method, the parameters and the data, in this order.
+   * Answers a request. Checks key, burst, quota, path, method, parameters and data, in this order.
    *
    * @param path undecoded
    * @param hasBody whether the request announces a body, which no endpoint takes

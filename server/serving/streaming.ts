@@ -45,9 +45,12 @@ export const afterTimeout: After = (ms, callback) => {
   return () => clearTimeout(timer);
 };
 
-/** Maximum chunks of a request's body, in addition to one for each `bytesPerChunk` bytes. */
+/** Maximum chunks of a request's body, in addition to a chunk for each `bytesPerChunk` bytes. */
 const maxChunks = 16;
-/** Each chunk costs a call. A body of 16 KiB in chunks of one byte would cost 16,384 calls and delay other requests. */
+/**
+ * Minimum average bytes of further chunks. Each chunk costs a call, so a body of 16 KiB in chunks of one byte would
+ * delay other requests.
+ */
 const bytesPerChunk = 256;
 
 /** Whether a request's body has too many chunks for its length. */
@@ -62,7 +65,8 @@ const maxUnwantedMs = 5000;
 /**
  * Reads a body that nobody wants.
  *
- * @param onEnd called once, when the body, or enough of it, has arrived or it is late; must not throw
+ * @param onEnd called once: at the body's end, after `maxUnwantedBytes` or too many chunks, or after `maxUnwantedMs`;
+ *   must not throw
  * @returns a function that cancels the deadline
  */
 export function skipBody(res: HttpResponse, wait: Wait, after: After, onEnd: () => void): () => void {
@@ -71,7 +75,7 @@ export function skipBody(res: HttpResponse, wait: Wait, after: After, onEnd: () 
     bytes += chunk.byteLength;
     chunks++;
     const isTooMany = hasTooManyChunks(chunks, bytes);
-    // The same read from the socket may have further chunks, and each would cost a call.
+    // Closes the connection, because each further chunk from the same read of the socket would cost a call.
     if (isEnough && isTooMany) res.close();
     if (isEnough) return;
     isEnough = isLast || isTooMany || bytes > maxUnwantedBytes;
@@ -122,9 +126,9 @@ export class Turns {
  * Streams a body after its head was written: one chunk in each turn, or a few chunks while the thread is quiet.
  *
  * @param wait ended when the library has the whole body
- * @param onChunk called with the bytes of each chunk when it is made
+ * @param onChunk called with the length of each chunk in bytes before the chunk is sent
  * @param close closes the connection when the socket has taken everything; undefined if the connection stays open
- * @returns whether the socket didn't take all of the first chunk
+ * @returns whether the socket didn't take all bytes of the first turn
  */
 export function streamBody(
   res: HttpResponse,
@@ -134,13 +138,13 @@ export function streamBody(
   onChunk: (bytes: number) => void,
   close: (() => void) | undefined,
 ): boolean {
-  // The library is told to expect one byte more than the head announced, so that it handles no further request on the
-  // connection.
+  // If the connection is to be closed, the library is told to expect one byte more than the head announced, so that it
+  // handles no further request on the connection.
   const total = close === undefined ? length : length + 1;
   if (close !== undefined) res.tryEnd(empty, length);
   let chunk: Uint8Array = empty;
   let start = 0;
-  /** Whether the socket didn't take all of the chunk. */
+  /** Whether the socket didn't take all bytes of `chunk`. */
   let isBehind = false;
   let isSent = false;
   const send = (offset: number) => {

@@ -33,8 +33,8 @@ import { Service } from "./service.ts";
 /** A serving thread: its own HTTP server on the shared port, over images that all threads share. */
 
 /**
- * A draining thread ends when no connection is open, or after this long without a request or an unfinished answer. The
- * pause gives slow clients time to receive `Connection: close`.
+ * A draining thread ends when no connection is open, or after this many milliseconds without a request or an unfinished
+ * answer. The pause gives slow clients time to receive `Connection: close`.
  */
 const quietMs = 1000;
 const drainStepMs = 50;

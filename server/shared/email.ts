@@ -1,4 +1,4 @@
-/** An e-mail. The code that sends it is in another file, which is loaded only where e-mail is sent. */
+/** An e-mail. The code that sends e-mails is in `mail.ts`, which is loaded only where e-mails are sent. */
 
 export interface Email {
   /** One address that `emailAddress` accepts. */

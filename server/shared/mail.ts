@@ -46,7 +46,12 @@ export class Mailer {
     this.#maxMs = maxMs;
   }
 
-  /** Sends an e-mail. @returns the server's status code @throws UnknownRecipient; the abort reason after an abort */
+  /**
+   * Sends an e-mail.
+   *
+   * @returns the server's status code
+   * @throws UnknownRecipient; the signal's reason after an abort; Error at the deadline and after other failures
+   */
   async send({ to, subject, text, id }: Email, signal?: AbortSignal): Promise<string> {
     const late = new AbortController();
     const giveUp = () => late.abort(new Error(`the SMTP server hasn't taken it in ${this.#maxMs} ms`));

@@ -108,7 +108,7 @@ export type ToServe =
   | { type: "publish"; published: readonly PublishedVersion[] }
   /** The pages' files, which replace all earlier files. */
   | { type: "pages"; files: readonly WebFile[] }
-  /** The reply to a `post`; null when it failed. */
+  /** The reply to the `post` with the same id; null if the control thread failed to reply. */
   | { type: "posted"; id: number; reply: PortalReply | null }
   | { type: "drain" }
   | { type: "close" };
@@ -119,7 +119,7 @@ export type FromServe =
   /** The reply to `publish`. From now on no answer comes from an older image. */
   | { type: "published" }
   | { type: "drained" }
-  /** A post. `posted` replies to it with the same number. */
+  /** A post. The control thread replies with a `posted` that has the same id. */
   | { type: "post"; id: number; request: PortalRequest }
   | { type: "access"; access: Access }
   | { type: "error"; stack: string; requestId: string | undefined };
@@ -145,7 +145,7 @@ export type FromLoad =
   | { type: "progress"; rows: number }
   | ({ type: "loaded" } & LoadedSnapshot)
   /**
-   * The cause is the file's content, the memory that its image would need, or the system. `words` are the three parts
-   * of a DataError. If the cause is the system, they are the file's name and the reason.
+   * The cause is the file's content, the memory that the file's image would need, or the system. `words` are the three
+   * parts of a DataError or, if the cause is the system, the file's name and the reason.
    */
   | { type: "failed"; cause: "content" | "size" | "system"; words: string[] };

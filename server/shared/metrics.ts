@@ -8,7 +8,8 @@ import { bucketBounds, type Traffic, type TrafficSnapshot } from "./traffic.ts";
 const packageFile = new URL("../../package.json", import.meta.url);
 
 /**
- * The library's gauges whose names end in `_total`, which promtool rejects. The library has the same metrics by type.
+ * Gauges of the library that are removed, because promtool rejects gauges whose names end in `_total`. The library has
+ * the same numbers by type in other gauges.
  */
 const miscalledGauges = [
   "nodejs_active_handles_total",
@@ -168,7 +169,7 @@ function orNaN(value: () => number): number {
   }
 }
 
-/** Latency histograms in Prometheus' format, which the library can't fill from buckets. */
+/** Writes the latency histograms in Prometheus' format, because the library can't fill a histogram from buckets. */
 function durationsText({ answers }: TrafficSnapshot): string {
   const name = "hcqs_http_request_duration_seconds";
   const lines = [

@@ -9,12 +9,12 @@ export const http = process.getBuiltinModule("node:http");
 
 const heapWatchMs = 250;
 /**
- * The share of the heap's limit at which a thread ends with a reason. At the limit, V8 ends the process without a
- * reason.
+ * The share of the heap's limit at which a thread ends with an error. At the limit, V8 would end the process without an
+ * error message.
  */
 const maxHeapShare = 0.8;
 
-/** Returns a steady clock in milliseconds that all threads share. `performance.now()` starts at zero in each thread. */
+/** Returns a steady clock in milliseconds that is the same in all threads, unlike `performance.now()`. */
 export function steadyClock(): () => number {
   const offset = Number(process.hrtime.bigint()) / 1e6 - performance.now();
   return () => performance.now() + offset;
@@ -26,7 +26,7 @@ export function collectGarbage(): void {
   runInNewContext("gc")();
 }
 
-/** Thrown when a thread's heap is nearly full, so that the thread ends with a reason. */
+/** Thrown when a thread's heap is nearly full. */
 export class OutOfMemory extends Error {}
 
 /**
@@ -42,7 +42,7 @@ export function watchHeap(): void {
     collectGarbage();
     const limitMb = Math.round(getHeapStatistics().heap_size_limit / 2 ** 20);
     if (!isFull()) return;
-    // The checks stop, because they collect garbage, and V8 ends a process without a reason after several vain
+    // The checks stop, because they collect garbage, and V8 ends a process without an error message after several vain
     // collections.
     clearInterval(timer);
     throw new OutOfMemory(`out of memory: ${maxHeapShare * 100} % of a heap of ${limitMb} MB are used`);

@@ -57,7 +57,7 @@ export const trueOrFalse = v.pipe(
   v.transform((text) => text === "true"),
 );
 
-/** A setting that messages never show. @param parse throws a DataError whose `found` may be shown */
+/** A setting whose value messages never show. @param parse throws a DataError whose `found` may be shown */
 export function secretSetting<Value>(about: string, parse: (text: string) => Value) {
   const parsed = v.rawTransform<string, Value>(({ dataset, addIssue, NEVER }) => {
     try {

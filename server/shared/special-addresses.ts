@@ -3,9 +3,9 @@ import { BlockList, isIP, isIPv4 } from "node:net";
 /** Recognises IP addresses that aren't public. */
 
 /**
- * Networks that posts may not go to, so that nobody makes the server talk to itself or its own network. The list has
- * all networks in IANA's registries of special-purpose addresses. Globally reachable networks are included, because an
- * address in such a network may lead to a service of the server's own network. The registries are below
+ * IPv4 networks that webhooks may not be in, so that nobody makes the server talk to itself or its own network. The
+ * list has all networks in IANA's registries of special-purpose addresses. Globally reachable networks are included,
+ * because an address in such a network may lead to a service of the server's own network. The registries are below
  * https://www.iana.org/assignments/: iana-ipv4-special-registry, iana-ipv6-special-registry, multicast-addresses and
  * ipv6-address-space.
  */
@@ -16,6 +16,7 @@ const specialIPv4 = listOf(
   // This public address isn't in a registry. On a virtual machine of Azure, it leads to the machine's host.
   "168.63.129.16/32",
 );
+/** IPv6 networks that webhooks may not be in, from the same registries. */
 const specialIPv6 = listOf(
   // All addresses except 2000::/3, the global unicast addresses.
   "::/3 4000::/2 8000::/1",

@@ -54,7 +54,7 @@ for (const [i, status] of statuses.entries()) placeOfStatus[status] = i + 1;
  * more than counting.
  */
 const maxTimedEach = 1000;
-/** One in this number of further requests is timed, at random. */
+/** Average number of further requests of which one, chosen at random, is timed. */
 const busyStride = 16;
 /** Marks a request that isn't timed. */
 const untimed = -1;
@@ -171,7 +171,7 @@ export class Traffic {
   }
 
   /**
-   * Counts by route and status. Statuses that never occurred are left out, except 500, so that a first 500 shows as a
+   * Sums the counts. A route's statuses that never occurred are left out, except 500, so that a first 500 shows as a
    * rise.
    */
   snapshot(): TrafficSnapshot {

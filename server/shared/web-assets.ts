@@ -6,7 +6,7 @@ import { stripTypes } from "../strip-cache.js";
 import type { WebFile } from "./messages.ts";
 import { webFile } from "./web-file.ts";
 
-/** Reads the assets of web pages: our modules without types, style sheets, and npm libraries. */
+/** Reads the assets of web pages: the server's own modules without types, style sheets, and npm libraries. */
 
 const serverFolder = dirname(import.meta.dirname);
 const require = createRequire(import.meta.url);

@@ -7,7 +7,7 @@ import type { WebFile } from "./messages.ts";
 
 /** Size in bytes below which files aren't compressed. */
 const minCodedBytes = 1024;
-/** Brotli's quality. The best quality takes half a second longer and makes these files 5 % smaller. */
+/** Brotli's quality. The best quality would take half a second longer and make the files 5 % smaller. */
 const brotliQuality = 7;
 const maxWindowBits = zlib.BROTLI_DEFAULT_WINDOW;
 

@@ -46,7 +46,7 @@ export class StoredAccounts extends Table {
     });
   }
 
-  /** All accounts by name, with their requests in `month` and the number of their keys that are valid at `now`. */
+  /** All accounts, ordered by name, with their requests in `month` and the number of keys that are valid at `now`. */
   list(month: string, now: Date): (Account & { used: number; keys: number })[] {
     return this.db.all(
       `SELECT accounts.*, coalesce(used, 0) AS used, count(keys.id) AS keys FROM accounts

@@ -55,7 +55,7 @@ export function databaseInMemory(): Database.Database {
   return database;
 }
 
-/** Makes each transaction durable at its end. */
+/** Sets up a connection, so that each transaction is durable at its end. */
 function setUp(database: Database.Database): void {
   database.pragma("journal_mode = WAL");
   database.pragma("synchronous = FULL");

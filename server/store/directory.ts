@@ -145,9 +145,9 @@ export class Directory extends Table {
   }
 
   /**
-   * Returns whether a new row is a duplicate to be dropped. Two servers may each have recorded the same event of an
-   * account, or the same signup of a mailbox, if Redis lost the first. The row with the lower id stays, so that all
-   * copies end up equal: if that is the new row, the other row is deleted.
+   * Returns whether a new row is a duplicate to be dropped. If Redis lost a row, two servers may have recorded the same
+   * event of an account, or the same signup of a mailbox. The row with the lower id stays, so that all copies become
+   * equal. If the new row has the lower id, the other row is deleted here.
    */
   #isSecond(table: SharedTable, row: Record<string, unknown>): boolean {
     const columns =
@@ -181,8 +181,8 @@ export class Directory extends Table {
   }
 
   /**
-   * Gives an account a unique name. Two accounts may have the same name if Redis had lost one account. The newer
-   * account's id is then appended to its name, in any order of arrival, so that all copies are equal.
+   * Gives an account a unique name. Two accounts may have the same name if Redis had lost one account. Then the newer
+   * account's id is appended to its name, whichever account arrives first, so that all copies are equal.
    */
   #named(row: Record<string, unknown>): Record<string, unknown> {
     const other = this.db.first<{ id: number }>(

@@ -49,7 +49,7 @@ export class AccountRecords extends Table {
     };
   }
 
-  /** Enters an account with everything that belongs to it, under the ids that it has. */
+  /** Enters an account with everything that belongs to it, and keeps the ids of the record. */
   enter({ keys, usage, days, events, mailboxes, ...account }: AccountRecord): void {
     this.db.ownChanges++;
     this.#directory.write("accounts", { ...account });

@@ -7,8 +7,10 @@ import { Store } from "./store.ts";
 /** Reads the version numbers that are in use. */
 
 /**
- * Returns all data versions that the server with this environment has ever served, and none if there is no state yet.
- * Commands need them to choose a version number. @throws DataError when the state can't be read or isn't the server's
+ * Returns all data versions that the server with this environment has ever served; none if there is no state yet.
+ * Commands use the result to choose a new version number.
+ *
+ * @throws DataError when the state can't be read, or isn't the state that the server uses
  */
 export function registryOf(environment: NodeJS.ProcessEnv): KnownVersion[] {
   const stateDir = resolve(environment.STATE_DIR || "var");

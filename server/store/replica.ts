@@ -11,7 +11,10 @@ export class StoredReplica extends Table {
     return this.db.one<{ id: string }>("SELECT id FROM replica").id;
   }
 
-  /** Records a start of this server, numbered by its time, because a restored counter would repeat numbers. */
+  /**
+   * Records a start of this server. The start's number is a time, because a counter in a restored backup would repeat
+   * numbers.
+   */
   begin(now: Date): { id: string; starts: number; members: number } {
     return this.db.atomically(() => {
       this.id();

@@ -50,8 +50,8 @@ export function identitiesIn(folder: string): string {
 }
 
 /**
- * Refuses a database for a command if the running server has another database open. The server would never see what the
- * command writes. @throws DataError
+ * Refuses a database for a command if the running server has another database open, because the server would never see
+ * what the command writes. If no server runs, checks the database by `checkLeft`. @throws DataError
  */
 export function checkServed(folder: string): void {
   if (!isServed(folder)) {
@@ -69,8 +69,9 @@ export function checkServed(folder: string): void {
 }
 
 /**
- * Refuses a database if the write-ahead log of a lost database lies beside it, because SQLite would replay that log. A
- * lost database without a replacement is refused too, because an empty database would be made. @throws DataError
+ * Refuses a database if the write-ahead log of a lost database lies beside it, because SQLite would replay that log.
+ * Refuses the folder, too, if it has no database in place of the lost one, because an empty database would be made.
+ * @throws DataError
  */
 export function checkLeft(folder: string): void {
   const [lost, log] = readServed(folder)?.split("\n") ?? [];

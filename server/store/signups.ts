@@ -12,7 +12,7 @@ export interface Signup {
 interface SignupLink {
   /** SHA-256 of the link's token. */
   token: Buffer;
-  /** The account's name, unless another account has the name when the link is used. */
+  /** The person's name, from which the account's name is made when the link is used. */
   name: string;
   email: string;
 }
@@ -44,7 +44,7 @@ export class StoredSignups extends Table {
     this.db.run(sql, { ...signup, ...link, now: now.getTime() });
   }
 
-  /** Finds the unused signup with a token whose link was mailed after `since`. */
+  /** Finds the unused link with a token, if the link was created after `since`. */
   byToken(token: Buffer, since: Date): (SignupLink & { id: number; mailbox: string }) | undefined {
     const sql = "SELECT id, mailbox, token, name, email FROM signups WHERE token = ? AND created_at > ?";
     return this.db.all<SignupLink & { id: number; mailbox: string }>(sql, token, since.getTime())[0];

@@ -31,7 +31,7 @@ export function makeStateFolder(folder: string): void {
     mkdirSync(folder);
     chmodSync(folder, folderMode);
   } catch (error) {
-    // Another process has made the folder meanwhile.
+    // If the folder exists now, another process has made the folder meanwhile.
     if (!existsSync(folder)) throw error;
   }
 }
@@ -115,7 +115,7 @@ export class StateGuard {
   #files = new Map<string, string | undefined>();
 
   /**
-   * Locks a folder. @throws DataError when another server has the lock, or the files aren't those of the last server
+   * Locks a folder. @throws DataError when the folder is locked or unusable, or the last server's database is lost
    */
   constructor(folder: string) {
     this.#folder = folder;
@@ -148,7 +148,7 @@ export class StateGuard {
    * Moves the write-ahead log into the database, unless a file was deleted or replaced. Called once a second: if the
    * log is lost, at most the last second's counts are lost, as in a crash.
    *
-   * @returns what happened to the files, see `fault`; undefined if nothing did
+   * @returns what happened to the files, see `fault`; undefined if nothing happened to them
    */
   checkpoint(store: { loggedFrames(): number; checkpoint(): void }): string | undefined {
     const fault = this.fault();

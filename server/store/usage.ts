@@ -35,8 +35,8 @@ export class StoredUsage extends Table {
   }
 
   /**
-   * Requests of an account and month that were counted before the account's import into a shared directory. The map's
-   * keys have account and month: `7 2026-11`.
+   * Requests that were counted before an account's import into a shared directory, by account and month. The map's keys
+   * are texts such as `7 2026-11`.
    */
   imported(): Map<string, number> {
     const rows = this.db.all<Used>("SELECT * FROM imported");
@@ -61,9 +61,9 @@ export class StoredUsage extends Table {
   }
 
   /**
-   * Writes the counts of a month up to a day, `YYYY-MM-DD`. The last `maxDays` days of an account are kept. They are
-   * the days of this month and of the month before, to which a clock may be set back. Days are dropped by their number,
-   * not by their age. So a clock that is far ahead for a moment deletes no day of this month.
+   * Writes the counts of a month up to a day, `YYYY-MM-DD`. Keeps the last `maxDays` days of an account, which include
+   * this month and the month before, because a clock may be set back. The number of days is limited and not their age,
+   * so that a clock that is far ahead for a moment deletes no day of this month.
    */
   saveDay(day: string, used: readonly (readonly [account: number, used: number])[]): void {
     for (const [account, count] of used) {

@@ -26,7 +26,7 @@ import { ccns, dollars, rowLimit, states, textUpTo } from "../parameters.ts";
 import { facilitiesResponse } from "../responses.ts";
 import { dollarsOrNull, standingOf } from "./facility.ts";
 
-/** Answers with the facilities that meet some conditions, and what they charge. */
+/** Answers with the facilities that meet the request's conditions, and with their prices for a procedure. */
 
 const statuses = [...rowStatuses, "all"] as const;
 const orders = ["asc", "desc"] as const;
@@ -212,8 +212,8 @@ export const facilities: Endpoint = endpoint({
     checkTogether(values);
     const { sort, order: _, limit, ...narrowing } = values;
     const { versions, offset } = context;
-    // The place is found in the newest version, because all versions have the same table of places. An unknown version
-    // is reported only after a bad parameter.
+    // The place is looked up in the newest version, because all versions have the same table of places. So a bad `near`
+    // is reported before an unknown version.
     const place = values.near === undefined ? undefined : placeOf(versions.images[0], values.near);
     const { image } = context;
     const procedure = values.procedure === undefined ? undefined : image.procedureOf.get(values.procedure);

@@ -3,7 +3,7 @@ import { statusOf, versionName } from "../../../engine/query.ts";
 import { basePath, type Endpoint, endpoint, type Versions } from "../endpoint.ts";
 import { overviewResponse, versionsResponse } from "../responses.ts";
 
-/** Answers with an overview of the API, and with the names of the data versions in paths. */
+/** Answers with an overview of the API, and with the data versions that paths may name. */
 
 /** @param outlines returns the outlines of all endpoints, including the overview's; called once */
 export function overviewOf(outlines: () => object[]): Endpoint {

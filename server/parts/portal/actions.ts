@@ -25,7 +25,7 @@ import { errorReply, unavailable } from "./reply.ts";
 import type { PortalSettings } from "./settings.ts";
 import { checkOpen, confirmSignup, linkFields, type SignupOptions, signUp, signupFields } from "./signups.ts";
 
-/** Executes what people request on the portal: limits and checks the caller, and finds the action for a path. */
+/** Runs the actions that people request on the portal: limits and checks callers, and finds the action of a path. */
 
 export interface PortalOptions
   extends Pick<Core, "store" | "log" | "mailer" | "change" | "takeEffect" | "fault"> {
@@ -36,7 +36,7 @@ export interface PortalOptions
 }
 
 const maxClients = 10_000;
-/** When the table has this many keys, people can't make more. The rest of the table is for the operator. */
+/** If the key table has this many keys, people can't make more. The rest of the table is for the operator. */
 const maxOwnKeys = Math.floor(maxKeys * 0.9);
 
 const missingKey = constantError("missing_api_key");
@@ -46,7 +46,7 @@ type Reply = PortalReply | Promise<PortalReply>;
 /** A function that checks the caller and the fields of the body, and runs the action. */
 type Route = (request: PortalRequest, now: Date) => Reply;
 
-/** Handles the portal's posts in the control thread. A post that fails writes nothing. */
+/** Handles the portal's posts in the control thread. */
 export class PortalActions {
   readonly #options: PortalOptions;
   readonly #signup: SignupOptions;
@@ -55,7 +55,6 @@ export class PortalActions {
   readonly #writesOfAccount = new Buckets(20, 0.2, maxClients);
   /** Limits the writes of all visitors together, because each write waits for the disk. */
   readonly #writes = new Buckets(50, 10, 1);
-  /** The route of each path. */
   readonly #routes: ReadonlyMap<string, Route>;
 
   constructor(options: PortalOptions) {
@@ -160,7 +159,7 @@ export class PortalActions {
     return { account, key };
   }
 
-  /** Runs a change in a transaction. When the promise resolves, the change is in force on all servers. */
+  /** Runs a change in a transaction, and waits until it takes effect. If the wait fails, the error is only logged. */
   async #write<Result>(now: Date, work: () => Result): Promise<Result> {
     const { log, fault, change, takeEffect } = this.#options;
     if (fault() !== undefined) throw unavailable("nothing can be changed now; try again later", 60);
@@ -176,9 +175,7 @@ export class PortalActions {
     return result;
   }
 
-  /**
-   * Refuses new keys before the key table is full. With a full table no other change could take effect.
-   */
+  /** Refuses new keys before the key table is full. With a full table, no other change could take effect. */
   #checkRoom(): void {
     if (this.#options.keyCount() >= maxOwnKeys)
       throw new ApiError(

@@ -8,7 +8,7 @@ import type { PortalSettings } from "./settings.ts";
 
 const renewMs = 60_000;
 
-/** Checks the pages' account before the start makes a state. @throws DataError when the account can't exist */
+/** Checks the pages' account before the server creates a state. @throws DataError when the account can't exist */
 export function checkAccount(
   { portalAccount, mayMakeAccount }: PortalSettings,
   isShared: boolean,
@@ -26,7 +26,7 @@ export async function startPortal(settings: PortalSettings, core: Core): Promise
     keyCount: () => core.accounts.tables.keys.count,
     now: () => new Date(),
   });
-  // Runs at the server's end, after the last answer and before the state is closed.
+  // Revokes the pages' keys at the server's end, after the last answer and before the state is closed.
   core.atEnd(async () => {
     if (core.fault() === undefined) await portal.end();
   });

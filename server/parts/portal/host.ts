@@ -12,7 +12,7 @@ import { errorReply, unavailable } from "./reply.ts";
 const hourMs = 3_600_000;
 const renewedAfterMs = 24 * hourMs;
 /**
- * Milliseconds until a key of the pages expires. The key is replaced earlier, so that open pages go on working. A key
+ * Milliseconds until a key of the pages expires. The key is replaced earlier, so that open pages keep working. A key
  * that a crash leaves behind expires, too.
  */
 const keyLivesMs = 26 * hourMs;
@@ -38,7 +38,7 @@ export class PortalHost {
   /** Ids of the current key and of the previous key, which may still be valid. */
   #ids: number[] = [];
 
-  /** @throws DataError when the account doesn't exist */
+  /** @throws DataError when the account doesn't exist and the server may not create it */
   constructor(options: HostOptions) {
     const { store, settings } = options;
     const { portalAccount: account, mayMakeAccount } = settings;
@@ -89,7 +89,7 @@ export class PortalHost {
     this.#ids = [...this.#ids.slice(-1), id];
   }
 
-  /** Replaces the pages' API key if it is a day old. @returns whether the key and so the files have changed */
+  /** Replaces the pages' API key if it is a day old. @returns whether the key, and so the pages, have changed */
   async renewKey(): Promise<boolean> {
     const age = this.#options.now().getTime() - this.#madeAt;
     // A negative age means that the clock was set back. Then the key is replaced, too.

@@ -33,8 +33,8 @@ export interface Caller {
 export interface OwnAccountOptions extends Pick<Core, "store"> {
   settings: PortalSettings;
   /**
-   * Runs a change of the caller's account in a transaction. When the promise resolves, the change is in force on all
-   * servers.
+   * Runs a change of the caller's account in a transaction. When the promise resolves, the change is stored, and in
+   * effect on all servers that responded in time.
    */
   write<Result>(caller: Caller, now: Date, work: () => Result): Promise<Result>;
   /** @throws ApiError when no more keys may be made */

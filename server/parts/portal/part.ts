@@ -1,7 +1,7 @@
 import { definePart } from "../../part.ts";
 import { portalSettings, settingTable } from "./settings.ts";
 
-/** The pages for people as a part. */
+/** Defines the part that serves pages for people. */
 
 export const portalPart = definePart(settingTable, (own, core) => {
   const settings = portalSettings(own, core);

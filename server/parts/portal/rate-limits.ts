@@ -1,7 +1,7 @@
 import { isIP, isIPv6 } from "node:net";
 import { ApiError } from "../../api/errors.ts";
 
-/** Limits the rate of requests per client, per account and of all together. */
+/** Limits how often clients, accounts and all visitors together may make requests. */
 
 export function tooMany(message: string, seconds: number): ApiError {
   return new ApiError("rate_limit_exceeded", `${message}; retry in ${seconds} s`, { header: seconds });
@@ -12,7 +12,7 @@ interface Bucket {
   atMs: number;
 }
 
-/** Token buckets by name. The least recently used buckets are forgotten, because they are full or nearly full. */
+/** Token buckets by name. If there are too many buckets, the least recently used bucket is forgotten. */
 export class Buckets {
   readonly #capacity: number;
   readonly #perSecond: number;
@@ -25,7 +25,7 @@ export class Buckets {
     this.#maxBuckets = maxBuckets;
   }
 
-  /** Takes a token. @returns 0, or the seconds until the next token */
+  /** Takes a token. @returns 0, or the seconds until the next token if the bucket is empty */
   take(name: string, nowMs: number): number {
     const before = this.#buckets.get(name) ?? { tokens: this.#capacity, atMs: nowMs };
     // The difference is negative if the clock was set back.
@@ -44,8 +44,9 @@ export class Buckets {
 const withPort = /^(?:\[([^\]]+)\](?::\d*)?|([\d.]+):\d*)$/;
 
 /**
- * The name of an address's client: an IPv4 address, even if mapped into IPv6, or the /64 of an IPv6 address. All texts
- * that aren't addresses have the same name. Otherwise a sender could become many clients by changing the text.
+ * The name under which a client's requests are counted: an IPv4 address, even if mapped into IPv6, or the /64 of an
+ * IPv6 address. All texts that aren't addresses have the same name. Otherwise a sender could become many clients by
+ * changing the text.
  */
 export function clientOf(address: string): string {
   const [, inBrackets, beforePort] = withPort.exec(address) ?? [];

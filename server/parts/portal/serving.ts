@@ -71,7 +71,7 @@ export class Portal {
     return { status: 200, head: `200 OK\r\n${head}`, body };
   }
 
-  /** Writes the numbers for a URL into a page. A page without numbers is returned unchanged. */
+  /** Writes the numbers for a URL into a page. Beyond the limit, or after an error, returns the page unchanged. */
   #written(page: WebFile, path: string, request: RequestHead): WebFile {
     if (page.slots === undefined || !this.#writing.pass(performance.now())) return page;
     try {

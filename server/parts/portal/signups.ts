@@ -15,7 +15,7 @@ import { clientOf, tooMany } from "./rate-limits.ts";
 import { errorReply, unavailable } from "./reply.ts";
 import type { PortalSettings } from "./settings.ts";
 
-/** Makes accounts for people. Limits signups per day, for each client and in all, and accounts per mailbox. */
+/** Makes accounts for people. Limits the signups per day of each client and in total, and accounts per mailbox. */
 
 const daySeconds = 86_400;
 const maxSignupsPerClient = 5;
@@ -25,7 +25,7 @@ const maxLinksPerMailbox = 3;
  * the visitor's post counts against the serving thread's maximum of posts in flight.
  */
 const maxEmailsUnderWay = 16;
-/** Milliseconds that a person needs to fill in the form. Faster senders are bots. */
+/** Milliseconds that a person needs to fill in the form. Faster senders are taken for bots. */
 const minElapsedMs = 2000;
 const maxPersonNameLength = 100;
 
@@ -72,7 +72,7 @@ export async function signUp(
   const signup = { mailbox: mailboxOf(email), address: clientOf(address) };
   const isMailed = options.settings.signup === "email";
   const { store } = options;
-  /** Checks the limits of signups. @returns the number of the mailbox's signups within a day */
+  /** Checks the limits of signups. @returns the mailbox's signups within a day @throws ApiError beyond a limit */
   const check = () => {
     const counts = store.signups.countsSince(dayBefore(now), signup);
     if (counts.address >= maxSignupsPerClient)
@@ -96,8 +96,8 @@ export async function signUp(
 const linkSent: PortalReply = { status: 202, body: { sent: true } };
 
 /**
- * Sends a link by e-mail. The reply is always the same, so that strangers can't find out whether the mailbox has an
- * account.
+ * Sends a link by e-mail. The reply doesn't depend on whether the mailbox has an account, so that strangers can't find
+ * this out.
  */
 async function mailLink(
   name: string,
@@ -141,7 +141,12 @@ async function mail(letter: Email, { mailer, log }: SignupOptions): Promise<void
   }
 }
 
-/** Makes the account of a mailed link. @throws ApiError when the link isn't valid, or its mailbox has an account */
+/**
+ * Makes the account of a mailed link.
+ *
+ * @returns a reply with an error if the mailbox has an account already; the link is used up then, too
+ * @throws ApiError when the link isn't valid
+ */
 export async function confirmSignup(token: string, options: SignupOptions, now: Date): Promise<PortalReply> {
   const { store } = options;
   const find = () => {

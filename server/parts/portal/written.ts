@@ -225,7 +225,7 @@ function writeHospital(path: string, year: string | null, procedure: string | nu
 const hospitalPath = (ccn: string, year: string | null) =>
   `/facilities/${ccn}${year === null ? "" : `?${new URLSearchParams({ year })}`}`;
 
-/** Returns an answer; undefined if the API has none. */
+/** Returns an answer; undefined if the API answers with an error. */
 function orNone<T>(ask: () => T): T | undefined {
   try {
     return ask();

@@ -76,7 +76,7 @@ export function keepKey(key: string | null): void {
 const currentKey = () => ownKey() ?? settings.key;
 
 /**
- * Sends a GET and parses the answer. Retries while the rate is exceeded.
+ * Sends a GET and parses the answer. Retries a few times if the rate is exceeded.
  *
  * @param path with `base` and query
  * @throws Failure
@@ -101,14 +101,19 @@ async function inTime(tryIt: () => Promise<Response>): Promise<Response> {
   }
 }
 
-/** Sends a GET with the current key. @returns the response, whatever its status @throws Failure without a response */
+/**
+ * Sends a request with the current key. Renews the pages' key if the server doesn't know it any more.
+ *
+ * @returns the response, whatever its status
+ * @throws Failure when there is no response
+ */
 export async function request(path: string, options: RequestInit = {}): Promise<Response> {
   const response = await send(path, options, currentKey());
   const isPageKey = response.status === 401 && ownKey() === null;
   return isPageKey && (await renewSettings()) ? send(path, options, currentKey()) : response;
 }
 
-/** Posts to the portal and parses the answer. @throws Failure, which means that nothing was changed */
+/** Posts to the portal and parses the answer. @throws Failure */
 export async function post<T>(path: string, body: object, key = currentKey()): Promise<T> {
   const headers = { "Content-Type": "application/json" };
   const options = { method: "POST", body: JSON.stringify(body), headers };
@@ -157,8 +162,8 @@ const isAbsence = (error: unknown): error is Failure =>
   error instanceof Failure && (error.status === 404 || error.status === 400);
 
 /**
- * Returns the answer for a path. Answers and failures are kept for some minutes. While a request is in flight, it isn't
- * sent again.
+ * Returns the answer for a path. Answers, and failures with status 400 or 404, are kept for some minutes. While a
+ * request is in flight, it isn't sent again.
  *
  * @throws Failure
  */
@@ -186,11 +191,11 @@ export async function askOrFailure<T>(path: string): Promise<T | Failure> {
   }
 }
 
-/** Returns an answer as it is, and null for a failure. */
+/** Returns an answer unchanged, and null for a failure. */
 export const unlessFailed = <T extends object>(answer: T | Failure | null): T | null =>
   answer instanceof Failure ? null : answer;
 
-/** Fetches all pages of a list, and returns them as one answer. */
+/** Fetches all pages of a list. @returns one answer with the rows of all pages, or a failure if there is no data */
 export async function rowsAt(path: string): Promise<FacilitiesAnswer | Failure> {
   const first = await askOrFailure<FacilitiesAnswer>(path);
   if (first instanceof Failure) return first;

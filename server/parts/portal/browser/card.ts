@@ -40,7 +40,7 @@ interface CardProps {
   children?: ComponentChildren;
 }
 
-/** The text for a picture outside the page: what the letters stand for, the source and the data versions. */
+/** The text for a picture outside the page: what the letters stand for, the source, warnings and the site. */
 export function sourceText(
   versions: readonly string[],
   datasets: readonly Dataset[],

@@ -17,7 +17,7 @@ export interface Option {
   group?: string | undefined;
   /** A number at the end of the line. */
   figure?: string | undefined;
-  /** A text whose words are marked in the title. */
+  /** A text whose words are marked in the title and in the detail. */
   mark?: string | undefined;
 }
 
@@ -47,7 +47,7 @@ export function Chooser(props: ChooserProps) {
   const [active, setActive] = useState(-1);
   /** Whether the current choice is too long for its line. */
   const [isCut, setCut] = useState(false);
-  /** A text that the visitor confirmed before its suggestions arrived, and the key that was pressed. */
+  /** A text that the visitor confirmed before its suggestions arrived, and the pressed key: Enter or Tab. */
   const entered = useRef<{ text: string; key: string } | null>(null);
   const isTouch = useRef(false);
   const options = found?.options;
@@ -93,7 +93,7 @@ export function Chooser(props: ChooserProps) {
     setMessage("");
     setActive(-1);
   };
-  /** Shows suggestions, or the reason why nothing was found. */
+  /** Shows suggestions, or the message of a failed search. */
   const show = (suggestions: typeof found, why = "") => {
     // Shows nothing if the visitor has left the field during the search.
     if (document.activeElement !== input.current) return close();
@@ -184,8 +184,8 @@ export function Chooser(props: ChooserProps) {
 }
 
 /**
- * The option whose id or title equals a text. Tab chooses only such an option, because a visitor who leaves the field
- * may not want a suggestion.
+ * Finds the option whose id or title equals a text. If no option is highlighted, Tab chooses only such an option,
+ * because a visitor who leaves the field may not want a suggestion.
  */
 const exact = (options: readonly Option[], text: string) =>
   options.find(({ id, title }) => [id, title].some((one) => one.toLowerCase() === text.trim().toLowerCase()));

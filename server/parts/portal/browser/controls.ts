@@ -117,7 +117,7 @@ async function findPlace(choice: Choice, text: string, priced: Set<string> | nul
   const isMeant = ([code]: [string, unknown]) => code === meant;
   const found = Object.entries(states)
     .filter((state) => isMeant(state) || ` ${state[1].name.toLowerCase()}`.includes(` ${words}`))
-    // Virginia comes before West Virginia. For "CA", California comes before other names that begin with CA.
+    // A state whose code or name is the whole text comes first, such as California for "CA".
     .sort((a, b) => Number(isMeant(b)) - Number(isMeant(a)) || d3.ascending(a[1].name, b[1].name))
     .map(([id, { name }]) => ({
       id,
@@ -135,7 +135,7 @@ async function findPlace(choice: Choice, text: string, priced: Set<string> | nul
   );
 }
 
-/** Whether `typed` may be a mistyped `name`: the first letter is the same, and at most two letters differ. */
+/** Whether `typed` may be a mistyped `name`: the first letter must be the same, and only a few letters may differ. */
 function isAlike(name: string, typed: string): boolean {
   const [rest, letters] = [name, typed].map((text) => [...text.toLowerCase().replace(/,? [a-z]{2}$/, "")]);
   const extra = letters.filter((letter) => {
@@ -160,8 +160,8 @@ const around = (zip: string, miles: number, city?: string): Option => ({
 });
 
 /**
- * Offers circles around cities that have the given name or a similar name. The center of a city is the ZIP code that
- * most of its hospitals have.
+ * Offers circles around the cities that have the given name, or around cities with a similar name if no city has it. A
+ * circle's center is the ZIP code that most of the city's hospitals have.
  */
 async function findCities({ year }: Choice, name: string): Promise<Option[]> {
   const hospitalsIn = async (city: string) => {
@@ -191,7 +191,11 @@ function choosePlace(id: string): void {
   else choose({ ...nowhere, near, within, city: city.join(" ") || null });
 }
 
-/** Offers hospitals for a text. @param home the state whose hospitals come first */
+/**
+ * Offers hospitals for a text. Hospitals with a price come first.
+ *
+ * @param home the state whose hospitals come first among hospitals with a price, and among hospitals without a price
+ */
 async function findHospital(choice: Choice, code: string, text: string, home?: string): Promise<Option[]> {
   const { year, pinned } = choice;
   if (pinned.length === maxPinned)

@@ -40,7 +40,7 @@ export function Request({ path }: { path: string }) {
   )}</p><${Command} text=${requests[language](path)} />`;
 }
 
-/** Copies a text. @returns whether it was copied; false for pages without TLS, which have no clipboard */
+/** Copies a text. @returns whether the text was copied; pages without TLS have no clipboard */
 export async function copied(text: string): Promise<boolean> {
   const done = await navigator.clipboard?.writeText(text).then(
     () => true,

@@ -36,7 +36,7 @@ export type Scope = Pick<ProcedureAnswer, "rows" | "allowed" | "histogram" | "so
 export interface Pinned {
   letter: string;
   ccn: string;
-  /** The hospital as in a list; null if the data doesn't have the hospital. */
+  /** The hospital's entry in a list; null if the data doesn't have the hospital. */
   entry: Entry | null;
   /** The rank of the hospital's charge among the charges around a ZIP code; null without a ZIP code or a charge. */
   standing: Pick<Standing, "rank" | "facilities"> | null;
@@ -55,11 +55,11 @@ export interface View {
   nation: ProcedureAnswer | Failure;
   /** The first page of the hospitals whose charges are in the chosen range. */
   list: HospitalList;
-  /** All priced hospitals of the place, cheapest first; null if there are more than `mostDots`. */
+  /** All priced hospitals of the place, cheapest first; null if there are none or more than `mostDots`. */
   few: Priced[] | null;
   trends: TrendsAnswer | Failure;
   pinned: Pinned[];
-  /** The procedure's hospitals if no hospital has a price; otherwise null. */
+  /** The procedure's hospitals if no hospital in the chosen place has a price; otherwise null. */
   unpriced: FacilitiesAnswer | null;
 }
 
@@ -104,7 +104,7 @@ export function askAhead(choice: Choice): void {
     });
 }
 
-/** Loads the data for a choice by concurrent requests. A place or hospitals need more requests. @throws Failure */
+/** Loads the data for a choice. A chosen place and hospitals to compare need further requests. @throws Failure */
 export async function load(choice: Choice): Promise<View> {
   const code = choice.procedure ?? defaultProcedure;
   const paths = pathsOf(code, choice);
@@ -156,7 +156,10 @@ async function coverageOf({ state }: Choice, nationAsked: Promise<ProcedureAnswe
   return { hasPrices: false, isCovered: data.some(({ coverage }) => coverage.states.includes(state ?? "")) };
 }
 
-/** Adds distance and rank to the compared hospitals. The rank is among the priced hospitals around the ZIP code. */
+/**
+ * Adds to compared hospitals their distance from the ZIP code, and their rank among the priced hospitals around the ZIP
+ * code. Hospitals elsewhere stay unchanged.
+ */
 const amongAround = (pinned: Pinned[], around: Priced[] | null): Pinned[] =>
   pinned.map((one) => {
     const entry = around?.find(({ ccn }) => ccn === one.ccn);
@@ -199,8 +202,10 @@ function histogramOf(charges: number[], { min_charge: min, max_charge: max }: Ch
 }
 
 /**
- * Fetches all priced hospitals of a state or the nation; null if there are more than `mostDots`. The list of the page
- * often needs the same request, which is sent only once.
+ * Fetches all priced hospitals of a state or the nation. Often the page's list needs the same request, which is then
+ * sent only once.
+ *
+ * @returns null if the place has no priced hospital, or more than `mostDots`
  */
 async function fewOf(scope: Scope | Failure, choice: Choice, procedure: string): Promise<Priced[] | null> {
   if (scope instanceof Failure || scope.summary.facilities > mostDots) return null;

@@ -58,7 +58,7 @@ function Blank({ url, failure }: { url: URL; failure: Failure | null }) {
 
 function Shown({ view, datasets }: PartProps) {
   const scope = unlessFailed(view.scope);
-  // The band comes below everything that was shown before the first answer, so that nothing moves.
+  // The warning comes below the sentence. The sentence is there before the first answer and must not move.
   return html`<div class="sentence" aria-live="polite">
       <${Sentence} view=${view} datasets=${datasets} />
       <${Chips} view=${view} />

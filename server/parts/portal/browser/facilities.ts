@@ -42,7 +42,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const added = more?.of === list ? more : { of: list, data: [], next: list.next, shown: firstShown };
   const range = rangeOf(choice);
   const median = summary.facilities < leastForQuartiles ? null : summary.median_charge;
-  /** Lower allowed amounts are unusual. Their hospitals may do other procedures than the group's name says. */
+  /** Lowest usual allowed amount. Hospitals with less may do other procedures than the group's name says. */
   const leastUsual = median === null ? 0 : summary.median_allowed / unusualFactor;
   const isNear = choice.near !== null;
   const top = pinned.flatMap(({ letter, entry }) => (entry && isPriced(entry) ? [{ letter, entry }] : []));
@@ -121,7 +121,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   ];
   const listed = rows.filter(({ ccn }) => !top.some(({ entry }) => entry.ccn === ccn));
   const remaining = count - rows.length;
-  // Says which rows the CSV has. Unlike the list, the file of a whole place has suppressed rows, too.
+  // Says which rows the CSV has. The file of a state or of the nation has suppressed rows, too, unlike the list.
   const savedRows =
     range || isNear || scope.rows.suppressed === 0
       ? count === 1

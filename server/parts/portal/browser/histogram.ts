@@ -20,8 +20,8 @@ import {
 import { hospitals, isPriced, leastForQuartiles } from "./words.ts";
 
 /**
- * Draws the distribution of charges, with summaries of charges and allowed amounts below, on one logarithmic axis. A
- * few hospitals are drawn as dots. If there are too few hospitals for quartiles, the summaries leave out the quartiles.
+ * Draws the distribution of charges, and the allowed amounts below, on one logarithmic axis. A few hospitals are drawn
+ * as dots. If there are enough hospitals for quartiles, summaries of the charges and of the allowed amounts are drawn.
  */
 
 const side = 14;
@@ -157,7 +157,7 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
 const dotRadius = 8;
 const leastRadius = 2;
 
-/** Places a dot for each hospital at its charge. The dots are smaller if too many hospitals charge the same. */
+/** Places a dot for each hospital at its charge. The dots are smaller if they don't fit otherwise. */
 function swarm(prices: readonly Priced[], x: Scale, middle: number, room: number) {
   for (let radius = dotRadius; ; radius--) {
     const dots = swarmOf(prices, x, middle, radius);
@@ -166,7 +166,7 @@ function swarm(prices: readonly Priced[], x: Scale, middle: number, room: number
   }
 }
 
-/** Places dots as near to the middle as possible without overlap. The prices are sorted. */
+/** Places dots as near to the middle as possible without overlap. @param prices in ascending order of charges */
 function swarmOf(prices: readonly Priced[], x: Scale, middle: number, radius: number) {
   const apart = 2 * radius + 1;
   const placed: { price: Priced; x: number; y: number; radius: number }[] = [];

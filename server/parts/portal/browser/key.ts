@@ -11,8 +11,8 @@ import { useLeaveWarning, useReadAt } from "./location.ts";
 export const useOwnKey = () => useReadAt(ownKey, keyChanged, "storage");
 
 /**
- * Shows a new key. A browser without a key stores the new key. If the visitor declines, the browser asks before it
- * leaves the page.
+ * Shows a new key. A browser without a key stores the new key. If the visitor then unchecks the box, the browser asks
+ * before it leaves the page.
  */
 export function NewKey({ value }: { value: string }) {
   const kept = useOwnKey();

@@ -13,7 +13,7 @@ const patienceMs = 300;
 /**
  * Loads a view.
  * @param key identifies the view; a change of the key loads another view
- * @returns the view to show, which is the previous view while `isOld`, and the state of the new view
+ * @returns the last view that was loaded, and the state of loading; `isOld` means that the new view is late or failed
  */
 export function useLoaded<T>(key: string, load: () => Promise<T>) {
   const [loaded, setLoaded] = useState<{ key: string; view: T } | null>(null);
@@ -44,7 +44,7 @@ export function useLoaded<T>(key: string, load: () => Promise<T>) {
   return { view: loaded?.view ?? null, failure, isLate, isOld, retry };
 }
 
-/** Returns the data versions, which are fetched as soon as `isDue`, after the pictures; none after a failure. */
+/** Fetches the data versions when `isDue` becomes true. @returns an empty list before that and after a failure */
 export function useDatasets(isDue: boolean): Dataset[] {
   const [datasets, setDatasets] = useState<Dataset[]>([]);
   useEffect(() => {

@@ -146,7 +146,7 @@ function Legend({ thresholds, colours, medians, swatches, width }: LegendProps) 
   if (low === undefined || high === undefined || width === 0)
     return html`<svg class="legend" height="30"></svg>`;
   const ends = [low, ...thresholds, high];
-  // Rounds the amounts to the fewest digits with which the levels differ.
+  // Rounds the amounts to two or three digits if the levels still differ. Otherwise uses the exact amounts.
   const texts =
     [2, 3]
       .map((digits) => ends.map((end) => money(Number(end.toPrecision(digits)))))
@@ -172,7 +172,7 @@ function Legend({ thresholds, colours, medians, swatches, width }: LegendProps) 
   </svg>`;
 }
 
-/** Names the states without prices. Gives the reason only for Maryland, because most questions are about Maryland. */
+/** Names or counts the states without prices. Gives a reason only for Maryland, which most questions are about. */
 function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): string {
   if (rows.size === 0) return "";
   const isOnMap = (code: string) => Number(states[code].fips) < 60;
@@ -185,7 +185,7 @@ function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): st
     .join(" ");
 }
 
-/** Makes the map's table: first the states with prices, dearest first, and then the states without prices. */
+/** Makes the map's table: the states with prices, dearest first, and then the states that the data version lacks. */
 export function mapFigures({ data }: ProcedureAnswer, dataset: Dataset | undefined): Figures {
   const rows: (Partial<StateRow> & { state: string; reason?: string })[] = [
     ...data.toSorted((a, b) => b.median_charge - a.median_charge),

@@ -19,7 +19,7 @@ const markRows = [14, 30, 46];
 const shapeSize = 11;
 
 /**
- * Takes the space from `start` to `end` in the first row that is free at `start`.
+ * Takes the space from `start` to `end` in the first row that is free at `start`, or in the top row if none is free.
  * @param ends the end of the taken part of each row
  * @returns the row's index
  */

@@ -13,8 +13,8 @@ interface Absence {
   /** The procedure's official name; undefined if the data doesn't have the procedure. */
   official: string | undefined;
   /**
-   * Hospitals of the procedure, all without a price. They are from the chosen place, or from the nation if the nation
-   * has no price either. Null if there are no such hospitals.
+   * Hospitals of the procedure in the chosen place or in the nation, all without a price. Null if there are no such
+   * hospitals.
    */
   unpriced: Pick<FacilitiesAnswer, "summary" | "data"> | null;
   isZipKnown: boolean;

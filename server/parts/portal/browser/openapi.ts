@@ -67,7 +67,7 @@ const versionEnd = "OfVersion";
 
 /**
  * Lists the operations in the document's order. A path and the same path below a version are one operation, which has
- * the parameters of both paths.
+ * the parameters of the path below a version. Header parameters are left out.
  *
  * @param examples examples of parameters by name, used instead of the document's examples
  */

@@ -99,7 +99,7 @@ interface StepsProps extends ReturnType<typeof useSteps> {
   children: preact.ComponentChildren;
 }
 
-/** Shows a drawing whose parts show their numbers on hover and by the arrow keys. */
+/** Shows a drawing whose parts show their numbers on hover and by the keyboard. */
 export function Steps(props: StepsProps) {
   const { label, height, count, active, setActive, noteOf, choose, width, measured, children } = props;
   const onKeyDown = (event: KeyboardEvent) => {

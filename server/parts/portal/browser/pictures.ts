@@ -39,7 +39,7 @@ const nameOf = (view: View, what: string, version: string) => {
 export function Charges({ view, datasets }: PartProps) {
   const scope = unlessFailed(view.scope);
   const { choice, few, list, pinned, paths } = view;
-  // A single charge gets no picture, because the sentence already says it.
+  // A single charge gets no picture, because the sentence already names the charge.
   const isAlone = scope?.summary.facilities === 1 && !pinned.some(({ entry }) => entry && isPriced(entry));
   if (!scope || isAlone) return null;
   const { data_version } = scope.source;

@@ -139,7 +139,11 @@ export function titleOf(group: { code: string; name: string }): string {
   return title[0].toUpperCase() + title.slice(1);
 }
 
-/** Further procedures of a group that have a word of the text; none if the plain name has a word of the text. */
+/**
+ * Finds the first of a group's further procedures that has a word of the text.
+ *
+ * @returns a list with at most one procedure; empty if the plain name has a word of the text
+ */
 export function includedIn(code: string, text: string): string[] {
   const words = wordsOf(text).filter((word) => word.length > 2);
   const hasWord = (of = "") => wordsOf(of).some((own) => words.some((word) => own.startsWith(word)));
@@ -153,8 +157,8 @@ export function includedIn(code: string, text: string): string[] {
 }
 
 /**
- * Codes of the groups that match a text. A group matches if every word of the text begins one of the group's plain
- * words. Groups whose plain name matches come first.
+ * Codes of the groups that match a text. A group matches if every word of the text with more than two letters begins a
+ * word of the group's plain name or further procedures. Groups whose plain name matches come first.
  */
 export function codesBy(text: string): string[] {
   const words = wordsOf(text).filter((word) => word.length > 2);

@@ -18,7 +18,7 @@ import { TryIt, textOf } from "./try-it.ts";
 /**
  * Shows the API's reference, made from the API's OpenAPI document. The document's texts are Markdown.
  *
- * No viewer from npm is used (Scalar 1.72.1, Redoc 3.0.1, RapiDoc 9.3.8, Stoplight Elements 9.0.25). They insert inline
+ * No viewer from npm is used. Scalar 1.72.1, Redoc 3.0.1, RapiDoc 9.3.8 and Stoplight Elements 9.0.25 insert inline
  * styles without a nonce, evaluate code or send requests to other hosts. axe-core finds critical faults in all of them
  * except Redoc, and Redoc can't try requests.
  */
@@ -83,7 +83,7 @@ async function loadedExamples(): Promise<Record<string, string>> {
   };
 }
 
-/** Returns the id of the section at the top of the window. The component updates when the section changes. */
+/** Returns the id of the section near the top of the window. The component updates when the section changes. */
 function useCurrentSection(isThere: boolean): string {
   const [current, setCurrent] = useState("");
   useEffect(() => {
@@ -93,7 +93,7 @@ function useCurrentSection(isThere: boolean): string {
         const entered = seen.find(({ isIntersecting }) => isIntersecting);
         if (entered) setCurrent(entered.target.id);
       },
-      // The current section is the one at 20 % of the window's height.
+      // The current section is the section at 20 % of the window's height.
       { rootMargin: "-20% 0px -80% 0px" },
     );
     for (const section of document.querySelectorAll(".operation")) observer.observe(section);

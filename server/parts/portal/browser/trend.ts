@@ -7,8 +7,8 @@ import { Grid, PinShape, Shape, Steps, useSteps } from "./picture.ts";
 import { isFew, leastForQuartiles } from "./words.ts";
 
 /**
- * Draws the median charge, the allowed amount and the compared hospitals' charges over two years or more. The line
- * breaks where the procedure has changed.
+ * Draws the median charge, the allowed amount and the compared hospitals' charges over two years or more. The lines of
+ * the medians break where the procedure's name changes, where a year is missing, and at years with few hospitals.
  */
 
 const height = 290;
@@ -157,7 +157,7 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
 }
 
 const labelHeight = 27;
-/** Lowest vertical position of a label. Its two lines of text have to be above the years. */
+/** Lowest vertical position of a label, so that the label's two lines of text stay above the years. */
 const lowestLabel = floor - 18;
 
 /** Moves overlapping labels down. Labels that would leave the picture move up again. */
@@ -176,7 +176,7 @@ function spread<End extends { y: number }>(ends: End[]): (End & { labelY: number
 const moved = (share: number) =>
   share === 0 ? "stayed the same" : `${share > 0 ? "rose" : "fell"} by ${Math.abs(share)}%`;
 
-/** Describes the change from the previous year, by the hospitals with a price in both years. Explains a broken line. */
+/** Describes the change from the previous year, by hospitals with a price in both years. Explains gaps in a line. */
 function trendText(years: TrendYear[], year: TrendYear): string {
   const before = years[years.indexOf(year) - 1];
   const texts: string[] = [];

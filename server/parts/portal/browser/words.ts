@@ -14,7 +14,7 @@ export const isFew = ({ facilities }: { facilities: number }) => facilities < le
 /** Whether a caveat is a synthetic sample's. */
 export const isSynthetic = (caveat: string): boolean => /synthetic/i.test(caveat);
 
-/** The caveat of a synthetic sample without its first words, because the title before it already says "sample". */
+/** Shortens a synthetic sample's caveat, because the title says "sample". Writes "hospitals" for "facilities". */
 const sampleText = (caveat: string): string =>
   caveat
     .replace(/^This is a synthetic sample: (.)/, (_, letter) => letter.toUpperCase())
@@ -93,7 +93,6 @@ export const pricesTitle = (
   year: string | number | undefined,
 ): string => [titleOf(procedure), placeText(place)].filter(Boolean).join(" ") + (year ? `, ${year}` : "");
 
-/** A page's title in the browser's tab. */
 export const tabTitle = (title: string | undefined) => `${title ? `${title} – ` : ""}What hospitals charge`;
 
 export function mainClause(place: Place, { summary, procedure, allowed: range }: Prices): Word[] {
@@ -110,7 +109,7 @@ export function mainClause(place: Place, { summary, procedure, allowed: range }:
     return words`${begin("Two")} hospitals charge ${charge(min)} and ${charge(max)}${what}. ${medicare}`;
   const charges = words`${start}${whole(facilities)} hospitals charge from ${charge(min)} to ${charge(max)}${what}.`;
   if (facilities < leastForQuartiles) return words`${charges} ${medicare}`;
-  // An odd number of hospitals has no two halves, so the sentence names the hospital in the middle.
+  // A small odd number of hospitals has no two halves, so the sentence names the hospital in the middle.
   if (facilities % 2 === 1 && facilities < 20)
     return words`${charges} The one in the middle charges ${charge(median)}; ${medicare}`;
   return words`${charges} Half charge ${charge(median)} or more; ${medicare}`;
@@ -136,7 +135,7 @@ const deductibles: Readonly<Record<number, number>> = {
 };
 
 /**
- * Explains what the hospital is paid, and what part of it the patient pays.
+ * Explains what the hospital is paid, and what the patient pays.
  *
  * @param allowed what Medicare allows for one procedure
  * @param isMedian whether `allowed` is the median of several hospitals
@@ -151,7 +150,7 @@ export function whatIsPaid(year: number, allowed?: number, isMedian = false): st
   return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. Besides the yearly deductible, the patient usually pays a fifth of that${amounts && `: ${amounts}`}.`;
 }
 
-/** The part of the allowed amount that patients or their other insurance pay on average; empty if it isn't known. */
+/** A clause about what patients or their other insurance pay on average; empty if the amount isn't known. */
 export const paidByPatients = (allowed: number, payment: number | null | undefined): string =>
   typeof payment === "number" && payment <= allowed
     ? `, of which its patients or their other insurance paid ${money(allowed - payment)} on average, with the deductible`
@@ -181,7 +180,11 @@ export function comparison({ summary, procedure }: Pick<Prices, "summary" | "pro
 
 const timesInWords = (ratio: number) => `${ratio.toFixed(ratio < 100 ? 1 : 0)} times`;
 
-/** A clause about a compared hospital's charge, for use after its name. @param around the rank around a ZIP code */
+/**
+ * A clause about a compared hospital's charge, for use after the hospital's name.
+ *
+ * @param around the rank of the charge around a ZIP code; null if it isn't known
+ */
 export function ownClause(
   { state, near }: Place,
   { summary }: Prices,
@@ -208,7 +211,7 @@ type Rank = Pick<Standing, "rank" | "facilities">;
 export const withoutPrice =
   " has no price for this procedure: it doesn't do it, or for too few Medicare patients.";
 
-/** Explains why no hospital has a CCN. One that begins with 21 is in Maryland, whose hospitals the data lacks. */
+/** Explains why the data lacks a CCN. Maryland's CCNs begin with 21, and the data has no hospitals in Maryland. */
 export const noHospital = (ccn: string, year: string | null = null) =>
   (/^[0-9A-Z]{6}$/i.test(ccn)
     ? `No hospital in the data has the number (CCN) ${ccn}: ${ccn.startsWith("21") ? `it would be in Maryland. ${whyMaryland}.` : "it may have closed or merged, or Medicare may pay it in another way."}`
