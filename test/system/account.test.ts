@@ -233,7 +233,10 @@ test("the account page explains invalid keys, a used-up quota and a lost connect
   await page.context().setOffline(true);
   await page.getByLabel("E-mail address").fill("ops@example.org");
   await button(page, "Save the address").click();
-  await says(page, "The server can't be reached. Nothing was done: try again.");
+  await says(
+    page,
+    "The server didn't answer, so it isn't certain whether this was done. Reload the page to see.",
+  );
   await page.context().setOffline(false);
   await button(page, "Sign out").click();
   await says(page, "You are signed out: this browser has forgotten the key.");

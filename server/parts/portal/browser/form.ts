@@ -25,7 +25,8 @@ export function useAction() {
 
 /** Describes a failure in a sentence. */
 export function sentenceOf({ status, message }: Failure): string {
-  if (status === 0) return "The server can't be reached. Nothing was done: try again.";
+  if (status === 0)
+    return "The server didn't answer, so it isn't certain whether this was done. Reload the page to see.";
   if (status === 401) return "The server doesn't know this key: it may be incomplete, revoked or expired.";
   return `${message[0].toUpperCase()}${message.slice(1)}${/[.?!]$/.test(message) ? "" : "."}`;
 }
