@@ -43,6 +43,7 @@ interface MonthAnswer {
 /** A server that calls the script only when the test says so. */
 class Caller {
   readonly said = { seq: 0, answered: 0, life: "", read: 0, part: 0, knew: 0 };
+  months = months;
   readonly #name: string;
 
   constructor(name: string) {
@@ -51,7 +52,7 @@ class Caller {
 
   async call(rows: object[] = [], more: object = {}): Promise<Answer> {
     this.said.seq++;
-    const answer = await sharesIn(redis.client)<Answer>(months, {
+    const answer = await sharesIn(redis.client)<Answer>(this.months, {
       ...{ op: "tick", server: this.#name, taken: "0", check: true, hasMore: false, isLeaving: false },
       ...{ elapsed: 1e6, ms, run: `run${run}`, ...this.said, rows, ...more },
     });
@@ -435,6 +436,44 @@ test("a nearly used-up month is flagged for new servers even after its flag was 
   await a.call();
   await a.report(995, 995, 0, { copy });
   assert.deepEqual(await flags("e"), ["1@2026-01"]);
+});
+
+test("new servers get no flags of a month that isn't tight any more, and of an account that is at rest again", async () => {
+  const [a] = await callers("a");
+  assert.ok((await a.report(995, 995)).tight);
+  await a.demand(10, 0);
+  const flags = async (name: string) => (await new Caller(name).call()).flags;
+  assert.deepEqual(await flags("b"), ["1@2026-01", "1"]);
+  quota = 9000;
+  assert.equal((await a.report(995, 995)).tight, undefined);
+  await a.demand(0, 0);
+  // An empty list comes from Lua as an object.
+  assert.deepEqual(await flags("c"), {});
+});
+
+test("a gone server's credit counts only in the months that it has called with", async () => {
+  const [a] = await callers("a");
+  const gone = new Caller("b");
+  gone.months = ["2025-12", "2026-01"];
+  for (let i = 0; i < 3; i++) {
+    await gone.call();
+    await a.call();
+    ms += 1000;
+  }
+  ms += 61_000;
+  const month = { quota, base: 0, used: 0, granted: 0, wanted: 5000, fresh: false };
+  const granted = async (name: string) => {
+    const row = (more: object) => ({ id: 1, burst: 400, months: { [name]: { ...month, ...more } } });
+    for (let held = 0; ; ) {
+      const { rows } = await a.call([row({ granted: held })]);
+      const next = rows[0].months[name].granted;
+      if (next === held) return held;
+      held = next;
+    }
+  };
+  // The credit of the server that is gone is an eighth of the quota, because it had half of the account.
+  assert.ok((await granted("2026-01")) <= quota - quota / 8);
+  assert.equal(await granted("2026-02"), quota);
 });
 
 test("each key that Redis drops starts one recovery, and month keys expire", async () => {
