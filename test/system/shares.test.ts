@@ -235,6 +235,23 @@ for (const lowered of [
     assert.equal(simulation.tally(0).admitted, lowered.quota);
   });
 
+test("after ceilings are lowered, at most a request on each server is refused, and a server killed later costs little of the quota", async () => {
+  const simulation = await servers(2, { burst: 2000, quota: 5_000_000 });
+  await useUp(simulation, 20);
+  await simulation.change(0, { burst: 10, quota: 1000 });
+  await simulation.run(simulation.nowMs + 70_000);
+  load(simulation, 12, 7000);
+  await simulation.run(simulation.nowMs + 86_000);
+  // A first request on each server may be refused. The report about it ends the flag that the change needed.
+  assert.ok(simulation.tally(0).admitted >= 30, String(simulation.tally(0).admitted));
+  const [a, b] = simulation.servers;
+  simulation.kill(b);
+  await simulation.run(simulation.nowMs + 65_000);
+  load(simulation, 1500, 90, () => a);
+  await simulation.run(simulation.nowMs + 140_000);
+  assert.ok(simulation.tally(0).admitted >= 990, String(simulation.tally(0).admitted));
+});
+
 for (const isRunning of [true, false])
   test(`a rate that is raised while servers ${isRunning ? "run" : "are stopped"} gives no credit beyond the quota`, async () => {
     const ceilings = { burst: 10, quota: 360 };

@@ -155,10 +155,12 @@ export class Membership {
   /**
    * Requests of an account that have to be left, so that the credits of all servers fit in them, including what gone
    * servers may have used. The script marks an account as tight when fewer are left.
+   *
+   * @param highest the highest ceilings of the month, by which gone servers may have used credit
    */
-  scarce(burst: number, quota: number): number {
+  scarce(burst: number, quota: number, highest: { burst: number; quota: number }): number {
     const { count, part } = this.lost;
-    const usedByLost = Math.min((quota * part) / 4, burst * part + count);
+    const usedByLost = Math.min((highest.quota * part) / 4, highest.burst * part + count);
     return 2 * creditOf(burst, quota, 1) + this.members + usedByLost;
   }
 }
@@ -525,9 +527,11 @@ export class Share {
     const used = this.#used(each);
     // Redis may have lost the flag, the credits may have become larger since the last report, or servers may have been
     // lost without reporting what they used.
-    const burst = Math.max(this.#burst, record.burst);
-    const isScarce =
-      each.quota - heldOf(record) < this.#member.scarce(burst, Math.max(each.quota, record.quota));
+    const highest = {
+      burst: Math.max(this.#burst, record.burst),
+      quota: Math.max(each.quota, record.quota ?? 0),
+    };
+    const isScarce = each.quota - heldOf(record) < this.#member.scarce(this.#burst, each.quota, highest);
     if (record.tight !== undefined || isScarce) each.isTight = true;
     if (copy === null) return;
     if (isLive && (each.known?.used ?? each.base) !== used) return;

@@ -18,7 +18,8 @@ an answer allows it. A call may be lost, repeated or late, because calls are num
 A server's id consists of its place and the number of its start. The record of an account in a month has these fields:
 `servers` is what each server used and was granted, `left` what earlier servers at each place used, `total` the use
 of all servers as the answers tell it, `n` the number of the record's version, `tight` the number of its flag while the
-quota is tight, `life` the life of Redis in which a server last reported it, and `burst` and `quota` the highest ones.
+quota is tight, `life` the life of Redis in which a server last reported it, `ceilings` the last reported rate and quota,
+`burst` and `quota` the highest ones, and `till` a minute after they last changed.
 
 KEYS  1 hash with the servers in meta, a heartbeat beat:ID for each server, and rate:ID for each active account
       2 sorted set of the flags by number
@@ -143,15 +144,17 @@ local function creditOf(burst, quota, part)
 end
 
 -- Returns the sum of the credits that present servers may use, and the sum of the credits that gone servers may have
--- used without reporting it.
-local function credits(month, burst, quota, tight)
+-- used without reporting it. Servers that have called since the ceilings were changed use the present ones.
+local function credits(month, record, burst, quota, tight)
   local live, gone = 0, 0
-  for _, server in pairs(servers) do
+  for id, server in pairs(servers) do
     if server.read < (tight or math.huge) then
+      local part, isCurrent = server.gone or server.part, id == me or beats[id].at > record.till
+      local credit = isCurrent and creditOf(burst, quota, part) or creditOf(record.burst, record.quota, part)
       if not server.gone then
-        live = live + creditOf(burst, quota, server.part)
+        live = live + credit
       elseif server.months[1] <= month and month <= server.months[2] then
-        gone = gone + creditOf(burst, quota, server.gone)
+        gone = gone + credit
       end
     end
   end
@@ -197,12 +200,15 @@ local function readRecord(i, account)
   return text and cjson.decode(text) or { n = 0, left = {}, total = 0, servers = {} }, text or nil
 end
 
--- Keeps the highest rate and quota of a month in a record. They allow larger credits, and a server may have used such a
--- credit without reporting it. Returns whether the record has changed.
+-- Keeps a month's highest ceilings in a record, because a server may have used the credit that they allow without
+-- reporting it. A server that hasn't called for a minute after a change counts as if it didn't know the change. Returns
+-- whether the record has changed.
 local function keepHighest(record, burst, quota)
-  local before, quotaBefore = record.burst, record.quota
-  record.burst, record.quota = max(burst, before or 0), max(quota, quotaBefore or 0)
-  return record.burst ~= before or record.quota ~= quotaBefore
+  local ceilings = burst .. '/' .. quota
+  if record.ceilings == ceilings then return false end
+  record.ceilings, record.till = ceilings, now + goneMs
+  record.burst, record.quota = max(burst, record.burst or 0), max(quota, record.quota or 0)
+  return true
 end
 
 -- Takes a server's report of an account's month, and grants a lease.
@@ -218,35 +224,34 @@ local function lease(row, i, report)
       for id, entry in pairs(record.servers) do
         if entry.life == meta.life then copy.servers[id] = entry end
       end
-      keepHighest(copy, record.burst or 0, record.quota or 0)
+      copy.burst, copy.quota = max(copy.burst, record.burst or 0), max(copy.quota or 0, record.quota or 0)
       record, isNew = copy, true
     end
   end
+  if keepHighest(record, row.burst, quota) then isNew = true end
   if record.life ~= meta.life then
-    record.life, isNew = meta.life, true
+    record.life, record.till, isNew = meta.life, now + goneMs, true
     if record.tight then record.tight = flag(row.id .. '@' .. month) end
   end
-  if keepHighest(record, row.burst, quota) then isNew = true end
-  local burst = record.burst
   local mine = record.servers[me] or { used = 0, granted = 0 }
-  if settle(record, me, report.base, burst) then isNew = true end
+  if settle(record, me, report.base, record.burst) then isNew = true end
   local used, dead = 0, 0
   for _, count in pairs(record.left) do used = used + count end
   local others = used
   for id, entry in pairs(record.servers) do
     if id ~= me then
-      local most = charged(id, entry, burst)
+      local most = charged(id, entry, record.burst)
       used, others = used + entry.used, others + most
       if not servers[id] or servers[id].gone then dead = dead + most - entry.used end
     end
   end
-  local live, gone = credits(month, burst, record.quota)
+  local live, gone = credits(month, record, row.burst, quota)
   local kept, keptByGone = live, gone
-  if record.tight then kept, keptByGone = credits(month, burst, record.quota, record.tight) end
+  if record.tight then kept, keptByGone = credits(month, record, row.burst, quota, record.tight) end
   local free = quota - others - kept - keptByGone
   local granted = max(report.granted, report.used)
   -- The report claims more than the record grants. It is too late: other servers may have been granted the requests.
-  if not isLearning and granted > max(charged(me, mine, burst), report.used) then
+  if not isLearning and granted > max(charged(me, mine, record.burst), report.used) then
     granted = max(report.used, min(granted, free))
   end
   free = free - granted
@@ -258,7 +263,7 @@ local function lease(row, i, report)
     end
     local scarce = live + count
     -- While Redis learns, assumes the largest credit, because servers may get parts and credit before the next report.
-    if isLearning then scarce = 2 * creditOf(burst, record.quota, 1) + max(count, meta.knew) end
+    if isLearning then scarce = 2 * creditOf(record.burst, record.quota, 1) + max(count, meta.knew) end
     if not tight and free < scarce then
       record.tight = flag(row.id .. '@' .. month)
     elseif tight and not isLearning and free >= 4 * scarce then
