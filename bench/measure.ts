@@ -49,7 +49,7 @@ interface Burst extends Pick<Load, "connections" | "pipeline" | "loadProcesses">
   core: number | undefined;
 }
 
-/** Measures a server. @throws Error when a request failed, or when `list.refused` doesn't agree with an answer */
+/** Measures a server. @throws Error when no request is answered, one fails, or an answer contradicts `list.refused` */
 export async function measure(server: Server, burst: Burst): Promise<Figures> {
   const before = cpuUs(server.pids);
   const heard = await Promise.all(

@@ -87,7 +87,7 @@ export function print({ name, title, entrants, targets }: LoadResult): void {
     console.log(`  ${what}: ${withRange(found)}, target ≤ ${digits(atMost)}: ${met ? "met" : "missed"}`);
 }
 
-/** Writes a Markdown table of all targets and results, for bench/README.md. */
+/** Makes a Markdown table of all targets and results, for bench/README.md. */
 export function markdownOf({ loads }: Results): string {
   const rows = loads.flatMap(({ title, targets }) =>
     targets.map(

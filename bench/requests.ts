@@ -110,7 +110,7 @@ function drawZipf(targets: readonly string[], count: number, random: Random): st
   return Array.from({ length: count }, () => targets[bisect(reached, random.next() * total)]);
 }
 
-/** Makes distinct search texts that have matches: words of a facility's name and city, some cut or with a typo. */
+/** Makes distinct search texts with matches: words of a facility's name, city and state, some cut or with a typo. */
 export function searchTexts({ image, snapshot }: Data, count: number, random: Random): string[] {
   const { facilities } = partsOf(snapshot.table);
   const texts = new Set<string>();
@@ -127,7 +127,7 @@ export function searchTexts({ image, snapshot }: Data, count: number, random: Ra
   return [...texts];
 }
 
-/** The words of a text that consist of letters only. */
+/** The words of a text that consist of two or more letters, except "St". */
 function wordsOf(text: string): string[] {
   return text.split(" ").filter((word) => /^\p{L}{2,}$/u.test(word) && word !== "St");
 }

@@ -71,8 +71,9 @@ async function load(file: string) {
 }
 
 /**
- * Measures the CPU time of queries at every size, as the median over batches. All sizes get the same queries, and each
- * answer is a full page. The sizes take turns, so that other work on the machine affects all sizes.
+ * Measures the CPU time of answers at every size, as the median over batches. All sizes get the same price queries, and
+ * each answer is a full page. For price queries the sizes take turns, so that other work on the machine affects all
+ * sizes.
  */
 async function time(files: string[]) {
   const images: Image[] = [];

@@ -26,7 +26,8 @@ export interface Download extends Patience {
  * Downloads a file. The file is called `<path>.<process id>.part` until it is complete, checked and flushed to disk. If
  * the download fails, the file is deleted. A process may download only one file at a time into a folder.
  *
- * @throws DataError when the file can't be downloaded or written, or its content is wrong
+ * @throws DataError when the file can't be downloaded or written, or its content is wrong; the abort reason if
+ *   `stopping` aborts
  */
 export async function download(url: string, path: string, wanted: Download): Promise<void> {
   const folder = dirname(path);
@@ -108,7 +109,7 @@ async function receive(url: string, part: string, wanted: Download, attempt: Att
   }
 }
 
-/** The size of a file, if the server or the caller states it. */
+/** The size of a file; undefined if neither server nor caller states it. @throws DataError when the size is wrong */
 function sizeIn(url: string, headers: IncomingHttpHeaders, wanted: Download): number | undefined {
   const { expectedBytes, maxBytes } = wanted;
   const { "content-length": length = "" } = headers;

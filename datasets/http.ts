@@ -110,7 +110,7 @@ async function unlessStalled<Result>(
   }
 }
 
-/** Turns a network error into a Break, or into a DataError if a retry wouldn't help. */
+/** Turns a network error into the abort's reason, into a DataError if a retry wouldn't help, or into a Break. */
 function broken(url: string, what: string, error: unknown, signal: AbortSignal): Error {
   if (signal.aborted && signal.reason instanceof Error) return signal.reason;
   if (!(error instanceof Error)) return new Break(`${what} (${error})`);
@@ -204,7 +204,7 @@ function refusal(url: string, { statusCode = 0, statusMessage = "", headers }: I
   return new Break(found, retryAfterMs);
 }
 
-/** The time by the server's clock. Dates in Retry-After refer to this clock. */
+/** The time by the server's clock, to which dates in Retry-After refer; NaN if the server doesn't say it. */
 function serverTime(headers: IncomingHttpHeaders): number {
   return Date.parse(headers.date ?? "");
 }

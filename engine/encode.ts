@@ -40,7 +40,7 @@ export function jsonUpTo(field: string, object: Record<string, string>): string 
   return `${JSON.stringify(object).slice(0, -1)},"${field}":`;
 }
 
-/** Concatenated strings with the offset of each, in the layout of an Arrow Utf8 column. */
+/** Concatenated strings and their offsets, in the layout of an Arrow Utf8 column. */
 export interface TextColumn {
   /** The start of each string, followed by the end of the last string. */
   offsets: Int32Array;

@@ -22,7 +22,7 @@ import { cleanName } from "./names.ts";
 
 /** Maximum bytes of an addendum. CMS's addenda have one to three megabytes. */
 const maxAddendumBytes = 2 ** 25;
-/** Maximum number of lines before the header. */
+/** Number of lines at the start of the file among which the header is looked for. */
 const maxTitleLines = 50;
 
 const columnNames = { code: "HCPCS Code", description: "Short Descriptor", status: "SI", apc: "APC" };
@@ -35,7 +35,7 @@ export interface Addendum {
   year: string | undefined;
 }
 
-/** Reads an addendum. @throws DataError when the file isn't an OPPS Addendum B */
+/** Reads an addendum. @throws DataError when the file can't be read or isn't an OPPS Addendum B */
 export async function readAddendum(file: string): Promise<Addendum> {
   const bytes = await bytesOf(file);
   const records = recordsIn(bytes, file);
@@ -132,7 +132,7 @@ function columnsIn(record: string[]): Columns | undefined {
   return Math.min(code, description, apc) < 0 || code === apc ? undefined : columns;
 }
 
-/** The code in a line; undefined for a line of text. */
+/** The code in a line; undefined for a line of text. @throws DataError when a cell is invalid */
 function codeIn(record: string[], at: Columns, line: string): HcpcsCode | undefined {
   const cell = (column: keyof Columns) => (record[at[column]] ?? "").trim();
   const refuse = (column: keyof Columns, found: string, expected: string) =>

@@ -45,7 +45,7 @@ export const knownOffers: readonly Offer[] = knownFiles.map((file) =>
   offerOf(dataYearOf([file]) ?? 0, `https://data.cms.gov/sites/default/files/${file}`),
 );
 
-/** Finds the newest release of each data year, newest first. Known URLs are used if the catalogue can't be read. */
+/** Finds the newest release of each year, newest first. If the catalogue can't be used, returns known releases. */
 export async function offers(url: string, caller: Caller): Promise<readonly Offer[]> {
   try {
     const text = await retried(url, cmsPatience(caller, catalogueTries), async (attempt) =>

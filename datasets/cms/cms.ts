@@ -139,7 +139,7 @@ export class CmsTable {
   /** Each row's line in the file. */
   readonly #line: number[] = [];
 
-  /** @throws DataError if a column is missing or named twice, or the layout is that of 2011–2015 */
+  /** @throws DataError if a required column is missing, a name occurs twice, or the layout is that of 2011–2015 */
   constructor(file: string, header: string[], line: number) {
     this.#file = file;
     this.#fields = header.length;
@@ -152,7 +152,7 @@ export class CmsTable {
     return this.#line.length;
   }
 
-  /** @param line where the record starts @throws DataError naming line and column */
+  /** @param line where the record starts @throws DataError naming the line, and the column of a wrong value */
   add(record: string[], line: number): void {
     this.#checkFields(record, line);
     if (this.rows === maxSnapshotRows)

@@ -1,4 +1,4 @@
-/** A position in a text file. Lines and bytes of a line count from 1. */
+/** A byte that isn't UTF-8, with its position in a text file. Lines and bytes of a line count from 1. */
 export interface StrayByte {
   line: number;
   byte: number;

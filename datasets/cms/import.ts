@@ -25,7 +25,7 @@ export interface ImportOptions extends ReleaseOptions {
  * Imports a CMS release as the next snapshot of its year, unless a snapshot of the year already has the same rows and
  * codes.
  *
- * @throws DataError when a file is invalid; then nothing is written
+ * @throws DataError when a file is invalid or the folder can't be written; then no snapshot is written
  */
 export async function importFile(options: ImportOptions, known: readonly KnownVersion[]) {
   const { file, year, out, released, sourceUrl, codesFile } = options;
@@ -51,7 +51,7 @@ export async function importFile(options: ImportOptions, known: readonly KnownVe
     ...release,
     warnings,
     path: there?.path ?? written(),
-    /** Whether a file was written; false if a snapshot with the same rows existed. */
+    /** Whether a file was written; false if a snapshot with the same rows and codes existed. */
     isNew: there === undefined,
     /** Options that were ignored, although they differ from the metadata of the existing snapshot. */
     unwritten: [

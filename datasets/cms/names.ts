@@ -5,7 +5,7 @@ interface Flaw {
   expected: string;
 }
 
-/** Characters that names may not contain. They are invisible, so nobody could type a name with them. */
+/** Matches characters that names may not contain: invisible ones, and U+FFFD, which stands for a lost character. */
 const forbidden =
   /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\ufffd]/u;
 const kinds: readonly [characters: RegExp, kind: string][] = [
@@ -38,9 +38,9 @@ export function cleanName(text: string): string | Flaw {
 }
 
 /**
- * Collects the spellings of each facility's name and finds the commonest spelling. The first spelling in the file wins
- * a tie. An empty spelling wins only if there is no other spelling. Nearly all facilities have only one spelling, so
- * only further spellings are counted.
+ * Collects the spellings of a text of each facility, such as its name, and finds the commonest spelling. The first
+ * spelling in the file wins a tie. An empty spelling wins only if there is no other spelling. Nearly all facilities
+ * have only one spelling, so only further spellings are counted.
  */
 export class Spellings {
   readonly #raw: string[] = [];

@@ -44,7 +44,7 @@ interface Release {
 /**
  * Reads a CMS release in two passes. The first pass checks encoding and truncation, the second pass reads the rows.
  *
- * @throws DataError when the release is invalid
+ * @throws DataError when the file can't be read or the release is invalid
  */
 export async function readRelease(options: ReleaseOptions): Promise<Release> {
   const { file, year, released, sourceUrl } = options;
@@ -72,7 +72,7 @@ export async function readRelease(options: ReleaseOptions): Promise<Release> {
   }
 }
 
-/** Checks whether a file can be a complete release, by its first and last bytes. @throws DataError when it can't */
+/** Checks by a file's first line and last byte whether it can be a complete release. @throws DataError when it can't */
 export async function checkEnds(file: string, subject: string, allowUnterminated: boolean): Promise<void> {
   const handle = await open(file);
   try {

@@ -47,7 +47,7 @@ function publishedIn(folder: string): IndexEntry[] {
 /**
  * Copies the snapshots of a folder into another folder, then writes and returns the index of the copies.
  *
- * @throws DataError when a snapshot is invalid, or its version was published with other content
+ * @throws DataError when there is no snapshot, a snapshot is invalid, or its version was published with other content
  */
 export async function publishFolder(from: string, to: string): Promise<IndexEntry[]> {
   const versions = (existsSync(from) ? readdirSync(from) : []).flatMap((name) => {

@@ -8,7 +8,7 @@ import { DataError, jsonIn, shown } from "../../engine/index.ts";
 
 export const indexName = "index.json";
 
-/** Maximum bytes of a snapshot file. An image has the same maximum, and is larger than its file. */
+/** Maximum bytes of a file in an index. A server downloads such a file, but loads only files up to 2 GiB. */
 const maxFileBytes = 2 ** 32;
 
 /** The form of a data version, `<year>.<revision>`. */

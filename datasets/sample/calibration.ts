@@ -6,9 +6,9 @@ interface ProcedureFigures {
   code: string;
   /** Services in the nation in a year. */
   services: number;
-  /** National average, in dollars. */
+  /** National average of the submitted charge, in dollars. */
   charge: number;
-  /** National average, in dollars. */
+  /** National average of the allowed amount, in dollars. */
   allowed: number;
   /** National beneficiaries divided by services. */
   beneficiaryShare: number;
@@ -31,7 +31,7 @@ interface StateFigures {
   zip: string;
 }
 
-/** The lines of a file in `data/`, each split into `count` texts. The last text is the rest of the line. */
+/** A file's lines in `data/`, without comments, each split into `count` texts. The last text is the rest of a line. */
 function linesOf(name: string, count: number): string[][] {
   const lines = readFileSync(new URL(`data/${name}`, import.meta.url), "utf8").split("\n");
   return lines

@@ -248,7 +248,7 @@ function rowsFor(
   const chargeGrowth = 1 + yearlyGrowth.charge * years;
   const allowedGrowth = 1 + yearlyGrowth.allowed * years;
 
-  /** Logarithm of each row's services, plus a constant. */
+  /** Logarithm of each row's services, plus a constant; −Infinity for procedures that are too rare in the nation. */
   const volume = new Float32Array(count);
   /** Each procedure's row with the most volume. It is priced unless the procedure is too rare in the nation. */
   const busiest = new Int32Array(kinds).fill(-1);

@@ -98,8 +98,8 @@ export function changesBetween(before: Image, after: Image): Changes {
 type TextSection = { [Name in keyof Image]: Image[Name] extends TextColumn ? Name : never }[keyof Image];
 
 /**
- * Finds each facility or procedure of an image in another image. Returns its position in the other image, or −1, and
- * whether its texts are the same in both images.
+ * Finds each facility or procedure of an image in another image. Returns the positions in the other image, −1 for none,
+ * and whether the texts of each are the same in both images.
  */
 function counterparts(image: Image, other: Image, key: TextSection, texts: readonly TextSection[]) {
   const count = image[key].offsets.length - 1;

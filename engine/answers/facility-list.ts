@@ -20,7 +20,7 @@ import { findFacility } from "./facilities.ts";
 export interface FacilityFilter {
   /** Position of a procedure. Only facilities that have a row for this procedure are listed. */
   procedure?: number | undefined;
-  /** Required status of the row for `procedure`. */
+  /** Required status of the row for `procedure`; `all` allows any. */
   status: RowStatus | "all";
   /** The lowest charge to list, in cents. Rows without a price are left out. */
   minCharge?: number | undefined;
@@ -197,8 +197,8 @@ export function orderFacilities(
 }
 
 /**
- * The positions of the values with the `count` lowest keys, in ascending order. The result includes the positions of
- * all other values in the last bucket needed.
+ * The ascending positions of the values with the `count` lowest keys. The result includes the positions of all other
+ * values in the last bucket needed.
  */
 function withLowest(
   values: Float64Array,

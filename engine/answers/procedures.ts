@@ -1,6 +1,6 @@
 import { groupOf, type Image, type Summary, summaryOf, textAt } from "../image/image.ts";
 
-/** A procedure group within a scope. Amounts are in cents; `spread` is max/min × 100. */
+/** A procedure group in a state or in the nation. Amounts are in cents; `spread` is max/min × 100. */
 interface ProcedureSummary extends Summary {
   code: string;
   name: string;

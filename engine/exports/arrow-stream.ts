@@ -14,7 +14,7 @@ import {
 
 /**
  * Writes rows as an Arrow IPC stream: the schema, a dictionary for each text column, record batches and the end marker.
- * Dictionaries hold only texts of facilities and procedures in the scope, and are copied from the image in pieces.
+ * The dictionaries of facilities and procedures hold only texts in the scope. They are copied from the image in pieces.
  */
 
 const batchRows = 128;
@@ -31,9 +31,7 @@ interface Column {
   dictionary?: Dictionary;
   isFloat?: boolean;
   mayBeAbsent?: boolean;
-  /**
-   * Reads the column's values for some rows. A value is a dictionary code, a number or cents, and `blank` if absent.
-   */
+  /** Reads the column's values for some rows: dictionary codes, numbers or cents, with `blank` for absent values. */
   read: Reader;
 }
 

@@ -8,9 +8,9 @@ import { type ExportScope, rowStatuses, ScopeRows, statusOfRow, sumOver } from "
  * rows share are encoded once.
  */
 
-/** A piece ends with the line that reaches this many bytes. */
+/** A piece ends with the line that reaches this many bytes, or earlier. */
 const pieceBytes = 4 * 2 ** 10;
-/** Maximum bytes of a line. A line has six texts of up to 500 characters with three bytes each. */
+/** Maximum bytes of a line. A line has five texts of up to 500 characters with three bytes each. */
 const maxLineBytes = 10 * 2 ** 10;
 /** Below this length, a loop copies bytes faster than `set`. */
 const minSetBytes = 40;
@@ -31,8 +31,8 @@ const header = utf8(`${[firstColumns, ...furtherColumns].join(",")}\r\n`);
 const statusBytes = rowStatuses.map(utf8);
 
 /**
- * Yields the lines of a scope's rows in pieces. A piece is valid until the next piece is requested. A piece is empty if
- * none of the scanned rows is in the scope.
+ * Yields the lines of a scope's rows in pieces. A piece is valid until the next piece is requested. A piece may be
+ * empty, because it ends when none of the next scanned rows is in the scope.
  */
 export function* csvPieces(image: Image, scope: ExportScope): Generator<Uint8Array, void> {
   const lines = new RowLines(image);

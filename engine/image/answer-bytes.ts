@@ -5,7 +5,7 @@ import type { TableParts } from "../snapshot/table.ts";
 import type { Groups } from "./groups.ts";
 import { inDollars, maxImageBytes, summaryFields } from "./image.ts";
 
-/** For each group, the JSON of an answer up to its first row; empty for a group without rows. */
+/** For each group, the JSON of an answer up to its first row; empty for a group without priced rows. */
 export function encodeHeads(
   procedures: TableParts["procedures"],
   summaries: Float64Array,

@@ -5,9 +5,11 @@ import { type Counts, type Provenance, stateCodes } from "../snapshot/schema.ts"
 /*
  * The image is the in-memory form of a data version: one shared buffer that any thread can attach to. It holds
  *
+ * - the description of the data version, and the end of every price list as JSON, up to the path of the next page;
  * - the columns of the snapshot's table, rows ascending by CCN and APC code;
  * - for each facility its state, its place, the rank of its name, and its number of priced procedures;
  * - the places: ZIP codes, ascending, with their coordinates;
+ * - for each procedure its rows, with copies of their charges and allowed amounts;
  * - the groups: first one national group per procedure, then for each procedure one group per state;
  * - for each group its number of rows, its number of suppressed rows, and the length of its rows as CSV;
  * - for each group its summary and further statistics, and the positions of its priced rows ordered by charge, then
@@ -231,7 +233,7 @@ export interface Image extends Omit<Sections, "description"> {
 /** Position of each state among a procedure's state groups; see `stateGroup`. */
 export const stateIndex: ReadonlyMap<string, number> = new Map(stateCodes.map((code, i) => [code, i]));
 
-/** A group's statistics: amounts in cents, spread in hundredths; all 0 for a group without rows. */
+/** A group's statistics: amounts in cents, spread in hundredths; all 0 for a group without priced rows. */
 export type Summary = Record<(typeof summaryFields)[number], number>;
 
 export function summaryOf({ summaries }: Pick<Image, "summaries">, group: number): Summary {

@@ -50,7 +50,7 @@ export function summarize(rows: Columns, { order, groupStart }: Groups) {
   return { summaries, details };
 }
 
-/** The statistics of the priced rows `found`, which has at least one row. O(n log n). */
+/** The statistics of priced rows. O(n log n). @param found positions of the rows, at least one */
 export function summaryOfRows(rows: Columns, found: Uint32Array): Summary {
   // The charges are copied before sorting, because the rows lie far apart in memory.
   const charges = taken(rows.charge, found);

@@ -109,7 +109,7 @@ export function facilityDocuments(
     return [
       { words: name.meant, field: nameField },
       { words: otherNameWords(name.meant), field: nameField },
-      // Adds the words that their meanings replaced, so that prefixes of these words are found too.
+      // Adds the written words whose long forms the index has, so that prefixes of the written words are found too.
       { words: replacedWords(name), field: repeatField },
       { words: replacedWords(city), field: repeatField },
       { words: wordsBesideName(facilities.ccn[i]), field: beyondField },
@@ -125,7 +125,7 @@ export function facilityDocuments(
 const replacedWords = ({ written, meant }: ReturnType<WordsOf>) =>
   written.filter((word, i) => meant[i] !== word);
 
-/** Maximum number of facilities that share indexed initials. Their cities tell so few facilities apart. */
+/** Maximum number of facilities that share indexed initials. So few facilities can be told apart by their cities. */
 const mostWithInitials = 3;
 
 /**
@@ -168,7 +168,7 @@ export function procedureDocuments(
   });
 }
 
-/** Makes the index of documents, ordered by `nameSizeOf` and then by name. Equal matches are found in this order. */
+/** Makes the index of documents, ordered by `nameSizeOf` and then by name. */
 function documentsOf(
   names: string[],
   isPriced: (i: number) => boolean,

@@ -36,15 +36,15 @@ export interface Term {
   /** Whether every found document must match the word. */
   isNeeded: boolean;
   /**
-   * Whether the word is part of a place: it follows "in", "near" or "around", belongs to a city before its state, or
-   * occurs in the query a second time.
+   * Whether the word is part of a place: it follows "in", "near" or "around", belongs to a city and the state after it,
+   * or occurs in the query a second time.
    */
   isPlace: boolean;
   /** Words of the index: word << levelBits | level. */
   matches: number[];
   /** For each document that has the word as several consecutive words, the field of these words. */
   phrases: Map<number, number>;
-  /** The document with the word as its CCN or APC code, or among its HCPCS codes; −1 if there is none. */
+  /** The document that the word identifies by a CCN, an APC code, a HCPCS code or an unofficial name; −1 for none. */
   code: number;
 }
 

@@ -9,7 +9,7 @@ import { allowedTypos, forEachClose } from "./typos.ts";
 import { absentHospitals } from "./vocabulary.ts";
 
 interface NoMatch {
-  /** The word without a match; undefined if no word of the text says what to look for. */
+  /** The word that prevents a match; undefined if no word of the text says what to look for. */
   word: string | undefined;
   /** Whether no document matches the word. Otherwise some documents match the word, but not the other words. */
   isUnknown: boolean;
@@ -75,7 +75,7 @@ function nameOf(image: Image, kind: DocumentKind, document: number): string {
   return `${name} (${ccn}, ${city} ${state})`;
 }
 
-/** The words of an index with one typo more than a match may have, the closest first. */
+/** Up to `mostNear` words of an index with at most one typo more than a match may have, the closest first. */
 function closeWords(index: TextIndex, word: string): string[] {
   const letters = [...word].length;
   const close: { word: number; typos: number }[] = [];

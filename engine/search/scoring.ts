@@ -48,13 +48,13 @@ const procedureWorth = worths(
   { [nameField]: 1, [fillerField]: 1, [repeatField]: 1, [beyondField]: 1, [describedField]: 0.5 },
   0,
 );
-/** Weight of a word that isn't needed. A needed word has weight 1. */
+/** Weight of a word that isn't needed in a search for facilities. A needed word has weight 1. */
 const optionalWeight = 0.15;
 /** Flags of a word of the index: whether it matches an optional or a needed word of the query. */
 const [askedAsOptional, askedAsNeeded] = [1, 2];
 /**
- * Factor for names whose first word isn't in the query. For example, a query for Virginia's university doesn't mean
- * West Virginia's university.
+ * Factor for names whose first significant word isn't in the query. For example, a query for Virginia's university
+ * doesn't mean West Virginia's university.
  */
 const notLed = 0.8;
 

@@ -59,7 +59,7 @@ export interface Matches {
   documents: Uint32Array;
   /** The score of each match, above 0 and at most 1. */
   scores: number[];
-  /** The codes and words by which each procedure was found, except the words of its name. */
+  /** The codes and words by which each procedure was found, except its own code and the words of its name. */
   matched?: string[][];
 }
 
@@ -102,9 +102,9 @@ function pageOf({ total, documents, scores }: Matches, offset: number, limit: nu
 /**
  * Finds the procedure groups that match every needed word. If the longest term in the text is for a procedure in no
  * group, nothing is found: the removal of a kidney stone is not the removal of a kidney. If no group matches every
- * word, the groups whose terms are most like the text are found, unless the text asks for a procedure in no group or
- * has an unknown medical word. The scores of such groups are low. A group that has all the words, but in different
- * terms, has a low score too.
+ * word, the groups whose terms are most like the text are found, with low scores. They aren't found if the text asks
+ * for a procedure in no group, or has an unknown medical word or code. If the best group has all the words, but in
+ * different terms, the scores are low too.
  *
  * @param most maximum number of groups needed, from the first one on
  */

@@ -30,7 +30,7 @@ import { fillerWords, genericWords, placeWords, sentenceWords, wordsBeforeSelf }
 const joinedPrefixLetters = 6;
 const placeFields = (1 << cityField) | (1 << stateField) | (1 << cityPartField) | (1 << statePartField);
 
-/** The terms of a query's words, in order. A word has one term, or two if it may also be a place. */
+/** The terms of a query's words, in order. A repeated word has one term, or two if it may also be a place. */
 export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] {
   const index = image.documents[kind];
   const split = splitWords(text);

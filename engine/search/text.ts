@@ -161,7 +161,7 @@ export const [
  * procedures don't need, because they have no places.
  */
 export const describedField = statePartField;
-/** Marks the start of each term among a procedure's words. No query contains this text. */
+/** Marks the start of each term among a procedure's words. No word of a query equals this text. */
 export const termStart = ",";
 /** What a significant word adds to the size of a name. A weak word adds 1. */
 export const wordSize = 3;

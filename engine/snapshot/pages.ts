@@ -102,7 +102,7 @@ export const plainText: PlainType<string> = {
 /** The values of a column in a row group. */
 export interface ColumnValues<Value> {
   codes: Int32Array;
-  /** The distinct values that rows refer to. Values repeat only if the file's dictionary has duplicates. */
+  /** The values that codes refer to. Values may repeat if the dictionary has duplicates, or a page has plain values. */
   values: Value[];
 }
 

@@ -63,7 +63,7 @@ function addressAsked(option: string | undefined, known: string | null = null): 
 /**
  * The account after the options are applied. Other fields stay as in `known`.
  *
- * @throws DataError when the options contradict each other
+ * @throws DataError when the options contradict each other, lack a limit or plan, or name a webhook that isn't allowed
  */
 export function accountAsked(
   options: AccountOptions,

@@ -125,7 +125,7 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
     return;
   }
   checkServed(stateDir);
-  // A starting server makes its own database. A running server has one, or `checkServed` has refused it.
+  // A starting server makes its own database. A running server has a database, or `checkServed` has thrown.
   const mayCreate = subcommand.makesState === true && !isServed(stateDir);
   const isNew = !existsSync(databaseFile(stateDir));
   const context = { settings, now: new Date(), input };
@@ -177,7 +177,8 @@ const reaches = (done: Changes, wanted: Changes) =>
   done.accounts >= wanted.accounts && done.keys >= wanted.keys;
 
 /**
- * Returns a warning if a running server hasn't applied a change; undefined if no server runs or the change is applied.
+ * Returns a warning if a running server hasn't applied a change in time, or can't be asked; undefined if no server runs
+ * or the change is applied.
  */
 async function doubtAbout(store: Store, folder: string, changes: Changes): Promise<string | undefined> {
   const stored = "this is stored, but the running server";

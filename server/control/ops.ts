@@ -27,7 +27,7 @@ const maxWaitingRequests = 16;
 interface OpsOptions {
   isReady(): boolean;
   metrics: Pick<Metrics, "text" | "contentType">;
-  /** The pages of the console; undefined until the server is ready, or without a console. */
+  /** The pages that the core doesn't serve, such as the console; undefined until the server is ready. */
   pages(): OpsPages | undefined;
   /** Host names that requests may have, in addition to localhost and IP addresses. */
   allowedHosts: readonly string[];
@@ -52,7 +52,7 @@ export function opsServer(options: OpsOptions): Server {
 
 export interface Operator {
   port: number;
-  /** The pages of the console; undefined until the server is ready, or without a console. */
+  /** The pages that the core doesn't serve, such as the console; undefined until the server is ready. */
   pages: OpsPages | undefined;
 }
 

@@ -23,7 +23,7 @@ export async function claimPort(host: string, port: number): Promise<number> {
   }
 }
 
-/** Checks that nobody listens on a port, and finds a free port for 0. @throws Error when the port is taken */
+/** Checks that nobody listens on a port, and finds a free port for 0. @throws Error when listening fails */
 async function findFree(host: string, port: number): Promise<number> {
   const probe = createServer();
   try {

@@ -49,8 +49,8 @@ export function repeat(what: string, everyMs: number, work: () => void | Promise
 }
 
 /**
- * Runs the shutdown steps and ends the process. If a step fails, or `end` is called again after a failure, the exit
- * code is 1.
+ * Runs the shutdown steps and ends the process. The exit code is 1 if a step fails, otherwise `exitCode`. A further
+ * call only sets the exit code. If a step doesn't end in time, the process is killed.
  */
 export async function end(exitCode: number, logEnd = () => log.info("stopped")): Promise<void> {
   if (exitCode > 0) process.exitCode = exitCode;

@@ -33,7 +33,7 @@ const maxDrainMs = 5000;
 interface Owner {
   /** Replies to a post. @returns null if no part has pages */
   act(request: PortalRequest): Promise<PortalReply | null>;
-  /** Called once for each thread that ended unexpectedly. */
+  /** Called at most once for each thread, when the thread fails or ends unexpectedly. */
   fail(reason: string): void;
   logAccess(access: Access): void;
 }

@@ -30,7 +30,7 @@ const scanMs = 500;
 /** Maximum wait for other servers to apply a change. */
 const maxTakenMs = 1000;
 
-/** Makes the account `demo` at the first start of a trial. @returns its key, which is shown once */
+/** Makes the account `demo` at a trial's first start. @returns its key, which is shown once; otherwise undefined */
 function createDemo({ isTrial }: Settings, isShared: boolean, store: Store): string | undefined {
   if (isShared || !isTrial || store.accounts.exist()) return undefined;
   return store.atomically(() => {

@@ -99,7 +99,7 @@ export interface OpenFile {
   size: number;
 }
 
-/** Opens a regular file. @returns undefined when the file has changed */
+/** Opens a regular file. @returns undefined when the file has changed or isn't regular */
 export async function openFile(path: string, signature: string): Promise<OpenFile | undefined> {
   // With O_NONBLOCK, opening doesn't block even if the file has been replaced by a FIFO.
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);

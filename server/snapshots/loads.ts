@@ -68,8 +68,9 @@ export class Loads {
   }
 
   /**
-   * Loads a file when its turn comes. Returns undefined if the file has changed. @throws DataError about the file's
-   * content
+   * Loads a file when its turn comes. Returns undefined if the file has changed.
+   *
+   * @throws DataError when the file is at fault, any other Error when the system is
    */
   async load(wanted: Wanted): Promise<LoadedSnapshot | undefined> {
     const { name, head } = wanted;

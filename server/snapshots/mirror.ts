@@ -77,7 +77,7 @@ export class Mirror {
     return steadyMs - this.#syncedMs;
   }
 
-  /** Aborts the current download. */
+  /** Aborts the current download, and waits until the running poll ends. */
   async close(): Promise<void> {
     this.#stopping.abort(new Error("stopped"));
     await this.#working;
@@ -108,7 +108,7 @@ export class Mirror {
     }
   }
 
-  /** Puts a version into the folder, unless a try failed recently. A failure is logged once for each reason. */
+  /** Puts a version into the folder, unless a try failed recently. Logs a failure if its reason is a new one. */
   async #tryToBring(entry: IndexEntry, steadyMs: number): Promise<void> {
     const { version } = entry;
     const before = this.#failures.get(version);
@@ -137,7 +137,7 @@ export class Mirror {
     });
   }
 
-  /** Puts a version into the folder. @throws Error on failure, or when another file has the version's name */
+  /** Puts a version into the folder. @throws Error on failure, or when a file with other content has its name */
   async #bring(entry: IndexEntry): Promise<void> {
     const { version, bytes, sha256 } = entry;
     const path = join(this.#options.folder, nameOf(version));

@@ -82,7 +82,7 @@ type Decision =
 type Work =
   | { is: "none" }
   | { is: "loading"; done: Promise<void>; isSample: boolean }
-  /** A loaded snapshot. It isn't served yet, because its version couldn't be registered. */
+  /** A loaded snapshot that waits for another try to register its version, because the first try failed. */
   | { is: "loaded"; loaded: Loaded };
 
 interface Entry {
@@ -478,7 +478,10 @@ export class SnapshotFolder {
     this.#isSettling = true;
   }
 
-  /** Retires the versions whose files are missing. The last version stays. */
+  /**
+   * Retires the versions whose files are missing, except the last version. If no real version is left, hidden synthetic
+   * files are loaded again.
+   */
   async #retire(states: Map<string, FileState | Error>): Promise<void> {
     const served = this.#served;
     const gone = served.filter(({ name }) => isGone(states.get(name))).map(({ name }) => name);

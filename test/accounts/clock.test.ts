@@ -77,7 +77,7 @@ test("clock jumps of up to two weeks refuse no request at any time of a month", 
     }
 });
 
-/** Draws a jump from a second to ten years, in milliseconds. Its logarithm is evenly distributed. */
+/** Draws a jump ahead or back of a second to ten years, in milliseconds. Its logarithm is evenly distributed. */
 function jump(random: Random): number {
   const length = Math.round(Math.exp((Math.log(10 * yearMs) * random.int(1000)) / 1000) + secondMs);
   return random.int(2) === 0 ? length : -length;

@@ -48,7 +48,7 @@ class NaiveBucket {
     this.#burst = BigInt(burst);
   }
 
-  /** Number of requests that the bucket admits at a time. */
+  /** Number of requests that the bucket admits at the given time. */
   fitting(steadyMs: number): number {
     const now = BigInt(Math.floor(steadyMs));
     if (this.#latest === undefined || now > this.#latest) {

@@ -147,7 +147,7 @@ function answersOf(at: string, operation: Operation): Record<string, unknown> {
   return found;
 }
 
-/** Answers to requests with errors that are possible on any path, by type. */
+/** Functions that get answers with errors that don't belong to a single operation, by type. */
 const errors = {
   missing_api_key: () => told("/api/v1/usage", { authorization: "" }),
   invalid_api_key: () => told("/api/v1/usage", { authorization: "Bearer hcq_wrong" }),

@@ -19,7 +19,7 @@ const images = snapshots.map((snapshot) => imageWith(snapshot, readPlaces()));
 const { service, key } = openService(versionsWith({ bytes, sha256: hash("sha256", bytes) }, ...images));
 const operations = operationsOf(openapiDocument);
 
-/** Sends a request, and checks the answer against the document. Adds the header that the listener adds to errors. */
+/** Sends a request, and checks the answer against the document. Errors here lack a header that the listener adds. */
 function ask(target: string) {
   const [path, query] = target.split(/\?(.*)/s);
   const { status, bytes, headers } = askService(service, key, path, () => query);

@@ -74,7 +74,7 @@ function walk(first: string, limit: number, between: (page: number) => void = ()
 
 const rowsOf = (pages: Page[]) => pages.flatMap(({ data }) => data);
 
-/** A list and its expected rows, by plain loops over the snapshot's rows. */
+/** A list and its expected rows. Plain loops compute them, but a search without pages finds the rows of a search. */
 interface List {
   /** The path of the list, without a limit. */
   path: string;

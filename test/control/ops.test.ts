@@ -17,7 +17,7 @@ const metrics = {
     return make();
   },
 };
-/** The console that the listener serves; undefined for no console. */
+/** The console that the listener serves; undefined while the server starts. */
 let shown: OperatorConsole | undefined;
 const server = opsServer({
   isReady: () => true,

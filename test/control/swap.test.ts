@@ -27,7 +27,7 @@ import {
 
 const query = "?procedure=5072";
 
-/** Makes a snapshot file with a single charge in dollars, which identifies the version: 20242 in version 2024.2. */
+/** Makes a snapshot file whose lower charge in dollars identifies the version, by default: 20242 in version 2024.2. */
 function fileOf(version: string, charge = Number(version.replace(".", ""))): Uint8Array {
   return encodeSnapshot(
     snapshotAs(version, [

@@ -95,7 +95,8 @@ test("bit-packed numbers of every width up to 24 bits are read", () => {
     );
     const pages = [
       { ...numbers(...entries), dictionary: true },
-      // The first coded page has three groups of eight values, of which 21 are used. The second has a group and a run.
+      // The first coded page has three groups of eight values, of which 21 are used. The second page has a group and a
+      // run.
       coded(21, width, ...varint(2 * 3 + 1), ...packed),
       coded(9, width, 3, ...packed.slice(0, width), ...varint(2), ...lengthOf(0)),
     ];

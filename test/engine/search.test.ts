@@ -269,7 +269,7 @@ directoryTest(
   },
 );
 
-/** Reads the queries for a kind of document. A query has its expected results. If it has none, nothing may be found. */
+/** Reads the queries for a kind of document, each with its expected results. No results mean: nothing may be found. */
 const searchesFor = (kind: DocumentKind) =>
   readFileSync(join(import.meta.dirname, `../support/${kind}-searches.tsv`), "utf8")
     .trim()

@@ -139,7 +139,7 @@ test("swapping snapshots every second under full load gives only correct respons
     if (gone !== undefined && random.int(2) > 0) unlinkSync(fileOf(gone));
     put(next);
     if (gone !== undefined) rmSync(fileOf(gone), { force: true });
-    // Sometimes sends SIGHUP, which starts a scan. Otherwise the periodic scan finds the files.
+    // Sometimes sends SIGHUP, which must have no effect. The periodic scan finds the files.
     if (random.int(2) > 0) server.process.signal("SIGHUP");
     assert.equal(await logged(server, "published", nameOf(revision)), nameOf(revision));
     if (gone !== undefined) {

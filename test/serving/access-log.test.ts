@@ -51,7 +51,7 @@ const idOf = (answer: Answer) => answer.header("X-Request-Id");
 const randomBytes = (random: Random, count: number) =>
   Buffer.from(Array.from({ length: count }, () => random.int(256)));
 
-/** Draws a key, a key's secret part alone, or a token in base64url. */
+/** Draws a key, a key's secret part alone, or a token in base64url, perhaps with a key's prefix. */
 function secretOf(random: Random): string {
   const bytes = randomBytes(random, 32);
   const token = bytes.toString("base64url");
@@ -78,7 +78,7 @@ function decodings(text: string): string[] {
   return decoded === text ? [text] : [text, ...decodings(decoded)];
 }
 
-/** Maximum number of consecutive letters of a secret that the log may show. */
+/** Number of consecutive letters of a secret that the log must not show. */
 const telling = 12;
 
 function assertHidden(shown: string, secret: string, where: string): void {

@@ -434,7 +434,7 @@ test("200 junk files start no loads and don't block the control thread", async (
           Buffer.from([0, 8, 0, 0]),
           Buffer.from("PAR1"),
         ]),
-      // This file's footer has the maximum size and consists of structures.
+      // This file's footer has half the maximum size and consists of structures.
       () =>
         Buffer.concat([
           Buffer.from("PAR1"),

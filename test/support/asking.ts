@@ -66,7 +66,7 @@ export interface Told {
 /**
  * Makes a request with a key.
  *
- * @param query the query; undefined if the target has no `?`
+ * @param query returns the query; undefined if the target has no `?`
  * @param others further headers that the service reads
  */
 export function ask(

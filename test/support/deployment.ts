@@ -27,7 +27,7 @@ const all = instructionsIn(deployFile("Dockerfile"));
 const stageStarts = all.flatMap(({ name }, i) => (name === "FROM" ? [i] : []));
 assert.equal(stageStarts.length, 2);
 
-/** The Dockerfile's lines before the first stage. */
+/** The Dockerfile's instructions before the first stage. */
 export const head = all.slice(0, stageStarts[0]);
 export const buildStage = all.slice(stageStarts[0], stageStarts[1]);
 export const finalStage = all.slice(stageStarts[1]);

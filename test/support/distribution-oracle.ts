@@ -18,7 +18,7 @@ function quotientPercentile(sorted: Quotient[], percent: number, parts: bigint):
   return halfUp(parts * ((100n - weight) * a * d + weight * c * b), 100n * b * d);
 }
 
-/** Makes a histogram. The bounds are logarithmic, rounded to cents, and distinct. */
+/** Makes a histogram. Its edges are logarithmic, rounded to cents, and distinct unless all charges are equal. */
 function histogramOf(charges: number[], bars: number) {
   const [lowest, highest] = [charges[0], charges[charges.length - 1]];
   if (lowest === highest) return { edges: [lowest / 100, lowest / 100], counts: [charges.length] };

@@ -1,7 +1,7 @@
 import { checkAnswer, openapiDocument } from "./answers.ts";
 import { call } from "./server.ts";
 
-/** Sends a request by `call`. Checks the service's answer against the OpenAPI document, but not the HTTP parser's. */
+/** Sends a request by `call`, and checks the answer against the OpenAPI document unless it is the HTTP parser's. */
 export async function callDocumented(...asked: Parameters<typeof call>): ReturnType<typeof call> {
   const answer = await call(...asked);
   const [, request] = asked;

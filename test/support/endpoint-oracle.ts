@@ -19,7 +19,7 @@ import type { SnapshotFile } from "../../server/shared/messages.ts";
 import { imageOf } from "./fixtures.ts";
 import { halfUp, hundredths, isPriced, median, naivePrices, type PricesBody, pricedRows } from "./oracle.ts";
 
-/** Compares the answers of all endpoints except the price list with their definitions. */
+/** Compares the answers about facilities, procedures and the catalog with their definitions. */
 
 const loadedAt = "2026-07-01T12:34:56.000Z";
 

@@ -177,7 +177,10 @@ function naiveSummary(parts: ReturnType<typeof partsOf>, priced: number[], facil
   return { ...Object.fromEntries(names.map((name) => [name, null])), facilities };
 }
 
-/** Draws places for most ZIP codes of a snapshot and some others. Places share few locations, so that distances tie. */
+/**
+ * Draws places for most ZIP codes of a snapshot and for some other ZIP codes. The places share few locations, so that
+ * distances tie.
+ */
 export function randomPlaces(snapshot: Snapshot, random: Random): Places {
   const known = partsOf(snapshot.table).facilities.zip.filter((zip) => zip !== "" && random.int(5) > 0);
   const others = Array.from({ length: 5 }, () => String(random.int(100_000)));

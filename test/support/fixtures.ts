@@ -321,7 +321,7 @@ export function rowsOf({ table }: Snapshot): Record<string, string | number | nu
   return table.toArray().map((row) => row.toJSON());
 }
 
-/** Reads a snapshot file's metadata, without the entries that the Parquet writer adds. */
+/** Reads a snapshot file's metadata, without the entry that the Parquet writer adds. */
 export function metadataOf(file: Uint8Array): Map<string, string> {
   const start = footerStart(file);
   const { metadata } = parseFooter(file.subarray(start, file.length - 8), start);

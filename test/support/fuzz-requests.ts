@@ -235,7 +235,7 @@ function plain(random: Random, keys: FuzzKeys, only?: string, path = target(rand
   return { bytes: Buffer.from(text(headers), latin1), kind: "plain", method, path };
 }
 
-/** Adds one or two header lines to a request. */
+/** Adds header lines, and possibly a body, to a request. */
 function withLines({ bytes, ...message }: Message, kind: Kind, lines: string, body = ""): Message {
   const head = bytes.toString(latin1, 0, bytes.length - 2);
   return { ...message, kind, bytes: Buffer.from(`${head}${lines}\r\n\r\n${body}`, latin1) };

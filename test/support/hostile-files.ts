@@ -13,7 +13,7 @@ import {
   specOf,
 } from "./parquet-file.ts";
 
-/** Makes small files that would cost a careless reader gigabytes. The name of each file is its false claim. */
+/** Makes small files that would cost a careless reader gigabytes. Each file has one of the `lies`. */
 
 const huge = 2 ** 31 - 1;
 /** Number of rows to claim. A machine with 1 GiB could load them if they existed. */

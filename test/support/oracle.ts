@@ -32,7 +32,7 @@ export function median(sorted: bigint[]): bigint {
   return sorted.length % 2 === 1 ? sorted[half] : halfUp(sorted[half - 1] + sorted[half], 2n);
 }
 
-/** Computes statistics of charges weighted by services; null if the services of all rows are unknown or 0. */
+/** Computes statistics weighted by services. Weighted charges are null if all rows' services are unknown or 0. */
 function weighted(charges: bigint[], services: number[]) {
   const known = services.filter((count) => count !== blank);
   const weights = services.map((count) => BigInt(count === blank ? 0 : count));

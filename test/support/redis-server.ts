@@ -54,7 +54,7 @@ process.prependOnceListener("exit", () => {
   for (const node of nodes) void node.kill();
 });
 
-/** A Redis or a Sentinel on a port and a Unix socket. Its folder stays when the process ends. */
+/** A Redis or a Sentinel on a port and a Unix socket. Its folder stays when Redis ends, so that it can be restarted. */
 export class RedisNode {
   readonly port: number;
   readonly folder = temporaryFolder();

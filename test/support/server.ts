@@ -92,7 +92,7 @@ interface RunOptions {
   maxDescriptors?: number | undefined;
 }
 
-/** A script of the repository as a process. Its environment is `env` and PATH. */
+/** A script of the repository as a process. Its environment is `env`, PATH and NODE_COMPILE_CACHE. */
 export class Running {
   readonly #child: ChildProcessByStdio<null, Readable, Readable>;
   readonly #closed: Promise<unknown>;

@@ -3,7 +3,7 @@ import { startOfMonth } from "../../server/shared/months.ts";
 import { seededRandom } from "./random.ts";
 import { Simulation } from "./shares-simulation.ts";
 
-/** Runs the simulation with random faults. At the end all faults are healed, and all quotas are used up. */
+/** Runs the simulation with random faults. At the end all faults are healed, and clients ask for the rest of quotas. */
 
 interface FaultyRun {
   simulation: Simulation;
@@ -11,7 +11,7 @@ interface FaultyRun {
   isExact: boolean;
   /** The faults in order, for the message of a failed run. */
   history: string[];
-  /** For each account the previous month, and the month whose quota was used up at the end. */
+  /** For each account the previous month, and the last month, whose whole quota clients asked for. */
   months: {
     account: number;
     quota: number;
@@ -86,7 +86,7 @@ export async function faultyRun(
     Object.assign(simulation, faults);
     later(seconds, () => void Object.assign(simulation, healed));
   };
-  /** Changes the rate of an account, and its quota unless all quotas are being used up. */
+  /** Changes an account's rate at random, and its quota at random or to the given quota. */
   const changeCeilings = (account = random.int(accounts.length), quota?: number) => {
     const first = planned[account];
     const ceilings = {

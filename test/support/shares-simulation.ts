@@ -128,7 +128,7 @@ export class Simulation {
   readonly accounts: readonly Ceilings[];
   /** The highest ceilings that the operator has set. */
   readonly highest: Ceilings[];
-  /** For each account, until when requests of an earlier, higher rate may be admitted. */
+  /** For each account, an earlier, higher rate, and until when requests of this rate may be admitted. */
   readonly #lowered: { burst: number; untilMs: number }[];
   readonly client: Redis;
   nowMs = 0;
@@ -436,7 +436,7 @@ export class Simulation {
     server.isUp = false;
   }
 
-  /** For each account, the requests that a server may still admit in both months by its bounds. */
+  /** For each account, the requests that a server may still admit by both months' bounds, plus a margin. */
   #mayAdmit({ counts, offMs }: VirtualServer): number[] {
     const first = this.#firstMonth(offMs);
     return this.highest.map(({ burst }, account) =>

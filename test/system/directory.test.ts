@@ -376,7 +376,7 @@ test("after a loss, changes wait until a server with many rows has restored all 
       return answer;
     },
   };
-  // By the read of a server without rows, the time to begin restoring is over at once.
+  // Another server's read ends the wait for the first server at once, so only the restore itself makes changes wait.
   await join("new").directory.read();
   await join("a", a.store, watched, 9000).directory.read();
   assert.deepEqual(accepted, [0, 0]);
@@ -466,7 +466,7 @@ test("a command doesn't begin a new directory in an emptied Redis while servers 
 
 test("each deleted Redis key is written again, and later changes still work", async () => {
   const { client, join } = group();
-  // Commands wait for 200 ms after a server's first read, in which the server resends its rows.
+  // After a server's first read, commands wait for 200 ms, so that servers can resend their rows.
   const [a, b] = ["a", "b"].map((name) => join(name, Store.inMemory(), client, 200));
   await a.directory.change(make(a.store, "0"));
   await read(a, b);

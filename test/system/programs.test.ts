@@ -20,7 +20,7 @@ const keys = new Map(Object.keys(languages).map((language) => [language, keyOf(l
 const poor = new Map(Object.keys(languages).map((language) => [language, keyOf(`poor ${language}`, 1)]));
 const server = await startServer({ stateDir });
 
-/** Runs a program of the README in a language. @returns undefined if the machine lacks a command that it needs */
+/** Runs a program of the README in a language. @returns the exit code and the output */
 async function run(language: string, [command, ...words]: string[], key = "") {
   const [program, ...others] = blocksOf(documentAt("server/api/README.md"), language);
   assert.deepEqual(others, []);

@@ -12,7 +12,7 @@ import { RedisNode } from "../support/redis-server.ts";
 import { Client, Replica } from "../support/replicas.ts";
 import { createKey, node, Running } from "../support/server.ts";
 
-/** Tests connections to Redis: with TLS, as a user with minimum rights, and to a Cluster. */
+/** Tests connections to Redis: with TLS, as a user with minimum rights, to a Cluster and with Sentinels. */
 
 /** Makes a certificate authority, and a certificate for this machine that the authority has signed. */
 function certificates(): { authority: string; certificate: string; key: string } {

@@ -16,7 +16,7 @@ const seconds = Number(process.env.REPLICAS_SECONDS ?? 4);
 const count = 3;
 const seed = temporaryFolder();
 let accounts = 0;
-/** Makes a new account with a key. Call it before the servers start. @returns the key and the account's ceilings */
+/** Makes a new account with a key. Call it before the servers start. @returns the id, key and ceilings */
 const account = (burst: number, quota: number) => {
   accounts++;
   return { id: accounts, burst, quota, key: createKey(seed, `account ${accounts}`, { burst, quota }) };

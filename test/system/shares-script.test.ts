@@ -76,7 +76,7 @@ class Caller {
   }
 }
 
-/** Makes servers. They all know the number of servers, and Redis has learned what they hold. */
+/** Makes servers. They all know the number of servers and have their parts, and Redis no longer learns. */
 async function callers(...names: string[]): Promise<Caller[]> {
   const all = names.map((name) => new Caller(name));
   for (let i = 0; i < 4; i++) {

@@ -20,7 +20,7 @@ test("systemd-analyze rates the unit's exposure within the allowed limit", (t) =
   const { status, stdout, stderr } = spawnSync("systemd-analyze", options, { encoding: "utf8" });
   assert.equal(status, 0, stdout + stderr);
   t.diagnostic(stdout.trim().split("\n").at(-1) ?? "");
-  // The unit doesn't set this, because V8 compiles at run time and needs memory that is writable and executable.
+  // The unit doesn't set MemoryDenyWriteExecute, because V8's compiler needs memory that is writable and executable.
   assert.deepEqual(unitValues("MemoryDenyWriteExecute"), []);
 });
 

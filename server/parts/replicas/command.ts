@@ -108,8 +108,8 @@ export async function forgetServer(address: RedisAddress, id: string): Promise<s
 }
 
 /**
- * Runs a command on an in-memory copy of the directory in Redis, writes its changes to Redis, and waits until the
- * servers have applied them.
+ * Runs a command on an in-memory copy of the directory in Redis, writes its changes to Redis, and waits up to
+ * `maxTakenMs` until the servers have applied them.
  * @throws DataError when Redis can't be used
  */
 export async function runShared(address: RedisAddress, command: SharedCommand): Promise<CommandOutput> {

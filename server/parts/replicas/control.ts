@@ -21,7 +21,7 @@ import { Shares } from "./shares.ts";
 const stepMs = 10;
 /** Milliseconds between checks whether a read of other servers' counts is due. */
 const recordsMs = 100;
-/** Interval between reads of accounts and keys. Commands wait for the next one. */
+/** Interval between reads of accounts and keys. Commands wait for the next read. */
 const directoryMs = 250;
 /** Milliseconds between checks whether the sum of all servers' counts has crossed a threshold. */
 const recordMs = 1000;
@@ -50,7 +50,7 @@ interface Options {
   maxAgeMs: number;
 }
 
-/** Why the last attempt to connect or the last call failed, if it did. */
+/** The reason of the last failed connection or call; undefined once the reason is logged or a call succeeds. */
 interface RedisState {
   reason: string | undefined;
 }
@@ -156,13 +156,13 @@ async function readAtStart(
     }
     try {
       await unlessStopping(directory.read());
-      // Another server was first to write its accounts to Redis.
+      // Another server was first to write its accounts to Redis, so this server reads again.
       if (directory.isApart) continue;
       await warnOfLosses(address, client, log);
       break;
     } catch (error) {
       if (!(error instanceof StateUnavailable)) throw error;
-      // Without a connection, calls fail without a reason, which the client reports to `onFault`.
+      // Without a connection, a call's error doesn't say why. Then the client reports the reason to `onFault`.
       if (client.status === "ready") state.reason = error.message;
     }
   }

@@ -9,7 +9,7 @@ import { notRedis, type ScriptClient, scriptIn } from "./redis.ts";
 /** Keeps a copy of the accounts, keys and events in Redis: reads changes from Redis, and writes changes to it. */
 
 const maxRowsPerCall = 1000;
-/** Maximum rows that are applied at once, unless an account has more. Between slices the thread can do other work. */
+/** Minimum rows of each slice but the last. No account's rows are split. Between slices the thread does other work. */
 const maxRowsPerSlice = 200;
 /** Maximum tries of a change. A try fails if another server has written, or while servers restore lost rows. */
 const maxTries = 100;
@@ -66,7 +66,7 @@ export class Directory {
     this.#learningMs = ms;
   }
 
-  /** Whether Redis had no accounts at the last read. */
+  /** Whether this database isn't a copy of Redis yet, because Redis had no accounts or wasn't read. */
   get isNew(): boolean {
     return !this.#store.directory.isCopy;
   }
@@ -81,7 +81,7 @@ export class Directory {
     return this.#syncedMs === 0 && !this.#store.accounts.exist();
   }
 
-  /** Waits until servers have resent rows that Redis may have lost. @returns false if no server did in time */
+  /** Waits until servers have resent rows that Redis may have lost. @returns false if they haven't in some seconds */
   settle(): Promise<boolean> {
     return this.#inTurn(async () => {
       for (let tries = 0; tries < maxTries; tries++) {
@@ -118,7 +118,8 @@ export class Directory {
    * Runs work on the copy, writes the changes to Redis, and reads them back. If another server has written in between,
    * the work runs again.
    * @param prepare called with the changed rows before they are written to Redis
-   * @throws StateUnavailable when Redis doesn't answer
+   * @throws StateUnavailable when Redis doesn't answer, or doesn't accept the changes in `maxTries` tries
+   * @throws DataError when Redis has other accounts than this copy
    */
   change<Result>(work: () => Result, prepare?: (rows: readonly Row[]) => Promise<void>): Promise<Result> {
     return this.#inTurn(async () => {

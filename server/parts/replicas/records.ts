@@ -15,7 +15,7 @@ interface ServerRow {
   taken: string;
 }
 
-/** The method of an `ioredis` client that reads records. */
+/** The methods of an `ioredis` client that read records. */
 interface RecordsClient {
   hmget(key: string, ...fields: string[]): Promise<(string | null)[]>;
   hscan(key: string, cursor: string, count: "COUNT", rows: number): Promise<[next: string, page: string[]]>;
@@ -83,7 +83,7 @@ export async function leasesOf(
 
 /**
  * Gives back what a server that is gone has leased in the given months, `YYYY-MM`.
- * @returns the number of these requests. `shares.lua` keeps up to two seconds' worth and one request of each lease.
+ * @returns the number of requests given back. `shares.lua` keeps two seconds' worth and one request of each lease.
  */
 export async function forget(
   client: RecordsClient & ScriptClient,

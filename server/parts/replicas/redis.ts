@@ -91,20 +91,21 @@ export async function connectRedis(
   client.on("connect", onConnect);
   client.on("+node", (node: Redis) => node.on("connect", onConnect));
   client.on("node error", ({ message }: Error) => onFault(message));
-  // Only the first error of a connection attempt is reported, because it is the cause of the later errors.
+  // After an attempt to connect is given up, its later errors aren't reported, because the first error is their cause.
   let isGivenUp = false;
   client.on("connecting", () => {
     isGivenUp = false;
   });
   const onError = (error: Fault) => {
     if (isGivenUp) return;
-    // Gives up if the database can't be selected, because later commands would run on database 0.
+    // Gives up an attempt that fails before the connection is ready. For example, if the database can't be selected,
+    // later commands would run on database 0.
     if (client instanceof Redis && client.status === "connect") {
       isGivenUp = true;
       client.disconnect(true);
     }
     const { message } = error.lastNodeError ?? error;
-    // The client also says this when it starts again at the first Sentinel. Without a "Last error" nothing has failed.
+    // The client also reports this message when it starts again at the first Sentinel. Then it has no "Last error".
     if (/^All sentinels are unreachable(?!.*Last error)/.test(message)) return;
     onFault(error.command?.name === "select" ? `database ${db}: ${message}` : inWords(message, isTls));
   };

@@ -11,7 +11,7 @@ const awayMs = 1500;
 const lapseMs = 50_000;
 /** Milliseconds after the last request until an account is idle and gives back its lease and share. */
 const minIdleMs = 1000;
-/** An account with a low rate is idle after the time of this many requests. */
+/** An account with a low rate is idle after the time in which its part of the rate allows this many requests. */
 const idleRequests = 3;
 /**
  * Milliseconds per server in which a client that was refused for lack of a lease may return. It retries after a second,
@@ -45,7 +45,7 @@ export interface Counts {
   quota(account: number, month: number): number;
   /** Requests that this server admitted in a month, including its earlier processes. */
   used(account: number, month: number): number;
-  /** Requests refused by `admitUpTo` since the start. */
+  /** Requests that were refused since the start, because of the bounds of `admitUpTo`. */
   refused(account: number): number;
   /**
    * Sets the bound of a month: a request is admitted while `used` is below `count`.
@@ -103,7 +103,7 @@ export class Membership {
   part = 0;
   /** When this server's part last rose from 0. */
   joinedMs: number;
-  /** Whether this server has read all flags, which say what accounts are active or tight. */
+  /** Whether this server has read all flags, which say which accounts are active or tight. */
   hasReadFlags = false;
   /** Whether this server has read Redis' records of all accounts since its start. */
   hasReadRecords = false;
@@ -192,7 +192,7 @@ interface MonthShare {
   base: number;
   /** The count up to which Redis has granted requests. */
   granted: number;
-  /** This server's count and grant that Redis knows by the last answer; undefined before the first. */
+  /** This server's count and grant that Redis knows by the last answer; undefined before the first answer. */
   known: { used: number; granted: number } | undefined;
   /** Requests that other servers counted, as far as known. */
   others: number;
@@ -459,7 +459,7 @@ export class Share {
     return isShort && !isIdle && this.#member.part < 1 && this.#member.isRested(nowMs);
   }
 
-  /** Makes the last report, which gives everything back; undefined if Redis has nothing of this server's. */
+  /** Makes the last report, which gives everything back; undefined if there is nothing to report or to give back. */
   lastReport(): Row | undefined {
     if (!this.#isListed && !this.#months.some((each) => each.known || this.#used(each) > each.base))
       return undefined;
@@ -514,7 +514,8 @@ export class Share {
   }
 
   /**
-   * Applies Redis' record of a month, unless requests were counted here since the last answer.
+   * Applies Redis' record of a month. Applies only whether the quota is tight if the account is in use here and has
+   * counted requests since the last answer.
    * @param copy the record as JSON; null if there is none
    * @param isLive whether the account is in use here
    * @param life the life of Redis that this server knows. A record of another life may lack requests.

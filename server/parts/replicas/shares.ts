@@ -4,8 +4,8 @@ import { type Counts, Membership, type Row, type RowAnswer, Share } from "./shar
 
 /**
  * This server's side of shared quotas and rates: what it reports to Redis, and how it applies the answers. Time, Redis
- * and the counts are arguments. This side lowers its bounds before it reports that, raises them only after an answer
- * allows it, and applies only the answer to its last call. `shares.lua` has the side of Redis.
+ * and the counts are arguments. A server lowers its bounds before it reports lower numbers, raises its bounds only
+ * after an answer allows it, and applies only the answer to its last call. `shares.lua` has the side of Redis.
  */
 
 /** Milliseconds between calls while something changes. */
@@ -39,7 +39,7 @@ interface Answer {
   life: string;
   isLearning: boolean;
   members: number;
-  /** Number of servers that may use parts: `members`, and for a minute after a loss those known before it. */
+  /** Number of servers that may use parts: `members`; for a minute after a loss, at least the number before it. */
   knew: number;
   /** The servers that are gone: their number, and the sum of the parts that they had. */
   lost: { count: number; part: number };
@@ -80,7 +80,7 @@ export class Shares {
   #firstMonth: number;
   /** The life of Redis (a period without losses) as of the last answer; "" to join again. */
   #life = "";
-  /** Number of servers that this server knew before the current life of Redis began. */
+  /** Number of servers to reserve parts for if Redis loses its data. Unchanged while accounts have to be reported. */
   #knew: number;
   /** The number of the last flag that was read. */
   #read = 0;
@@ -122,7 +122,7 @@ export class Shares {
     for (const account of counts.accounts()) this.#shareOf(account);
   }
 
-  /** Whether this server has its part, and its buckets are full. */
+  /** Whether this server has its part and full buckets, and has read all flags and records. */
   get isReady(): boolean {
     const { hasReadFlags, hasReadRecords } = this.#member;
     return hasReadFlags && hasReadRecords && this.#member.isRested(this.#options.clock());

@@ -73,7 +73,7 @@ const stuck: Receivers = {
   "is silent after an informational answer": ["", (socket) => socket.write(hints)],
 };
 
-/** Starts a receiver on this machine. @returns the port, and a function that counts the connections */
+/** Starts a receiver on this machine. @returns the port, and the set of open connections */
 async function listen(t: TestContext, react: (socket: Socket) => void) {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

@@ -148,7 +148,7 @@ test("a mailbox has one account, however its address is written", async (t) => {
   assert.equal(portal.accountNames().length, 3);
 });
 
-/** Signs up many times with different mailboxes. @returns the statuses */
+/** Signs up many times with different mailboxes. @returns the number of replies by status */
 async function flood(
   portal: Portal,
   count: number,
