@@ -438,6 +438,26 @@ test("a nearly used-up month is flagged for new servers even after its flag was 
   assert.deepEqual(await flags("e"), ["1@2026-01"]);
 });
 
+test("a record is written when only its flag changes", async () => {
+  const [a] = await callers("a");
+  assert.equal((await a.report(979, 979)).tight, undefined);
+  await callers("a", "b");
+  a.said.seq += 10;
+  await a.report(979, 979);
+  assert.notEqual((await record()).tight, undefined);
+});
+
+test("a record is written when only its total changes, because a server with the rest of the quota is gone", async () => {
+  const [a, b] = await callers("a", "b");
+  await a.report(100, 100);
+  for (let held = 0; held < quota - 100; await a.call()) held = (await b.report(0, held, quota)).granted;
+  await a.report(100, 100);
+  assert.equal((await record()).total, 100);
+  ms += 61_000;
+  await a.report(100, 100);
+  assert.equal((await record()).total, quota);
+});
+
 test("new servers get no flags of a month that isn't tight any more, and of an account that is at rest again", async () => {
   const [a] = await callers("a");
   assert.ok((await a.report(995, 995)).tight);
