@@ -323,6 +323,23 @@ test("after a restart of Redis, a server gets the part of a server that leaves",
   assert.equal((await a.call()).part, 1);
 });
 
+test("a loss that a new server finds is learned from the servers that were known before", async () => {
+  const [a, b] = await callers("a", "b");
+  const { copy } = await a.report(10, 50);
+  for (const caller of [a, b]) caller.said.knew = 2;
+  await lose();
+  const added = new Caller("c");
+  await added.call();
+  ms += 2500;
+  await added.call();
+  assert.equal((await added.call()).isLearning, false);
+  assert.equal((await a.call()).isLearning, true);
+  await a.report(10, 50, 0, { copy });
+  assert.equal((await record()).servers.a.used, 10);
+  for (const caller of [b, b]) await caller.call();
+  assert.equal((await a.call()).isLearning, false);
+});
+
 for (const op of ["servers", "keep"])
   test(`a loss that the call ${op} finds is learned from the first call of a server on`, async () => {
     const [a] = await callers("a", "b");

@@ -124,7 +124,8 @@ export async function runShared(address: RedisAddress, command: SharedCommand): 
 async function runOn(client: RedisClient, store: Store, command: SharedCommand): Promise<CommandOutput> {
   const directory = new Directory(store, client, false);
   const isSettled = await directory.settle();
-  const wasNew = directory.isNew;
+  /** Whether Redis had no accounts just before the last try to write. */
+  let wasNew = false;
   const months = monthsOf(command.now);
   const [month] = months;
   const ids = store.accounts.ids();
@@ -146,6 +147,7 @@ async function runOn(client: RedisClient, store: Store, command: SharedCommand):
     return said;
   };
   const said = await directory.change(run, (rows) => {
+    wasNew = directory.isNew;
     const ids = rows.map(({ name }) => Number(/^accounts:(\d+)$/.exec(name)?.[1]));
     return keepCeilings(
       client,

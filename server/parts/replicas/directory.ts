@@ -129,7 +129,8 @@ export class Directory {
         if (rows.length === 0) return result;
         await prepare?.(rows);
         const isDone = await this.#write(epoch, version, rows, false).catch((error) => {
-          if (error instanceof DataError) throw error;
+          // Redis has refused the change if its error has a code, such as OOM.
+          if (error instanceof DataError || /^[A-Z]+ /.test(reasonOf(error))) throw error;
           throw new StateUnavailable(`${reasonOf(error)}: whether the change is stored isn't known`);
         });
         await this.#read();

@@ -99,6 +99,10 @@ elseif isLost then
     writes['beat:' .. id] = beats[id]
   end
 end
+-- Soon after a loss, a server may know of more servers than those before it, which may have been new.
+if ask.knew and ask.life ~= meta.life and ask.knew > meta.knew and now < meta.since + nextCallMs then
+  meta.knew, meta.learning = ask.knew, max(meta.learning, now)
+end
 local isLearning, heard = isLost or now < meta.learning, 0
 for id, server in pairs(servers) do
   isLearning = isLearning or now < (server.till or 0)
