@@ -574,21 +574,37 @@ for (const isUsedUp of [false, true])
     assert.equal((await simulation.record(0)).total, 1000);
   });
 
-for (const restarts of [false, true])
-  test(`a server that misses two losses keeps its part of the rate${restarts ? ", even if the others restart" : ""}`, async () => {
+for (const [what, change] of [
+  ["nothing else happens", () => {}],
+  [
+    "another server is killed",
+    (simulation: Simulation, a: Server) => {
+      simulation.kill(a);
+      simulation.start(a);
+    },
+  ],
+  [
+    "another server restarts",
+    async (simulation: Simulation, a: Server) => {
+      simulation.leave(a);
+      await simulation.run(simulation.nowMs + 100);
+      simulation.start(a);
+    },
+  ],
+  ["a server is added", (simulation: Simulation) => void simulation.add()],
+] as const)
+  test(`a server that misses two losses keeps its part of the rate when ${what}`, async () => {
     const simulation = await servers(2, { burst: 40, quota: 100_000 });
     const [a, b] = simulation.servers;
-    // The demand gives a lease that lasts until the end.
+    // The load is so high that each server's lease lasts until the end of the test, even while server b is cut off.
     load(simulation, 10_000, 4);
     await simulation.run(simulation.nowMs + 3000);
     b.isCut = true;
     for (let losses = 0; losses < 2; losses++) {
       await simulation.restartRedis("empty");
       await simulation.run(simulation.nowMs + 9000);
-      if (restarts) {
-        simulation.kill(a);
-        simulation.start(a);
-      }
+      await change(simulation, a);
+      await simulation.run(simulation.nowMs + 2000);
     }
     await simulation.run(simulation.nowMs + 20_000);
     assert.equal(simulation.overRate, 0);

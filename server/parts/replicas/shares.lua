@@ -49,8 +49,11 @@ local monthKeptMs = 100 * 86400000
 local delivererMs = 3000
 
 local meta = cjson.decode(call('HGET', hash, 'meta') or
-  '{"version":0,"learning":0,"skew":0,"knew":0,"flags":0,"servers":{},"left":{},"months":{}}')
+  '{"version":0,"learning":0,"skew":0,"knew":0,"old":{},"flags":0,"servers":{},"left":{},"months":{}}')
 local before = cjson.encode(meta)
+-- The servers that Redis kept through a loss, or that were known before it and have called since, by place: the part that
+-- each used then; false until it calls.
+meta.old = meta.old or {}
 -- `servers` has what each server has reported, by id. `beats` has each server's heartbeat, by id. `last` is the latest
 -- time known. `writes` has the fields of the hash to write.
 local servers, beats, last, writes = meta.servers, {}, 0, {}
@@ -59,6 +62,10 @@ for id in pairs(servers) do
   last = max(last, beats[id].at)
 end
 for _, at in pairs(meta.left) do last = max(last, at) end
+
+local function placeOf(id)
+  return string.match(id, '^[^.]*')
+end
 
 -- `now` advances at most as much as the caller's steady clock, because Redis' clock may be set.
 local raw = ask.ms
@@ -91,10 +98,10 @@ elseif isLost then
   meta.life = string.format('%s:%.0f', run, raw)
   meta.run, meta.learning, meta.since = run, now + learningMs, now
   meta.version = max(meta.version, raw, read, tonumber(call('ZREVRANGE', flags, 0, 0, 'WITHSCORES')[2] or 0))
-  meta.knew = 0
+  meta.knew, meta.old = 0, {}
   -- Servers that don't report may still use their leases and parts, so the time until they are gone starts now.
   for id, server in pairs(servers) do
-    server.read, server.old, server.till = 0, true, nil
+    server.read, server.till, meta.old[placeOf(id)] = 0, 0, false
     beats[id].at = now
     writes['beat:' .. id] = beats[id]
   end
@@ -104,10 +111,8 @@ if ask.knew and ask.life ~= meta.life and ask.knew > meta.knew and now < meta.si
   meta.knew, meta.learning = ask.knew, max(meta.learning, now)
 end
 local isLearning, heard = isLost or now < meta.learning, 0
-for id, server in pairs(servers) do
-  isLearning = isLearning or now < (server.till or 0)
-  if server.old and beats[id].at > meta.since then heard = heard + 1 end
-end
+for _, server in pairs(servers) do isLearning = isLearning or now < (server.till or 0) end
+for _, part in pairs(meta.old) do heard = heard + (part and 1 or 0) end
 -- Redis goes on learning for a while if it hasn't heard from all servers that were known before the loss.
 if meta.learning > 0 and heard < meta.knew and now < meta.since + nextCallMs then isLearning = true end
 if not isLearning then meta.learning = 0 end
@@ -116,10 +121,6 @@ local function flag(name)
   meta.version = meta.version + 1
   call('ZADD', flags, meta.version, name)
   return meta.version
-end
-
-local function placeOf(id)
-  return string.match(id, '^[^.]*')
 end
 
 local function remove(id)
@@ -136,9 +137,9 @@ local function save()
   end
 end
 
--- `me` is the caller's id, `own` its entry in `servers`. `count` is the number of servers that aren't gone, `unheard`
--- the sum of the parts of servers that haven't reported since a loss.
-local me, own, count, unheard = ask.server, nil, 0, 0
+-- `me` is the caller's id, `own` its entry in `servers`. `count` is the number of servers that aren't gone. `missing` is
+-- the number of servers that were known before a loss and haven't called since, `unheard` the sum of their parts.
+local me, own, count, missing, unheard = ask.server, nil, 0, 0, 0
 -- The servers that are gone: their number, and the sum of the parts that they had.
 local lost = { count = 0, part = 0 }
 
@@ -342,27 +343,30 @@ local function join()
   own = servers[me]
   local isAsserting = ask.life ~= meta.life
   if not own then
-    own = { read = 0, part = 0, old = false }
+    -- All fields have values, because setting a missing one to nil may change the order in which the table is encoded.
+    own = { read = 0, part = 0, till = 0, gone = false, forgotten = false }
     servers[me] = own
     -- The new number shows that a backup from before this call lacks the server.
     meta.version = meta.version + 1
   end
   if isAsserting then
-    own.old = own.old or ask.knew > 0
+    -- A new process doesn't know its predecessor's part.
+    local place, part = placeOf(me), ask.answered == 0 and 1 / ask.knew or ask.part
+    if ask.knew > 0 then meta.old[place] = max(meta.old[place] or 0, part) end
     -- The caller uses its part from before the loss while its report takes several calls.
     if isLearning then own.part = max(own.part, ask.part) end
   end
   -- Goes on learning until the caller's next call if the caller has more to report.
   local hasMore = isAsserting and isLearning and (ask.hasMore or ask.life ~= '')
-  own.till = hasMore and min(now + nextCallMs, meta.since + goneMs) or nil
+  own.till = hasMore and min(now + nextCallMs, meta.since + goneMs) or 0
   -- Uses the caller's number of servers only while Redis learns. A later number may be from after the loss.
   if isAsserting and isLearning then meta.knew = max(meta.knew, ask.knew) end
   own.months, own.taken = ask.months, ask.taken
   if not ask.hasMore then
-    own.gone = nil
+    own.gone = false
     own.read = isAsserting and 0 or ask.read
   end
-  local others, old = 0, 0
+  local others = 0
   for id, server in pairs(servers) do
     if id ~= me and not server.gone and (now - beats[id].at > goneMs or placeOf(id) == placeOf(me)) then
       server.gone, server.part = server.part, 0
@@ -372,13 +376,16 @@ local function join()
     elseif not server.gone then
       count = count + 1
       if id ~= me then others = others + server.part end
-      if server.old then old = old + 1 end
     else
       lost.count, lost.part = lost.count + 1, lost.part + server.gone
     end
   end
   count = max(1, count)
-  if now - meta.since < goneMs and meta.knew > old then unheard = (meta.knew - old) / meta.knew end
+  -- For a minute after a loss, servers that were known before it may use parts that Redis doesn't know.
+  local known, parts = 0, 0
+  for _, part in pairs(meta.old) do known, parts = known + 1, parts + (part or 0) end
+  if now - meta.since < goneMs then missing = max(0, meta.knew - known) end
+  if missing > 0 then unheard = max(0, 1 - parts) end
   if ask.hasMore then return ask.part end
   local room = 1 - others - unheard
   -- A value below 1e-6 is a rounding error.
@@ -423,20 +430,16 @@ function ops.tick()
     end
     rows[at] = answer
   end
-  if own and not ask.hasMore then own.forgotten = nil end
+  if own and not ask.hasMore then own.forgotten = false end
   local unread, isDelivering = {}, false
   if not ask.isLeaving then
     unread = call('ZRANGEBYSCORE', flags, string.format('(%.0f', own.read), '+inf')
     isDelivering = delivers()
   elseif not ask.hasMore then
-    -- Nothing is reserved for a server that has given everything back.
-    if own and own.old then meta.knew = max(0, meta.knew - 1) end
     remove(me)
     writes['beat:' .. me], meta.left[me] = nil, now
   end
-  -- Servers that were known before a loss may be back within a minute.
-  local knew = now - meta.since < goneMs and max(count, meta.knew) or count
-  return { life = meta.life, isLearning = isLearning, members = count, knew = knew, lost = lost, part = part,
+  return { life = meta.life, isLearning = isLearning, members = count, knew = count + missing, lost = lost, part = part,
     flags = unread, read = meta.version, delivers = isDelivering, rows = rows }
 end
 
@@ -445,7 +448,7 @@ function ops.servers()
   for id, server in pairs(servers) do
     local age = now - beats[id].at
     if not server.forgotten then
-      local isGone = server.gone ~= nil or age > goneMs
+      local isGone = not not server.gone or age > goneMs
       list[#list + 1] = { id = id, isGone = isGone, age = age, taken = server.taken }
     end
   end
