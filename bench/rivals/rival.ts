@@ -16,7 +16,7 @@ export interface Constant {
 /** Settings of a rival, which gets them as JSON in its only argument. */
 export interface RivalSettings {
   snapshotFile: string;
-  /** Headers of every answer, without Content-Type, Content-Length and headers that the server adds itself. */
+  /** Headers of every answer, without Content-Length and other headers that the rival's HTTP library adds itself. */
   headers: Headers;
   /** Status of the answer, for servers with a constant answer. */
   status: string;

@@ -5,7 +5,7 @@ interface Flaw {
   expected: string;
 }
 
-/** Matches characters that names may not contain: invisible ones, and U+FFFD, which stands for a lost character. */
+/** Matches characters that names may not contain: invisible ones, ones without a meaning, and lost ones (U+FFFD). */
 const forbidden =
   /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\ufffd]/u;
 const kinds: readonly [characters: RegExp, kind: string][] = [

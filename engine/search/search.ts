@@ -116,7 +116,7 @@ function findProcedures(
   wanted: Int32Array,
 ): Matches {
   const { held, absent } = termsInText(text);
-  // A one-word term for a part of the body doesn't outweigh a term for something in no group. For example, an
+  // A one-word term for a procedure in a group doesn't outweigh a term for something in no group. For example, an
   // ultrasound of a kidney isn't surgery of a kidney.
   const heldWords = held === undefined || held.words.length === 1 ? [] : held.words;
   const isAbsent = absent !== undefined && !absent.words.every((word) => isInNames(index, word));

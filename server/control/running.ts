@@ -41,7 +41,7 @@ export function repeat(what: string, everyMs: number, work: () => void | Promise
   const onError = (error: unknown) => {
     const reason = reasonOf(error);
     // A repeated failure is logged once.
-    if (reason !== failure) log.error({ reason }, `${what} failed; it is tried again`);
+    if (reason !== failure) log.error({ reason }, `${what} failed; retrying`);
     failure = reason;
   };
   const timer = setInterval(safely(tryOnce, onError), everyMs);

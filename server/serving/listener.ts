@@ -5,7 +5,7 @@ import type { Connections } from "../shared/connections.ts";
 /** Listens for HTTP requests and routes them. */
 
 declare module "uWebSockets.js" {
-  /** Sets an option that has no function of its own. `silent` removes the header that names the library. */
+  /** Sets one of the library's options by name. `silent` removes the response header that names the library. */
   export function _cfg(option: "silent"): void;
 }
 

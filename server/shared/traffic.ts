@@ -92,7 +92,7 @@ export class ThreadTraffic {
     return this.#nowMs();
   }
 
-  /** Counts an answer that was given later. Such answers are few, so each of them is timed. */
+  /** Counts an answer that was given after the handler had returned. Such answers are few, so all of them are timed. */
   answeredLater(route: number, status: number, bytes: number, begun: number): void {
     this.#addTime(this.#count(route, status, bytes), this.#nowMs() - begun, 1);
   }

@@ -169,7 +169,7 @@ export class Mirror {
       throw new DataError(
         `${version}.parquet: SHA-256`,
         found,
-        `${sha256}, as the index says: what is here stays, and is served as far as it is sound`,
+        `${sha256}, as the index says: the server keeps this file; delete it to download the index's file`,
       );
     this.#compared.set(version, state);
   }

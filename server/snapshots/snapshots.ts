@@ -304,14 +304,14 @@ export class SnapshotFolder {
     const loaded = decision.is === "served" ? decision.image.description.sha256 : undefined;
     if (loaded !== undefined && loaded !== sha256)
       throw new DataError(
-        `${name}: checksum of a version that is loaded`,
+        `${name}: checksum, while other content is loaded as version ${version}`,
         sha256,
         `${loaded}, because ${otherContent}`,
       );
     const known = this.#consult((registry) => registry.versions.byName(version));
     if (known !== undefined && known.sha256 !== sha256)
       throw new DataError(
-        `${name}: checksum of a version that was first served ${isoTime(known.first_served)}`,
+        `${name}: checksum, while other content was served as version ${version} from ${isoTime(known.first_served)}`,
         sha256,
         `${known.sha256}, because ${otherContent}`,
       );

@@ -47,7 +47,7 @@ export class StoredUsage extends Table {
     this.db.run("INSERT INTO imported (account, month, used) VALUES (?, ?, ?)", account, month, used);
   }
 
-  /** The count of each account at the end of each day of a month, `YYYY-MM`. Days without requests are left out. */
+  /** Each account's running total of a month, `YYYY-MM`, at the end of each day. Days without requests are left out. */
   daysOfMonth(month: string): Map<number, [day: number, used: number][]> {
     const sql = "SELECT account, day, used FROM days WHERE day BETWEEN ? || '-01' AND ? || '-31'";
     const rows = this.db.all<{ account: number; day: string; used: number }>(sql, month, month);

@@ -210,7 +210,7 @@ test("the plural of a known word finds the same groups as its singular", () => {
   assert.deepEqual(procedureCodes("stimulator leads"), procedureCodes("stimulator lead"));
 });
 
-/** Hard cases like those of real hospitals' names and cities, with invented hospitals. */
+/** Hard cases that occur in names and cities of real hospitals, shown with invented hospitals. */
 describe("first result for a query", () => {
   const image = placed(
     ["Larkspur Univ Med Ctr", "Amber Falls", "TX"],

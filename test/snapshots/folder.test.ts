@@ -142,7 +142,7 @@ test("other content under a served version number is refused, even after deletio
   await trial.snapshots.settle();
   assert.match(
     trial.logged(refused)[0][1] ?? "",
-    /^2024\.1\.parquet: checksum of a version that is loaded: found /,
+    /^2024\.1\.parquet: checksum, while other content is loaded as version 2024\.1: found /,
   );
   assert.deepEqual(trial.served, ["2024.2", "2024.1"]);
 
@@ -153,7 +153,7 @@ test("other content under a served version number is refused, even after deletio
   await trial.snapshots.settle();
   assert.match(
     trial.logged(refused)[1][1] ?? "",
-    /^2024\.1\.parquet: checksum of a version that was first served 20/,
+    /^2024\.1\.parquet: checksum, while other content was served as version 2024\.1 from 20/,
   );
   assert.deepEqual(trial.served, ["2024.2"]);
   assert.equal(await trial.metric("hcqs_snapshots_refused_total"), 2);
@@ -650,7 +650,7 @@ test("a hidden version returns when the last real one is deleted, but never with
   await trial.snapshots.settle();
   assert.match(
     trial.logged(refused)[0][1] ?? "",
-    /^2023\.1\.parquet: checksum of a version that was first served 20/,
+    /^2023\.1\.parquet: checksum, while other content was served as version 2023\.1 from 20/,
   );
 
   unlinkSync(trial.path("2021.1.parquet"));

@@ -23,7 +23,7 @@ import { temporaryFolder } from "../support/folders.ts";
 import { fileOf } from "../support/parquet-file.ts";
 import { servedSha256, stateThatServed } from "../support/state.ts";
 
-/** Tests that served content keeps its version number for good, and that existing rows aren't written again. */
+/** Tests that a version number is never reused, and that an import writes no second snapshot with the same rows. */
 
 const decoded = (file: string): Snapshot => decodeSnapshot(readFileSync(file), file);
 const known = (...versions: string[]): KnownVersion[] =>

@@ -148,8 +148,11 @@ function checkTogether(values: Values): void {
 function placeOf(image: Image, zip: string): number {
   const place = findPlace(image.placeZip, zip);
   if (place >= 0) return place;
-  const table = image.description.places ?? "no table of places";
-  const message = `near is "${zip}", expected a ZIP code that has a known place (${table})`;
+  const { places } = image.description;
+  const message =
+    places === null
+      ? `near is "${zip}", but this data version has no coordinates of ZIP codes: omit near`
+      : `near is "${zip}", expected a ZIP code whose coordinates are known (${places})`;
   throw new ApiError("invalid_parameter", message, { param: "near" });
 }
 

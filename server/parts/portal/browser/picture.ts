@@ -3,7 +3,7 @@ import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { ProcedureAnswer } from "./answers.ts";
 
-/** Shared parts of pictures: width, logarithmic dollar scale, notes by pointer or arrow keys, shapes of amounts. */
+/** Shared parts of pictures: width, dollar scale, notes on hover or by arrow keys, and marks for amounts. */
 
 /** Returns a ref for an element, and the element's width in pixels. The component updates when the width changes. */
 export function useWidth(): [(element: HTMLElement | null) => void, number] {
