@@ -27,7 +27,7 @@ local rows, names = KEYS[1], KEYS[2]
 local call, op = redis.call, ARGV[1]
 
 -- Milliseconds that servers have to notice that Redis is back. A server tries to connect once a second.
-local noticedMs = 3000
+local noticedMs = 4000
 local tooLongMs = 10000
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
