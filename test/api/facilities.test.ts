@@ -104,7 +104,11 @@ describe("lists of facilities", () => {
     ["sort=charge", "sort", /^sort=charge is for requests with procedure: /],
     ["min_charge=5", "min_charge", /^min_charge is for requests with procedure: /],
     ["status=all", "status", /procedure/],
-    ["near=12345", "near", /^near is "12345", expected a ZIP code whose coordinates are known \(Four places\)$/],
+    [
+      "near=12345",
+      "near",
+      /^near is "12345", expected a ZIP code whose coordinates are known \(Four places\)$/,
+    ],
     ["state=NY,ZZ", "state", /expected 1 to 10 of AK, AL, /],
     ["ccn=12", "ccn", /expected 1 to 50 CCNs of six letters or digits, separated by commas$/],
     [
