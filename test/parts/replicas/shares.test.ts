@@ -182,8 +182,7 @@ for (const [granted, isTight] of [
     server.tick(10);
     await server.answer(3);
     const record = JSON.stringify({
-      life: "life",
-      total: 8,
+      ...{ life: "life", burst: 1, quota: 1000, total: 8 },
       left: {},
       servers: { "b.1": { used: 8, granted } },
     });
