@@ -151,8 +151,8 @@ test("a stopped server returns its lease, and a server that starts without Redis
     const contents = await Promise.all(
       hashes.map(async (key) => JSON.stringify(await redis.client.hgetall(key))),
     );
-    // Ignores `left`. For ten seconds it has the id and the counts of the server that has left.
-    const others = contents.map((content) => content.replace(/\\"left\\":\{[^}]*\}/g, ""));
+    // Ignores `left` and `old`. They have the server's id for ten seconds, and for a minute after a loss of data.
+    const others = contents.map((content) => content.replace(/\\"(left|old)\\":\{[^}]*\}/g, ""));
     return !others.some((content) => content.includes(replicas[2].id));
   });
   await until("two to be left", async () => {

@@ -321,6 +321,10 @@ test("after a restart of Redis, a server gets the part of a server that leaves",
   await b.call([], { isLeaving: true });
   await a.call();
   assert.equal((await a.call()).part, 1);
+  // A minute after the restart, nothing is left of the server.
+  ms += 60_000;
+  for (let i = 0; i < 2; i++) await a.call();
+  assert.doesNotMatch((await redis.client.hget("hc:{0}:servers", "meta")) ?? "", /"b"/);
 });
 
 test("a loss that a new server finds is learned from the servers that were known before", async () => {

@@ -382,6 +382,7 @@ local function join()
   end
   count = max(1, count)
   -- For a minute after a loss, servers that were known before it may use parts that Redis doesn't know.
+  if now - meta.since >= goneMs then meta.old = {} end
   local known, parts = 0, 0
   for _, part in pairs(meta.old) do known, parts = known + 1, parts + (part or 0) end
   if now - meta.since < goneMs then missing = max(0, meta.knew - known) end
