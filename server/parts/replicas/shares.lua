@@ -382,11 +382,14 @@ local function join()
   end
   count = max(1, count)
   -- For a minute after a loss, servers that were known before it may use parts that Redis doesn't know.
-  if now - meta.since >= goneMs then meta.old = {} end
-  local known, parts = 0, 0
-  for _, part in pairs(meta.old) do known, parts = known + 1, parts + (part or 0) end
-  if now - meta.since < goneMs then missing = max(0, meta.knew - known) end
-  if missing > 0 then unheard = max(0, 1 - parts) end
+  if now - meta.since >= goneMs then
+    meta.old = {}
+  else
+    local known, parts = 0, 0
+    for _, part in pairs(meta.old) do known, parts = known + 1, parts + (part or 0) end
+    missing = max(0, meta.knew - known)
+    if missing > 0 then unheard = max(0, 1 - parts) end
+  end
   if ask.hasMore then return ask.part end
   local room = 1 - others - unheard
   -- A value below 1e-6 is a rounding error.
@@ -461,7 +464,7 @@ end
 function ops.forget()
   servers[ask.server].forgotten = true
   for _, account in ipairs(ask.accounts) do
-    local record = cjson.decode(call('HGET', KEYS[3], account))
+    local record = readRecord(1, account)
     record.total = 0
     for _, count in pairs(record.left) do record.total = record.total + count end
     for _, entry in pairs(record.servers) do record.total = record.total + entry.used end
