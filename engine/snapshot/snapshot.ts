@@ -30,7 +30,7 @@ export function sealSnapshot(
   return { table, provenance, counts, codes, ...checksums(table, provenance, counts, codes) };
 }
 
-export function countRows(table: SnapshotTable): Counts {
+function countRows(table: SnapshotTable): Counts {
   const { facilities, procedures, rows } = partsOf(table);
   let pricedRows = 0;
   let suppressedRows = 0;

@@ -12,7 +12,7 @@ import { webhookFault } from "./webhook-url.ts";
 const maxLabelLength = 64;
 
 function printableText(maxLength: number, what: string) {
-  const expected = `1 to ${maxLength} ${what}, none at the ends a space`;
+  const expected = `1 to ${maxLength} ${what}, without a space at the start or end`;
   const form = /^[!-~](?:[ -~]*[!-~])?$/;
   return v.pipe(v.string(expected), v.regex(form, expected), v.maxLength(maxLength, expected));
 }

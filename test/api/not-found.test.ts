@@ -228,6 +228,8 @@ describe("the message of a search without results", () => {
       assert.match(told(`q=${q}`), said);
     const inMaryland = versionsOf(placed(["Mercy Hospital", "Baltimore", "MD"]));
     assert.doesNotMatch(refusal(inMaryland, "/search?q=Johns+Hopkins").message, /Maryland/);
+    const inVirginia = versionsOf(placed(["Mercy Hospital", "Norfolk", "VA"]));
+    assert.match(refusal(inVirginia, "/search?q=VA+hospital+Norfolk").message, /Veterans Affairs/);
     assert.match(
       told("q=qxqx&type=procedure"),
       /2024.3; \/healthcare\/procedures lists all procedure groups$/,

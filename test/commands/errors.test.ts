@@ -19,7 +19,7 @@ await succeed(
 const look = () => succeed(stateDir, "keys list", "accounts list --json");
 const before = await look();
 
-const expectedName = "1 to 64 ASCII characters, none at the ends a space";
+const expectedName = "1 to 64 ASCII characters, without a space at the start or end";
 const expectedBurst = "a whole number from 1 to 1000000";
 const expectedQuota = "a whole number from 1 to 2000000000";
 const expectedId = "a key id, as keys list shows it";
@@ -27,7 +27,7 @@ const expectedNone = "expected none for the plan free, which has its own";
 const plans = "free, developer, startup, business, enterprise, portal";
 const expectedBoth = "both for the plan enterprise";
 const expectedInRange = "a time that exists, from 1970-01-01 to 9999-12-31 in UTC";
-const expectedLabel = "1 to 64 printable ASCII characters, none at the ends a space";
+const expectedLabel = "1 to 64 printable ASCII characters, without a space at the start or end";
 const expectedTime = "a time such as 2027-01-31T00:00:00Z";
 const words = "one of create, update, list, revoke, expire, rotate; --help explains them";
 const custom = "create --account new --plan enterprise";
