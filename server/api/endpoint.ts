@@ -125,8 +125,8 @@ export interface Endpoint {
 /** Reads an endpoint's common queries as numbers, because parsing a query's text costs as much as making the answer. */
 export interface Keyed {
   /**
-   * Reads a query. @returns a 32-bit integer, equal for all queries with the same answer; −1 for queries in another
-   * form or without an answer
+   * Reads a query. @returns a whole number below 2^31 that determines the answer; −1 for queries in another form or
+   * without an answer
    */
   read(image: Image, query: string): number;
   /** Makes the body that `Endpoint.answer` makes. @param scratch memory for the answer */

@@ -211,7 +211,7 @@ export function echoBare(input: string): string {
   return `${cut}…`.toWellFormed();
 }
 
-/** Masks API keys, and any base62 or base64url text that is as long as a secret, even if the text is escaped. */
+/** Masks API keys, and all runs of 40 or more of the characters that secrets and percent escapes consist of. */
 export function withoutKeys(text: string): string {
   return text.replace(/hcq_[\w%-]*|[\w%-]{40,}/gi, "…");
 }

@@ -6,7 +6,7 @@ import { ApiError, echo, echoBare } from "./errors.ts";
 /** Reads and checks the parameters of a request. */
 
 /**
- * The schemas of an endpoint's parameters. A schema takes the text in the query, and its messages say what was
+ * The schemas of an endpoint's parameters. A schema takes the decoded text, and its messages say what was
  * expected.
  */
 export type Parameters = v.ObjectEntries;
@@ -144,7 +144,7 @@ export const state = v.optional(
   ),
 );
 
-/** A comma-separated list of values. Duplicates count once. */
+/** A comma-separated list of 1 to `most` values, from which duplicates are then removed. */
 function listOf(value: string, most: number, expected: string, description: string, example: string) {
   return v.pipe(
     v.string(),

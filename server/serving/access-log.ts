@@ -8,7 +8,7 @@ import { PerSecond } from "../shared/per-second.ts";
 import { addressPartsOf, clientAddress } from "./client-address.ts";
 import type { HttpRequest, HttpResponse } from "./listener.ts";
 
-/** Writes the access log: chooses requests, and describes each request without secrets. */
+/** Chooses the requests for the access log, and describes each of them without secrets. */
 
 const maxUserAgentLength = 200;
 const maxAddressLength = 64;
@@ -16,7 +16,10 @@ const maxMethodLength = 16;
 const maxTargetLength = 2000;
 const masked = "…";
 
-/** The sender of a request to log. It is read before the answer, because the request can't be read afterwards. */
+/**
+ * The sender of a request to log, and the time at which the request came. They are read before the answer, because the
+ * request can't be read afterwards.
+ */
 export type Caller = Partial<Holder> & Pick<Access, "address" | "userAgent"> & { beganMs: number };
 
 type Holder = Required<Pick<Access, "account" | "keyId">>;
@@ -82,7 +85,7 @@ export class AccessLog {
     this.#options.tell({ requestId, ...caller, request, status, bytes, ms });
   }
 
-  /** Finds a key's account and id, even if the key is revoked or expired. @returns undefined for an unknown key */
+  /** Finds a key's account and id, even if the key is revoked or expired. @returns undefined without a known key */
   #holderOf(authorization: string): Holder | undefined {
     const key = bearerKey(authorization);
     if (key === undefined || !isWellFormed(key)) return undefined;

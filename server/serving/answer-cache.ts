@@ -6,13 +6,13 @@ const maxBytes = 8 * 2 ** 20;
 /** Bytes that an answer takes besides its body. */
 const overheadBytes = 1024;
 /**
- * Estimated memory of an answer, per byte of its body. An answer may have two compressed forms, each less than a
+ * Estimated memory of an answer, per byte of its body. An answer may have two compressed forms, each estimated at a
  * quarter of the body.
  */
 const bytesPerBodyByte = 1.5;
 
 /**
- * The answers that a thread keeps, in two generations. A requested answer of the old generation moves to the young
+ * The answers that a thread keeps, in two generations. A requested answer of the old generation is added to the young
  * generation. When the young generation is full, it becomes the old generation, and the answers of the previous old
  * generation are forgotten.
  */

@@ -13,20 +13,21 @@ import { Answer, fileReply, Head, headerNames, okLines, type Reply, type Request
 /** Number of equal requests at which an answer is kept. */
 const asksToKeep = 2;
 /**
- * Number of requests at which an answer is kept if its query is read as a number. Making such an answer takes a
+ * Number of requests at which an answer is kept if its query is read as a number, and the request has neither
+ * Accept-Encoding nor If-None-Match. Making such an answer takes a
  * microsecond, and keeping it costs more. With 2 instead of 64, a request cost 1.16 times as much CPU under a uniform
  * load, and 1.18 times under a Zipf mix.
  */
 const keyedAsksToKeep = 64;
 /**
- * Size in bytes of the buffer for answers that aren't kept. A new buffer for each answer would cost more than the
+ * Size in bytes of the buffer in which answers are made. A new buffer for each answer would cost more than the
  * answer.
  */
 const scratchBytes = 64 * 2 ** 10;
 
-/** Cache-Control for paths without an exact data version, because their answers change with the current data. */
+/** Cache-Control for answers that change with the current data or with the account. */
 const current = "private, no-cache";
-/** Cache-Control for paths that name an exact data version. */
+/** Cache-Control for answers from exact data versions, which the path, the cursor or the query names. */
 const immutable = "private, max-age=31536000, immutable";
 
 const hexDigits = Buffer.from("0123456789abcdef");
@@ -40,9 +41,9 @@ export class Answers {
   readonly #asks = new AskCounter();
   #versions: Versions;
   #resetLines = "";
-  /** The head of all answers that aren't kept and whose query is read as a number. */
+  /** The head that `#headOf` changes for each answer; undefined before the first such answer. */
   #keyedHead: Head | undefined;
-  /** The end of the ETag in `#keyedHead`. */
+  /** The position of the ETag's closing quote in `#keyedHead`. */
   #tagEnd = 0;
 
   /** @param usage returns the usage of the account in a slot */
@@ -113,7 +114,7 @@ export class Answers {
     };
     if (isFile)
       return fileReply(head, body, target.endpoint.fileType ?? "", request, remaining, method === "GET");
-    // An answer with the account's state isn't kept, because it differs with every request.
+    // An answer with the account's state isn't kept, because it may differ with every request.
     const isKept = !context.isLive && this.#asks.count(hashOf(asked)) >= asksToKeep;
     const answer = new Answer(head, body, isKept);
     if (isKept) this.#kept.keep(asked, answer);
@@ -135,7 +136,7 @@ export class Answers {
     if (asks < keyedAsksToKeep && !isCoded && request.getHeader(headerNames.ifNoneMatch) === "")
       return { status: 200, head: this.#headOf(image, key, remaining), body };
     const head = { tag: tagOfKey(image, key), cacheControl: current, resetLines: this.#resetLines };
-    // An answer that may be compressed is kept sooner, because compressing it costs more than keeping it.
+    // An answer that may be compressed or compared is kept sooner, because this costs more than keeping it.
     const isKept = asks >= asksToKeep;
     const answer = new Answer(head, body, isKept);
     if (isKept) this.#kept.keep(key, answer);
@@ -163,7 +164,7 @@ function isImmutable({ byName }: Versions, { endpoint, version }: Target): boole
   return endpoint.kind === "page" || (version !== null && byName.has(version));
 }
 
-/** The text of an answer's ETag. It is derived from request and data, which determine the bytes. */
+/** The text of a versioned answer's ETag. It is derived from request and data, which determine the bytes. */
 function requestTag(image: Image, { endpoint, segment }: Target, query: string): string {
   const key = endpoint.keyed?.read(image, query) ?? -1;
   if (key >= 0) return tagOfKey(image, key);

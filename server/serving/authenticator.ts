@@ -4,13 +4,14 @@ import type { KeyFault } from "../shared/traffic.ts";
 
 /** Finds the account of a request's key. */
 
-/** Number of Authorization headers remembered, one for each hash. */
+/** Maximum number of Authorization headers remembered, one for each hash. */
 const places = 2 ** 13;
 
 export class Authenticator {
   readonly #keys: KeyTable;
   /**
-   * The last headers, by a hash of three letters of the header. A Map would hash all letters, which takes 0.15 µs more.
+   * The last headers with known keys, by a hash of three letters of the header. A Map would hash all letters, which
+   * takes 0.15 µs more.
    */
   readonly #remembered = new Array<{ authorization: string; entry: number } | undefined>(places);
 

@@ -10,7 +10,7 @@ export class Month {
   readonly endMs: number;
   readonly resetLines: string;
   readonly missingKey: Reply;
-  /** One reply for malformed, unknown, revoked and expired keys, so that a client can't tell them apart. */
+  /** The reply for every key that isn't valid, whatever the reason, so that a client can't tell the reasons apart. */
   readonly invalidKey: Reply;
 
   constructor(nowMs: number) {

@@ -9,7 +9,8 @@ const preflightHeader = headerName("access-control-request-method");
 const exposed = "ETag, Retry-After, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
 
 /**
- * Answers preflights without counting them, and adds the CORS headers to replies to pages of allowed origins.
+ * Answers preflights of allowed origins, which need no key and count against no quota. Adds the CORS headers to all
+ * other replies to pages of these origins.
  *
  * @param origins the allowed origins; `*` for all
  */

@@ -34,7 +34,7 @@ interface Posts {
  * Listens for HTTP requests. The threads share the port by SO_REUSEPORT.
  *
  * @param paths registered as exact routes. For other paths the library creates a string for each request.
- * @param report called with errors that couldn't be answered; the connection is closed
+ * @param report called with each error that `answerer` or `posts` throws; the connection is then closed
  * @throws Error when the address can't be listened on
  */
 export function serveHttp(

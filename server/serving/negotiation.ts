@@ -9,7 +9,10 @@ export type Coding = "identity" | "br" | "gzip";
 const maxRemembered = 10_000;
 const remembered = new Map<string, Coding>();
 
-/** The best of `br`, `gzip` and `identity` by an Accept-Encoding header (RFC 9110, 12.5.3). `br` wins a tie. */
+/**
+ * The best of `br`, `gzip` and `identity` by an Accept-Encoding header (RFC 9110, 12.5.3). In a tie, `br` comes before
+ * `gzip`, and `identity` last.
+ */
 export function codingOf(accepted: string): Coding {
   let coding = remembered.get(accepted);
   if (coding === undefined) {
@@ -41,7 +44,7 @@ export function compress(body: Uint8Array, coding: Exclude<Coding, "identity">):
   return new Uint8Array(coded);
 }
 
-/** Whether an If-None-Match header names the ETag (RFC 9110, 13.1.2, weak comparison). */
+/** Whether an If-None-Match header is `*` or names the ETag (RFC 9110, 13.1.2, weak comparison). */
 export function matches(condition: string, etag: string): boolean {
   if (condition === etag || condition.trim() === "*") return true;
   return condition.split(",").some((part) => part.trim().replace(/^W\//, "") === etag);

@@ -42,7 +42,7 @@ export interface BodyStream {
 /** A reply. Its bytes are valid until the next reply is made. */
 export interface Reply {
   status: number;
-  /** The status and all headers except the length, without the last line break. */
+  /** The status and the headers, without Content-Length, Date, Connection and the last line break. */
   head: string | Uint8Array;
   /** The body; undefined if there is a stream, or no body, such as on a 304. */
   body: Uint8Array | undefined;
@@ -74,7 +74,7 @@ export function errorReply(error: ApiError, resetLines: string, remaining: numbe
 }
 
 /**
- * The first lines of a 200's head, up to the lines about the limits.
+ * The first lines of a 200's head: the status, Content-Type, ETag, Cache-Control and Vary.
  *
  * @param etag the ETag with its quotes
  */
@@ -90,7 +90,7 @@ function validatorLines(etag: string, cacheControl: string, type = json): string
  * Makes the reply to a request for a file. Files aren't compressed.
  *
  * @param remaining requests left of the month
- * @param mayBePart whether a Range header is obeyed
+ * @param mayBePart whether to obey a Range header, if the file has a signature
  */
 export function fileReply(
   { tag, cacheControl, resetLines }: AnswerHead,

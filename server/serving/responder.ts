@@ -43,7 +43,7 @@ export class Responder {
   #isDraining = false;
   #handled = 0;
   #pending = 0;
-  // The arguments of `#respond`. A closure for every request would cost more than these three fields.
+  // The next three fields are the arguments of `#respond`. A closure for every request would cost more.
   #response!: HttpResponse;
   #reply!: Reply;
   #isHead = false;
@@ -86,7 +86,7 @@ export class Responder {
     return this.#pending;
   }
 
-  /** Closes each connection after its next answer. */
+  /** From now on, answers tell clients by `Connection: close` to close the connection. */
   drain(): void {
     this.#isDraining = true;
   }
@@ -103,7 +103,10 @@ export class Responder {
     return true;
   }
 
-  /** Answers a request within the call, as far as the socket takes the answer. */
+  /**
+   * Answers a request within the call, as far as the socket takes the answer. A request that has a body, or asks to
+   * close the connection, is answered after the call.
+   */
   answer(res: HttpResponse, req: HttpRequest, path: string, method: string, route: number): void {
     const begun = this.#traffic.begin();
     if (!this.accept(res)) return;
@@ -207,8 +210,9 @@ export class Responder {
     const [, done] = res.tryEnd(body, body.length);
     if (done) return;
     if (body.length > maxBufferedAnswer || res.getWriteOffset() > 0) this.#sendRest(res, body);
-    // The client pipelines and reads slowly, but it isn't known how slowly. So the connection is closed at random, with
-    // a probability in proportion to the answer's length. A client that never reads is disconnected in the end.
+    // The client pipelines and reads slowly, but it isn't known how slowly. If the head may have been cut, the
+    // connection is closed. Otherwise it is closed at random, with a probability in proportion to the answer's length.
+    // So a client that never reads is disconnected in the end.
     else if (this.#recent.mayHaveCutHead(headBytes) || this.#random() * bufferedBytes < body.length)
       this.#isStuck = true;
     else res.end(body);
@@ -254,8 +258,8 @@ export class Responder {
         this.#endLast(res, wait);
         return;
       }
-      // The answer to a HEAD request has a length but no body. No call of the library ends such an answer and closes
-      // the connection.
+      // The answer to a HEAD request and a 304 have a length but no body. No call of the library ends such an answer and
+      // closes the connection.
       res.writeHeader("Connection", "close");
       const close = () => {
         const [isTaken] = res.tryEnd(empty, length);

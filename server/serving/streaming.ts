@@ -1,7 +1,7 @@
 import type { HttpResponse } from "./listener.ts";
 import type { BodyStream } from "./reply.ts";
 
-/** Streams bodies. The streams of a thread take turns, so that a large file delays no other answer. */
+/** Streams bodies. The streams of a thread take turns, so that a large file doesn't hold up other answers. */
 
 /** Bytes that the library buffers while a response is corked. Longer writes go to the socket directly. */
 const corkBytes = 16 * 2 ** 10;
@@ -21,6 +21,8 @@ export interface Wait {
 /**
  * Wraps a callback that continues an answer. The wrapped callback does nothing once the answer is sent or the
  * connection is closed. If the callback throws, the connection is closed.
+ *
+ * @returns a callback that returns false if `work` returns false, and otherwise true
  */
 export function orClose<Args extends unknown[]>(
   res: HttpResponse,
@@ -65,7 +67,7 @@ const maxUnwantedMs = 5000;
 /**
  * Reads a body that nobody wants.
  *
- * @param onEnd called once: at the body's end, after `maxUnwantedBytes` or too many chunks, or after `maxUnwantedMs`;
+ * @param onEnd called at most once: at the body's end, after `maxUnwantedBytes` or too many chunks, or after `maxUnwantedMs`;
  *   must not throw
  * @returns a function that cancels the deadline
  */
@@ -125,9 +127,10 @@ export class Turns {
 /**
  * Streams a body after its head was written: one chunk in each turn, or a few chunks while the thread is quiet.
  *
- * @param wait ended when the library has the whole body
+ * @param wait ended when the library has the whole body, if the connection stays open
  * @param onChunk called with the length of each chunk in bytes before the chunk is sent
- * @param close closes the connection when the socket has taken everything; undefined if the connection stays open
+ * @param close called when the socket has taken everything; ends `wait` and closes the connection. Undefined if the
+ *   connection stays open
  * @returns whether the socket didn't take all bytes of the first turn
  */
 export function streamBody(

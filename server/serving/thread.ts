@@ -33,8 +33,8 @@ import { Service } from "./service.ts";
 /** A serving thread: its own HTTP server on the shared port, over images that all threads share. */
 
 /**
- * A draining thread ends when no connection is open, or after this many milliseconds without a request or an unfinished
- * answer. The pause gives slow clients time to receive `Connection: close`.
+ * A draining thread is drained when no connection is open, or after this many milliseconds without a request or an
+ * unfinished answer. The pause gives slow clients time to receive `Connection: close`.
  */
 const quietMs = 1000;
 const drainStepMs = 50;
@@ -50,7 +50,7 @@ function versionsOf(published: readonly PublishedVersion[]): Versions {
   return { images, byName: new Map(versions.map((version, i) => [names[i], version])) };
 }
 
-/** Stops listening, and ends when the connections are closed or have been quiet for a while. */
+/** Stops listening, and sends `drained` when all threads' connections are closed or this thread's are quiet. */
 function drain({ server, responder, connections }: Started): void {
   server.stopListening();
   responder.drain();

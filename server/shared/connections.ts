@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 
 /** Counts open connections across threads, and refuses connections beyond the limit. */
 
-/** File descriptors reserved for the state, snapshots, webhooks, the operator's listener and the log. */
+/** Maximum file descriptors reserved for the state, snapshots, webhooks, the operator's listener and the log. */
 const reservedDescriptors = 256;
 const descriptorsPerThread = 16;
-/** The limit if the system doesn't tell how many files a process may open. */
+/** Number of files that the process may open, if the system doesn't tell. */
 const defaultMaxDescriptors = 1024;
 const [openWord, refusedWord] = [0, 1];
 

@@ -55,7 +55,7 @@ export interface ServeData {
 export interface Access {
   /** The id in the answer's X-Request-Id, if the answer has this header. */
   requestId: string;
-  /** The account of the key, even of a revoked key; absent if the key is unknown. */
+  /** The account of the key, even of a revoked key; absent without a known key. */
   account?: string;
   keyId?: number;
   /** The client's address, from X-Forwarded-For where proxies are trusted. */
@@ -90,7 +90,7 @@ export interface WebFile {
   path: string;
   /** Header lines without Content-Length and without the last line break. */
   head: string;
-  /** Bytes in shared memory. Codings that wouldn't be smaller are missing. */
+  /** Bytes in shared memory. Files below 1 KiB have only `identity`. */
   bodies: { identity: Uint8Array; br?: Uint8Array; gzip?: Uint8Array };
   etag: string;
   /**
@@ -116,7 +116,7 @@ export type ToServe =
 export type FromServe =
   | { type: "listening" }
   | { type: "failed"; reason: string }
-  /** The reply to `publish`. From now on no answer comes from an older image. */
+  /** The reply to `publish`. From now on no new answer comes from an older image. */
   | { type: "published" }
   | { type: "drained" }
   /** A post. The control thread replies with a `posted` that has the same id. */

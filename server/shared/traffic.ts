@@ -25,7 +25,8 @@ export const ceilings = ["burst", "quota", "early", "clock"] as const;
 type Ceiling = (typeof ceilings)[number];
 
 /**
- * Reasons for a 401: no key, a malformed key, an unknown key, or a key that is revoked, expired, suspended or deleted.
+ * Reasons for a 401: no key, a malformed key, an unknown key, or an inactive key. An inactive key is revoked or expired,
+ * or its account is suspended or deleted.
  */
 const keyFaults = ["missing", "malformed", "unknown", "inactive"] as const;
 export type KeyFault = (typeof keyFaults)[number];
@@ -50,7 +51,7 @@ const placeOfStatus = new Uint8Array(1000);
 for (const [i, status] of statuses.entries()) placeOfStatus[status] = i + 1;
 
 /**
- * Up to this number of requests per second, all requests are timed. Further requests are sampled, because timing costs
+ * Up to this number of requests per second, a thread times all requests. Further requests are sampled, because timing costs
  * more than counting.
  */
 const maxTimedEach = 1000;
@@ -92,7 +93,7 @@ export class ThreadTraffic {
     return this.#nowMs();
   }
 
-  /** Counts an answer that was given after the handler had returned. Such answers are few, so all of them are timed. */
+  /** Counts the answer to a post, which is made after the handler has returned. Posts are few, so all are timed. */
   answeredLater(route: number, status: number, bytes: number, begun: number): void {
     this.#addTime(this.#count(route, status, bytes), this.#nowMs() - begun, 1);
   }

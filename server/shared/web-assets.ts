@@ -47,7 +47,10 @@ interface Assets {
   files: WebFile[];
   /** The names of a module and of all modules that it imports, directly or not. */
   modulesOf(name: string): string[];
-  /** The URL of an asset. An asset's name is its path below `server/`, or a library's import name. */
+  /**
+   * The URL of an asset. An asset's name is its path below `server/`, or the name of a library, or `style.css` for all
+   * style sheets.
+   */
   url(name: string): string;
   /** The import map of the page, as JSON. */
   importMap: string;
@@ -124,11 +127,11 @@ export interface PageOptions {
   description: string;
   /** The HTML of the body. */
   body: string;
-  /** Scripts that aren't modules. They run in this order, before the modules. */
+  /** Scripts that aren't modules. They run in this order, after `first` and before `modules`. */
   scripts?: readonly string[];
   /** A module that runs before the scripts and the other modules. */
   first?: string;
-  /** The main module, and other modules that the page loads at once. */
+  /** The main module, which runs, and other modules, which are only preloaded. */
   modules?: readonly string[];
   /** Assets to preload. */
   data?: readonly string[];

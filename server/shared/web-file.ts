@@ -39,7 +39,7 @@ export function webFile(
   if (body.length < minCodedBytes) return file;
   for (const [coding, code] of codings) {
     const make = () => code(body);
-    // Pages aren't cached. Their content changes with each start, so the cache would only fill the disk.
+    // Pages aren't cached. Their content may change with each start, so the cache would only fill the disk.
     file.bodies[coding] = shared(type.startsWith("text/html") ? make() : kept(`${name}.${coding}`, make));
   }
   return file;

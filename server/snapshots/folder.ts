@@ -26,7 +26,7 @@ export function listSnapshots(folder: string): string[] {
 }
 
 export interface FileState {
-  /** A text that changes whenever the file changes, because it contains the file's times. */
+  /** A text that changes when the file is replaced, or when its size or modification time changes. */
   signature: string;
   changedMs: number;
   /** When the file came into the folder or was last touched there. The file's modification time doesn't matter. */

@@ -17,7 +17,7 @@ const memoryShare = 0.5;
 const smallShare = 0.25;
 /** Maximum memory for small snapshots, which never need more. */
 const maxSmallBytes = 384 * megabyte;
-/** Rows of a small snapshot. Loading it takes about a second. */
+/** Maximum rows of a small snapshot. Loading it takes one to two seconds. */
 const maxSmallRows = 250_000;
 /** Maximum time of a load. The largest snapshot takes less than two minutes on one core. */
 const maxLoadMs = 600_000;
@@ -121,7 +121,8 @@ class Lane {
   }
 
   /**
-   * Runs the waiting loads in one thread. After the first load the code is compiled, which halves the time of a load.
+   * Runs the waiting loads, in the same thread as far as its heap is large enough. After the first load the code is
+   * compiled, which halves the time of a load.
    */
   async #run(): Promise<void> {
     this.#isRunning = true;
@@ -185,7 +186,7 @@ class Loader {
     return new Promise<LoadedSnapshot>((resolve, reject) => {
       const giveUp = () => {
         reject(new DataError(name, `no end of its load within ${maxMs} ms`, "a snapshot that can be loaded"));
-        // The thread's end isn't awaited, because the thread may never end.
+        // The rejection doesn't wait for the thread's end, because the thread may never end.
         void thread.terminate();
       };
       const timer = setTimeout(safely(giveUp, reject), maxMs);

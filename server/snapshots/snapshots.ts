@@ -82,7 +82,7 @@ type Decision =
 type Work =
   | { is: "none" }
   | { is: "loading"; done: Promise<void>; isSample: boolean }
-  /** A loaded snapshot that waits for another try to register its version, because the first try failed. */
+  /** A loaded snapshot that waits for another try to register its version, because the last try failed. */
   | { is: "loaded"; loaded: Loaded };
 
 interface Entry {
@@ -134,7 +134,8 @@ export class SnapshotFolder {
   }
 
   /**
-   * Compares a version with the previous revision, if the previous revision is served. A pair is compared only once.
+   * Compares a version with the previous revision. Null if the previous revision isn't served. A pair is compared only
+   * once.
    */
   #previousOf(image: Image): Previous | null {
     const { provenance } = image.description;
@@ -161,7 +162,7 @@ export class SnapshotFolder {
     return this.#entries.flatMap(({ work }) => (work.is === "loading" ? work : []));
   }
 
-  /** Unreadable files, for which `at` is null, and refused files. Each file has a reason. */
+  /** Files that can't be read, loaded or registered now, for which `at` is null, and refused files, with the reasons. */
   refused(): { file: string; reason: string; at: string | null }[] {
     const unreadable = this.#entries.flatMap(({ name, error }) =>
       error === undefined ? [] : { file: name, reason: error, at: null },
@@ -253,7 +254,10 @@ export class SnapshotFolder {
     return this.#files.get(name)?.decision.signature === signature;
   }
 
-  /** Reads a file's metadata, and starts to load the file if the metadata is valid. */
+  /**
+   * Reads the metadata of a file without a decision, and starts to load the file if the metadata is valid. Serves the
+   * file instead if it is loaded already. Hides or defers a synthetic file beside real files.
+   */
   async #take(name: string, state: FileState): Promise<void> {
     const entry = this.#entry(name);
     try {
@@ -295,7 +299,7 @@ export class SnapshotFolder {
 
   /**
    * Checks a file's name and version number. @throws DataError when the name isn't the version, or the number belongs
-   * to other content
+   * to other content; Error when the registry can't be read
    */
   #checkPromise(name: string, version: string, sha256: string): void {
     if (name !== `${version}.parquet`)
@@ -374,7 +378,10 @@ export class SnapshotFolder {
     }
   }
 
-  /** Enters a version into the registry, and then publishes the version. */
+  /**
+   * Publishes a version. If requests are answered, enters it into the registry before. Hides a synthetic version instead
+   * if a real version is served.
+   */
   async #serve(name: string, { signature, image, file }: Loaded): Promise<void> {
     if (this.#isClosed) return;
     const { provenance, sha256 } = image.description;
@@ -424,7 +431,12 @@ export class SnapshotFolder {
     );
   }
 
-  /** Sends the served versions to all threads, and logs new versions and the files of retired versions. */
+  /**
+   * Sends the served versions to all threads, and logs the new and the retired versions.
+   *
+   * @param published names of the new versions
+   * @param retired file names of the retired versions
+   */
   #publish(published: string[], retired: string[]): Promise<void> {
     const { log, metrics, publish } = this.#with;
     this.#publishing = this.#publishing
@@ -479,8 +491,8 @@ export class SnapshotFolder {
   }
 
   /**
-   * Retires the versions whose files are missing, except the last version. If no real version is left, hidden synthetic
-   * files are loaded again.
+   * Retires the versions whose files are missing. If all files are missing, the newest version is still served. If no
+   * real version with a file is left, hidden synthetic files are loaded again.
    */
   async #retire(states: Map<string, FileState | Error>): Promise<void> {
     const served = this.#served;

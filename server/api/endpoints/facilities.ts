@@ -215,8 +215,8 @@ export const facilities: Endpoint = endpoint({
     checkTogether(values);
     const { sort, order: _, limit, ...narrowing } = values;
     const { versions, offset } = context;
-    // The place is looked up in the newest version, because all versions have the same table of places. So a bad `near`
-    // is reported before an unknown version.
+    // The place is looked up in the newest version, so that a bad `near` is reported before an unknown version. All
+    // versions have the same table of places.
     const place = values.near === undefined ? undefined : placeOf(versions.images[0], values.near);
     const { image } = context;
     const procedure = values.procedure === undefined ? undefined : image.procedureOf.get(values.procedure);

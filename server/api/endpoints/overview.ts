@@ -5,7 +5,7 @@ import { overviewResponse, versionsResponse } from "../responses.ts";
 
 /** Answers with an overview of the API, and with the data versions that paths may name. */
 
-/** @param outlines returns the outlines of all endpoints, including the overview's; called once */
+/** @param outlines returns the outlines of all endpoints, including the overview's; called at most once */
 export function overviewOf(outlines: () => object[]): Endpoint {
   let endpoints: object[] | undefined;
   return endpoint({
