@@ -133,7 +133,7 @@ function checkSpace(folder: string, bytes: number, { spareBytes, whereElse }: Do
     );
 }
 
-/** Turns a system error of writing a file into a DataError. */
+/** Turns a system error of writing a file into a DataError. Any other error is returned unchanged. */
 function writeError(part: string, error: unknown, whereElse: string): unknown {
   const code = systemCode(error);
   if (code === undefined) return error;

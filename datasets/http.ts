@@ -24,7 +24,7 @@ export interface Clock {
 /** How often a request is tried, and when an attempt is too slow. */
 export interface Patience {
   clock: Clock;
-  /** Receives a line for each retry. */
+  /** Receives messages for the user, such as a line for each retry. */
   say: (line: string) => void;
   /** Maximum number of attempts. */
   maxTries: number;
@@ -126,7 +126,7 @@ function broken(url: string, what: string, error: unknown, signal: AbortSignal):
  * Requests a URL and follows redirects. The response has status 200, or 304 to an If-None-Match. The caller must read
  * the response to its end or destroy it.
  *
- * @throws Break when a retry may succeed, DataError when it won't
+ * @throws Break when a retry may succeed, DataError when it won't; the signal's reason after an abort
  */
 export async function openAddress(
   url: string,

@@ -167,7 +167,7 @@ export class CmsTable {
   /**
    * @returns the rows in snapshot order, the number of facilities with several names or addresses, and warnings about
    *   suspect figures
-   * @throws DataError if no row is priced, or two rows have the same facility and procedure
+   * @throws DataError if there is no row, no row is priced, or two rows have the same facility and procedure
    */
   finish(): { table: SnapshotTable; severalNames: number; warnings: string[] } {
     if (this.rows === 0) throw new DataError(this.#file, "a header and no rows", "at least one row");

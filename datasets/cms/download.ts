@@ -7,7 +7,7 @@ import type { Patience } from "../http.ts";
 
 /** An attempt is aborted after this time without receiving a byte. */
 export const stallMs = 30_000;
-/** Maximum bytes of a download: ten times the largest release. */
+/** Maximum bytes of a download. Releases have about 30 MB. */
 const maxFileBytes = 2 ** 30;
 const maxTries = 6;
 /** Disk space to keep free for the snapshot. */

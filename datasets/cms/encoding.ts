@@ -14,7 +14,7 @@ const marks =
 /** An unfinished line end or character at the end of a chunk, which the next chunk may complete. */
 const incomplete = /(?:\r|[\xc2-\xf4][\x80-\xbf]{0,2})$/;
 
-/** Counts the lines of a text file and finds bytes that aren't UTF-8. O(bytes). */
+/** Counts the lines of a text file, and finds the first byte that isn't UTF-8. O(bytes). */
 export class TextScan {
   bytes = 0;
   line = 1;

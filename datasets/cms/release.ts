@@ -12,7 +12,7 @@ const readChunkBytes = 2 ** 20;
 /** Maximum bytes of a record. Real records are shorter. The limit is low enough to detect an unclosed quote early. */
 const maxRecordBytes = 2 ** 16;
 
-/** Maximum number of lines before the header that an error message calls title lines. */
+/** Maximum number of lines with values before the header. If there are more, the first line's error is reported. */
 const maxTitleLines = 50;
 const unterminated = [
   "a last line without a line break, as in a truncated file",

@@ -7,8 +7,8 @@ import { withPrefix } from "../sorted.ts";
 import { countBelow, firstRow } from "./counts.ts";
 
 /**
- * The facility with a CCN, or −1. O(log facilities). The case of letters is ignored, because older snapshots may have
- * lower case.
+ * The facility with a CCN, or −1. O(log facilities). Looks for the CCN as given, because older snapshots may have
+ * lower-case letters, and then for the CCN in capital letters.
  */
 export function findFacility(image: Image, ccn: string): number {
   if (!ccnPattern.test(ccn)) return -1;

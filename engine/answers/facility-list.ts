@@ -22,7 +22,7 @@ export interface FacilityFilter {
   procedure?: number | undefined;
   /** Required status of the row for `procedure`; `all` allows any. */
   status: RowStatus | "all";
-  /** The lowest charge to list, in cents. Rows without a price are left out. */
+  /** The lowest charge to list, in cents. If it or `maxCharge` is given, rows without a price are left out. */
   minCharge?: number | undefined;
   maxCharge?: number | undefined;
   states?: readonly string[] | undefined;

@@ -135,7 +135,7 @@ function columnsOf(image: Image, scope: ExportScope): Column[] {
   ];
 }
 
-/** The total number of bytes that `arrowPieces` yields. O(rows). */
+/** The total number of bytes that `arrowPieces` yields. O(rows) for one procedure, else O(facilities). */
 export function arrowBytes(image: Image, scope: ExportScope): number {
   const columns = columnsOf(image, scope);
   const rows = sumOver(image, scope, image.groupRows);

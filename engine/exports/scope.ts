@@ -22,7 +22,7 @@ export function sumOver(image: Image, { procedure, state }: ExportScope, of: Arr
   return sum;
 }
 
-/** Maximum rows scanned for one piece of an export. */
+/** Maximum rows that a call of `ScopeRows.next` scans. */
 const maxScannedRows = 2 ** 12;
 
 export class ScopeRows {

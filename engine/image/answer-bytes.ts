@@ -46,7 +46,10 @@ const middle = utf8(',"medicare_allowed":');
 const end = utf8("}");
 const comma = 44;
 
-/** Computes where the head of each group and the end of each row will be. */
+/**
+ * Computes where the head of each group and the end of each row will be. @throws DataError when the rows need more than
+ * `maxImageBytes`
+ */
 export function measureAnswers(
   rows: TableParts["rows"],
   { order, groupStart }: Groups,

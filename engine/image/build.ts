@@ -29,7 +29,7 @@ export interface BuildLimits {
 /**
  * Builds the image of a snapshot when it is loaded. O(rows).
  *
- * @param places locations of ZIP codes; without them `near` finds nothing
+ * @param places locations of ZIP codes; without them no facility has a location
  * @throws SizeError before memory exceeds the limits, DataError if the image would exceed `maxImageBytes`
  */
 export function buildImage(

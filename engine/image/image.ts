@@ -211,7 +211,7 @@ export interface Description {
   counts: Counts;
   /** Number of HCPCS codes of all procedures; null if the snapshot has no codes. */
   codes: number | null;
-  /** SHA-256 of the content and provenance. */
+  /** SHA-256 of rows, provenance and codes. */
   sha256: string;
   /** SHA-256 of the rows alone. */
   contentSha256: string;
@@ -285,7 +285,10 @@ export function groupSize({ groupStart }: Image, group: number): number {
   return groupStart[group + 1] - groupStart[group];
 }
 
-/** The group of an APC code in a state, or in the nation if `state` is null; −1 if the group has no priced row. */
+/**
+ * The group of an APC code in a state, or in the nation if `state` is null. −1 if the code or the state is unknown, or
+ * the group has no priced row.
+ */
 export function findGroup(image: Image, procedureCode: string, state: string | null): number {
   const procedure = image.procedureOf.get(procedureCode);
   if (procedure === undefined || (state !== null && !stateIndex.has(state))) return -1;

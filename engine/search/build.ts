@@ -44,7 +44,7 @@ type WordsOf = (text: string) => { written: string[]; meant: string[] };
 
 /**
  * Makes a function that caches the words of texts. Facilities share cities and states, and the words of each name are
- * needed three times.
+ * needed several times.
  */
 export function wordsByText(): WordsOf {
   const known = new Map<string, ReturnType<WordsOf>>();

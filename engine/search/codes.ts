@@ -10,7 +10,7 @@ export function procedureIncluding({ hcpcs, hcpcsProcedure }: Image, word: strin
   return found < 0 ? -1 : hcpcsProcedure[found];
 }
 
-/** The first word of a text that looks like a HCPCS or CPT code, in capitals. */
+/** The first word of a text that looks like a HCPCS or CPT code, in capitals; undefined if no word does. */
 export function hcpcsCodeIn(text: string): string | undefined {
   return splitWords(text)
     .map((word) => word.toUpperCase())

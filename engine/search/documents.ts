@@ -8,9 +8,9 @@ export type SearchIndex = Image["documents"][DocumentKind];
 
 /** Bit sets with a bit per document, reused by all searches of a thread. */
 export const sets = {
-  /** Documents that were found at a better level. */
+  /** Documents that were found at a better level, or that a search doesn't want. */
   done: new Int32Array(0),
-  /** Documents that match all needed terms at the current level, and weren't found at a better level. */
+  /** Documents that match all needed terms at the current or a better level, and aren't in `done`. */
   fresh: new Int32Array(0),
   /** Documents that match each needed term. */
   terms: [] as Int32Array[],
@@ -29,7 +29,7 @@ export function makeRoom({ documentOf }: SearchIndex, terms: number): void {
   for (let i = 0; i < terms; i++) sets.terms[i].fill(0, 0, bitWords);
 }
 
-/** The documents that have all the given words, as bits. The set is valid until the next search. */
+/** The documents that have all the given words, as bits. The set is valid until the next call or search. */
 export function withWords(index: SearchIndex, words: readonly number[]): Int32Array {
   makeRoom(index, words.length);
   for (const [i, word] of words.entries()) markWord(index, word, sets.terms[i]);
@@ -53,8 +53,8 @@ export function markWord(
 }
 
 /**
- * Sets `fresh` to the documents that match all needed terms but weren't found at a better level. @returns the number of
- * these documents
+ * Sets `fresh` to the documents that match all needed terms and aren't in `done`, and adds them to `done`. @returns the
+ * number of these documents
  */
 export function intersect(terms: number, bitWords: number): number {
   const { done, fresh } = sets;

@@ -123,7 +123,7 @@ function matchTypos(index: TextIndex, { kind, matches }: Term, word: string): vo
       const ending = medicalEnding.exec(found) ?? medicalEnding.exec(word);
       if (ending !== null && !isSameStem(found, ending.index, word)) return;
     }
-    // A typo is unlikely to mean a word that occurs only in nicknames and initials.
+    // A typo is unlikely to mean a word that only unofficial names, names of systems or initials have.
     if (kind === "facility" && index.wordFields[close] === 1 << beyondField) return;
     matches.push((close << levelBits) | (typos === 1 ? oneTypo : twoTypos));
   });

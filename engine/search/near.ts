@@ -18,8 +18,8 @@ export interface Nearby {
 }
 
 /**
- * The facilities around the place in a search; undefined if the search names no place, or a city that is in several
- * states.
+ * The facilities around the place in a search; undefined if the search names no place, an unknown place, or a city that
+ * is in several states.
  */
 export function nearbyIn(image: Image, text: string): Nearby | undefined {
   const [, rest, where] = nearPattern.exec(text) ?? [];

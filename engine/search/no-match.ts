@@ -56,8 +56,8 @@ export function explainNoMatch(image: Image, kind: DocumentKind, text: string): 
 }
 
 /**
- * The reason why the data set lacks the kind of hospital that a text asks for; undefined if the data set may have that
- * kind.
+ * The reason why the data set has no or few hospitals of the kind that a text asks for; undefined if no such reason is
+ * known.
  */
 export function absentHospital(image: Image, text: string): string | undefined {
   const words = splitWords(text);

@@ -12,7 +12,7 @@ export const otherNames: ReadonlyMap<string, string[]> = new Map(
   ]),
 );
 
-/** Health systems and the CCNs of their hospitals. */
+/** Health systems, and the CCNs of their hospitals whose names lack the system's name. */
 export const systems: readonly { name: string; ccns: readonly string[] }[] = linesOf(
   "health-systems.txt",
 ).map((line) => {
@@ -53,14 +53,14 @@ function hospitalsByWords(): { hospitals: Map<string, string>; mostWords: number
 }
 
 /**
- * The result of `hospitalsByWords`, made by a thread's first search, because it takes 10 ms and many threads never
- * search.
+ * The result of `hospitalsByWords`, made by a thread's first search for a facility, because it takes 10 ms and many
+ * threads never search.
  */
 let known: ReturnType<typeof hospitalsByWords> | undefined;
 
 /**
  * Finds the longest unofficial name of a hospital in a query. Returns the hospital's CCN and the positions of the
- * name's words.
+ * name's words; undefined if the query has no such name.
  */
 export function otherNameIn(
   words: readonly string[],

@@ -13,7 +13,7 @@ const asidesOfBodyParts = `
 medication, medicine, pill, antibiotic, supplement, diet, doctor, specialist, pain, ache
 `;
 
-/** Parts of the body that are terms of a group. */
+/** Parts of the body, most of which are terms of a group. */
 const partsOfBody =
   "ankle anus appendix artery back bladder breast cervix colon ear elbow esophagus eye finger foot gallbladder hand heart " +
   "hip joint kidney knee larynx liver lung nerve nose ovary penis prostate rectum shoulder sinus skin spine stomach testicle " +

@@ -50,7 +50,7 @@ const procedureWorth = worths(
 );
 /** Weight of a word that isn't needed in a search for facilities. A needed word has weight 1. */
 const optionalWeight = 0.15;
-/** Flags of a word of the index: whether it matches an optional or a needed word of the query. */
+/** Flags of a word of the index: whether it matches an optional or a needed word of the query that is no place. */
 const [askedAsOptional, askedAsNeeded] = [1, 2];
 /**
  * Factor for names whose first significant word isn't in the query. For example, a query for Virginia's university
@@ -77,11 +77,11 @@ export const codedPoints = 2 * maxPoints;
  */
 const almostThree = 3.0001;
 
-/** Weight of a generic word, such as removal, in the likeness to a term. A needed word has weight 1. */
+/** Factor that lowers the weight of a generic word, such as removal, in the likeness to a term. */
 const genericWeight = 0.3;
 /**
- * If at most this many procedure groups have the same term of one word, the word finds these groups whatever the other
- * words of the query are.
+ * If at most this many procedure groups have a word, and the word is a whole term, it finds these groups whatever the
+ * other words of the query are.
  */
 const mostWithRareWord = 2;
 
@@ -242,7 +242,8 @@ export function likenesses(
 /**
  * Computes how much the query is like a procedure group's name or terms, whichever is most similar. The result is the
  * weighted share of the term's words that the query has, times the weighted share of the query's words that the term
- * has. The fewer groups have a word, the more the word weighs. A word of the query that no group has weighs most.
+ * has. The fewer groups have a word, the more the word weighs. A word of the query that no group has weighs as much as
+ * a word that one group has.
  */
 function likenessOf(
   index: SearchIndex,

@@ -104,7 +104,7 @@ function pageOf({ total, documents, scores }: Matches, offset: number, limit: nu
  * group, nothing is found: the removal of a kidney stone is not the removal of a kidney. If no group matches every
  * word, the groups whose terms are most like the text are found, with low scores. They aren't found if the text asks
  * for a procedure in no group, or has an unknown medical word or code. If the best group has all the words, but in
- * different terms, the scores are low too.
+ * different terms, the scores are low too, or nothing is found; see `isPartOfTerms`.
  *
  * @param most maximum number of groups needed, from the first one on
  */
@@ -177,8 +177,8 @@ const [likeEnough, leastLike] = [0.5, 0.33];
 const unsure = 0.5;
 
 /**
- * Finds the facilities around a place that match the other words of a search. The nearest facility comes first, because
- * each mile lowers the score.
+ * Finds the facilities around a place that match the other words of a search, nearest first. Each mile lowers the score
+ * by 0.01.
  */
 function nearMatches(
   image: Image,

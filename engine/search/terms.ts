@@ -49,8 +49,8 @@ export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] 
   const isMeaningful = words.map(
     (word, i) => !isFiller(word, i) && !genericWords[kind].has(meanings[kind](word)),
   );
-  // If all words are generic, each word is needed, because it may be in a name. With "near me", no generic word is
-  // needed.
+  // If all words are generic or fillers, each generic word is needed, because it may be in a name. With "near me", no
+  // generic word is needed.
   const isAnyNeeded = isMeaningful.includes(true) || typed.length < split.length;
   // Before a word for a hospital, or beside only such words, "va" means Veterans Affairs and not Virginia. The data has
   // no hospitals of Veterans Affairs.
@@ -134,7 +134,7 @@ function kindMeant(index: TextIndex, kind: DocumentKind, word: string): string {
   return word;
 }
 
-/** A number, a single letter, or a vertebra (l4, c5). */
+/** A number of up to three digits, an ordinal (3rd), a single letter, or a vertebra (l4, c5). */
 const numberOrLetter = /^([clst]?[0-9]{1,3}|[a-z]|1st|2nd|3rd|[4-9]th)$/;
 
 /**

@@ -143,8 +143,9 @@ const initialLetters = 3;
 
 /**
  * The fields of a document that a word may be in. The first three are for significant, weak and repeated words of the
- * name. Two are for the whole city and the whole state, with their words joined. Two are for a single word of a city or
- * state of several words. The last is for anything else, such as a ZIP code or a term for a procedure.
+ * name. The third also has the written forms of words that the index has in another form. Two are for the whole city
+ * and the whole state, with their words joined. Two are for a single word of a city or state of several words. The last
+ * is for anything else, such as a ZIP code or a term for a procedure.
  */
 export const [
   nameField,
@@ -206,7 +207,8 @@ export function nameSizeOf(document: Document): number {
 }
 
 /**
- * A bit mask of a word's letters and digits, some of which share a bit. Words within n typos differ in at most 2n bits.
+ * A bit mask of a word's letters and digits, some of which share a bit. ASCII words within n typos differ in at most 2n
+ * bits.
  */
 export function lettersOf(word: Uint8Array): number {
   let letters = 0;

@@ -121,12 +121,12 @@ export const placeWords: ReadonlySet<string> = setOf("around in near");
 /** Words directly before a "me" that means the person who asks: near me, close to me, around me. */
 export const wordsBeforeSelf: ReadonlySet<string> = setOf("near nearest around by to beside");
 
-/** Words without meaning in a query. They are never needed. */
+/** Words without meaning in a query. They are never needed, except a state's code at the end, such as `in` and `or`. */
 export const fillerWords: ReadonlySet<string> = setOf(
   "a an and at by for from in near of on or the to with apc ccn inc llc llp lp pllc cpt hcpcs corp",
 );
 
-/** Words of questions and sentences that don't tell procedures apart. They are never needed. */
+/** Words of questions and sentences that don't tell procedures apart. No search for procedures needs them. */
 export const sentenceWords: ReadonlySet<string> = setOf(
   "i me my your his her we you it its this that is are was be am do does did how much many what which who where " +
     "when why can could should will would get getting got gets have having had has need needs needed want wants " +
@@ -203,7 +203,7 @@ export const institutions: readonly (readonly [name: string, otherName: string])
   ["wvu", "west virginia university"],
 ];
 
-/** Words for kinds of hospitals that the data set doesn't have, with the reason for each list of words. */
+/** Words for kinds of hospitals of which the data set has none or few, with the reason for each list of words. */
 export const absentHospitals: readonly (readonly [words: ReadonlySet<string>, reason: string])[] = [
   [
     setOf("va vamc vha veteran veterans"),

@@ -13,7 +13,7 @@ const encodings =
     " ",
   );
 const pageTypes = "DATA_PAGE INDEX_PAGE DICTIONARY_PAGE DATA_PAGE_V2".split(" ");
-/** Logarithm of the largest zstd window: 8 MiB, which every decompressor must support (RFC 8878). */
+/** Logarithm of the largest zstd window: 8 MiB, which every decompressor should support (RFC 8878). */
 const maxWindowLog = 23;
 /** Maximum bits of a dictionary position: 16 million values. */
 const maxBitWidth = 24;

@@ -158,7 +158,7 @@ function readTable(
   return makeTable(parts);
 }
 
-/** Whether a text must be present for every facility. Only addresses may be absent. */
+/** Whether a text must be present for every facility. Street, ZIP code and rural-urban texts may be absent. */
 const isRequired = (field: FacilityField) => ["ccn", "name", "city", "state"].includes(field);
 
 function differs(columns: readonly ColumnValues<string>[], row: number): boolean {
@@ -166,7 +166,7 @@ function differs(columns: readonly ColumnValues<string>[], row: number): boolean
   return false;
 }
 
-/** Reads the columns of a row group. Each distinct text is decoded once. */
+/** Reads the columns of a row group. Each text of a dictionary is decoded once. */
 function groupReader(file: Uint8Array, { columns, groups }: ParquetFooter, group: RowGroup, subject: string) {
   const ofGroup = groups.length > 1 ? ` of row group ${groups.indexOf(group) + 1}` : "";
   const read = <Value>(name: string, type: PlainType<Value>) => {

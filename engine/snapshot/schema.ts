@@ -99,7 +99,7 @@ export const hcpcsPattern = /^(?:[0-9]{4}[0-9A-Z]|[A-Z][0-9]{4})$/;
 /** A code of the Rural-Urban Commuting Area (RUCA): 1 to 10 with an optional decimal, or 99 for "not coded". */
 export const ruralUrbanCodePattern = /^([1-9]|10|99)(\.[0-9])?$/;
 
-/** Maximum length of any text, such as the name of a facility, city or procedure. */
+/** Maximum length of a text in a column, such as the name of a city, and of a HCPCS code's description. */
 export const maxNameCharacters = 500;
 /** Maximum length of a status indicator. CMS's status indicators have one or two characters. */
 export const maxStatusCharacters = 10;
@@ -107,7 +107,7 @@ export const maxStatusCharacters = 10;
 export const minDataYear = 2016;
 export const maxDataYear = 2099;
 
-/** A snapshot's metadata, except counts of its rows. */
+/** A snapshot's metadata, except counts, checksums and HCPCS codes. */
 export interface Provenance {
   dataYear: number;
   /** 1 for the first snapshot of a year, increased by one for each later snapshot. */
@@ -187,7 +187,7 @@ export const metadataSchema = v.object({
   /** Optional, because older snapshots lack the field. */
   source_sha256: v.optional(sha256),
   /**
-   * JSON of the HCPCS codes, ascending, each as `[code, procedure, status, description]`; absent if there are no codes.
+   * JSON of the HCPCS codes, ascending, each as `[code, procedure, status, description]`; absent if they are unknown.
    */
   hcpcs_codes: v.optional(v.string()),
 });

@@ -19,7 +19,7 @@ const smallShare = 0.25;
 const maxSmallBytes = 384 * megabyte;
 /** Maximum rows of a small snapshot. Loading it takes one to two seconds. */
 const maxSmallRows = 250_000;
-/** Maximum time of a load. The largest snapshot takes less than two minutes on one core. */
+/** Maximum time of a load. A snapshot of ten million rows takes about a minute. */
 const maxLoadMs = 600_000;
 /** Heap of a loader that has read nothing. */
 const minHeapBytes = 40 * megabyte;
