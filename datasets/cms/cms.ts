@@ -56,7 +56,7 @@ const oldLayoutNames = ["providerid", "averageestimatedsubmittedcharges", "avera
 
 /** Minimum number of facilities of a whole release. Real releases have some 3,000 facilities. */
 const leastFacilities = 2000;
-/** The sentence that the portal's pages show above the numbers if a file has too few facilities. */
+/** The caveat's last sentence if a file has too few facilities. The portal's pages show it above the numbers. */
 const partText = (facilities: number) =>
   `This file has only ${facilities} hospitals, where a whole release has some 3,000: hospitals and states may be missing.`;
 

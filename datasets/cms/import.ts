@@ -17,13 +17,13 @@ export interface ImportOptions extends ReleaseOptions {
   out: string;
   /** Path of an OPPS Addendum B, which assigns HCPCS codes to procedure groups. */
   codesFile: string | null;
-  /** Whether to write a new revision even if a snapshot of the year has the same rows. */
+  /** Whether to write a new revision even if a snapshot of the year has the same content. */
   force: boolean;
 }
 
 /**
- * Imports a CMS release as the next snapshot of its year, unless a snapshot of the year already has the same rows and
- * codes.
+ * Imports a CMS release as the next snapshot of its year. Writes nothing if a snapshot of the year already has the same
+ * rows and, if an addendum is given, the same codes.
  *
  * @throws DataError when a file is invalid or the folder can't be written; then no snapshot is written
  */
@@ -51,7 +51,7 @@ export async function importFile(options: ImportOptions, known: readonly KnownVe
     ...release,
     warnings,
     path: there?.path ?? written(),
-    /** Whether a file was written; false if a snapshot with the same rows and codes existed. */
+    /** Whether a file was written; false if an existing snapshot has the content. */
     isNew: there === undefined,
     /** Options that were ignored, although they differ from the metadata of the existing snapshot. */
     unwritten: [

@@ -20,7 +20,10 @@ export function downloadPath(out: string, url: string): string {
 
 export type Listed = ReturnType<typeof listOf>[number];
 
-/** Lists the releases offered and the snapshots in a folder, by year. `say` receives warnings about other files. */
+/**
+ * Lists the releases offered and the snapshots in a folder, newest year first. `say` receives a warning for each file
+ * that can't be a snapshot.
+ */
 export function listOf(offered: readonly Offer[], out: string, say: (line: string) => void) {
   const loaded = versionsIn(out, say);
   const others = new Set(loaded.map(({ year }) => year));

@@ -5,7 +5,7 @@ import { blank, decodeSnapshot, partsOf, type SnapshotTable } from "../../engine
 
 /** CMS suppresses the amounts of rows with at most this many services. */
 const maxSuppressedServices = 10;
-/** A median charge that grew by this factor since the previous release suggests amounts in another unit. */
+/** A median charge that grew by this factor since the previous snapshot suggests amounts in another unit. */
 const suspectedGrowth = 30;
 /** Maximum number of CCNs in a warning. */
 const maxNamed = 3;

@@ -45,7 +45,7 @@ function publishedIn(folder: string): IndexEntry[] {
 }
 
 /**
- * Copies the snapshots of a folder into another folder, then writes and returns the index of the copies.
+ * Links or copies the snapshots of a folder into another folder, then writes and returns their index.
  *
  * @throws DataError when there is no snapshot, a snapshot is invalid, or its version was published with other content
  */

@@ -61,7 +61,8 @@ export function publishSnapshot(
 
 /**
  * Finds the newest snapshot of a year in a folder with the same rows, and with the same codes if `wanted` has any.
- * Files that contradict a known version are skipped, because no server would serve such a file.
+ * Files that contradict a known version are skipped, because no server would serve such a file. @returns undefined if
+ * there is no such snapshot
  */
 export function findContent(
   outDir: string,
@@ -99,7 +100,7 @@ function snapshotWith(path: string, version: string, contentSha256: string): Sna
   }
 }
 
-/** The path of the newest revision of the latest data year up to `maxYear` in a folder. */
+/** The path of the newest revision of the latest data year up to `maxYear` in a folder; undefined for none. */
 export function newestSnapshot(outDir: string, maxYear: number): string | undefined {
   const names = existsSync(outDir) ? namesIn(outDir) : [];
   for (let year = maxYear; year >= minDataYear; year--) {

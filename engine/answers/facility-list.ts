@@ -220,7 +220,7 @@ function withLowest(
 }
 
 /**
- * The statistics of a list with a procedure, in cents. If no row is priced, all statistics except the number of
+ * The statistics of a list with a procedure, as in `Summary`. If no row is priced, all statistics except the number of
  * facilities are NaN.
  */
 export function summaryOfList(image: Image, { filter, items: rows }: FacilityList): Summary {

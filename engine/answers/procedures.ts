@@ -17,7 +17,7 @@ const orders = {
 type ProcedureOrder = keyof typeof orders;
 export const procedureOrders = Object.keys(orders) as ProcedureOrder[];
 
-/** The procedures with at least `minFacilities` facilities in a state, or in the nation if `state` is null. */
+/** The procedures that have prices at `minFacilities` or more facilities in a state; null is the nation. */
 export function listProcedures(
   image: Image,
   state: string | null,

@@ -22,7 +22,7 @@ const maxPieceBytes = 16 * 2 ** 10;
 const streamEnd = Uint8Array.of(255, 255, 255, 255, 0, 0, 0, 0);
 const padding = new Uint8Array(8);
 const nothing = padding.subarray(0, 0);
-/** Number of columns of a batch that are written before the generator yields. */
+/** The generator of a batch yields an empty piece once in this number of columns. */
 const columnsAtOnce = 5;
 
 interface Column {

@@ -68,7 +68,7 @@ function worths(worthOf: Readonly<Record<number, number>>, bonus = severalFields
 
 /** Points of the best score. */
 export const maxPoints = 1000;
-/** Points of a document whose code is in the query. */
+/** Points of a document whose code or unofficial name is in the query. */
 export const codedPoints = 2 * maxPoints;
 
 /**

@@ -136,7 +136,7 @@ export class Answers {
     if (asks < keyedAsksToKeep && !isCoded && request.getHeader(headerNames.ifNoneMatch) === "")
       return { status: 200, head: this.#headOf(image, key, remaining), body };
     const head = { tag: tagOfKey(image, key), cacheControl: current, resetLines: this.#resetLines };
-    // An answer that may be compressed or compared is kept sooner, because this costs more than keeping it.
+    // With Accept-Encoding or If-None-Match, an answer is kept sooner. Compressing it would cost more than keeping it.
     const isKept = asks >= asksToKeep;
     const answer = new Answer(head, body, isKept);
     if (isKept) this.#kept.keep(key, answer);

@@ -59,9 +59,9 @@ const bytesPerChunk = 256;
 export const hasTooManyChunks = (chunks: number, bytes: number): boolean =>
   chunks > maxChunks + bytes / bytesPerChunk;
 
-/** Bytes of an unwanted body to read before its request is answered. */
+/** Maximum bytes of an unwanted body to read before its request is answered. */
 const maxUnwantedBytes = 16 * 2 ** 20;
-/** Milliseconds to wait for an unwanted body before its request is answered. */
+/** Maximum milliseconds to wait for an unwanted body before its request is answered. */
 const maxUnwantedMs = 5000;
 
 /**

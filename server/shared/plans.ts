@@ -1,6 +1,6 @@
 /**
- * Rates and quotas of the plans. Enterprise accounts have their own numbers. Visitors without a key share an account
- * with the plan `portal`.
+ * Rates and quotas of the plans. Enterprise accounts have their own numbers. The plan `portal` is meant
+ * for the account that visitors without a key share.
  */
 
 export const plans = {

@@ -67,7 +67,7 @@ export const prices: Endpoint = {
 const [digitZero, letterA] = [48, 65];
 const letters = 26;
 
-/** The place of each state among a procedure's groups, by the state's two letters; −1 for none. */
+/** The place of each state among a procedure's state groups, by the state's two letters; −1 for none. */
 const stateOfLetters = new Int8Array(letters * letters).fill(-1);
 for (const [code, place] of stateIndex)
   stateOfLetters[(code.charCodeAt(0) - letterA) * letters + code.charCodeAt(1) - letterA] = place;
