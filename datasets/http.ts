@@ -209,7 +209,7 @@ function serverTime(headers: IncomingHttpHeaders): number {
   return Date.parse(headers.date ?? "");
 }
 
-/** Yields the bytes of a response's body. @throws Break when the connection breaks; the signal's reason after an abort */
+/** Yields a response's body. @throws Break when the connection breaks; the signal's reason after an abort */
 export async function* bodyOf(
   url: string,
   response: IncomingMessage,

@@ -67,8 +67,8 @@ export interface Matches {
  * Finds the documents with prices that match every significant word of a text: exactly, by prefix, or with a few typos,
  * written apart or together. The documents are ordered by their worst match. Equal documents are ordered by how well
  * and in which fields the words match, and by what part of the name the words make up. A document whose code or
- * unofficial name is in the text comes first. `nearMatches`, `findProcedures` and `withoutUnknownWords` have other rules
- * for some texts.
+ * unofficial name is in the text comes first. For some texts, `nearMatches`, `findProcedures` and `withoutUnknownWords`
+ * have other rules.
  */
 export function search(
   image: Image,

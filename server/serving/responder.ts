@@ -258,8 +258,8 @@ export class Responder {
         this.#endLast(res, wait);
         return;
       }
-      // The answer to a HEAD request and a 304 have a length but no body. No call of the library ends such an answer and
-      // closes the connection.
+      // The answer to a HEAD request and a 304 have a length but no body. No call of the library ends such an answer
+      // and closes the connection.
       res.writeHeader("Connection", "close");
       const close = () => {
         const [isTaken] = res.tryEnd(empty, length);

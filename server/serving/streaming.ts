@@ -67,8 +67,8 @@ const maxUnwantedMs = 5000;
 /**
  * Reads a body that nobody wants.
  *
- * @param onEnd called at most once: at the body's end, after `maxUnwantedBytes` or too many chunks, or after `maxUnwantedMs`;
- *   must not throw
+ * @param onEnd called at most once: at the body's end, after `maxUnwantedBytes` or too many chunks, or after
+ *   `maxUnwantedMs`; must not throw
  * @returns a function that cancels the deadline
  */
 export function skipBody(res: HttpResponse, wait: Wait, after: After, onEnd: () => void): () => void {

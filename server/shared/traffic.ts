@@ -25,8 +25,8 @@ export const ceilings = ["burst", "quota", "early", "clock"] as const;
 type Ceiling = (typeof ceilings)[number];
 
 /**
- * Reasons for a 401: no key, a malformed key, an unknown key, or an inactive key. An inactive key is revoked or expired,
- * or its account is suspended or deleted.
+ * Reasons for a 401: no key, a malformed key, an unknown key, or an inactive key. An inactive key is revoked or
+ * expired, or its account is suspended or deleted.
  */
 const keyFaults = ["missing", "malformed", "unknown", "inactive"] as const;
 export type KeyFault = (typeof keyFaults)[number];
@@ -51,8 +51,8 @@ const placeOfStatus = new Uint8Array(1000);
 for (const [i, status] of statuses.entries()) placeOfStatus[status] = i + 1;
 
 /**
- * Up to this number of requests per second, a thread times all requests. Further requests are sampled, because timing costs
- * more than counting.
+ * Up to this number of requests per second, a thread times all requests. Further requests are sampled, because timing
+ * costs more than counting.
  */
 const maxTimedEach = 1000;
 /** Average number of further requests of which one, chosen at random, is timed. */

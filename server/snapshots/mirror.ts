@@ -60,8 +60,8 @@ export class Mirror {
   }
 
   /**
-   * Reads the index, fetches missing files, and removes fetched files that the index doesn't name any more. If a poll is
-   * running, a call waits for that poll. Never rejects.
+   * Reads the index, fetches missing files, and removes fetched files that the index doesn't name any more. If a poll
+   * is running, a call waits for that poll. Never rejects.
    *
    * @param steadyMs a monotonic time, by which failed files are tried again after a pause
    */

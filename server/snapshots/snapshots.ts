@@ -162,7 +162,7 @@ export class SnapshotFolder {
     return this.#entries.flatMap(({ work }) => (work.is === "loading" ? work : []));
   }
 
-  /** Files that can't be read, loaded or registered now, for which `at` is null, and refused files, with the reasons. */
+  /** Files that can't be read, loaded or registered now, whose `at` is null, and refused files, with the reasons. */
   refused(): { file: string; reason: string; at: string | null }[] {
     const unreadable = this.#entries.flatMap(({ name, error }) =>
       error === undefined ? [] : { file: name, reason: error, at: null },
@@ -379,8 +379,8 @@ export class SnapshotFolder {
   }
 
   /**
-   * Publishes a version. If requests are answered, enters it into the registry before. Hides a synthetic version instead
-   * if a real version is served.
+   * Publishes a version. If requests are answered, enters it into the registry before. Hides a synthetic version
+   * instead if a real version is served.
    */
   async #serve(name: string, { signature, image, file }: Loaded): Promise<void> {
     if (this.#isClosed) return;
