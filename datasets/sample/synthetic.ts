@@ -104,8 +104,7 @@ const addressStream = 1;
 const useStream = 10_000;
 
 /**
- * A source of random numbers. One source determines what stays the same over the years, other sources determine what
- * changes each year.
+ * A source of random numbers. Some sources determine what stays the same over the years, others what changes each year.
  */
 interface RandomSource {
   below(count: number): number;
@@ -131,8 +130,7 @@ function randomSource(seed: number, stream: number): RandomSource {
   const scale = Math.sqrt(3) / 65_536;
   return {
     below: (count) => Math.floor((next() / 2 ** 32) * count),
-    // The sum of four uniform 16-bit numbers is close to normal, and needs no logarithm, which could differ between
-    // machines.
+    // The sum of four uniform 16-bit numbers is close to normal, and needs only integer arithmetic.
     bell() {
       const x = next();
       const y = next();

@@ -268,7 +268,7 @@ function likenessOf(
   // A single word of a longer query says too little, unless the word is a rare term by itself.
   const leastRarity = rarities[Math.min(mostWithRareWord, documentOf.length)];
   const leastNeeded = Math.min(2, terms.filter(({ isNeeded }) => isNeeded).length);
-  /** For each word of the query, the number of the last part of a document that had the word. */
+  /** Names and terms are parts, which are numbered. For each word of the query, the last part that had the word. */
   const hadBy = new Uint32Array(terms.length);
   /** For each matched part of the document, the share of the part's words that the query has. */
   const shares: number[] = [];

@@ -54,7 +54,7 @@ export const abbreviations: ReadonlyMap<string, string> = new Map(
   Object.entries(shortFormsOf).flatMap(([long, short]) => short.split(" ").map((form) => [form, long])),
 );
 
-/** Short forms that may mean something else. They match their long form like a prefix. */
+/** Short forms that may mean something else. A short form and its long form match each other like a prefix. */
 export const ambiguousForms: readonly (readonly [short: string, long: string])[] = [
   ["co", "company"],
   ["co", "county"],

@@ -15,7 +15,6 @@ export interface Version extends Omit<PublishedVersion, "image"> {
   image: Image;
 }
 
-/** The data versions that are served. */
 export interface Versions {
   /** The images of the versions, newest first. The first image is the current version's. */
   images: readonly Image[];

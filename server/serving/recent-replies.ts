@@ -27,7 +27,10 @@ export class RecentReplies {
       bodyBytes === undefined ? withoutBody : headBytes + headOverheadBytes + bodyBytes;
   }
 
-  /** Whether the buffer may have been full within the last answer's head, or within an answer without a body. */
+  /**
+   * Whether a head may have been cut off: the buffer may have been full within the last answer's head, or within an
+   * earlier answer without a body.
+   */
   mayHaveCutHead(headBytes: number): boolean {
     let gathered = 0;
     for (let back = 1; back < remembered; back++) {

@@ -95,7 +95,7 @@ interface Entry {
 
 const none = { is: "none" } as const;
 
-/** Keeps the served versions in step with a folder. A file's version is published or retired as soon as possible. */
+/** Keeps the served versions in step with a folder. */
 export class SnapshotFolder {
   readonly #folder: string;
   readonly #with: Surroundings;
