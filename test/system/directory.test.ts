@@ -443,26 +443,37 @@ for (const [lateId, otherId] of ["ab", "ba"])
     assert.deepEqual(namesOf(a.store), namesOf(late.store));
   });
 
-test("a command doesn't begin a new directory in an emptied Redis while servers reconnect", async () => {
-  const { client, join } = group();
-  const server = join("a", Store.inMemory(), client, 200);
-  await server.directory.change(make(server.store, "old"));
-  await read(server);
-  await client.flushdb();
-  const command = join();
-  await command.directory.read();
-  await client.hincrby(rows, "since", -2000);
-  const waiting = command.directory.change(make(command.store, "new"));
-  // The command's first try is sent before the answer to this ping.
-  await client.ping();
-  await read(server);
-  await waiting;
-  await read(server);
-  assert.deepEqual(namesOf(server.store), [
-    ["new", 1],
-    ["old", 1],
-  ]);
-});
+for (const isFromBackup of [false, true]) {
+  const what = isFromBackup ? "a backup from before the first server" : "a Redis that was emptied";
+  test(`a command doesn't write to ${what} while servers reconnect`, async () => {
+    const { client, join, backUp, startFromBackup } = group();
+    if (isFromBackup) {
+      const first = join();
+      await first.directory.read();
+      await client.hincrby(rows, "since", -4000);
+      await first.directory.change(make(first.store, "first"));
+      await backUp();
+    }
+    const server = join("a", Store.inMemory(), client, 200);
+    await server.directory.change(make(server.store, "old"));
+    await read(server);
+    await startFromBackup(isFromBackup);
+    const command = join();
+    await command.directory.read();
+    await client.hincrby(rows, "since", -2000);
+    const waiting = command.directory.change(make(command.store, "new"));
+    // The command's first try is sent before the answer to this ping.
+    await client.ping();
+    await read(server);
+    await waiting;
+    await read(server);
+    const names = isFromBackup ? ["first", "new", "old"] : ["new", "old"];
+    assert.deepEqual(
+      namesOf(server.store),
+      names.map((name) => [name, 1]),
+    );
+  });
+}
 
 test("each deleted Redis key is written again, and later changes still work", async () => {
   const { client, join } = group();

@@ -58,10 +58,11 @@ if seen > version or known[4] ~= life then
   call('HSET', rows, 'version', whole(version))
 end
 
--- Whether servers have resent what Redis may have lost, or no server has anything to resend.
+-- Whether servers have resent what Redis may have lost, or no server has anything to resend. Redis may have lost what it
+-- knew about servers, so commands wait even if no server has ever read. `abs`, because Redis' clock may be set back.
 local function isSettled()
   if learning > 0 then return now >= learning end
-  return not served and (epoch ~= '' or now - since >= noticedMs)
+  return not served and math.abs(now - since) >= noticedMs
 end
 
 local function put(name, content, origin)
