@@ -28,8 +28,8 @@ const bytesPerRow = 108;
 const bytesPerGroupRow = 64;
 /** Heap bytes per character of the codes' JSON. The worst case is an empty list, which has three characters. */
 const bytesPerCodeCharacter = 32;
-/** Bytes per procedure: its summaries in the nation and in every state, and the positions of its groups. */
-const bytesPerProcedure = 8192;
+/** Bytes per procedure: its summaries and details in the nation and in every state, and the positions of its groups. */
+const bytesPerProcedure = 12_288;
 
 /** The footer of a snapshot file. Its figures are verified only when the whole file is read. */
 export interface SnapshotHead {

@@ -398,7 +398,7 @@ test("the memory for a load is computed from the largest row group and column an
     metadata: { ...honest.metadata, ...metadata },
   };
   assert.deepEqual(loadNeed(head), {
-    buffers: 123_456 + 10 * 108 + 7 * 64 + 2 * 30_000 + 3 * 8192,
+    buffers: 123_456 + 10 * 108 + 7 * 64 + 2 * 30_000 + 3 * 12_288,
     heap: 6 * 30_000 + 2 * 32_000,
   });
   const coded = { ...head, metadata: { ...head.metadata, hcpcs_codes: "x".repeat(1000) } };

@@ -137,7 +137,7 @@ test("a missing password and a Redis without TLS give clear errors", async () =>
   }
 });
 
-test("commands say what to do about a Redis that is full or a replica", async () => {
+test("commands say what to do about a Redis that is full, is a replica or lacks replicas", async () => {
   const [redis, other] = [await RedisNode.start(), await RedisNode.start()];
   after(() => Promise.all([redis.stop(), other.stop()]));
   const REDIS_URL = `redis://127.0.0.1:${redis.port}`;
@@ -155,6 +155,11 @@ test("commands say what to do about a Redis that is full or a replica", async ()
   const replica = await create();
   assert.deepEqual([replica.code, replica.stdout], [1, ""]);
   assert.match(replica.stderr, /READONLY .*\), expected a primary, because a replica can't be written to\n$/);
+  await redis.client.replicaof("NO", "ONE");
+  await redis.client.config("SET", "min-replicas-to-write", "1");
+  const lonely = await create();
+  assert.deepEqual([lonely.code, lonely.stdout], [1, ""]);
+  assert.match(lonely.stderr, /NOREPLICAS .*\), expected a primary with the replicas that min-replicas/);
 });
 
 test("database 0 is never used in place of a configured database that doesn't exist", async () => {

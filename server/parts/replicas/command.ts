@@ -63,6 +63,7 @@ async function withRedis<Result>(
 const refusals = [
   ["OOM ", "one with free memory: raise its maxmemory"],
   ["READONLY ", "a primary, because a replica can't be written to"],
+  ["NOREPLICAS ", "a primary with the replicas that min-replicas-to-write requires: wait, or start them"],
 ] as const;
 
 function placeOf({ kind, hosts, primary }: RedisAddress): string {
