@@ -406,23 +406,33 @@ test("after a loss, a server has its part while its report takes several calls",
   assert.equal(servers.a.part, 0.5);
 });
 
-for (const isCopyFirst of [true, false])
-  test(`counts that a copy lacks are added by a restarted server's report ${isCopyFirst ? "after" : "before"} the copy`, async () => {
-    const [a, b] = await callers("a.1", "b.1");
-    await a.report(100, 110);
-    const { copy } = await b.report(10, 10);
-    const month = { quota, base: 0, used: 150, granted: 150, wanted: 0, fresh: false };
-    await a.call([{ id: 1, burst: 10, months: { [months[0]]: month } }], { isLeaving: true });
-    assert.deepEqual((await record()).left, { a: 150 });
-    await lose();
-    run++;
-    const next = new Caller("a.2");
-    if (!isCopyFirst) await next.report(0, 0, 0, { base: 150 });
-    await b.report(10, 10, 0, { copy });
-    if (isCopyFirst) await next.report(0, 0, 0, { base: 150 });
-    const { left, servers } = await record();
-    assert.deepEqual([left, servers["a.1"].used, servers["a.1"].granted], [{ a: 40 }, 100, 110]);
-  });
+for (const granted of [110, 200])
+  for (const isCopyFirst of [true, false]) {
+    const when = isCopyFirst ? "after" : "before";
+    test(`counts that a copy with a lease of ${granted} lacks are added by a restarted server's report ${when} the copy`, async () => {
+      const [a, b] = await callers("a.1", "b.1");
+      await a.report(100, granted);
+      const { copy } = await b.report(10, 10);
+      const month = { quota, base: 0, used: 150, granted: 150, wanted: 0, fresh: false };
+      await a.call([{ id: 1, burst: 10, months: { [months[0]]: month } }], { isLeaving: true });
+      assert.deepEqual((await record()).left, { a: 150 });
+      await lose();
+      run++;
+      const next = new Caller("a.2");
+      if (!isCopyFirst) await next.report(0, 0, 0, { base: 150 });
+      await b.report(10, 10, 0, { copy });
+      if (isCopyFirst) await next.report(0, 0, 0, { base: 150 });
+      const { left, servers } = await record();
+      const used = Math.min(150, granted);
+      assert.deepEqual(
+        [left.a ?? 0, servers["a.1"].used, servers["a.1"].granted],
+        [150 - used, used, granted],
+      );
+      ms += 6000;
+      await b.call();
+      assert.equal((await b.report(10, 10)).total, 160);
+    });
+  }
 
 test("no lease is granted during recovery, and one reported too late is kept only if quota is left", async () => {
   const [a, b] = await callers("a", "b");

@@ -186,16 +186,20 @@ local function charged(id, entry, burst)
 end
 
 -- `base` is the number of requests that earlier servers at a server's place counted. Adds to a record as many of them
--- as it lacks, and returns whether it lacked any. A server reports `base` again after each start, so no count is lost
--- with Redis' records, and no count is added twice.
+-- as it lacks, and returns whether it lacked any. Requests that an earlier server was granted count as used first. A
+-- server reports `base` again after each start, so no count is lost with Redis' records, and no count is added twice.
 local function settle(record, id, base, burst)
-  local place, known = placeOf(id), 0
-  local left = record.left[place] or 0
+  local place, lacks = placeOf(id), false
+  local rest = base - (record.left[place] or 0)
   for other, entry in pairs(record.servers) do
-    if other ~= id and placeOf(other) == place then known = known + charged(other, entry, burst) end
+    if other ~= id and placeOf(other) == place then
+      local most = charged(other, entry, burst)
+      if entry.used < min(most, rest) then entry.used, lacks = min(most, rest), true end
+      rest = rest - most
+    end
   end
-  if base - known <= left then return false end
-  record.left[place] = base - known
+  if rest <= 0 then return lacks end
+  record.left[place] = (record.left[place] or 0) + rest
   return true
 end
 
