@@ -502,6 +502,23 @@ test("new servers get no flags of a month that isn't tight any more, and of an a
   assert.deepEqual(await flags("c"), {});
 });
 
+test("flags of a month are removed when the month is over", async () => {
+  const [a] = await callers("a");
+  const next = { [months[1]]: { quota, base: 0, used: 995, granted: 995, wanted: 0, fresh: false } };
+  assert.ok((await a.report(995, 995)).tight);
+  await a.call([{ id: 1, burst: 10, months: next, demand: 10, share: 0 }]);
+  const flags = () => redis.client.zrange("hc:{0}:flags", 0, -1);
+  assert.deepEqual(await flags(), ["1@2026-01", "1", "1@2026-02"]);
+  a.months = ["2026-02", "2026-03"];
+  await a.call([{ id: 1, burst: 10, months: next }]);
+  assert.deepEqual(await flags(), ["1@2026-01", "1", "1@2026-02"]);
+  const later = { [a.months[1]]: { ...next[months[1]], used: 1, granted: 1 } };
+  const { isLearning } = await a.call([{ id: 1, burst: 10, months: later }]);
+  assert.deepEqual(await flags(), ["1", "1@2026-02"]);
+  ms += 1000;
+  assert.deepEqual([isLearning, (await a.call()).isLearning], [false, false]);
+});
+
 test("a gone server's credit counts only in the months that it has called with", async () => {
   const [a] = await callers("a");
   const gone = new Caller("b");

@@ -174,6 +174,11 @@ local function writeRecord(i, account, record)
   if not meta.months[ask.months[i]] then
     meta.months[ask.months[i]] = true
     call('PEXPIRE', KEYS[2 + i], monthKeptMs)
+    -- Months before the two of the call are over, so their flags aren't needed any more.
+    for _, name in ipairs(call('ZRANGE', flags, 0, -1)) do
+      local month = string.match(name, '@(.*)')
+      if month and month < ask.months[1] then call('ZREM', flags, name) end
+    end
   end
   return text
 end
