@@ -1,21 +1,25 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
+import { exportAccounts, importAccounts } from "../../server/accounts/transfer.ts";
+import { runShared } from "../../server/parts/replicas/command.ts";
 import { monthKey } from "../../server/parts/replicas/redis.ts";
+import { redisAddress } from "../../server/parts/replicas/redis-url.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";
 import { run } from "../support/commands.ts";
 import { until } from "../support/connection.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { RedisProxy } from "../support/redis-proxy.ts";
-import { type RedisServer, startRedis } from "../support/redis-server.ts";
+import { RedisNode, type RedisServer, startRedis } from "../support/redis-server.ts";
 import { Replica } from "../support/replicas.ts";
-import { currentOnly, datasetsFolder, spawnServer } from "../support/server.ts";
+import { currentOnly, datasetsFolder, node, spawnServer } from "../support/server.ts";
 
 /** Tests servers and commands that run on different machines and share accounts and keys. */
 
@@ -130,6 +134,40 @@ test("a command warns when it begins a new set of accounts, and a server with ot
   }).finished();
   assert.equal(code, 1);
   assert.match(stderr, /Where Redis was emptied and a command began anew there, delete its keys/);
+});
+
+test("two imports of the same accounts at once both succeed", async () => {
+  const fresh = await RedisNode.start();
+  after(() => fresh.stop());
+  const env = { REDIS_URL: `redis://127.0.0.1:${fresh.port}` };
+  const now = new Date();
+  const single = Store.inMemory();
+  const { id } = single.accounts.create(
+    { name: "a", plan: "business", burst: 100, quota: 1000, webhook: null, webhook_secret: null },
+    now,
+  );
+  single.usage.save(monthName(monthOf(now.getTime())), [[id, 70]]);
+  const file = join(temporaryFolder(), "accounts");
+  writeFileSync(file, exportAccounts(single));
+  single.close();
+  const outcomes: unknown[] = [];
+  await runShared(redisAddress(env.REDIS_URL), {
+    now,
+    run(store) {
+      // The other import succeeds after this one has read Redis, so this one is refused once.
+      if (outcomes.length === 0)
+        execFileSync(node, ["server/commands/accounts.ts", "import", file], {
+          env: { ...process.env, ...env },
+        });
+      const { entered, known, refused } = importAccounts(store, readFileSync(file, "utf8"), "file");
+      outcomes.push([entered.length, known, refused]);
+      return { result: "", entered };
+    },
+  });
+  assert.deepEqual(outcomes, [
+    [1, 0, []],
+    [0, 1, []],
+  ]);
 });
 
 test("changes on one server's portal apply on all servers", async () => {

@@ -130,18 +130,19 @@ async function runOn(client: RedisClient, store: Store, command: SharedCommand):
   const months = monthsOf(command.now);
   const [month] = months;
   const ids = store.accounts.ids();
-  const imported = store.usage.imported();
   const records = await recordsOf(client, ids, month);
-  const used = ids.map((id, i) => {
-    const shared = records[i] === null ? 0 : JSON.parse(records[i]).total;
-    return [id, shared + (imported.get(`${id} ${month}`) ?? 0)] as const;
-  });
-  store.usage.save(
-    month,
-    used.filter(([, count]) => count > 0),
-  );
+  const shared = new Map(ids.map((id, i) => [id, records[i] === null ? 0 : JSON.parse(records[i]).total]));
   const before = store.directory.position().version;
   const run = () => {
+    // Counted for each try, because another command may import accounts in between.
+    const imported = store.usage.imported();
+    const used = store.accounts
+      .ids()
+      .map((id) => [id, (shared.get(id) ?? 0) + (imported.get(`${id} ${month}`) ?? 0)] as const);
+    store.usage.save(
+      month,
+      used.filter(([, count]) => count > 0),
+    );
     const said = command.run(store);
     for (const { id, usage } of said.entered ?? [])
       for (const each of usage) if (each.month === month) store.usage.saveImported({ account: id, ...each });
