@@ -94,7 +94,7 @@ export interface CommandOutput {
   result: string;
   /** Remarks, on stderr. */
   note?: string;
-  /** Accounts that the command added, if they have counted requests. */
+  /** Accounts that an import has added. */
   entered?: AccountRecord[];
 }
 

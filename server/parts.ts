@@ -3,6 +3,6 @@ import { notificationsPart } from "./parts/notifications/part.ts";
 import { portalPart } from "./parts/portal/part.ts";
 import { replicasPart } from "./parts/replicas/part.ts";
 
-/** The parts, in the order in which they start. No other module refers to them. */
+/** The parts, in the order in which they start. Only this module imports the parts. */
 
 export const parts = [replicasPart, notificationsPart, portalPart, consolePart];

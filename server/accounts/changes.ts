@@ -29,7 +29,7 @@ export function keyState(key: StoredKey, now: Date): "active" | "revoked" | "exp
   return key.expires_at !== null && key.expires_at <= now.getTime() ? "expired" : "active";
 }
 
-/** Checks that a time is in the future. @throws DataError when the time is in the past */
+/** Checks that a time is in the future. @throws DataError when it is now or in the past */
 export function checkToCome(what: string, at: number, now: Date): void {
   if (at <= now.getTime()) throw new DataError(what, isoTime(at), "a time in the future");
 }
@@ -52,7 +52,10 @@ export function makeKey(
   return { key, id: store.keys.create(account, hashKey(key), key.slice(-4), expires, now, label), expires };
 }
 
-/** Replaces a key. The old key ends after the overlap, or earlier at its expiry. @throws DataError */
+/**
+ * Replaces a key. The old key ends after the overlap, or earlier at its expiry. @throws DataError when the key isn't
+ * active or was rotated before
+ */
 export function rotateKey(
   store: Store,
   old: StoredKey,
@@ -61,7 +64,7 @@ export function rotateKey(
 ): NewKey & { oldEnds: number } {
   if (keyState(old, now) !== "active")
     throw new DataError(`key ${old.id}`, keyState(old, now), "an active one");
-  // A key can't be rotated twice, because the first rotation has set its expiry.
+  // A key can't be rotated twice, because the first rotation may have set its expiry, which a new key would get.
   if (old.replaced_by !== null)
     throw new DataError(
       `key ${old.id}`,
@@ -88,7 +91,10 @@ type Webhook = Pick<
   "webhook" | "webhook_secret" | "webhook_old_secret" | "webhook_old_secret_until"
 >;
 
-/** An account's webhook fields after the webhook's URL is set. A new URL gets a new secret. @throws DataError */
+/**
+ * An account's webhook fields after the webhook's URL is set. A new URL gets a new secret. @throws DataError when the
+ * URL isn't allowed
+ */
 export function webhookAt(
   url: string | null,
   known: Webhook | undefined,

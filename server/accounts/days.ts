@@ -32,7 +32,10 @@ export class UsageDays {
     Atomics.store(this.#words, slot * slotWords + day, used);
   }
 
-  /** The requests of each day of a month up to today. Requests whose day isn't known count for today. */
+  /**
+   * The requests of each day of a month up to today. Requests whose day isn't known count for the next known day, or for
+   * today.
+   */
   of(slot: number, month: number, today: number, used: number): number[] {
     const base = slot * slotWords;
     const isKnown = Atomics.load(this.#words, base) === month;

@@ -2,7 +2,7 @@ import { maxAccounts } from "./limits.ts";
 
 /** The quota events of a month, per account slot, in shared memory. */
 
-/** Maximum events per slot. The newest are kept. In a month, each quota of the account has three events. */
+/** Maximum events per slot. The newest are kept. In a month, each quota of the account has up to three events. */
 export const maxEvents = 15;
 /** Number of 64-bit words of a slot: the month, and one word per event. An unused word is 0. */
 const slotWords = 1 + maxEvents;
@@ -33,8 +33,8 @@ export class UsageEvents {
   }
 
   /**
-   * Adds an event to a slot, in place of the oldest event. Does nothing if the slot already has the event, or has only
-   * newer events.
+   * Adds an event to a slot, in place of the oldest event if the slot is full. Does nothing if the slot already has the
+   * event, or is full of newer events.
    */
   put(slot: number, { threshold, created_at }: UsageEvent): void {
     const word = BigInt(created_at) * timeUnit + BigInt(threshold);
@@ -46,7 +46,7 @@ export class UsageEvents {
     if (word > this.#words[oldest]) Atomics.store(this.#words, oldest, word);
   }
 
-  /** A slot's events of a month, by time and threshold. */
+  /** A slot's events of a month, by time and threshold; none if the slot has another month. */
   of(slot: number, month: number): UsageEvent[] {
     const base = slot * slotWords;
     const isOfMonth = () => Atomics.load(this.#words, base) === BigInt(month);

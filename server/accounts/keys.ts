@@ -41,7 +41,7 @@ function base62(value: bigint, length: number): string {
   return text;
 }
 
-/** The key in an `Authorization` header; undefined when the scheme isn't Bearer. */
+/** The key in an `Authorization` header; "" when there is only the scheme, undefined when the scheme isn't Bearer. */
 export function bearerKey(authorization: string): string | undefined {
   const found = /^bearer(?: +(.*))?$/is.exec(authorization);
   return found === null ? undefined : (found[1] ?? "");

@@ -1,7 +1,7 @@
 /** Admits requests within their accounts' ceilings, and counts the admitted requests. */
 
 /*
- * The ceilings and counts of accounts, by account slot, are in shared memory. All threads change them with Atomics. An
+ * The ceilings and counts of accounts, by account slot, are in shared memory, and are changed with Atomics. An
  * account stays in its slot as long as the process lives. A slot has sixteen 32-bit words, which fill a cache line.
  */
 const slotWords = 16;
@@ -13,14 +13,14 @@ const fullAtWord = 2;
 /** The second in which the bucket was last used. An old second means that `fullAt` may be from before a wrap-around. */
 const usedAtWord = 3;
 const refusedWord = 4;
-/** Whether requests were counted or refused since the last sweep. */
+/** Whether a count was changed since the last sweep. Always 0 without shared ceilings. */
 const markWord = 5;
 /** The first word of the two counters. The first counter is for even months, the second for odd months. */
 const monthWords = 6;
 const counterWords = 5;
 /** The word of a counter with the number of counted requests. Word 0 is the counter's month. */
 const usedWord = 1;
-/** The number of requests that this server may admit. */
+/** The highest count that this server may reach in the month. */
 const boundWord = 2;
 /** Whether the bound comes from the quota, and not from the burst. */
 const isForQuotaWord = 3;
@@ -31,7 +31,7 @@ export const maxAccounts = 1_000_000;
 /** Slots per group. Each group has a byte before the slots, which tells whether one of the group's slots is marked. */
 const groupSlots = 16;
 const groupBytes = Math.ceil(maxAccounts / groupSlots / 64) * 64;
-/** The word after all slots. It holds the time until which the bounds of shared ceilings apply, modulo 2^32. */
+/** The word after all slots. Until this time, in milliseconds modulo 2^32, the bounds of shared ceilings apply. */
 const boundsUntilWord = maxAccounts * slotWords;
 const longIdleSeconds = 10;
 
@@ -43,13 +43,13 @@ const ticksPerRequest = 1000;
 
 // `admit` returns one of the four numbers below if it refuses a request.
 
-/** The account's token bucket is empty, or this server's share of the rate is used up. */
+/** The account's token bucket is empty, or this server's share of the rate is used up or has ended. */
 export const burstExceeded = -1;
 /** The quota of the month is used up. */
 export const quotaExceeded = -2;
 /** The month has no counter in shared memory. `Limits.enter` assigns the counters. */
 export const monthUnknown = -3;
-/** This server's lease is used up. Other servers may still hold requests of the quota. */
+/** This server's lease is used up or has ended. Other servers may still hold requests of the quota. */
 export const leaseExceeded = -4;
 
 export class Limits {
@@ -80,7 +80,7 @@ export class Limits {
   /**
    * Assigns one of an account's two counters to a month. The other counter keeps its month. Only the control thread
    * calls this, because it knows which counts were saved. Serving threads admit requests only of the two months that
-   * have a counter. So a month's count continues when a clock returns to the month, and never exceeds the quota.
+   * have a counter. So a month's count continues when a clock returns to the month, and the quota isn't admitted twice.
    *
    * @param used the number of requests that are already counted in `month`
    * @returns the month that had the counter, and its final count
@@ -99,7 +99,7 @@ export class Limits {
 
   /**
    * Sets how many requests this server may count in a month, the reason for refusing further requests, and the quota
-   * minus other servers' counts.
+   * minus other servers' counts. Does nothing if the month has no counter.
    */
   admitUpTo(slot: number, month: number, count: number, reason: "burst" | "quota", left: number): void {
     const at = this.#counterOf(slot, month);
@@ -166,7 +166,7 @@ export class Limits {
     Atomics.store(this.#groups, Math.floor(slot / groupSlots), 1);
   }
 
-  /** Reports the accounts whose requests were counted or refused since the last sweep. */
+  /** Reports the accounts whose requests were counted, uncounted or refused for a bound since the last sweep. */
   sweep(tell: (slot: number) => void): void {
     for (let group = this.#groups.indexOf(1); group >= 0; group = this.#groups.indexOf(1, group + 1)) {
       // Marks are cleared before the counts are read, so that a later request sets them again.
@@ -241,8 +241,8 @@ export class Limits {
     const burst = Atomics.load(words, base + burstWord);
     const second = Math.floor(steadyMs / 1000) | 0;
     for (;;) {
-      // `fullAt` is read before `usedAt`. So a thread that sees another thread's `fullAt` sees that thread's `usedAt`
-      // as well.
+      // `fullAt` is read before `usedAt`. So a thread that sees in `fullAt` that another thread has taken a request
+      // also sees the other thread's `usedAt`.
       const fullAt = Atomics.load(words, base + fullAtWord);
       const usedAt = Atomics.load(words, base + usedAtWord);
       const idle = (second - usedAt) | 0;

@@ -34,7 +34,7 @@ export function recordEvents(
     .flatMap((threshold) => recordEvent(store, account, month, threshold, used, now) ?? []);
 }
 
-/** Records the event of one threshold. @returns the event if it is new */
+/** Records the event of one threshold. @returns undefined if it was recorded before or the account is deleted */
 export function recordEvent(
   store: Store,
   account: Account,
@@ -43,7 +43,7 @@ export function recordEvent(
   used: number,
   now: Date,
 ): StoredEvent | undefined {
-  // The times of an account's events must ascend, even if a clock is set back or another server's clock is behind.
+  // The times of an account's events in a month never decrease, even if this server's clock is behind or set back.
   const createdMs = Math.max(now.getTime(), store.events.lastAt(account.id, month));
   const { id, name, plan, quota } = account;
   const payload = {

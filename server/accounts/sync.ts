@@ -11,7 +11,7 @@ import { reached, recordEvents } from "./quota-events.ts";
 
 interface Count {
   month: number;
-  /** The count as last read from shared memory. The count in shared memory may be higher by now. */
+  /** The count as last read from shared memory. The count in shared memory may have changed since then. */
   used: number;
   saved: number;
   /** The highest total of all servers' counts that was read so far. */
@@ -106,7 +106,7 @@ export class Accounts {
     return this.tables.limits.used(entry.slot, month) ?? (before?.month === month ? before.used : 0);
   }
 
-  /** Applies what other processes have written since the last call. */
+  /** Applies changes of accounts, keys and events in the database since the last call. */
   refresh(): void {
     this.#refresh((account, month) => this.#store.usage.of(account, monthName(month)));
   }
@@ -254,8 +254,8 @@ export class Accounts {
   }
 
   /**
-   * Saves the changed counts of both months, and the events of these counts. Events of shared ceilings are left to
-   * `recordShared`. After a failure, all changed counts are saved again.
+   * Saves the changed counts of both months, the events of these counts, and the days of last use of keys. Events of
+   * shared ceilings are left to `recordShared`. After a failure, all changed counts are saved again.
    *
    * @returns the new events
    */

@@ -10,7 +10,10 @@ import { maxAccounts } from "./limits.ts";
 import { maxAnswerCharacters, maxTries, payloadOf, thresholds } from "./quota-events.ts";
 import { webhookFault } from "./webhook-url.ts";
 
-/** Exports and imports accounts as lines of JSON, with their ids and everything that belongs to them. */
+/**
+ * Exports and imports accounts as lines of JSON, with their ids and everything that belongs to them, except the days of
+ * last use of keys.
+ */
 
 const format = "healthcare-charge-query-service accounts";
 const version = 1;
@@ -193,7 +196,7 @@ function withIsoTimes(name: string, value: unknown): unknown {
  * @param subject the input's name in messages, such as the file's name
  * @returns the new accounts, the number of skipped accounts, a line for each refused account, and a line if the number
  *   of accounts differs from the number in the file's first line
- * @throws DataError when the first line isn't the first line of an export
+ * @throws DataError when the first line isn't the first line of an export of this version
  */
 export function importAccounts(
   store: Store,
@@ -261,7 +264,10 @@ function enter(store: Store, record: AccountRecord, about: string): boolean {
 const isConstraintError = (error: unknown): error is Error =>
   error instanceof Error && "code" in error && /^SQLITE_CONSTRAINT/.test(String(error.code));
 
-/** Checks that nothing of a new account is in use. @throws DataError when an id, key, event or mailbox is in use */
+/**
+ * Checks that nothing of a new account is in use. @throws DataError when a key, event or mailbox is in use, or the id
+ * belonged to a deleted account
+ */
 function checkFree(store: Store, { id, keys, events, mailboxes }: AccountRecord, about: string): void {
   if (store.accounts.wasDeleted(id))
     throw new DataError(about, `the id ${id} of an account that was deleted`, "one that no account had");

@@ -6,8 +6,8 @@ import { reachOf } from "../shared/special-addresses.ts";
 const maxUrlCharacters = 2000;
 
 /**
- * Checks a webhook's URL. Called when the URL is set and before each delivery. @returns the requirement that the URL
- * breaks; undefined if the URL is valid
+ * Checks a webhook's URL. Called when the URL is set or imported, and before each delivery. @returns the requirement
+ * that the URL breaks; undefined if the URL is valid
  */
 export function webhookFault(url: string, allowLoopback: boolean): string | undefined {
   if (!URL.canParse(url) || url.length > maxUrlCharacters) return "a URL";

@@ -29,8 +29,8 @@ export type AccountOptions = v.InferOutput<typeof accountOptions>;
 export const accountUsage = `[--plan ${planNames.join("|")}] [--burst N --quota N] [--webhook URL|none] [--email ADDRESS|none]`;
 
 /**
- * Determines an account's plan and limits. An enterprise account has the given limits. Any other account has the limits
- * of its plan.
+ * Determines an account's plan and limits. An enterprise account has the given limits, and keeps a limit that isn't
+ * given. Any other account has the limits of its plan. @throws DataError
  */
 function ceilings({ account, plan = undefined, burst, quota }: AccountOptions, known: Account | undefined) {
   const name = plan ?? known?.plan;

@@ -34,9 +34,9 @@ function list(args: string[], { store }: Context): CommandOutput {
 }
 
 /**
- * Retries the failed and pending deliveries of an event. If no delivery failed or is pending, all deliveries are
- * retried. The event keeps its place in the account's order, so it waits for earlier pending events, and later events
- * wait for it.
+ * Makes an event's deliveries pending for each of the account's channels that hasn't delivered the event. If all have
+ * delivered it, all deliveries become pending. The event keeps its place in the account's order, so it waits for earlier
+ * pending events, and later events wait for it.
  */
 function retry([id, ...more]: string[], { store, now }: Context): CommandOutput {
   if (id === undefined) throw new DataError("events retry", "nothing", "one event id from events list");

@@ -126,7 +126,7 @@ async function fetchOffer(offer: Offer, options: FetchOptions, caller: Caller, n
   }
 }
 
-/** Reports the progress of a download whose size is known, with a line for each tenth of the file. */
+/** Reports the progress of a download whose size is known, with at most one line for each tenth of the file. */
 export function byteProgress(
   clock: Pick<Clock, "now">,
   tell: (line: string) => void,

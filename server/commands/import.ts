@@ -83,8 +83,8 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now
 }
 
 /**
- * Checks the year against the file's name. CMS's file names contain the year, as DY23 in
- * MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv.
+ * Checks the year against the name of a file or URL. CMS's file names contain the year, as DY23 in
+ * MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv. @throws DataError for another year
  */
 function checkDataYear(what: string, named: string, year: string): void {
   for (const [part, , digits] of path

@@ -17,7 +17,7 @@ import {
 } from "./account-options.ts";
 import { type Context, checkEnd, listed, overlapOptions, runCommand } from "./command.ts";
 
-/** The `keys` command: creates, lists, rotates and revokes keys, and creates and changes their accounts. */
+/** The `keys` command: creates, lists, rotates, expires and revokes keys, and creates and changes their accounts. */
 
 const keyOptions = v.object({
   ...accountOptions.entries,
@@ -37,7 +37,7 @@ const expiryOptions = v.object({
   ),
 });
 
-/** Finds or creates the account of a new key. */
+/** Finds or creates the account of a new key. @throws DataError when the options differ from an existing account */
 function accountFor(options: AccountOptions, { store, settings, now }: Context) {
   const known = store.accounts.byName(options.account);
   const wanted = accountAsked(options, known, settings.WEBHOOK_ALLOW_LOOPBACK);
@@ -156,7 +156,7 @@ function revoke(args: string[], { store, now }: Context): CommandOutput {
   return { result: `revoked key ${key.id} of account ${key.name}\n` };
 }
 
-/** Changes when a key expires. A key that has expired works again. */
+/** Changes when a key expires. A key that has expired works again. @throws DataError when the key is revoked */
 function expire([id, ...args]: string[], { store, now }: Context): CommandOutput {
   const key = findKey(store, "expire", id === undefined ? [] : [id]);
   const { at } = readOptions("keys expire", expiryOptions, args);

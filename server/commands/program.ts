@@ -1,7 +1,7 @@
 import { reasonOf } from "../../engine/query.ts";
 import { asksForHelp } from "../shared/settings.ts";
 
-/** Code that all commands share: help, one-line errors, and closed output pipes. */
+/** Code that all commands share: help, errors on stderr, and closed output pipes. */
 
 // Handles write errors, because a reader such as head may stop reading early.
 for (const stream of [process.stdout, process.stderr])
@@ -19,7 +19,7 @@ function fail(message: string): void {
   say(message);
 }
 
-/** Runs a command, or prints its help. An error is one line on stderr and exit code 1. */
+/** Runs a command, or prints its help. After an error, stderr has the error's message, and the exit code is 1. */
 export async function runProgram(
   helpFor: (words: string[]) => string,
   run: (words: string[]) => void | Promise<void>,

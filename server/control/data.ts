@@ -15,7 +15,7 @@ import type { State } from "./state.ts";
 const settleStepMs = 100;
 /** Interval between reads of the index at DATASETS_URL. */
 const mirrorMs = 10_000;
-/** Interval between reads of that index while no snapshot can be served. */
+/** Interval between reads of the index at DATASETS_URL while no snapshot can be served. */
 const firstMirrorMs = 1000;
 const sampleYears = [2023, 2024];
 
@@ -33,7 +33,10 @@ export function checkSnapshots({
   );
 }
 
-/** Loads the folder's snapshots. An empty folder is filled first, from DATASETS_URL or with a sample. */
+/**
+ * Loads the folder's snapshots. An empty folder is filled first, from DATASETS_URL or with a sample. Without
+ * DATASETS_URL, throws DataError when no snapshot can be loaded. With it, waits for one.
+ */
 export async function loadData(
   { DATASETS_DIR: datasetsDir, DATASETS_URL: datasetsUrl, STATE_DIR: stateDir }: Settings,
   { store: registry, guard }: State,

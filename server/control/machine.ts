@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import * as v from "valibot";
 import { coreSettings, faultsOf, givenIn } from "../shared/settings.ts";
 
-/** Checks that this machine has the addresses and folders that the settings name. */
+/** Checks that the addresses and folders that the settings name can be used on this machine. */
 
 const listenable = v.checkAsync(canListen, "a name or an address of this machine, to listen on");
 
@@ -21,8 +21,8 @@ const table = {
 };
 
 /**
- * Checks the addresses and folders in the settings. @returns a line for each setting whose address or folder doesn't
- * exist on this machine
+ * Checks the addresses and folders in the settings. @returns a line for each setting whose address or folder can't
+ * be used on this machine
  */
 export async function machineFaults(environment: NodeJS.ProcessEnv): Promise<string[]> {
   const given = givenIn(coreSettings, environment);

@@ -39,7 +39,7 @@ async function findFree(host: string, port: number): Promise<number> {
 
 /**
  * Claims a port by a socket in the abstract namespace (unix(7)). Such a socket has no file and one owner, and ends with
- * its process.
+ * its process. @returns whether the port is claimed now
  */
 async function claim(host: string, port: number): Promise<boolean> {
   const mark = createServer().unref();

@@ -157,7 +157,7 @@ export class ServingThreads {
     this.#leaveGate(gate.open);
   }
 
-  /** Ends the threads' wait at the gate. @returns whether the threads were waiting */
+  /** Ends the threads' wait at the gate. @returns whether the gate was still shut */
   #leaveGate(state: number): boolean {
     const waited = Atomics.compareExchange(this.#gate, 0, gate.shut, state) === gate.shut;
     Atomics.notify(this.#gate, 0);

@@ -30,7 +30,10 @@ const scanMs = 500;
 /** Maximum wait for other servers to apply a change. */
 const maxTakenMs = 1000;
 
-/** Makes the account `demo` at a trial's first start. @returns its key, which is shown once; otherwise undefined */
+/**
+ * Makes the account `demo` at a trial's first start, unless servers share accounts. @returns the account's key, which
+ * is shown once; undefined if no account is made
+ */
 function createDemo({ isTrial }: Settings, isShared: boolean, store: Store): string | undefined {
   if (isShared || !isTrial || store.accounts.exist()) return undefined;
   return store.atomically(() => {
@@ -123,7 +126,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   const port = await startServing(settings, threads, tables, snapshots, pages, connections, traffic);
   repeat("looking for snapshots", scanMs, () => snapshots.scan());
 
-  // The account is made last, so that a failed start doesn't lose its key, which is shown only once.
+  // The account is made late, so that few failures of a start can lose its key, which is shown only once.
   const demoKey = createDemo(settings, isShared, store);
   const api = url(settings.HOST, port);
   for (const part of running) await part.begin?.(api);

@@ -12,7 +12,7 @@ export interface Account {
   quota: number;
   webhook: string | null;
   webhook_secret: string | null;
-  /** The webhook secret before a rotation, which signs in addition to the new secret for a while; null otherwise. */
+  /** The webhook secret before a rotation, which also signs until `webhook_old_secret_until`; null if there is none. */
   webhook_old_secret: string | null;
   /** When the old secret ends; null if there is no old secret. */
   webhook_old_secret_until: number | null;
@@ -46,7 +46,10 @@ export class StoredAccounts extends Table {
     });
   }
 
-  /** All accounts, ordered by name, with their requests in `month` and the number of keys that are valid at `now`. */
+  /**
+   * All accounts, ordered by name, with their saved requests in `month` and the number of keys that are valid at `now`.
+   * The saved requests are this server's, or those of all servers in a command's copy of a shared directory.
+   */
   list(month: string, now: Date): (Account & { used: number; keys: number })[] {
     return this.db.all(
       `SELECT accounts.*, coalesce(used, 0) AS used, count(keys.id) AS keys FROM accounts

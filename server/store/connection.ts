@@ -6,7 +6,7 @@ import type Database from "better-sqlite3";
 export class Connection {
   readonly database: Database.Database;
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
-  /** Number of writes to accounts, keys and events by this connection. */
+  /** Increases with each write to accounts, keys or events by this connection. */
   ownChanges = 0;
 
   constructor(database: Database.Database) {

@@ -5,7 +5,10 @@ import { schema, schemaVersion } from "./schema.ts";
 import { databaseFile, foreignLog, hasLog, restoring } from "./served.ts";
 import { createComplete, makeStateFolder } from "./state-files.ts";
 
-/** Opens the state database. A missing database is created, and a damaged or foreign database is refused. */
+/**
+ * Opens the state database. A missing database is created if the caller allows it. A damaged or foreign database is
+ * refused.
+ */
 
 export interface OpenOptions {
   mayCreate?: boolean;
@@ -13,7 +16,7 @@ export interface OpenOptions {
   maxWaitMs?: number;
 }
 
-/** Opens the database. @throws DataError when the folder or the database can't be used; then nothing is changed */
+/** Opens the database. @throws DataError when the folder or the database can't be used; then no database is changed */
 export function openDatabase(
   folder: string,
   { mayCreate = true, maxWaitMs = 5000 }: OpenOptions,
@@ -60,8 +63,7 @@ function setUp(database: Database.Database): void {
   database.pragma("journal_mode = WAL");
   database.pragma("synchronous = FULL");
   database.pragma("foreign_keys = ON");
-  // Without automatic checkpoints, only a running server writes to the database file. So the server notices when
-  // another program has written to the file.
+  // Without automatic checkpoints, commands don't write to the database file while a server runs.
   database.pragma("wal_autocheckpoint = 0");
   // This first read makes the -wal and -shm files of a database that wasn't in WAL mode, such as a backup.
   database.pragma("schema_version");
@@ -91,7 +93,10 @@ function create(file: string): void {
   }
 }
 
-/** Checks a database. Opens it read-only, because SQLite would otherwise repair or drop parts of the database. */
+/**
+ * Checks a database. Opens it read-only, because SQLite would otherwise repair or drop parts of the database. @throws
+ * DataError or SqliteError
+ */
 function checkSound(folder: string, isLogged: boolean): void {
   const file = databaseFile(folder);
   const stat = lstatSync(file);

@@ -19,7 +19,7 @@ const tableNames = Object.keys(tables) as SharedTable[];
 export interface Row {
   /** The table and the primary key, such as `keys:12`. */
   name: string;
-  /** The columns as JSON; null for a deleted row. */
+  /** The columns except `changed`, as JSON; null for a deleted row. */
   content: string | null;
 }
 
@@ -130,7 +130,7 @@ export class Directory extends Table {
     this.db.database.pragma("defer_foreign_keys = ON");
     for (const { name, content, version } of rows) {
       const [table, ...values] = partsOf(name);
-      // Rows of unknown tables are ignored, because a later release may share further tables.
+      // A later release may share further tables. Only the name and version of a row of an unknown table are kept.
       const row = content === null ? undefined : JSON.parse(content, fromHex);
       if (table !== undefined && row !== undefined && !this.#isSecond(table, row))
         this.write(table, table === "accounts" ? this.#named(row) : row);
@@ -146,8 +146,8 @@ export class Directory extends Table {
 
   /**
    * Returns whether a new row is a duplicate to be dropped. If Redis lost a row, two servers may have recorded the same
-   * event of an account, or the same signup of a mailbox. The row with the lower id stays, so that all copies become
-   * equal. If the new row has the lower id, the other row is deleted here.
+   * event of an account, or a signup that made an account for the same mailbox. The row with the lower id stays, so that
+   * all copies become equal. If the new row has the lower id, the other row is deleted here.
    */
   #isSecond(table: SharedTable, row: Record<string, unknown>): boolean {
     const columns =

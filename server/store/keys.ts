@@ -23,7 +23,7 @@ export class StoredKeys extends Table {
     return this.db.all("SELECT * FROM keys WHERE changed > ? ORDER BY changed", changed);
   }
 
-  /** All keys, with the UTC day on which this server last admitted a request with the key, as of the last save. */
+  /** All keys, with the UTC day on which this server last received a request while the key was valid, as last saved. */
   list(): (StoredKey & {
     name: string;
     plan: Plan;
@@ -36,7 +36,7 @@ export class StoredKeys extends Table {
     );
   }
 
-  /** Writes the day on which a request with a key was last admitted, unless the key is deleted. */
+  /** Writes the day on which a request with a valid key was last received, unless the key is deleted. */
   saveDay(key: number, day: string): void {
     const sql = `INSERT INTO key_days SELECT ?, ? WHERE EXISTS (SELECT 1 FROM keys WHERE id = ?)
       ON CONFLICT DO UPDATE SET day = excluded.day`;

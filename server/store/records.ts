@@ -5,9 +5,9 @@ import { type Delivery, type StoredEvent, StoredEvents } from "./events.ts";
 import type { StoredKey } from "./keys.ts";
 import { StoredUsage } from "./usage.ts";
 
-/** Reads and writes accounts with everything that belongs to them, for exports and imports. */
+/** Reads and writes accounts with everything that exports and imports contain. */
 
-/** An account with everything that belongs to it. */
+/** An account with everything that belongs to it, except the days of last use of its keys. */
 export interface AccountRecord extends Account {
   created_at: number;
   /** The keys, with their hashes in hexadecimal digits. */
@@ -49,7 +49,7 @@ export class AccountRecords extends Table {
     };
   }
 
-  /** Enters an account with everything that belongs to it, and keeps the ids of the record. */
+  /** Enters the account of a record. The account, its keys and its events keep the ids of the record. */
   enter({ keys, usage, days, events, mailboxes, ...account }: AccountRecord): void {
     this.db.ownChanges++;
     this.#directory.write("accounts", { ...account });

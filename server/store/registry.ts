@@ -4,11 +4,11 @@ import type { KnownVersion } from "../../datasets/publish/publish.ts";
 import { checkServed, databaseFile, hasLog } from "./served.ts";
 import { Store } from "./store.ts";
 
-/** Reads the version numbers that are in use. */
+/** Reads the version numbers of all data versions that were ever served. */
 
 /**
  * Returns all data versions that the server with this environment has ever served; none if there is no state yet.
- * Commands use the result to choose a new version number.
+ * The result is needed to choose a new version number.
  *
  * @throws DataError when the state can't be read, or isn't the state that the server uses
  */

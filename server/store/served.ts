@@ -41,7 +41,8 @@ export function filesOf(folder: string): string[] {
 }
 
 /**
- * The content of `server.database`. It has a line with the identity of each file. The line of a missing file is empty.
+ * The identities of the database's files now, in the format of `server.database`: a line for each file, which is empty
+ * for a missing file.
  */
 export function identitiesIn(folder: string): string {
   return filesOf(folder)

@@ -19,7 +19,7 @@ interface SignupLink {
 
 export class StoredSignups extends Table {
   /**
-   * Counts the signups since a time: all signups, the signups from an address, and the signups for a mailbox. Signups
+   * Counts the signups after a time: all signups, the signups from an address, and the signups for a mailbox. Signups
    * with unused links are included.
    */
   countsSince(since: Date, { mailbox, address }: Signup): { all: number; address: number; mailbox: number } {
@@ -56,7 +56,7 @@ export class StoredSignups extends Table {
     this.db.run(sql, account, id);
   }
 
-  /** Deletes the unused signups made until a time, and the client addresses of the used signups. */
+  /** Deletes signups made until a time if they have no account, and only their client addresses if they have one. */
   forget(until: Date): void {
     const old = "address IS NOT NULL AND created_at <= ?";
     this.db.run(`DELETE FROM signups WHERE ${old} AND account IS NULL`, until.getTime());

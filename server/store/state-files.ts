@@ -145,8 +145,8 @@ export class StateGuard {
   }
 
   /**
-   * Moves the write-ahead log into the database, unless a file was deleted or replaced. Called once a second: if the
-   * log is lost, at most the last second's counts are lost, as in a crash.
+   * Moves the write-ahead log into the database, unless a file was deleted or replaced. Called at least once a second:
+   * if the log is lost, at most the last second's counts are lost, as in a crash.
    *
    * @returns what happened to the files, see `fault`; undefined if nothing happened to them
    */

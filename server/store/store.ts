@@ -34,7 +34,7 @@ export const onlyACopy = (stateDir: string) =>
     "REDIS_URL as those servers have it; for a server that shares nothing an empty STATE_DIR, to which accounts export and import bring them",
   );
 
-/** Accounts, keys, usage, events and versions in one SQLite database. A write is on the disk when its call returns. */
+/** The state in one SQLite database. A write or a transaction is on the disk when its call returns. */
 export class Store extends Table {
   readonly accounts = new StoredAccounts(this.db);
   readonly keys = new StoredKeys(this.db);
@@ -75,7 +75,7 @@ export class Store extends Table {
     this.db.database.close();
   }
 
-  /** A text that changes whenever another process writes, or this process changes accounts, keys or events. */
+  /** A text that changes whenever another connection writes, or this connection changes accounts, keys or events. */
   changes(): string {
     return `${this.db.database.pragma("data_version", { simple: true })} ${this.db.ownChanges}`;
   }

@@ -14,20 +14,20 @@ interface Used {
 }
 
 export class StoredUsage extends Table {
-  /** Requests counted per account in a month, `YYYY-MM`. */
+  /** Saved requests in a month, `YYYY-MM`, by account. A server saves the requests that it counted itself. */
   ofMonth(month: string): Map<number, number> {
     const sql = "SELECT account, used FROM usage WHERE month = ?";
     const rows = this.db.all<{ account: number; used: number }>(sql, month);
     return new Map(rows.map(({ account, used }) => [account, used]));
   }
 
-  /** Requests counted for one account in a month, `YYYY-MM`. */
+  /** Saved requests of one account in a month, `YYYY-MM`. */
   of(account: number, month: string): number {
     const sql = "SELECT used FROM usage WHERE account = ? AND month = ?";
     return this.db.first<{ used: number }>(sql, account, month)?.used ?? 0;
   }
 
-  /** Writes counts as totals, so that writing a count twice does no harm. */
+  /** Writes counts of existing accounts. Counts are totals, so that writing a count twice does no harm. */
   save(month: string, used: readonly (readonly [account: number, used: number])[]): void {
     const sql = `INSERT INTO usage (account, month, used) SELECT ?, ?, ? WHERE ${accountExists()}
       ON CONFLICT DO UPDATE SET used = excluded.used`;

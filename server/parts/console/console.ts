@@ -40,7 +40,7 @@ export class OperatorConsole implements OpsPages {
     return this.loadFiles().get(path);
   }
 
-  /** Sends all samples so far, and then each new sample, as server-sent events. */
+  /** Sends all kept samples and the state, and then each new sample and changed state, as server-sent events. */
   stream(response: ServerResponse): void {
     if (this.#viewers.size >= maxViewers) {
       response.writeHead(503, {
@@ -59,7 +59,7 @@ export class OperatorConsole implements OpsPages {
     response.write(event("history", JSON.stringify({ samples, minutes })) + event("state", this.#stateText));
   }
 
-  /** Takes a sample and sends it to all viewers. Call this every second. */
+  /** Takes a sample, and sends the sample and a changed state to all viewers. Call this every second. */
   tick(steadyMs: number, unixMs: number): void {
     const sample = this.#history.take(steadyMs, unixMs);
     if (this.#viewers.size === 0) {

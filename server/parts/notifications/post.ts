@@ -8,7 +8,10 @@ import { http } from "../../shared/runtime.ts";
 import { safely } from "../../shared/safely.ts";
 import { reachOf } from "../../shared/special-addresses.ts";
 
-/** Posts to a URL that a customer chose. Connects only to public addresses, and ends within a deadline. */
+/**
+ * Posts to a URL that a customer chose. Connects only to public addresses, and to this machine if that is allowed. Ends
+ * within a deadline.
+ */
 
 const maxTryMs = 15_000;
 /** Maximum number of informational (1xx) responses before the final response. */

@@ -175,7 +175,7 @@ export class PortalActions {
     return result;
   }
 
-  /** Refuses new keys before the key table is full. With a full table, no other change could take effect. */
+  /** Refuses new keys before the key table is full. With a full table, no later change of a key could take effect. */
   #checkRoom(): void {
     if (this.#options.keyCount() >= maxOwnKeys)
       throw new ApiError(

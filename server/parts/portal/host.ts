@@ -48,7 +48,7 @@ export class PortalHost {
     if (account !== undefined) this.#newKey();
   }
 
-  /** Makes the assets, and the pages with their key. The key is valid as soon as `begin` has resolved. */
+  /** Makes the assets, and the pages with their key. The key is valid once `begin` or `renewKey` has stored it. */
   files(): WebFile[] {
     const { settings, mailer } = this.#options;
     const shown = { key: this.#key, signup: settings.signup, mail: mailer !== undefined };

@@ -91,7 +91,7 @@ export class Pages {
   /** The API's OpenAPI document, which the pages read without a key. */
   readonly #openapi = webFile("/openapi.json", "application/json", openapiDocument(), "changing");
 
-  /** Makes the files that the portal serves: the assets, and a page for each path. */
+  /** Makes the files that the portal serves: the assets, the pages and the OpenAPI document. */
   files(
     settings: Omit<PageSettings, "states" | "embeds" | "page">,
     embedOrigins: readonly string[],
@@ -108,7 +108,7 @@ export class Pages {
         scripts: ["drawing"],
         ...(["/", embedPage].includes(path) && { first: `${browser}/ahead.ts` }),
         modules: [`${browser}/main.ts`, `${browser}/${page}`],
-        // Only the page with the map preloads the map, because browsers warn about preloaded assets without use.
+        // Only the Explore page preloads the map, because browsers warn about preloaded assets without use.
         data: path === "/" ? ["states"] : [],
         framedBy: path === embedPage ? embedOrigins : [],
         settings: {

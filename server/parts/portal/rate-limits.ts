@@ -40,7 +40,7 @@ export class Buckets {
   }
 }
 
-/** Matches an address with a port, which some proxies write: `192.0.2.1:1234`, `[2001:db8::1]:1234`. */
+/** Matches the forms that some proxies write: `192.0.2.1:1234`, `[2001:db8::1]:1234` or `[2001:db8::1]`. */
 const withPort = /^(?:\[([^\]]+)\](?::\d*)?|([\d.]+):\d*)$/;
 
 /**

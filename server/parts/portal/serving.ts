@@ -15,7 +15,7 @@ import { clientOf, tooMany } from "./rate-limits.ts";
 import { errorReply, unavailable } from "./reply.ts";
 import { write } from "./written.ts";
 
-/** Answers requests for the portal's pages and assets. */
+/** Answers requests for the portal's pages and assets, and passes its posts to the control thread. */
 
 /**
  * Maximum number of pages per second into which a thread writes numbers. A page takes 1 to 2 ms, and no key's ceiling

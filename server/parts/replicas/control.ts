@@ -78,7 +78,10 @@ export async function shareState(options: Options, context: PartContext): Promis
     () => directory.syncAgeMs(performance.now()) / 1000,
   );
   await readAtStart(options.address, context, client, directory, state);
-  /** Does work. Ignores errors while Redis is away, because that is logged elsewhere. */
+  /**
+   * Does work. Ignores StateUnavailable and, while Redis is away, all errors but DataError, because Redis' absence is
+   * logged elsewhere.
+   */
   const unlessAway = async (work: () => Promise<void>): Promise<void> => {
     await work().catch((error) => {
       const isAway = client.status !== "ready" || shares?.isAway(performance.now());
@@ -132,7 +135,10 @@ export async function shareState(options: Options, context: PartContext): Promis
   };
 }
 
-/** Reads accounts, keys and events, and warns if that takes too long. */
+/**
+ * Reads accounts, keys and events. If that takes too long, warns and goes on with the copy. @throws DataError when Redis
+ * has other accounts, or takes too long to get this server's own accounts
+ */
 async function readAtStart(
   address: RedisAddress,
   { store, log, unlessStopping }: PartContext,

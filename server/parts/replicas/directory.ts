@@ -29,7 +29,7 @@ const keys = ["rows", "names"].map((name) => `hc:{directory}:${name}`);
 type ReadAnswer = [
   epoch: string,
   version: number,
-  /** The version of the last row returned. If it is below the current version, there are more rows. */
+  /** The version up to which all changed rows are returned. If it is below `version`, there are more rows. */
   upTo: number,
   rows: [version: number, name: string, content: string][],
   life: string,
@@ -101,7 +101,7 @@ export class Directory {
   /**
    * Reads the rows that changed in Redis into this copy.
    * @throws StateUnavailable when Redis doesn't answer
-   * @throws DataError when Redis has other accounts than this copy
+   * @throws DataError when Redis has other accounts than this copy, or something else in the directory's place
    */
   read(): Promise<void> {
     // Calls that wait for their turn share the same read.
@@ -163,7 +163,7 @@ export class Directory {
     }
     if (epoch !== "" && before.epoch !== "" && epoch !== before.epoch) throw otherAccounts();
     if (before.epoch !== "" && before.life !== life) {
-      // Redis may have lost rows: it was emptied, or a primary died before its replicas had all rows.
+      // Redis may have lost rows. For example, it was restarted, or a primary died before its replicas had all rows.
       await this.#restore(before);
       this.#store.directory.take([], { ...before, life });
       return this.#read();
@@ -187,7 +187,7 @@ export class Directory {
     this.onTaken([]);
   }
 
-  /** @throws DataError when this database isn't a copy yet, and has an account or a key that Redis hasn't */
+  /** @throws DataError when this database has an account or a key that Redis lacks or has with other content */
   #checkOwn(all: RowsByAccount): void {
     const own = this.#store.directory.rows().filter(({ name }) => /^(accounts|keys):/.test(name));
     const there = new Map([...all.slices()].flat().map(({ name, content }) => [name, content]));
@@ -259,8 +259,8 @@ class RowsByAccount {
   }
 
   /**
-   * Returns the rows in slices. All rows of an account are in the same slice, for two reasons: they refer to the
-   * account's own row, and its imported requests have to count as soon as the account exists.
+   * Returns the rows in slices. All rows that name an account are in the same slice, for two reasons: they refer to the
+   * account's own row, and its imported requests have to count as soon as the account exists. Other rows come last.
    */
   *slices(): Iterable<TakenRow[]> {
     let slice: TakenRow[] = [];

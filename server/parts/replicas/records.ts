@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Account } from "../../store/accounts.ts";
 import { monthKey, type ScriptClient, sharesIn } from "./redis.ts";
 
-/** Reads records of accounts and servers from Redis. */
+/** Reads records of accounts and servers in Redis, and changes them for commands. */
 
 const askTakenMs = 10;
 

@@ -14,7 +14,7 @@ interface Series {
 interface LinesProps {
   title: string;
   samples: Sample[];
-  /** Mean of the last seconds. The legend shows this mean unless the pointer is on the drawing. */
+  /** The merged samples of the last seconds, which the legend shows unless the pointer is on the drawing. */
   now: Sample | undefined;
   series: Series[];
   isLogarithmic: boolean;
