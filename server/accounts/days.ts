@@ -33,8 +33,8 @@ export class UsageDays {
   }
 
   /**
-   * The requests of each day of a month up to today. Requests whose day isn't known count for the next known day, or for
-   * today.
+   * The requests of each day of a month up to today. Requests whose day isn't known count for the next known day, or
+   * for today.
    */
   of(slot: number, month: number, today: number, used: number): number[] {
     const base = slot * slotWords;

@@ -146,8 +146,8 @@ export class Directory extends Table {
 
   /**
    * Returns whether a new row is a duplicate to be dropped. If Redis lost a row, two servers may have recorded the same
-   * event of an account, or a signup that made an account for the same mailbox. The row with the lower id stays, so that
-   * all copies become equal. If the new row has the lower id, the other row is deleted here.
+   * event of an account, or have made an account for the same mailbox. The row with the lower id stays, so that all
+   * copies become equal. If the new row has the lower id, the other row is deleted here.
    */
   #isSecond(table: SharedTable, row: Record<string, unknown>): boolean {
     const columns =

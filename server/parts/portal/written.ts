@@ -138,7 +138,7 @@ function writePrices(path: string, parameters: URLSearchParams, choice: Choice, 
   );
 }
 
-/** Converts an answer about a ZIP code to prices. If the answer lists all hospitals, the range of allowed amounts is added. */
+/** Converts an answer about a ZIP code to prices. Adds the range of allowed amounts if the answer has all hospitals. */
 function aroundOf(answer: FacilitiesAnswer & PricesAnswer): PricesAnswer {
   const amounts = answer.data.filter(isPriced).map(({ medicare_allowed }) => medicare_allowed);
   const isAll = amounts.length === answer.summary.facilities;

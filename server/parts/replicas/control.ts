@@ -136,8 +136,8 @@ export async function shareState(options: Options, context: PartContext): Promis
 }
 
 /**
- * Reads accounts, keys and events. If that takes too long, warns and goes on with the copy. @throws DataError when Redis
- * has other accounts, or takes too long to get this server's own accounts
+ * Reads accounts, keys and events. If that takes too long, warns, and the copy stays in use. @throws DataError when
+ * Redis has other accounts, or can't be used while this server has accounts that Redis hasn't
  */
 async function readAtStart(
   address: RedisAddress,

@@ -30,7 +30,7 @@ async function renewSettings(): Promise<boolean> {
 }
 
 export const base = "/api/v1";
-/** Maximum seconds to wait before a retry. A longer Retry-After means that the month's quota is used up. */
+/** Maximum seconds to wait before a retry. A longer Retry-After means that a limit of a day or month is used up. */
 const maxWaitSeconds = 5;
 /** Maximum number of retries of a request that exceeds the rate. */
 const maxRetries = 5;

@@ -38,7 +38,7 @@ export interface Pinned {
   ccn: string;
   /** The hospital's entry in a list; null if the data doesn't have the hospital. */
   entry: Entry | null;
-  /** The rank of the hospital's charge among the charges around a ZIP code; null without a ZIP code or a charge. */
+  /** The rank of the hospital's charge among the charges around a ZIP code; null if the hospital isn't among them. */
   standing: Pick<Standing, "rank" | "facilities"> | null;
   trend: FacilityTrendsAnswer | null;
 }
@@ -55,11 +55,11 @@ export interface View {
   nation: ProcedureAnswer | Failure;
   /** The first page of the hospitals whose charges are in the chosen range. */
   list: HospitalList;
-  /** All priced hospitals of the place, cheapest first; null if there are none or more than `mostDots`. */
+  /** All priced hospitals of the place, cheapest first; null if more than `mostDots`, and null or empty if none. */
   few: Priced[] | null;
   trends: TrendsAnswer | Failure;
   pinned: Pinned[];
-  /** The procedure's hospitals if no hospital in the chosen place has a price; otherwise null. */
+  /** The procedure's hospitals if no hospital in the chosen place has a price; null otherwise, or if there are none. */
   unpriced: FacilitiesAnswer | null;
 }
 

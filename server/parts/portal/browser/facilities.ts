@@ -61,7 +61,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
         next = page.next;
       }
       setMore({ of: list, data, next, shown });
-      // After the last page the button for more rows is gone, so the focus moves to the end of the list.
+      // If the button for more rows is gone after the last page, the focus moves to the end of the list.
       if (next === null) setTimeout(() => end.current?.focus({ preventScroll: true }));
     } catch (error) {
       setMessage(`${asFailure(error).message}: try again`);

@@ -76,7 +76,7 @@ export function List({ label, columns, rows, sorted, x }: ListProps) {
   </div>`;
 }
 
-/** Shows a column's title. A first click sorts names and distances in ascending order, amounts in descending order. */
+/** Shows a column's title. A first click sorts names and distances in ascending order, other columns in descending. */
 function Head({ column: { kind, title, sort, hint }, sorted }: { column: Column; sorted: Sorted }) {
   const isSorted = sorted.sort === sort;
   const isAscending = isSorted && sorted.order === "asc";

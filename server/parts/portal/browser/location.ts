@@ -39,7 +39,7 @@ export function go(to: string | URL): void {
   dispatchEvent(new Event(changed));
 }
 
-/** Returns path and query of the current URL with changed parameters. Parameters with null are removed. */
+/** Returns path and query of the current URL with changed parameters. Removes parameters with null, and bad amounts. */
 export function withParameters(changes: Record<string, string | null>): string {
   const url = new URL(location.href);
   for (const [name, value] of Object.entries(changes))
@@ -52,7 +52,10 @@ export function withParameters(changes: Record<string, string | null>): string {
 
 const rangeParameters = ["from", "to"];
 
-/** Changes the choice. A new procedure drops the range of charges, because its charges differ. */
+/**
+ * Changes the choice. A new procedure drops the range of charges, because its charges differ. A new year drops the
+ * trend's versions.
+ */
 export function choose(changes: Record<string, string | null>): void {
   go(
     withParameters({

@@ -4,7 +4,7 @@ import { settings } from "./api.ts";
 import { useOwnKey } from "./key.ts";
 import { followLinks, inYear, useLocation } from "./location.ts";
 
-/** Starts the portal in the browser: shows header and footer, and the page whose module the server names. */
+/** Starts the portal in the browser: shows the header, and the page whose module the server names. */
 
 type Page = ComponentType<{ url: URL }>;
 

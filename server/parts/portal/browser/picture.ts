@@ -22,14 +22,14 @@ export function useWidth(): [(element: HTMLElement | null) => void, number] {
 /** Minimum ratio of a scale's highest to its lowest amount, so that nearly equal amounts are near each other. */
 const leastSpan = 4;
 
-/** Makes a logarithmic scale that covers all amounts, with a margin. @param from, to the ends of the scale in pixels */
+/** Makes a logarithmic scale that covers all amounts, with a margin. @param from, to ends in pixels or in percent */
 export function dollarScale(amounts: readonly number[], from: number, to: number) {
   const [low, high] = [Math.min(...amounts), Math.max(...amounts)];
   const air = Math.max((high / low) ** 0.03, Math.sqrt((leastSpan * low) / high));
   return d3.scaleLog([low / air, high * air], [from, to]);
 }
 
-/** Finds round amounts on a scale, such as $2,000. @param most maximum number of amounts */
+/** Finds round amounts on a scale, such as $2,000. @param most approximate maximum number of amounts */
 function dollarTicks(scale: Scale, most: number): number[] {
   const all = scale.ticks();
   for (const digits of ["125", "13", "1"]) {

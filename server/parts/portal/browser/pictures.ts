@@ -18,7 +18,7 @@ import { isFew, isPriced, mainClause, placeText, pricesTitle, textOf } from "./w
 
 const wholeNation = { state: null, near: null, within: defaultMiles, city: null };
 
-/** Makes permanent URLs for a picture. They name the current data versions, so their content doesn't change. */
+/** Makes permanent URLs for a picture. They name the data versions shown, so their content doesn't change. */
 function linksOf(view: View, picture: string) {
   const known = unlessFailed(view.scope) ?? unlessFailed(view.nation);
   const versions = unlessFailed(view.trends)?.source.data_versions.join(",") ?? null;

@@ -1,4 +1,4 @@
-/** Combines the drawings of a card into one picture, with a title, the data version and the source. */
+/** Combines the drawings of a card into one picture, with a title, a sentence and the source. */
 
 interface Caption {
   title: string;

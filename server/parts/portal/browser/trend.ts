@@ -23,7 +23,7 @@ const isSame = (before: TrendYear, year: TrendYear) =>
 interface TrendProps {
   years: TrendYear[];
   pinned: readonly Pinned[];
-  /** The chosen year; null if no year is chosen. */
+  /** The data year of the page's prices, which is described below the lines; null for the last year. */
   year: number | null;
 }
 

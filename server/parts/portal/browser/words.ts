@@ -150,7 +150,7 @@ export function whatIsPaid(year: number, allowed?: number, isMedian = false): st
   return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. Besides the yearly deductible, the patient usually pays a fifth of that${amounts && `: ${amounts}`}.`;
 }
 
-/** A clause about what patients or their other insurance pay on average; empty if the amount isn't known. */
+/** A clause on what patients or their other insurance pay on average; empty if `payment` is unknown or too high. */
 export const paidByPatients = (allowed: number, payment: number | null | undefined): string =>
   typeof payment === "number" && payment <= allowed
     ? `, of which its patients or their other insurance paid ${money(allowed - payment)} on average, with the deductible`
