@@ -40,8 +40,9 @@ import {
 import { pricesPath, queryText } from "./rivals/rival.ts";
 
 /*
- * Measures the engine: the time of queries from arguments to bytes, and the time of loading a snapshot file into an
- * image. Run it with `npm run bench`. `--smoke` runs each case a few times to check the answers.
+ * Measures the engine and the service without HTTP: the time of queries from arguments or a request to bytes, and the
+ * time of loading a snapshot file into an image. Run it with `npm run bench`. `--smoke` runs each case a few times to
+ * check the answers.
  */
 
 const rows = smoke ? 5_000 : 116_800;

@@ -42,7 +42,7 @@ export interface Figures extends Omit<Heard, "refused" | "failed"> {
 /** The load of a measurement. */
 interface Burst extends Pick<Load, "connections" | "pipeline" | "loadProcesses"> {
   list: List;
-  /** First line of the list to send. */
+  /** Index of the first line of the list to send; with pipelining, of the first batch of lines. */
   start: number;
   seconds: number;
   /** CPU core for wrk; undefined for any. */

@@ -2,9 +2,9 @@
 --
 --   wrk … -s wrk.lua URL -- FILE START DEPTH
 --
--- Each line of FILE has a request: a target, and optionally a tab and a header. START is the index of the first line to
--- send, from 0. DEPTH is the number of pipelined requests. All requests are formatted before the first is sent, so that
--- sending is cheap. At the end the script prints a line of JSON. Latencies are in microseconds.
+-- Each line of FILE has a request: a target, and optionally a tab and a header. DEPTH is the number of
+-- pipelined requests, and a batch has as many lines. START is the index of the first batch to send, from 0.
+-- All requests are formatted before the first is sent, so that sending is cheap. At the end the script prints a line of JSON. Latencies are in microseconds.
 
 local batches = {}
 local turn = 0

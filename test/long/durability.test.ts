@@ -23,7 +23,7 @@ import {
 import { account } from "../support/state.ts";
 import { sizeFrom, trialRandom } from "./trial.ts";
 
-/** Tests the state after kill -9, on a full disk, and with a damaged database. KILL_ROUNDS is the number of kills. */
+/** Tests the state after kill -9, on a full disk, and with a locked database. KILL_ROUNDS is the number of rounds. */
 
 const rounds = sizeFrom("KILL_ROUNDS", 200);
 /** Maximum milliseconds from the beginning of a start to a kill. A start takes less. */

@@ -3,7 +3,10 @@ import { dirname, join, resolve } from "node:path";
 import * as ts from "typescript/unstable/ast";
 import { API } from "typescript/unstable/sync";
 
-/** Makes mutants by the compiler's syntax tree, and finds the tests that run a changed file. */
+/**
+ * Makes mutants of TypeScript by the compiler's syntax tree and of Lua by patterns, and finds the files that each file
+ * runs.
+ */
 
 /** A source file with a single change. */
 export interface Mutant {
@@ -195,7 +198,7 @@ export function importsOf(root: string, files: readonly string[]): Map<string, s
   );
 }
 
-/** Counts the imports from `file` to each file that it reaches. */
+/** Counts the imports on the shortest way from `file` to each file that it reaches. */
 export function distancesFrom(file: string, imports: ReadonlyMap<string, string[]>): Map<string, number> {
   const distances = new Map([[file, 0]]);
   for (const [from, distance] of distances)

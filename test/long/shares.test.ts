@@ -10,8 +10,8 @@ import { Simulation } from "../support/shares-simulation.ts";
 import { sizeFrom, trialRandom } from "./trial.ts";
 
 /**
- * Tests servers that share ceilings. Time and network are simulated, and the script runs in a real Redis. SHARES_RUNS
- * is the number of runs.
+ * Tests servers that share ceilings through the script in a real Redis. Time and network are simulated, except in the
+ * last tests. SHARES_RUNS is the number of runs with faults.
  */
 
 const runs = sizeFrom("SHARES_RUNS", 200);

@@ -149,7 +149,7 @@ function responseAt(openapi: object, path: string | undefined, status: number, w
   const operations = operationsOf(openapi);
   if (path !== undefined)
     return operations.get(path)?.responses[status] ?? assert.fail(`${what}: undocumented status`);
-  // An undocumented path gets 404. As on any path, the key may be missing, or a ceiling may be exceeded.
+  // An undocumented path gets 404. As on any path, the key may be missing, a ceiling exceeded, or the server at fault.
   assert.ok([401, 404, 429, 500].includes(status), `${what}: the path isn't in the document`);
   const all = [...operations.values()].flatMap(({ responses }) => responses[status] ?? []);
   return (

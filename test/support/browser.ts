@@ -26,7 +26,7 @@ export const launchWith = (profile: string): Promise<BrowserContext> =>
 
 export interface GuardedPage {
   page: Page;
-  /** Fails if the page requested another origin, logged an error, threw, or violated its content security policy. */
+  /** Fails if the page requested another origin, logged an error or a warning, threw, or broke its security policy. */
   assertWellBehaved(): void;
   /** Paths of the requests to the API, with queries, in order. */
   readonly asked: string[];

@@ -38,7 +38,7 @@ export async function listening(server: Server, host = "127.0.0.1"): Promise<num
   return address.port;
 }
 
-/** Finds a free port. It is outside the range from which the system assigns ports, so it stays free. */
+/** Finds a free port. It is outside the range from which the system assigns ports, so that no assignment takes it. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = 10_000 + Math.floor(Math.random() * 20_000);

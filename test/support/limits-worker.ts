@@ -9,7 +9,7 @@ export interface Hammering {
   month: number;
   /** The clock that all threads share, as one word, in milliseconds. A thread whose request is refused advances it. */
   clock: SharedArrayBuffer;
-  /** The last time of the clock. A thread whose request is refused at this time ends. */
+  /** The last time of the clock. A thread ends when a request is refused at this time, or not because of the rate. */
   endMs: number;
 }
 

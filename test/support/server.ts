@@ -27,7 +27,7 @@ export { temporaryFolder } from "./folders.ts";
 /** Starts the real server as a process, with small snapshots. */
 
 const repository = path.resolve(import.meta.dirname, "../..");
-/** The option of Node in `npm start`. It has no effect without a compile cache. */
+/** The option of Node in `npm start`, which strips types. Without a compile cache, nothing is cached. */
 export const keepingStripped = ["--import", path.join(repository, "server/strip-cache.js")];
 /** Node with the product's settings. */
 export const node = path.join(repository, "server/node");
@@ -182,7 +182,10 @@ export async function askForKey(stateDir: string, account: string): Promise<stri
   return stdout.trim();
 }
 
-/** Makes an enterprise account if it doesn't exist, and a key. No server may run on the state. @returns the key */
+/**
+ * Makes a key. With `ceilings`, makes a new enterprise account for it; otherwise the account has to exist. No server
+ * may run on the state. @returns the key
+ */
 export function createKey(
   stateDir: string,
   account: string,

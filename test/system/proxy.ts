@@ -160,7 +160,7 @@ const passedHeaders = [
 
 type Asked = [request: string, status: number, headers?: Record<string, string | undefined>];
 
-/** Lists requests for every endpoint, with and without a version, with all kinds of headers, and for every error. */
+/** Lists requests for every endpoint, with and without a version, with several headers, and for most errors. */
 async function requestsFor({ service, spentKey }: Proxied): Promise<Asked[]> {
   const { next } = (await call(service, "GET /api/v1/search?q=hospital&limit=2")).json() as { next: string };
   const queries: Record<string, string> = {

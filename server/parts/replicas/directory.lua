@@ -4,12 +4,12 @@ version in which it changed last. A writer names the version that it has seen, a
 So names that the writer has found free are still free when its rows are written.
 
 A life is a time in which Redis has lost nothing. It ends when Redis is restarted, or when its data are gone or older.
-The servers' copies still have the lost rows, so each server resends all of its rows once in each life. If a server has
-ever read, nothing else is written until the first server begins, nor for some time after that, in which the remaining
-servers can resend theirs. Only a server that founds the directory doesn't wait. When a life begins, versions continue
-from Redis' time in microseconds, so that no version is given twice. A resent row that Redis lacks, or has only in an
-older version, gets a new version, by which other servers notice it. The version that a row had before a loss is its
-origin. Of two rows with the same name, the row with the newer origin is kept.
+The servers' copies still have the lost rows, so each server resends all of its rows once in each life. Other writes
+wait until the first server begins, and for some time after that, in which the remaining servers can resend theirs. If
+no server has ever read, they wait for `noticedMs`. A server that founds the directory doesn't wait. When a life
+begins, versions continue from Redis' time in microseconds, so that no version is given twice. A resent row that Redis
+lacks, or has only in an older version, gets a new version, by which other servers notice it. The version that a row
+had before a loss is its origin. Of two rows with the same name, the row with the newer origin is kept.
 
 KEYS  1 hash of rows by name, each with origin and content. It also has the fields epoch (id of this directory),
       version, run (Redis' run id), life, since (start of the life), learning (time until which servers resend rows),

@@ -5,8 +5,8 @@ import { monthName } from "../../shared/months.ts";
 /** Milliseconds without an answer, plus three round trips, after which Redis counts as away. */
 const awayMs = 1500;
 /**
- * Milliseconds without an answer after which only leased requests are admitted. After 60 s other servers get this
- * server's part.
+ * Milliseconds without an answer after which no request is admitted, unless QUOTA_WITHOUT_REDIS is free. After 60 s
+ * other servers get this server's part.
  */
 const lapseMs = 50_000;
 /** Milliseconds after the last request until an account is idle and gives back its lease and share. */
@@ -135,7 +135,7 @@ export class Membership {
     return this.#isFreeWithoutRedis && this.isAway(nowMs);
   }
 
-  /** When this server stops using its part and its shares. */
+  /** When this server stops using its part and its shares; never if QUOTA_WITHOUT_REDIS is free. */
   get lapsesMs(): number {
     return this.#isFreeWithoutRedis ? Number.POSITIVE_INFINITY : this.contactMs + lapseMs;
   }
@@ -154,7 +154,7 @@ export class Membership {
 
   /**
    * Requests of an account that have to be left, so that the credits of all servers fit in them, including what gone
-   * servers may have used. The script marks an account as tight when fewer are left.
+   * servers may have used. The script marks an account as tight at about this number.
    *
    * @param highest the highest ceilings of the month, by which gone servers may have used credit
    */
@@ -514,8 +514,8 @@ export class Share {
   }
 
   /**
-   * Applies Redis' record of a month. Applies only whether the quota is tight if the account is in use here and has
-   * counted requests since the last answer.
+   * Applies Redis' record of a month. Applies only whether the quota is tight if the record is of another life, or the
+   * account is in use here and has counted requests since the last answer.
    * @param copy the record as JSON; null if there is none
    * @param isLive whether the account is in use here
    * @param life the life of Redis that this server knows. A record of another life may lack requests.

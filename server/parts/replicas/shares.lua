@@ -1,6 +1,6 @@
 --[[
-Keeps the ceilings of all accounts: leases of quotas, and shares of rates. Only this script reads and writes the records
-of ceilings. Each server has a part, which is the same for all accounts. With N servers the parts approach 1/N. They
+Keeps the ceilings of all accounts: leases of quotas, and shares of rates. Only this script writes the records of
+ceilings. Each server has a part, which is the same for all accounts. With N servers the parts approach 1/N. They
 never sum to more than 1. While an account is at rest, each server may use its resting part, which is its part of the
 account's rate, and its credit, a few requests of the account's quota, without asking. Two inequalities hold at any
 time, and the tests check them:
@@ -23,7 +23,7 @@ quota is tight, `life` the life of Redis in which a server last reported it, `ce
 
 KEYS  1 hash with the servers in meta, a heartbeat beat:ID for each server, and rate:ID for each active account
       2 sorted set of the flags by number
-      3 and 4 hashes of the two months that the call names, with a record for each account
+      3 and 4 hashes of the months that the call names, two at most, with a record for each account
 ARGV  1 the call as JSON. Its `op` is the name of an operation. `ms` and `run` replace Redis' time and run id in tests.
 ]]
 local hash, flags = KEYS[1], KEYS[2]
@@ -39,7 +39,8 @@ local nextCallMs = 6000
 local shareMs = 3500
 -- Milliseconds without demand after which an account is at rest again, even if a server hasn't given back its share.
 local restMs = 5000
--- Milliseconds without a heartbeat after which a server is gone. It has stopped using its part 10 s before.
+-- Milliseconds without a heartbeat after which a server is gone. It has stopped using its part 10 s before, unless
+-- QUOTA_WITHOUT_REDIS is free.
 local goneMs = 60000
 -- Milliseconds after a server has left in which its late or repeated calls are ignored.
 local lateMs = 10000
@@ -149,7 +150,8 @@ local function creditOf(burst, quota, part)
 end
 
 -- Returns the sum of the credits that present servers may use, and the sum of the credits that gone servers may have
--- used without reporting it. Servers that have called since the ceilings were changed use the present ones.
+-- used without reporting it. The caller, and servers that have called more than a minute after the ceilings last
+-- changed, use the present ceilings. Any other server counts with the highest ones.
 local function credits(month, record, burst, quota, tight)
   local live, gone = 0, 0
   for id, server in pairs(servers) do
@@ -215,8 +217,8 @@ local function readRecord(i, account)
 end
 
 -- Keeps a month's highest ceilings in a record, because a server may have used the credit that they allow without
--- reporting it. A server that hasn't called for a minute after a change counts as if it didn't know the change. Returns
--- whether the record has changed.
+-- reporting it. Until a server calls more than a minute after a change, it counts as if it didn't know the change.
+-- Returns whether the record has changed.
 local function keepHighest(record, burst, quota)
   local ceilings = burst .. '/' .. quota
   if record.ceilings == ceilings then return false end
