@@ -4,7 +4,8 @@
 --
 -- Each line of FILE has a request: a target, and optionally a tab and a header. DEPTH is the number of
 -- pipelined requests, and a batch has as many lines. START is the index of the first batch to send, from 0.
--- All requests are formatted before the first is sent, so that sending is cheap. At the end the script prints a line of JSON. Latencies are in microseconds.
+-- All requests are formatted before the first is sent, so that sending is cheap.
+-- At the end the script prints a line of JSON. Latencies are in microseconds.
 
 local batches = {}
 local turn = 0

@@ -168,7 +168,7 @@ test("imports use literal text in double quotes, so that these rules find them",
   const unread = product.filter((path) =>
     /\b(import|require)\s*\(\s*[^"\s]/.test(withoutComments(read(path))),
   );
-  // `main.ts` imports a module that the server names in a page. `thread.ts` imports the module that starts a thread.
+  // `main.ts` imports a module that the server names in a page. `thread.ts` imports the module of a part's pages.
   assert.deepEqual(unread, ["server/parts/portal/browser/main.ts", "server/serving/thread.ts"]);
 });
 
@@ -276,7 +276,7 @@ test("no thread loads a library at its start that it may never need", () => {
   }
 });
 
-/** Number of callbacks by file that aren't wrapped in `safely`, and the reason why they can't throw. */
+/** Number of callbacks by file that aren't wrapped in `safely`, and the reason why they can't throw, or may. */
 const unwrapped: Record<string, [callbacks: number, reason: string]> = {
   "server/parts/console/console.ts": [1, "forgets a viewer"],
   "server/control/log.ts": [2, "ignores an error of a stream that is told elsewhere; resolves a promise"],

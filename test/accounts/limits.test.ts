@@ -285,7 +285,7 @@ test("monthly counts equal those of a naive limiter for random sequences of acti
   fc.assert(property, { numRuns: rounds(100) });
 });
 
-/** Runs threads that make requests of an account. One ends when a request is refused at `endMs`, or not because of the rate. */
+/** Runs threads that make requests of an account until one is refused at `endMs`, or not because of the rate. */
 async function hammer(threads: number, slot: number, endMs: number): Promise<Hammered> {
   const clock = new SharedArrayBuffer(4);
   const workerData: Hammering = { limits: limits.buffer, slot, month, clock, endMs };

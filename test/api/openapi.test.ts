@@ -200,7 +200,7 @@ const expectedParameters: Record<string, Record<string, object>> = {
 
 const list = (values: string[], length: number) =>
   Array.from({ length }, (_, i) => values[i % values.length]).join(",");
-/** Texts that each parameter with a pattern accepts (`taken`), and texts that it refuses. */
+/** Texts that each parameter with a pattern or an amount accepts (`taken`), and texts that it refuses. */
 const patterned: Record<string, { taken: string[]; refused: string[] }> = {
   state: { taken: [...stateCodes, "ca", "cA", "Ca"], refused: ["", "zz", "AKx", "AK,", "ſc"] },
   states: {

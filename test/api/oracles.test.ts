@@ -7,7 +7,7 @@ import { compareFacilityTrends, compareLists, randomPlaces } from "../support/fa
 import { randomSnapshot, yearsOf } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 
-/** Compares every number of every answer about random snapshots with naive oracles. */
+/** Compares answers about random snapshots with those of naive oracles. */
 
 const snapshots = Number(process.env.ORACLE_SNAPSHOTS || 3);
 /** Seed of the snapshots. The default is fixed, so that only a change of the code can cause a failure. */

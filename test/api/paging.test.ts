@@ -131,7 +131,7 @@ interface Served {
   lists: List[];
 }
 
-/** Lists all lists of a snapshot that have rows. */
+/** Makes a snapshot's image, and lists over it that have rows. */
 function served(snapshot: Snapshot): Served {
   const image = imageOf(snapshot);
   const lists = [null, ...stateCodes].flatMap((state) => {

@@ -18,7 +18,7 @@ import { ask as askService, serviceOf, type Told } from "../support/asking.ts";
 import { versionsOf } from "../support/endpoint-oracle.ts";
 import { rounds } from "../support/rounds.ts";
 
-/** Tests that price queries in common form, and cached answers, get the same answers as other forms of the query. */
+/** Tests that a price query gets the same answer in its common form, in other forms, and from the cache. */
 
 const pricesPath = "/api/v1/healthcare/prices";
 const seed = 20_261_120;

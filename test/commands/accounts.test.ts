@@ -10,7 +10,7 @@ import { temporaryFolder } from "../support/server.ts";
 // Runs the core without parts, because no part is needed for these tests.
 process.env.SERVER_PARTS = "none";
 
-/** Tests the operator's commands that change plans, ceilings and webhooks of accounts. */
+/** Tests the operator's commands that make, change and list accounts. */
 
 test("keys update changes and prints plan, burst and quota, and keeps values that aren't named", async () => {
   const folder = temporaryFolder();

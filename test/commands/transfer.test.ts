@@ -11,7 +11,7 @@ import { modeOf } from "../support/state.ts";
 
 /** Tests moving accounts from one state to another by export and import. */
 
-/** Makes a state in which every column of an account has a value. */
+/** Makes a state with accounts whose export has a value in nearly every field. */
 async function fill(): Promise<string> {
   const folder = temporaryFolder();
   await succeed(

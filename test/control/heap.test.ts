@@ -4,7 +4,7 @@ import { type TestContext, test } from "node:test";
 import v8 from "node:v8";
 import { watchHeap } from "../../server/shared/runtime.ts";
 
-/** Tests that a thread whose heap reaches its limit ends with a reason, before V8 ends the process without a reason. */
+/** Tests that a thread ends with a reason when most of its heap is used, before V8 ends the process without one. */
 
 const limit = 1000 * 2 ** 20;
 

@@ -6,7 +6,7 @@ import { History } from "../../server/parts/console/history.ts";
 import { Traffic } from "../../server/shared/traffic.ts";
 import { Connection, listening, requestText, until } from "../support/connection.ts";
 
-/** Tests the operator's listener, with metrics that are slow or fail. */
+/** Tests the operator's listener, also with metrics that are slow or fail. */
 
 let made = 0;
 let make: () => Promise<string> = async () => "metrics\n";

@@ -23,7 +23,7 @@ import {
   until,
 } from "../support/server.ts";
 
-/** Tests a server whose snapshot files are added and removed, while it runs and at its start and end. */
+/** Tests a running server: added and removed snapshot files, a second server on its state, and its end. */
 
 const query = "?procedure=5072";
 

@@ -33,7 +33,7 @@ import {
 import { listening, Running, temporaryFolder, until } from "../support/server.ts";
 import { selfSigned } from "../support/smtp.ts";
 
-/** Tests downloads of releases from a publisher whose server has faults. */
+/** Tests downloads of releases from a publisher whose server has faults, and the command `fetch`. */
 
 const content = csv(
   row,

@@ -107,7 +107,7 @@ test("bit-packed numbers of every width up to 24 bits are read", () => {
 
 const zeros = (length: number) => new Uint8Array(length);
 const one = numbers(1);
-/** A faulty chunk: name of the fault, expected message, type of the values, pages, and wrong claims of the footer. */
+/** A faulty chunk: name of the fault, expected message, type of the values, pages, and other properties. */
 type Fault = [string, string | RegExp, PlainType<unknown>, PageSpec[], Partial<Chunk>?];
 const uncompressedOne = { ...uncompressed(one, lengthOf(1)), decodedLength: 3 };
 const faults: Fault[] = [

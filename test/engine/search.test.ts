@@ -65,7 +65,7 @@ function directoryTest(name: string, check: (image: Image, hospitals: Hospital[]
 
 directoryTest("a hospital is the first result for other spellings of its name", (image, hospitals, t) => {
   for (const [i, [way, all]] of [...rewritten(hospitals)].entries()) {
-    // Uses every sixth hospital for each way of writing, so that each hospital is searched only once.
+    // Uses every sixth hospital for each of the six ways of writing, so that each is searched about once.
     const queries = all.filter((_, at) => at % 6 === i % 6);
     const misses = missesOf(image, hospitals, queries);
     t.diagnostic(`${way}: ${misses.length} of ${queries.length} missed`);
@@ -529,7 +529,7 @@ describe("words", () => {
     assert.ok(isFound("Hopital Etienne", "Hôpital Étienne"));
     assert.ok(isFound("İstanbul Clinic", "istanbul"));
     assert.ok(isFound("日本語病院", "日本語病院"));
-    // These letters have no decomposition into a base letter and a mark in Unicode.
+    // The letters Ø, Ł and ß have no decomposition into a base letter and a mark in Unicode.
     for (const [name, query] of [
       ["Nørgaard Clinic", "norgaard"],
       ["Norgaard Clinic", "NØRGAARD"],

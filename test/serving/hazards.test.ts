@@ -79,6 +79,7 @@ for (const close of ["close", "TE, close", "Close, TE"])
       if (status === 200) assert.equal(Number(length), whole.body.length);
       assert.equal((await connection.rest()).length, 0);
       // Idle connections are closed, too. The header `close` shows that this connection isn't closed for being idle.
+      // If the request says exactly `close`, the library closes the connection without this header.
       assert.equal(answer.header("Connection"), close === "close" ? undefined : "close");
     }
   });

@@ -24,7 +24,7 @@ function prices(answer: Answer): v.InferOutput<typeof pricesResponse> {
   return v.parse(pricesResponse, answer.json());
 }
 
-/** The headers of an answer that depend only on the request. */
+/** The headers of an answer, without those that differ between equal requests. */
 function lasting(answer: Answer): Record<string, string> {
   const headers = Object.fromEntries(answer.headers);
   delete headers.date;
@@ -183,7 +183,7 @@ test("ever-changing Accept-Encoding headers don't leak memory", () => {
     return process.memoryUsage().heapUsed;
   };
   const before = usedAfter(1);
-  // Measures the memory just before the cache of 10,000 headers is emptied. A full cache takes 20 MB.
+  // Measures the memory after the cache of 10,000 headers was emptied several times. Even a full cache takes 20 MB.
   const grown = usedAfter(39_990) - before;
   assert.ok(grown < 30 * 2 ** 20, `${grown} bytes more`);
 });

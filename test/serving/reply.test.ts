@@ -13,7 +13,7 @@ import { snapshotOf } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 
 /**
- * Tests X-RateLimit-Remaining, X-RateLimit-Reset and Retry-After in all edge cases, with clocks that the tests set.
+ * Tests X-RateLimit-Remaining, X-RateLimit-Reset and Retry-After in edge cases, with clocks that the tests set.
  * Tests also which part of a file is sent.
  */
 
@@ -32,7 +32,7 @@ class Thread {
   readonly failures: unknown[] = [];
   wallMs = Date.UTC(2026, 0, 15, 12);
   steadyMs = 5_000_000;
-  /** Milliseconds by which both clocks advance at each reading. */
+  /** Milliseconds by which both clocks advance at each reading of the steady clock. */
   perReadMs = 0;
   readonly #service = serviceOf({
     keys: this.keys,
@@ -47,7 +47,7 @@ class Thread {
     report: (error) => this.failures.push(error),
   });
 
-  /** Requests prices. A query that is a function throws, to simulate a fault of the server. */
+  /** Requests prices, or another path. A query that is a function throws, to simulate a fault of the server. */
   ask(key: string, query: string | (() => string) = "procedure=5072", path = "healthcare/prices"): Told {
     return ask(this.#service, key, `/api/v1/${path}`, typeof query === "string" ? () => query : query);
   }

@@ -60,7 +60,7 @@ const loadsHere = {
   },
 };
 
-/** A watched folder, and the data versions that it publishes. */
+/** A folder that the test scans, and the data versions that are published from it. */
 class Trial {
   readonly folder = temporaryFolder();
   readonly store: Store;

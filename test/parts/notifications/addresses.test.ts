@@ -98,7 +98,10 @@ test("a webhook URL with a non-public address is rejected in any notation", () =
   assert.equal(webhookFault(`${longest}x`, false), "a URL");
 });
 
-/** Makes every host resolve to the given addresses. Each query gets the next list. @returns the hosts looked up */
+/**
+ * Makes every host resolve to the given addresses. Each look-up gets the next list, and later ones get the last list.
+ * @returns the hosts looked up
+ */
 function resolveTo(t: TestContext, ...answers: string[]): string[] {
   const asked: string[] = [];
   t.mock.method(Resolver.prototype, "resolve4", async (host: string) => {

@@ -12,7 +12,7 @@ import { type Answers, SmtpServer, takesAll } from "../../support/smtp.ts";
 const from = { name: "Prices", address: "prices@example.com" };
 const letter = { to: "ann@example.com", subject: "s", text: "t", id: "1" };
 
-/** Makes events of an account with an e-mail address, and the outbox that delivers them. */
+/** Makes an outbox that mails a world's events, with functions that deliver them and list all deliveries. */
 function mailed(world: World, smtpUrl: string | undefined, maxMs?: number) {
   const mailer = smtpUrl === undefined ? undefined : new Mailer({ smtpUrl, from }, maxMs);
   const outbox = new Outbox(world.store, silent, emailSender(mailer, world.metrics));
