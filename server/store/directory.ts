@@ -193,7 +193,8 @@ export class Directory extends Table {
     if (other === undefined) return row;
     const ownName = (id: number) => `${row.name}-${id}`;
     if (other.id < Number(row.id)) return { ...row, name: ownName(Number(row.id)) };
-    this.db.run("UPDATE accounts SET name = ? WHERE id = ?", ownName(other.id), other.id);
+    const rename = `UPDATE accounts SET name = ?, changed = ${nextChange} WHERE id = ?`;
+    this.db.run(rename, ownName(other.id), other.id);
     return row;
   }
 

@@ -411,6 +411,22 @@ test("a server that joins late after a loss adds its accounts, and duplicate nam
   assert.deepEqual(namesOf(late.store), namesOf(b.store));
 });
 
+test("a server that renames an account notices the change", () => {
+  const { join } = group();
+  const [{ store: first }, { store }] = [join("a"), join("b")];
+  make(first, "one")();
+  const [{ content }] = first.directory.rows();
+  const take = (id: number) =>
+    store.directory.take([
+      { version: id, name: `accounts:${id}`, content: `${content}`.replace('"id":1', `"id":${id}`) },
+    ]);
+  take(3);
+  const [{ changed }] = store.accounts.since(0);
+  take(2);
+  const names = store.accounts.since(changed).map(({ account }) => account?.name);
+  assert.deepEqual(names.sort(), ["one", "one-3"]);
+});
+
 for (const [lateId, otherId] of ["ab", "ba"])
   test(`entries that two servers added separately are merged in every copy: ${lateId} after ${otherId}`, async () => {
     const { join, backUp, startFromBackup } = group();
