@@ -388,6 +388,28 @@ test("counts of a server's earlier processes are added once to a record that lac
   assert.equal(await start("b.4", 295), 605);
 });
 
+test("counts that killed processes didn't report are added once, first to the leases of these processes", async () => {
+  for (const name of ["a.1", "a.2"]) {
+    const [caller] = await callers(name);
+    await caller.report(100, 150);
+  }
+  const [next] = await callers("a.3");
+  for (const base of [200, 200, 230, 230, 360, 360])
+    assert.equal((await next.report(0, 0, 0, { base })).total, base);
+  const { left, servers } = await record();
+  const leases = ["a.1", "a.2"].map((name) => [servers[name].used, servers[name].granted]);
+  assert.deepEqual(
+    [left, leases],
+    [
+      { a: 60 },
+      [
+        [150, 150],
+        [150, 150],
+      ],
+    ],
+  );
+});
+
 test("the highest rate that a server has reported determines the credits", async () => {
   const [a, b] = await callers("a", "b");
   const month = { quota, base: 0, used: 0, granted: 0, wanted: 0, fresh: false };

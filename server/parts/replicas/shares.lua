@@ -193,20 +193,23 @@ local function charged(id, entry, burst)
 end
 
 -- `base` is the number of requests that earlier servers at a server's place counted. Adds to a record as many of them
--- as it lacks, and returns whether it lacked any. Requests that an earlier server was granted count as used first. A
+-- as it lacks, and returns whether it lacked any. They first become used requests of the earlier servers' leases. A
 -- server reports `base` again after each start, so no count is lost with Redis' records, and no count is added twice.
 local function settle(record, id, base, burst)
-  local place, lacks = placeOf(id), false
-  local rest = base - (record.left[place] or 0)
+  local place, earlier = placeOf(id), {}
+  local left = record.left[place] or 0
+  local lacking = base - left
   for other, entry in pairs(record.servers) do
     if other ~= id and placeOf(other) == place then
-      local most = charged(other, entry, burst)
-      if entry.used < min(most, rest) then entry.used, lacks = min(most, rest), true end
-      rest = rest - most
+      earlier[other], lacking = entry, lacking - entry.used
     end
   end
-  if rest <= 0 then return lacks end
-  record.left[place] = (record.left[place] or 0) + rest
+  if lacking <= 0 then return false end
+  for other, entry in pairs(earlier) do
+    local used = min(charged(other, entry, burst), entry.used + lacking)
+    entry.used, lacking = used, lacking - (used - entry.used)
+  end
+  if lacking > 0 then record.left[place] = left + lacking end
   return true
 end
 
