@@ -134,7 +134,7 @@ async function runOn(client: RedisClient, store: Store, command: SharedCommand):
   const shared = new Map(ids.map((id, i) => [id, records[i] === null ? 0 : JSON.parse(records[i]).total]));
   const before = store.directory.position().version;
   const run = () => {
-    // Counted for each try, because another command may import accounts in between.
+    // Read again in each try, because another command may import accounts in between.
     const imported = store.usage.imported();
     const used = store.accounts
       .ids()

@@ -17,11 +17,11 @@ import { Shares } from "./shares.ts";
 
 /** Shares accounts and ceilings with other servers through Redis. While Redis is down, this server continues alone. */
 
-/** Interval between checks of local counts. */
+/** Milliseconds between checks whether this server's counts have changed. */
 const stepMs = 10;
 /** Milliseconds between checks whether a read of other servers' counts is due. */
 const recordsMs = 100;
-/** Interval between reads of accounts and keys. Commands wait for the next read. */
+/** Milliseconds between reads of accounts and keys from Redis. A command that changes them waits for the next read. */
 const directoryMs = 250;
 /** Milliseconds between checks whether the sum of all servers' counts has crossed a threshold. */
 const recordMs = 1000;
@@ -29,7 +29,7 @@ const recordMs = 1000;
 const goneMs = 5000;
 /**
  * Maximum milliseconds that a start waits for this server's part of the ceilings while Redis answers. A lost server
- * keeps its part for a minute. Servers with many accounts in use may need some seconds to give up a part of theirs.
+ * keeps its part for a minute. A server with many accounts in use may need some seconds to make its part smaller.
  */
 const maxShareWaitMs = 75_000;
 /** Maximum milliseconds that a start waits for the reason why Redis can't be reached. */
@@ -39,14 +39,17 @@ const waitStepMs = 20;
 const maxDirectoryWaitMs = 3000;
 /** Maximum milliseconds in which a stopping server gives back leases and shares. */
 const maxLeaveMs = 3000;
-/** Maximum milliseconds that the warning about Redis waits for its reason. Longer than the wait for an answer. */
+/**
+ * Maximum milliseconds that the warning that Redis is away waits for its reason. Longer than the maximum wait for an
+ * answer, 2 s, because a missing answer may be the reason.
+ */
 const maxReasonWaitMs = 2500;
 
 interface Options {
   address: RedisAddress;
   /** Whether a server may admit the whole known rest of a quota while Redis is down (QUOTA_WITHOUT_REDIS=free). */
   isFreeWithoutRedis: boolean;
-  /** Age of the copy of accounts and keys beyond which this server isn't ready; 0 for none. */
+  /** Age in milliseconds of the copy of accounts and keys beyond which this server isn't ready; 0 for no limit. */
   maxAgeMs: number;
 }
 
@@ -79,8 +82,8 @@ export async function shareState(options: Options, context: PartContext): Promis
   );
   await readAtStart(options.address, context, client, directory, state);
   /**
-   * Does work. Ignores StateUnavailable and, while Redis is away, all errors but DataError, because Redis' absence is
-   * logged elsewhere.
+   * Runs `work`. Ignores StateUnavailable and, while Redis is away, all other errors but DataError, because Redis'
+   * absence is logged elsewhere.
    */
   const unlessAway = async (work: () => Promise<void>): Promise<void> => {
     await work().catch((error) => {
@@ -136,8 +139,8 @@ export async function shareState(options: Options, context: PartContext): Promis
 }
 
 /**
- * Reads accounts, keys and events. If that takes too long, warns, and the copy stays in use. @throws DataError when
- * Redis has other accounts, or can't be used while this server has accounts that Redis hasn't
+ * Reads accounts, keys and events. If that takes too long, warns, and this server's copy stays in use.
+ * @throws DataError when Redis has other accounts, or can't be used while this server has accounts that Redis hasn't
  */
 async function readAtStart(
   address: RedisAddress,
@@ -192,7 +195,7 @@ async function warnOfLosses({ kind }: RedisAddress, client: RedisClient, log: Lo
 
 /**
  * Shares the ceilings from now on.
- * @returns the sharing, and a function that waits until this server has its part or Redis is found to be down
+ * @returns the sharing, and a function that waits up to `maxShareWaitMs` until this server has its part or Redis is away
  */
 function startSharing(
   { isFreeWithoutRedis }: Options,

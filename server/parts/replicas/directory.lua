@@ -5,8 +5,8 @@ So names that the writer has found free are still free when its rows are written
 
 A life is a time in which Redis has lost nothing. It ends when Redis is restarted, or when its data are gone or older.
 The servers' copies still have the lost rows, so each server resends all of its rows once in each life. Other writes
-wait until the first server begins, and for some time after that, in which the remaining servers can resend theirs. If
-no server has ever read, they wait for `noticedMs`. A server that founds the directory doesn't wait. When a life
+wait until the first server reads, and then until the remaining servers have had time to resend their rows. If no
+server has ever read, other writes wait for `noticedMs`. A server that founds the directory doesn't wait. When a life
 begins, versions continue from Redis' time in microseconds, so that no version is given twice. A resent row that Redis
 lacks, or has only in an older version, gets a new version, by which other servers notice it. The version that a row
 had before a loss is its origin. Of two rows with the same name, the row with the newer origin is kept.
@@ -49,7 +49,7 @@ local count = call('ZCARD', names)
 local seen = op == 'read' and tonumber(ARGV[3]) or 0
 if known[3] ~= run or count ~= tonumber(known[8] or 0) or op == 'read' and ARGV[6] == life and seen > version then
   life = run .. ':' .. time[1] .. string.format('%06d', time[2])
-  -- Names without an epoch are left of a lost directory, which a server had read.
+  -- If there are names but no epoch, the names remain from a lost directory, which a server had read.
   since, learning, served = now, 0, served or epoch == '' and count > 0
   version = math.max(version, time[1] * 1000000 + time[2])
   call('HSET', rows, 'run', run, 'life', life, 'since', now, 'learning', 0, 'served', served and 1 or 0, 'count', count)
@@ -59,8 +59,9 @@ if seen > version or known[4] ~= life then
   call('HSET', rows, 'version', whole(version))
 end
 
--- Whether servers have resent what Redis may have lost, or no server has anything to resend. Redis may have lost what it
--- knew about servers, so commands wait even if no server has ever read. `abs`, because Redis' clock may be set back.
+-- Whether servers have resent what Redis may have lost, or no server has anything to resend. Redis may have lost
+-- `served`, too, so commands wait for `noticedMs` even if no server seems ever to have read. `abs`, because Redis' clock
+-- may be set back.
 local function isSettled()
   if learning > 0 then return now >= learning end
   return not served and math.abs(now - since) >= noticedMs

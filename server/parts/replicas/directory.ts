@@ -9,15 +9,18 @@ import { notRedis, type ScriptClient, scriptIn } from "./redis.ts";
 /** Keeps a copy of the accounts, keys and events in Redis: reads changes from Redis, and writes changes to it. */
 
 const maxRowsPerCall = 1000;
-/** Minimum rows of each slice but the last. No account's rows are split. Between slices the thread does other work. */
+/**
+ * Rows are applied in slices, and between slices the thread does other work. A slice ends after the account with which
+ * it reaches this number of rows.
+ */
 const maxRowsPerSlice = 200;
 /** Maximum tries of a change. A try fails if another server has written, or while servers restore lost rows. */
 const maxTries = 100;
 /** Milliseconds between checks whether Redis was restarted. */
 const checkMs = 1000;
 /**
- * Milliseconds that servers have to resend rows that Redis may have lost, from the first server's read on. Servers
- * reconnect in less.
+ * Milliseconds that servers have to resend rows that Redis may have lost, from the first server's read on. A server
+ * reconnects in less time.
  */
 const learningMs = 2000;
 const askSettledMs = 50;
@@ -33,7 +36,7 @@ type ReadAnswer = [
   upTo: number,
   rows: [version: number, name: string, content: string][],
   life: string,
-  /** 1 if servers have had time to resend rows that Redis may have lost, or none has rows to resend; else 0. */
+  /** 1 if servers have had time to resend rows that Redis may have lost, or no server has rows to resend; else 0. */
   isSettled: number,
 ];
 
@@ -46,7 +49,7 @@ export class Directory {
   readonly #isServer: boolean;
   readonly #learningMs: number;
   #isSettled = true;
-  /** Resolves at the end of the last call. Each call waits for the previous call. */
+  /** Resolves when the newest read or change has ended. Reads and changes run one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
   #reading: Promise<void> | undefined;
   /** Time at which this copy last equalled Redis, in milliseconds since the process started; 0 before a read. */
@@ -93,7 +96,7 @@ export class Directory {
     });
   }
 
-  /** Milliseconds since this copy last equalled Redis, or since the process started. */
+  /** Milliseconds since this copy last equalled Redis; before the first read, since the process started. */
   syncAgeMs(nowMs: number): number {
     return nowMs - this.#syncedMs;
   }
@@ -115,8 +118,8 @@ export class Directory {
   }
 
   /**
-   * Runs work on the copy, writes the changes to Redis, and reads them back. If another server has written in between,
-   * the work runs again.
+   * Runs work on the copy, writes the changes to Redis, and reads them back. If Redis refuses the changes, because
+   * another server has written in between or servers resend lost rows, the work runs again.
    * @param prepare called with the changed rows before they are written to Redis
    * @throws StateUnavailable when Redis doesn't answer, or doesn't accept the changes in `maxTries` tries
    * @throws DataError when Redis has other accounts than this copy
@@ -203,7 +206,7 @@ export class Directory {
     return answer;
   }
 
-  /** @returns whether Redis accepted the rows. It refuses them after another change, and while lost rows are resent. */
+  /** @returns whether Redis accepted the rows. It refuses them after a change by another writer, and during a restore. */
   async #write(epoch: string, version: number, rows: readonly Row[], isFounding: boolean): Promise<boolean> {
     const list = JSON.stringify(rows.flatMap(({ name, content }) => [name, content ?? ""]));
     const values = [epoch, version, randomBytes(9).toString("base64url"), list, isFounding ? 1 : 0];

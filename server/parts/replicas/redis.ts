@@ -44,8 +44,8 @@ export async function connectRedis(
     ...(password !== undefined && { password }),
     db,
     connectionName: "hcqs",
-    // Automatic pipelining stays off. Each pipeline would wait for the answers to the previous pipeline, so calls to a
-    // distant Redis would queue.
+    // `enableAutoPipelining` is left out. Each pipeline would wait for the answers to the previous pipeline, so calls to
+    // a distant Redis would queue.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -77,8 +77,8 @@ export async function connectRedis(
         })
       : new Redis({ ...common, ...(kind === "sentinel" ? sentinels : hosts[0]) });
   if (client instanceof Cluster) {
-    // The client asks for the primaries regularly. Otherwise it wouldn't learn of a new primary while commands wait for a
-    // failover. The library's own timer may go on after `disconnect`, so that the process wouldn't end.
+    // Asks for the primaries regularly. Otherwise the client wouldn't learn of a new primary while commands wait for a
+    // failover. The library's own timer isn't used, because it may go on after `disconnect`, so the process wouldn't end.
     const refreshing = setInterval(
       safely(
         () => client.refreshSlotsCache(),
@@ -105,7 +105,8 @@ export async function connectRedis(
       client.disconnect(true);
     }
     const { message } = error.lastNodeError ?? error;
-    // The client also reports this message when it starts again at the first Sentinel. Then it has no "Last error".
+    // The client also reports this message when it starts again at the first Sentinel. Then the message has no "Last
+    // error", and says nothing new.
     if (/^All sentinels are unreachable(?!.*Last error)/.test(message)) return;
     onFault(error.command?.name === "select" ? `database ${db}: ${message}` : inWords(message, isTls));
   };

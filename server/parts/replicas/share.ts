@@ -2,20 +2,20 @@ import { monthName } from "../../shared/months.ts";
 
 /** One server's use of an account: a token bucket for its share of the rate, and its lease of the quota. */
 
-/** Milliseconds without an answer, plus three round trips, after which Redis counts as away. */
+/** Redis counts as away after these milliseconds and three round trips without an answer. */
 const awayMs = 1500;
 /**
  * Milliseconds without an answer after which no request is admitted, unless QUOTA_WITHOUT_REDIS is free. After 60 s
- * other servers get this server's part.
+ * without a call, Redis gives this server's part to other servers.
  */
 const lapseMs = 50_000;
-/** Milliseconds after the last request until an account is idle and gives back its lease and share. */
+/** Minimum milliseconds without a request after which an account is idle: its lease and share are given back. */
 const minIdleMs = 1000;
 /** An account with a low rate is idle after the time in which its part of the rate allows this many requests. */
 const idleRequests = 3;
 /**
- * Milliseconds per server in which a client that was refused for lack of a lease may return. It retries after a second,
- * perhaps on another server.
+ * A client that was refused for lack of a lease is awaited for these milliseconds, times the number of servers plus 1.
+ * The client retries after a second, perhaps on another server.
  */
 const comesBackMs = 2000;
 /** Maximum milliseconds to wait for the return of a refused client. */
@@ -43,7 +43,7 @@ export interface Counts {
   burst(account: number): number;
   /** Requests that all servers may admit in a month. */
   quota(account: number, month: number): number;
-  /** Requests that this server admitted in a month, including its earlier processes. */
+  /** Requests that this server's present and earlier processes admitted in a month. */
   used(account: number, month: number): number;
   /** Requests that were refused since the start, because of the bounds of `admitUpTo`. */
   refused(account: number): number;
@@ -61,7 +61,7 @@ export interface Counts {
 interface MonthRow {
   /** The requests that all servers together may admit. */
   quota: number;
-  /** The count of this server's earlier processes. The other counts begin after it. */
+  /** The count of this server's earlier processes. `used`, `granted` and `wanted` don't include it. */
   base: number;
   used: number;
   granted: number;
@@ -97,7 +97,10 @@ export class Membership {
   readonly knew: number;
   readonly #isFreeWithoutRedis: boolean;
   members = 1;
-  /** The servers that are gone. They may have used credit (see `credit`) without reporting it. */
+  /**
+   * The servers that are gone: their number, and the sum of the parts that they had. They may have used credit (see
+   * `credit`) without reporting it.
+   */
   lost = { count: 0, part: 0 };
   /** This server's part of all accounts, from 0 to 1. */
   part = 0;
@@ -153,8 +156,8 @@ export class Membership {
   }
 
   /**
-   * Requests of an account that have to be left, so that the credits of all servers fit in them, including what gone
-   * servers may have used. The script marks an account as tight at about this number.
+   * The number of requests that have to be left of a quota to cover the credits of all servers, and what gone servers
+   * may have used without reporting it. The script marks an account as tight at about this number.
    *
    * @param highest the highest ceilings of the month, by which gone servers may have used credit
    */
@@ -200,8 +203,8 @@ interface MonthShare {
   quota: number;
   burst: number;
   /**
-   * Whether Redis doesn't know yet that the quota is lower or the rate higher. Until then there is no credit. Requests
-   * that were leased from a higher quota are given back.
+   * Whether the quota was lowered or the rate raised, and Redis doesn't know it yet. While this is true, the server has
+   * no credit. When the quota is lowered, the lease from the higher quota is given back.
    */
   isUnconfirmed: boolean;
   /** A copy of Redis' record, from which the record is restored if Redis loses it. */
@@ -306,7 +309,7 @@ export class Share {
     return nowMs - this.#usedMs >= this.#idleMs;
   }
 
-  /** Requests expected within two round trips to Redis, at least 1. */
+  /** Requests expected within two round trips to Redis and 40 ms, at least 1. */
   get #soon(): number {
     return Math.max(1, Math.ceil(this.#demand * 2 * ((this.#member.tripMs + 20) / 1000)));
   }
@@ -330,7 +333,7 @@ export class Share {
     this.#level = Math.min(this.#level, this.#rateAt(nowMs) + 1);
   }
 
-  /** The count up to which a month is leased. */
+  /** The count up to which this server may admit requests of a month by its lease and credit. */
   #leased(each: MonthShare, nowMs: number): number {
     if (each.isTight || each.isUnconfirmed) return each.granted;
     return each.granted + this.#member.credit(this.#burst, this.#quota(each), nowMs);
@@ -463,7 +466,8 @@ export class Share {
   lastReport(): Row | undefined {
     if (!this.#isListed && !this.#months.some((each) => each.known || this.#used(each) > each.base))
       return undefined;
-    // The report has the copies, because Redis may just have lost its records while all servers leave.
+    // The report includes the copies of Redis' records, because Redis may have lost its records just when all servers
+    // leave.
     const months = this.#months.map((each) => [each.name, { ...this.#monthRow(each), copy: each.copy }]);
     const row = { id: this.account, burst: this.#burst, months: Object.fromEntries(months) };
     return this.#isListed ? { ...row, demand: 0, share: 0 } : row;
@@ -500,7 +504,7 @@ export class Share {
     this.#isListed = row.demand > 0 || answer.share > 0;
   }
 
-  /** Applies a flag: the account is active, or a month of it is tight. @param month undefined for active */
+  /** Applies a flag: the account is active, or its quota of a month is tight. @param month undefined for active */
   applyFlag(month: string | undefined, nowMs: number): void {
     for (const each of this.#months) if (each.name === month) each.isTight = true;
     if (month === undefined && !this.isActive) {
@@ -514,8 +518,9 @@ export class Share {
   }
 
   /**
-   * Applies Redis' record of a month. Applies only whether the quota is tight if the record is of another life, or the
-   * account is in use here and has counted requests since the last answer.
+   * Applies Redis' record of a month: whether the quota is tight, and the other servers' count. The count isn't applied
+   * if the account is in use here and has counted requests since the last answer, or if the record is of another life
+   * and this server already has a copy of the record.
    * @param copy the record as JSON; null if there is none
    * @param isLive whether the account is in use here
    * @param life the life of Redis that this server knows. A record of another life may lack requests.
@@ -526,8 +531,8 @@ export class Share {
     const none = { burst: 0, quota: 0, left: {}, servers: {} };
     const record = copy === null ? none : JSON.parse(copy);
     const used = this.#used(each);
-    // Redis may have lost the flag, the credits may have become larger since the last report, or servers may have been
-    // lost without reporting what they used.
+    // The quota may be tight although the record has no flag: Redis may have lost the flag, the credits may have become
+    // larger since the last report, or servers may have been lost without reporting what they used.
     const highest = {
       burst: Math.max(this.#burst, record.burst),
       quota: Math.max(each.quota, record.quota ?? 0),

@@ -46,14 +46,14 @@ local goneMs = 60000
 local lateMs = 10000
 local monthKeptMs = 100 * 86400000
 -- Milliseconds without a report from the server that delivers events, after which Redis chooses another server. The
--- first server stops 2 s after its last answered report. The margin covers changes of Redis' clock.
+-- former server stops 2 s after its last answered report. The margin covers changes of Redis' clock.
 local delivererMs = 3000
 
 local meta = cjson.decode(call('HGET', hash, 'meta') or
   '{"version":0,"learning":0,"skew":0,"knew":0,"old":{},"flags":0,"servers":{},"left":{},"months":{}}')
 local before = cjson.encode(meta)
--- The servers that Redis kept through a loss, or that were known before it and have called since, by place: the part that
--- each used then; false until it calls.
+-- After a loss, `old` has the servers from before it, by place: those that Redis still has, and those that have called
+-- since. The value is the part that a server used at the time of the loss; false until the server calls.
 meta.old = meta.old or {}
 -- `servers` has what each server has reported, by id. `beats` has each server's heartbeat, by id. `last` is the latest
 -- time known. `writes` has the fields of the hash to write.
@@ -79,8 +79,8 @@ if ask.elapsed and last > 0 then now = min(now, last + ask.elapsed) end
 if ask.elapsed then meta.skew = raw - now end
 
 -- Redis may have lost writes if its run id, the number of flags or the hash of a month isn't as expected. A backup may
--- also be put back without a restart. Then Redis doesn't know a number that the caller has read, or a call that it has
--- answered in this life.
+-- also be put back without a restart. Then Redis doesn't know the number of a flag that the caller has read, or a call
+-- that Redis has answered in this life.
 local run = meta.run
 if ask.check or not run then run = ask.run or string.match(call('INFO', 'server'), 'run_id:(%w+)') end
 local beat, read = beats[ask.server], ask.read or 0
@@ -107,7 +107,8 @@ elseif isLost then
     writes['beat:' .. id] = beats[id]
   end
 end
--- Soon after a loss, a server may know of more servers than those before it, which may have been new.
+-- Soon after a loss, a caller may know of more servers than the earlier callers, which may have been new. Then Redis
+-- goes on learning.
 if ask.knew and ask.life ~= meta.life and ask.knew > meta.knew and now < meta.since + nextCallMs then
   meta.knew, meta.learning = ask.knew, max(meta.learning, now)
 end
@@ -193,8 +194,9 @@ local function charged(id, entry, burst)
 end
 
 -- `base` is the number of requests that earlier servers at a server's place counted. Adds to a record as many of them
--- as it lacks, and returns whether it lacked any. They first become used requests of the earlier servers' leases. A
--- server reports `base` again after each start, so no count is lost with Redis' records, and no count is added twice.
+-- as it lacks, and returns whether it lacked any. The lacking requests first become used requests of the earlier
+-- servers' leases. The remaining requests are added to `left`. A server reports `base` again after each start, so no
+-- count is lost with Redis' records, and no count is added twice.
 local function settle(record, id, base, burst)
   local place, earlier = placeOf(id), {}
   local left = record.left[place] or 0
@@ -269,7 +271,7 @@ local function lease(row, i, report)
   if record.tight then kept, keptByGone = credits(month, record, row.burst, quota, record.tight) end
   local free = quota - others - kept - keptByGone
   local granted = max(report.granted, report.used)
-  -- The report claims more than the record grants. It is too late: other servers may have been granted the requests.
+  -- A report that claims more than the record grants comes too late: other servers may have been granted the requests.
   if not isLearning and granted > max(charged(me, mine, record.burst), report.used) then
     granted = max(report.used, min(granted, free))
   end
@@ -351,8 +353,8 @@ local function share(row)
 end
 
 -- Adds the caller to the servers, marks other servers as gone, and returns the caller's part. A report may take several
--- calls. `read` and `part` get their new values with its last call. Until then, Redis may lack requests that the caller
--- admitted before it read the flag or lowered its part, so Redis still reserves the caller's earlier credit.
+-- calls. `read` and `part` get their new values with the last call of the report. Until then, Redis may lack requests
+-- that the caller admitted before it read a flag or lowered its part, so Redis still reserves the caller's earlier credit.
 local function join()
   own = servers[me]
   local isAsserting = ask.life ~= meta.life
@@ -364,7 +366,7 @@ local function join()
     meta.version = meta.version + 1
   end
   if isAsserting then
-    -- A new process doesn't know its predecessor's part.
+    -- A new process doesn't know its predecessor's part, so an equal part for each server is assumed.
     local place, part = placeOf(me), ask.answered == 0 and 1 / ask.knew or ask.part
     if ask.knew > 0 then meta.old[place] = max(meta.old[place] or 0, part) end
     -- The caller uses its part from before the loss while its report takes several calls.
@@ -473,8 +475,9 @@ function ops.servers()
   return { servers = list }
 end
 
--- Gives back the leases of a server that is gone for good. From now on `charged` counts fewer requests for it. The
--- named accounts may have a total that includes its leases, and servers don't ask for more than the total leaves.
+-- Gives back the leases of a server that is gone for good. From now on `charged` counts fewer requests for the server.
+-- The totals of the named accounts may include its leases, and servers don't ask for more than a total leaves. So the
+-- totals are set to the requests used.
 function ops.forget()
   servers[ask.server].forgotten = true
   for _, account in ipairs(ask.accounts) do

@@ -11,13 +11,14 @@ import { type Counts, Membership, type Row, type RowAnswer, Share } from "./shar
 /** Milliseconds between calls while something changes. */
 const tickMs = 100;
 const heartbeatMs = 1000;
-/** Minimum milliseconds from the last check whether a call is due to an urgent call. */
+/** An urgent call is sent no sooner than these milliseconds after the last check whether a call is due. */
 const minPauseMs = 2;
 /** Milliseconds to wait for an answer. A later answer counts as lost. */
 const maxAnswerMs = 2000;
 /**
- * Milliseconds after a `tick` in which requests are admitted. Without this limit, a process that was suspended could
- * use an expired share. A share ends 2 s after the call, and other servers may get it after 3.5 s.
+ * Milliseconds for which the bounds stay in force after a `tick`. A suspended process can't lower its bounds when its
+ * share ends, 2 s after it sent the call that got the share. Redis may give the share to other servers 3.5 s after that
+ * call, so the bounds have to end within 1.5 s.
  */
 const maxUntickedMs = 1500;
 /** Milliseconds that a call may need to reach Redis, in addition to the usual round trip. */
@@ -39,7 +40,7 @@ interface Answer {
   life: string;
   isLearning: boolean;
   members: number;
-  /** Number of servers that may use parts: `members`; for a minute after a loss, at least the number before it. */
+  /** Number of servers that may use parts: `members`; for a minute after a loss, at least the number before the loss. */
   knew: number;
   /** The servers that are gone: their number, and the sum of the parts that they had. */
   lost: { count: number; part: number };
@@ -51,7 +52,7 @@ interface Answer {
   rows: RowAnswer[];
 }
 
-/** Reads Redis' records of accounts in a month, `YYYY-MM`; null where there is none. */
+/** Reads Redis' records of accounts in a month, `YYYY-MM`; null for an account without a record. */
 type RecordReader = (accounts: readonly number[], month: string) => Promise<(string | null)[]>;
 
 interface SharesOptions {
@@ -85,8 +86,8 @@ export class Shares {
   /** The number of the last flag that was read. */
   #read = 0;
   /**
-   * Accounts that the current report still has to include, next last. A report may take several calls, because a call
-   * has at most `maxRows` accounts.
+   * Accounts that the current report still has to include. The last element is reported next. A report may take several
+   * calls, because a call has at most `maxRows` accounts.
    */
   #round: Share[] = [];
   /** The number of the last flag that was read before the current report began. */
@@ -254,7 +255,7 @@ export class Shares {
   /**
    * Stops admitting requests, and gives back leases and shares.
    * @param save saves the counts
-   * @returns whether Redis has confirmed it
+   * @returns whether Redis has answered all calls
    */
   async leave(nowMs: number, save: () => void): Promise<boolean> {
     this.#member.isLeaving = true;
@@ -317,7 +318,7 @@ export class Shares {
     if (others.length > 0) this.#ask(nowMs);
   }
 
-  /** @returns undefined without a valid answer to the last call */
+  /** @returns the answer; undefined if there is no valid answer, or a later call was sent in the meantime */
   async #send(
     nowMs: number,
     content: { rows: Row[]; hasMore: boolean; isLeaving: boolean },
