@@ -92,8 +92,8 @@ type Webhook = Pick<
 >;
 
 /**
- * An account's webhook fields after the webhook's URL is set. A new URL gets a new secret. @throws DataError when the
- * URL isn't allowed
+ * An account's webhook fields after the webhook's URL is set, or is removed by null. A new URL gets a new secret.
+ * @throws DataError when the URL isn't allowed
  */
 export function webhookAt(
   url: string | null,

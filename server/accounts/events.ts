@@ -2,7 +2,7 @@ import { maxAccounts } from "./limits.ts";
 
 /** The quota events of a month, per account slot, in shared memory. */
 
-/** Maximum events per slot. The newest are kept. In a month, each quota of the account has up to three events. */
+/** Maximum events per slot. The newest are kept. Each quota that an account has in a month has up to three events. */
 export const maxEvents = 15;
 /** Number of 64-bit words of a slot: the month, and one word per event. An unused word is 0. */
 const slotWords = 1 + maxEvents;

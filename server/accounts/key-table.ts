@@ -38,7 +38,7 @@ export class KeyTable {
   readonly #expiries: Float64Array;
   readonly #groups: Buffer;
   readonly #ids: Float64Array;
-  /** The day of each entry at the last `sweepDays`. Used by the writing thread only. */
+  /** Each entry's day of last use at the last `sweepDays`. Used by the writing thread only. */
   #reportedDays: Uint16Array | undefined;
   #count = 0;
 

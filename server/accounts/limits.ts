@@ -13,7 +13,7 @@ const fullAtWord = 2;
 /** The second in which the bucket was last used. An old second means that `fullAt` may be from before a wrap-around. */
 const usedAtWord = 3;
 const refusedWord = 4;
-/** Whether a count was changed since the last sweep. Always 0 without shared ceilings. */
+/** 1 if a count changed, or a bound refused a request, since the last sweep. Always 0 without shared ceilings. */
 const markWord = 5;
 /** The first word of the two counters. The first counter is for even months, the second for odd months. */
 const monthWords = 6;
@@ -31,7 +31,7 @@ export const maxAccounts = 1_000_000;
 /** Slots per group. Each group has a byte before the slots, which tells whether one of the group's slots is marked. */
 const groupSlots = 16;
 const groupBytes = Math.ceil(maxAccounts / groupSlots / 64) * 64;
-/** The word after all slots. Until this time, in milliseconds modulo 2^32, the bounds of shared ceilings apply. */
+/** The word after all slots. It is the time, in milliseconds modulo 2^32, until which shared ceilings' bounds apply. */
 const boundsUntilWord = maxAccounts * slotWords;
 const longIdleSeconds = 10;
 
@@ -166,7 +166,9 @@ export class Limits {
     Atomics.store(this.#groups, Math.floor(slot / groupSlots), 1);
   }
 
-  /** Reports the accounts whose requests were counted, uncounted or refused for a bound since the last sweep. */
+  /**
+   * Reports the accounts whose count a request has changed, or whose bound has refused a request, since the last sweep.
+   */
   sweep(tell: (slot: number) => void): void {
     for (let group = this.#groups.indexOf(1); group >= 0; group = this.#groups.indexOf(1, group + 1)) {
       // Marks are cleared before the counts are read, so that a later request sets them again.

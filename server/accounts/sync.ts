@@ -111,7 +111,7 @@ export class Accounts {
     this.#refresh((account, month) => this.#store.usage.of(account, monthName(month)));
   }
 
-  /** Tells waiting commands that their changes are applied, once the changes are durable. */
+  /** Tells waiting commands that their changes are applied. @param makeLasting makes them durable; false if it can't */
   giveWord(makeLasting: () => boolean): void {
     if (this.#gaveWord || !makeLasting()) return;
     this.#store.progress.saveApplied(this.#taken);

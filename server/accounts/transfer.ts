@@ -232,7 +232,8 @@ export function importAccounts(
 
 /**
  * Enters an account, unless it exists already. @returns whether the account is new
- * @throws DataError when the account contradicts an existing account, or a part of the account is in use elsewhere
+ * @throws DataError when an existing account with the same id or name differs, or the new account can't be stored, for
+ *   example because another account has one of its keys
  */
 function enter(store: Store, record: AccountRecord, about: string): boolean {
   const before = store.accounts.byId(record.id) ?? store.accounts.byName(record.name);

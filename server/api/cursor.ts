@@ -32,8 +32,8 @@ const path = Buffer.alloc(pagesPath.length + Math.ceil(maxBytes / 3) * 4);
 path.write(pagesPath, "latin1");
 
 /**
- * Length and checksum of the bytes with which all cursors of the last list begin. `of` is the image's description
- * instead of the image, so that retired images can be freed.
+ * The bytes with which all cursors of a list begin: their length and checksum, for the list that had the last cursor.
+ * `of` is the image's description instead of the image, so that retired images can be freed.
  */
 let start: { of: Image["description"]; list: string; length: number; check: number } | undefined;
 
@@ -70,8 +70,8 @@ function write(text: string, at: number, before?: number): number {
 const digits = Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
 
 /**
- * Writes the first `length` bytes into `path` as base64url without padding (RFC 4648, 5). @returns the position after
- * the text in `path`
+ * Writes the first `length` elements of `bytes` into `path` as base64url without padding (RFC 4648, 5). @returns the
+ * position after the text in `path`
  */
 function writeBase64(length: number): number {
   let at = pagesPath.length;

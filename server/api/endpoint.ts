@@ -38,7 +38,11 @@ export class Context {
   readonly #findImage: () => Image;
   #image: Image | undefined;
 
-  /** @param usage returns the caller's usage @param findImage returns the data version of the path or the cursor */
+  /**
+   * @param usage returns the caller's usage
+   * @param findImage returns the image of the data version that the path or the cursor names; without a name, the
+   *   current image
+   */
   constructor(
     versions: Versions,
     segment: string,
@@ -56,8 +60,8 @@ export class Context {
   }
 
   /**
-   * The data version. Endpoints read it after their parameters are checked, so that a bad parameter is reported before
-   * an unknown version. @throws ApiError `not_found`
+   * The image of the data version. Endpoints read it after their parameters are checked, so that a bad parameter is
+   * reported before an unknown version. @throws ApiError `not_found`
    */
   get image(): Image {
     this.#image ??= this.#findImage();
@@ -80,7 +84,7 @@ export class FileBody {
   readonly name: string;
   readonly length: number;
   readonly chunks: (start: number, end: number) => Generator<Uint8Array, void>;
-  /** Identifies the file's bytes, which range requests need; undefined if ranges of the file can't be requested. */
+  /** A text that identifies the file's bytes, for range requests; undefined if ranges of the file can't be requested. */
   readonly signature: string | undefined;
 
   constructor(name: string, length: number, chunks: FileBody["chunks"], signature?: string) {
@@ -107,7 +111,7 @@ export interface Endpoint {
   parameters: v.ObjectSchema<Parameters, undefined>;
   /** The schema of a JSON answer. */
   response?: v.GenericSchema;
-  /** The content type of a file. */
+  /** The content type, if the answer is a file. */
   fileType?: string;
   /** The errors of this endpoint, apart from the errors that any request can get. */
   errors?: readonly ApiErrorType[];

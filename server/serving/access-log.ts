@@ -26,7 +26,7 @@ type Holder = Required<Pick<Access, "account" | "keyId">>;
 
 interface AccessLogOptions {
   perSecond: number;
-  /** Names of the accounts to log; undefined for all requests, including requests without a key. */
+  /** Names of the accounts to log; undefined if all accounts and requests without a key are logged, too. */
   accounts: readonly string[] | undefined;
   keys: KeyTable;
   names: AccountNames;

@@ -14,9 +14,8 @@ import { Answer, fileReply, Head, headerNames, okLines, type Reply, type Request
 const asksToKeep = 2;
 /**
  * Number of requests at which an answer is kept if its query is read as a number, and the request has neither
- * Accept-Encoding nor If-None-Match. Making such an answer takes a
- * microsecond, and keeping it costs more. With 2 instead of 64, a request cost 1.16 times as much CPU under a uniform
- * load, and 1.18 times under a Zipf mix.
+ * Accept-Encoding nor If-None-Match. Making such an answer takes a microsecond, and keeping it costs more. With 2
+ * instead of 64, a request cost 1.16 times as much CPU under a uniform load, and 1.18 times under a Zipf mix.
  */
 const keyedAsksToKeep = 64;
 /**
@@ -136,7 +135,8 @@ export class Answers {
     if (asks < keyedAsksToKeep && !isCoded && request.getHeader(headerNames.ifNoneMatch) === "")
       return { status: 200, head: this.#headOf(image, key, remaining), body };
     const head = { tag: tagOfKey(image, key), cacheControl: current, resetLines: this.#resetLines };
-    // With Accept-Encoding or If-None-Match, an answer is kept sooner. Compressing it would cost more than keeping it.
+    // With Accept-Encoding or If-None-Match, an answer is kept sooner, because compressing it again for a later request
+    // would cost more than keeping it.
     const isKept = asks >= asksToKeep;
     const answer = new Answer(head, body, isKept);
     if (isKept) this.#kept.keep(key, answer);

@@ -57,7 +57,7 @@ const contentType = `Content-Type: ${json}`;
 /**
  * The last lines of a head. The caller appends the number of requests left.
  *
- * @param resetMs Unix milliseconds
+ * @param resetMs Unix milliseconds at which the ceiling allows requests again
  */
 export function resetLines(resetMs: number): string {
   return `\r\nX-RateLimit-Reset: ${Math.ceil(resetMs / 1000)}\r\nX-RateLimit-Remaining: `;

@@ -121,7 +121,7 @@ export class Responder {
     if (isError) reply = withRequestId(reply, requestId);
     this.#reply = reply;
     // If the Connection header is exactly `close`, the library closes the connection itself, and drops no answers to
-    // earlier requests.
+    // earlier requests. So only a longer header is examined here.
     const closes = connection.length > 5 && /\bclose\b/i.test(connection);
     const { stream } = reply;
     this.#isStuck = false;

@@ -21,7 +21,7 @@ const maxSmallBytes = 384 * megabyte;
 const maxSmallRows = 250_000;
 /** Maximum time of a load. A snapshot of ten million rows takes about a minute. */
 const maxLoadMs = 600_000;
-/** Heap of a loader that has read nothing. */
+/** Heap of a loader thread that has read nothing yet. */
 const minHeapBytes = 40 * megabyte;
 /** Minimum memory that building takes beyond `loadNeed`. */
 const minBuildBytes = 16 * megabyte;

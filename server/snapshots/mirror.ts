@@ -19,7 +19,7 @@ interface MirrorOptions {
 }
 
 const maxIndexBytes = 1 << 20;
-/** Minimum bytes of a download in an interval. A slower download is aborted, so that other downloads don't wait. */
+/** Minimum bytes of a download in `stallMs`. A slower download is aborted, so that other downloads don't wait. */
 const leastBytes = 64 << 10;
 const defaultStallMs = 15_000;
 /** Disk space that a download leaves free. */

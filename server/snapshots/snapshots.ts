@@ -162,7 +162,10 @@ export class SnapshotFolder {
     return this.#entries.flatMap(({ work }) => (work.is === "loading" ? work : []));
   }
 
-  /** Files that can't be read, loaded or registered now, whose `at` is null, and refused files, with the reasons. */
+  /**
+   * Files that can't be read, loaded or registered now, and refused files, with the reasons. `at` is the time of a
+   * refusal; null for a file that isn't refused.
+   */
   refused(): { file: string; reason: string; at: string | null }[] {
     const unreadable = this.#entries.flatMap(({ name, error }) =>
       error === undefined ? [] : { file: name, reason: error, at: null },
@@ -395,7 +398,7 @@ export class SnapshotFolder {
     entry.decision = { ...served, signature, file, refusal: undefined };
     entry.error = undefined;
     const hidden = this.#hideServed();
-    // A version that was served before isn't published again, but downloads get the new file from now on.
+    // A version that was served before isn't logged as published again. Its downloads get the new file from now on.
     await this.#publish(before === undefined ? [version] : [], hidden);
     if (hidden.length > 0) collectGarbage();
   }

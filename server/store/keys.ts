@@ -23,7 +23,7 @@ export class StoredKeys extends Table {
     return this.db.all("SELECT * FROM keys WHERE changed > ? ORDER BY changed", changed);
   }
 
-  /** All keys, with the UTC day on which this server last received a request while the key was valid, as last saved. */
+  /** All keys. `last_used` is the UTC day of the last request to this server with the valid key, as last saved. */
   list(): (StoredKey & {
     name: string;
     plan: Plan;

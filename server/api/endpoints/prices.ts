@@ -18,7 +18,7 @@ import { pricesResponse } from "../responses.ts";
 
 const name = "prices";
 const maxLimit = 50;
-/** The factor of the group in a key. It is above any limit, so that a key modulo this factor is the limit. */
+/** A key is a group times this factor, plus a limit. The factor is above any limit. */
 const limitBase = 64;
 
 type Page = Pick<Context, "image" | "offset" | "segment" | "scratch">;
@@ -67,7 +67,7 @@ export const prices: Endpoint = {
 const [digitZero, letterA] = [48, 65];
 const letters = 26;
 
-/** The place of each state among a procedure's state groups, by the state's two letters; −1 for none. */
+/** The place of each state among a procedure's state groups, by the state's two letters; −1 for other letters. */
 const stateOfLetters = new Int8Array(letters * letters).fill(-1);
 for (const [code, place] of stateIndex)
   stateOfLetters[(code.charCodeAt(0) - letterA) * letters + code.charCodeAt(1) - letterA] = place;

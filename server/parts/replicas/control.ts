@@ -195,7 +195,8 @@ async function warnOfLosses({ kind }: RedisAddress, client: RedisClient, log: Lo
 
 /**
  * Shares the ceilings from now on.
- * @returns the sharing, and a function that waits up to `maxShareWaitMs` until this server has its part or Redis is away
+ * @returns the sharing, and a function that waits, up to `maxShareWaitMs`, until this server has its part or Redis is
+ *   away
  */
 function startSharing(
   { isFreeWithoutRedis }: Options,

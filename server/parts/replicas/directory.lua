@@ -60,8 +60,8 @@ if seen > version or known[4] ~= life then
 end
 
 -- Whether servers have resent what Redis may have lost, or no server has anything to resend. Redis may have lost
--- `served`, too, so commands wait for `noticedMs` even if no server seems ever to have read. `abs`, because Redis' clock
--- may be set back.
+-- `served`, too, so commands wait for `noticedMs` even if no server seems to have read. `abs`, because Redis' clock may
+-- be set back.
 local function isSettled()
   if learning > 0 then return now >= learning end
   return not served and math.abs(now - since) >= noticedMs

@@ -44,8 +44,8 @@ export async function connectRedis(
     ...(password !== undefined && { password }),
     db,
     connectionName: "hcqs",
-    // `enableAutoPipelining` is left out. Each pipeline would wait for the answers to the previous pipeline, so calls to
-    // a distant Redis would queue.
+    // `enableAutoPipelining` is left out. Each pipeline would wait for the answers to the previous pipeline, so calls
+    // to a distant Redis would queue.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -78,7 +78,8 @@ export async function connectRedis(
       : new Redis({ ...common, ...(kind === "sentinel" ? sentinels : hosts[0]) });
   if (client instanceof Cluster) {
     // Asks for the primaries regularly. Otherwise the client wouldn't learn of a new primary while commands wait for a
-    // failover. The library's own timer isn't used, because it may go on after `disconnect`, so the process wouldn't end.
+    // failover. The library's own timer isn't used, because it may go on after `disconnect` and keep the process from
+    // ending.
     const refreshing = setInterval(
       safely(
         () => client.refreshSlotsCache(),

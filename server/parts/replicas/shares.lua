@@ -354,7 +354,8 @@ end
 
 -- Adds the caller to the servers, marks other servers as gone, and returns the caller's part. A report may take several
 -- calls. `read` and `part` get their new values with the last call of the report. Until then, Redis may lack requests
--- that the caller admitted before it read a flag or lowered its part, so Redis still reserves the caller's earlier credit.
+-- that the caller admitted before it read a flag or lowered its part, so Redis still reserves the caller's earlier
+-- credit.
 local function join()
   own = servers[me]
   local isAsserting = ask.life ~= meta.life

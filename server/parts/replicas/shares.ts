@@ -40,7 +40,7 @@ interface Answer {
   life: string;
   isLearning: boolean;
   members: number;
-  /** Number of servers that may use parts: `members`; for a minute after a loss, at least the number before the loss. */
+  /** Number of servers that may use parts: `members`; for a minute after a loss, no less than before the loss. */
   knew: number;
   /** The servers that are gone: their number, and the sum of the parts that they had. */
   lost: { count: number; part: number };
