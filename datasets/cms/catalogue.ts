@@ -32,7 +32,7 @@ const knownFiles = [
 export interface Offer {
   year: number;
   url: string;
-  /** Month of publication, from the URL. */
+  /** Month of publication, `YYYY-MM`, from the URL; null if the URL has no month. */
   released: string | null;
 }
 
@@ -117,7 +117,10 @@ function addressOf(fields: Map<string, unknown>): string | undefined {
   return /\.csv$/i.test(new URL(url).pathname) ? url : undefined;
 }
 
-/** The data year in the first text that has one: a URL with DYnn in the file name, a time period or a title. */
+/**
+ * The data year in the first text that has one. A text has it as DYnn or DY20nn or, unless the text is a URL, as four
+ * digits such as 2023.
+ */
 function dataYearOf(texts: unknown[]): number | undefined {
   for (const given of texts) {
     const text = textOf(given) ?? "";

@@ -88,7 +88,8 @@ const amountPattern = /^([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?$/;
  * Parses dollars in plain decimal text into cents, rounded half up. The decimal digits are rounded, because the
  * floating-point value of 1.005 is slightly less than 1.005.
  *
- * @returns `blank` for white space only, NaN for text that isn't a non-negative amount; inexact above `maxCents`
+ * @returns cents, which may be inexact above `maxCents`; `blank` for white space only; NaN for text that isn't a
+ *   non-negative amount
  */
 export function parseCents(text: string): number {
   const trimmed = text.trim();

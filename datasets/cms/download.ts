@@ -12,7 +12,7 @@ const maxFileBytes = 2 ** 30;
 const maxTries = 6;
 /** Disk space to keep free for the snapshot. */
 const spareBytes = 2 ** 24;
-/** Content types that can't be CSV files, such as web pages. */
+/** Content types that a CSV file can't have, such as a web page's. */
 const foreignTypes =
   /^(text\/html|application\/(xhtml|json|xml|zip|gzip|pdf)|image\/|audio\/|video\/|multipart\/)/;
 

@@ -100,7 +100,10 @@ function snapshotWith(path: string, version: string, contentSha256: string): Sna
   }
 }
 
-/** The path of the newest revision of the latest data year up to `maxYear` in a folder; undefined for none. */
+/**
+ * The path of a folder's newest snapshot: the last revision of the latest data year up to `maxYear`. Undefined if there
+ * is none.
+ */
 export function newestSnapshot(outDir: string, maxYear: number): string | undefined {
   const names = existsSync(outDir) ? namesIn(outDir) : [];
   for (let year = maxYear; year >= minDataYear; year--) {

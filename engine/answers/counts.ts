@@ -26,7 +26,7 @@ export function rowsOfFacility(image: Image, facility: number): RowCounts {
 
 /** Counts the facilities of a group that charge less than `cents`. O(log facilities). */
 export function countBelow({ groupStart, order, charge }: Image, group: number, cents: number): number {
-  // Bisects without `firstNotBefore`, because this loop is faster, and a facility's prices need two calls per row.
+  // Bisects without `firstNotBefore`, because this loop is faster. For a facility's prices it runs twice per row.
   let low = groupStart[group];
   let high = groupStart[group + 1];
   while (low < high) {

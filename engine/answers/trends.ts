@@ -6,7 +6,7 @@ export function changeOf(before: number, now: number): number {
   return Math.floor((2000 * (now - before) + before) / (2 * before));
 }
 
-/** The number of facilities in both of two groups, and their amounts' median changes in tenths of a percent. */
+/** The number of facilities that are in two groups, and the median changes of their amounts in tenths of a percent. */
 interface Matched {
   facilities: number;
   charge: number;

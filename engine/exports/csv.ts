@@ -4,8 +4,8 @@ import { blank, snapshotColumns, versionName } from "../snapshot/schema.ts";
 import { type ExportScope, rowStatuses, ScopeRows, statusOfRow, sumOver } from "./scope.ts";
 
 /**
- * Writes rows as CSV (RFC 4180): facility, procedure, amounts, status, then the other columns. Fields that consecutive
- * rows share are encoded once.
+ * Writes rows as CSV (RFC 4180): data year and version, facility, procedure, amounts, status, then the other columns. A
+ * procedure's fields are encoded once, and a facility's fields once for its consecutive rows.
  */
 
 /** A piece ends with the line that reaches this many bytes, or earlier. */
@@ -143,7 +143,7 @@ class RowLines {
 const countLength = (count: number) => (count === blank ? 0 : hundredthsLength(100 * count));
 
 function writeCount(out: Uint8Array, at: number, count: number): number {
-  // Whole dollars are written without a point.
+  // `writeHundredths` writes whole numbers without a point.
   return count === blank ? at : writeHundredths(out, at, 100 * count);
 }
 

@@ -21,8 +21,8 @@ import { type Counts, type Provenance, stateCodes } from "../snapshot/schema.ts"
 
 const magic = 0x49514348; // "HCQI"
 /**
- * The number of the format. It must be increased when the layout or the bytes of any answer or cursor change, because
- * ETags contain the number.
+ * The number of the image's format. Increase it when the image's layout changes, or the bytes of any answer or cursor.
+ * ETags contain the number, so clients don't keep an old answer.
  */
 export const imageFormatVersion = 15;
 export const maxImageBytes = 2 ** 32 - 1;
@@ -68,12 +68,15 @@ const textIndex = {
   postings: int32,
   /** For each word, the fields in which it occurs in any document, one bit per field. */
   wordFields: uint8,
-  /** The first document of each size of a name; see `nameSizeOf`. */
+  /** The first document whose name has each size, as `nameSizeOf` computes it. */
   sizeStart: uint32,
 };
 export type TextIndex = SectionsOf<typeof textIndex>;
 
-/** An index of documents, which are ordered by the size of the name, by the name and by code. */
+/**
+ * An index of documents. They are ordered by the number of words in the name, where weak words count less (see
+ * `nameSizeOf`), then by name, then by code.
+ */
 const documents = {
   ...textIndex,
   /** The set of documents with prices, as bits. */

@@ -8,9 +8,9 @@ export type SearchIndex = Image["documents"][DocumentKind];
 
 /** Bit sets with a bit per document, reused by all searches of a thread. */
 export const sets = {
-  /** Documents that were found at a better level, or that a search doesn't want. */
+  /** Documents that were found already, or that a search doesn't want. */
   done: new Int32Array(0),
-  /** Documents that match all needed terms at the current or a better level, and aren't in `done`. */
+  /** Documents that were found last: they match all needed terms, and weren't in `done` before. */
   fresh: new Int32Array(0),
   /** Documents that match each needed term. */
   terms: [] as Int32Array[],

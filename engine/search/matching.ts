@@ -107,7 +107,7 @@ export function matchPrefix(index: TextIndex, start: Uint8Array, terms: readonly
     for (const { matches } of terms) matches.push((i << levelBits) | prefix);
 }
 
-/** Endings of medical words. Words with different stems aren't typos of each other, as vasectomy and mastectomy. */
+/** Endings of medical words. Words with different stems, such as vasectomy and mastectomy, don't match with typos. */
 export const medicalEnding = /(ectomy|oscopy|otomy|ostomy|plasty|graphy|tripsy|lysis|desis|pexy|centesis)$/;
 
 function matchTypos(index: TextIndex, { kind, matches }: Term, word: string): void {

@@ -10,7 +10,7 @@ const nearPattern = /^(.*?)\b(?:near|around|close to|closest to|nearest to|next 
 
 /** A search that names a place, and the facilities around that place, nearest first. */
 export interface Nearby {
-  /** The text before the place. */
+  /** The text before `near` or a similar word: `mercy ` in `mercy near 63101`. */
   rest: string;
   facilities: number[];
   /** The distance of each facility in miles. */

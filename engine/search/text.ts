@@ -92,7 +92,7 @@ const institutionsByWord = Map.groupBy(
   ([[first]]) => first,
 );
 
-/** The possible singulars of a plural, or plurals of a singular; none for a word with fewer than `pluralLetters`. */
+/** The possible singulars of a plural, or plurals of a singular; none for a word shorter than `pluralLetters`. */
 export function otherNumbers(word: string): string[] {
   if (word.length < pluralLetters) return [];
   if (word.endsWith("ies")) return [`${word.slice(0, -3)}y`];

@@ -84,7 +84,7 @@ export class FileBody {
   readonly name: string;
   readonly length: number;
   readonly chunks: (start: number, end: number) => Generator<Uint8Array, void>;
-  /** A text that identifies the file's bytes, for range requests; undefined if ranges of the file can't be requested. */
+  /** Identifies the file's bytes for range requests; undefined if ranges of the file can't be requested. */
   readonly signature: string | undefined;
 
   constructor(name: string, length: number, chunks: FileBody["chunks"], signature?: string) {

@@ -48,7 +48,7 @@ export interface ServeData {
   traffic: SharedArrayBuffer;
   /** Maximum number of requests to log per second. */
   accessLog: number;
-  /** Accounts whose requests are logged; undefined for all requests. */
+  /** Accounts whose requests are logged; undefined if all accounts and requests without a key are logged, too. */
   accessLogAccounts: readonly string[] | undefined;
 }
 
@@ -85,7 +85,7 @@ export interface PortalReply {
   headers?: Record<string, string>;
 }
 
-/** A file for browsers, in each content coding. */
+/** A file for browsers, with its content codings. */
 export interface WebFile {
   path: string;
   /** Header lines without Content-Length and without the last line break. */

@@ -39,8 +39,8 @@ function familyOf(address: string): "ipv4" | "ipv6" {
 }
 
 /**
- * Whether an address is this machine's own, belongs to another special-purpose network, or is public. An IPv4 address
- * in IPv6 form counts as IPv4. @throws RangeError when the text isn't an IP address
+ * Whether an address is a loopback address, in another special-purpose network, or public. An IPv4 address in IPv6 form
+ * counts as IPv4. @throws RangeError when the text isn't an IP address
  */
 export function reachOf(address: string): "loopback" | "special" | "public" {
   if (isIP(address) === 0) throw new RangeError(`found ${address}, expected an IP address`);

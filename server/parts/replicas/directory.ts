@@ -206,7 +206,7 @@ export class Directory {
     return answer;
   }
 
-  /** @returns whether Redis accepted the rows. Redis refuses them after another writer's change and during a restore. */
+  /** @returns whether Redis accepted the rows. Redis refuses them after another writer's change, or during a restore */
   async #write(epoch: string, version: number, rows: readonly Row[], isFounding: boolean): Promise<boolean> {
     const list = JSON.stringify(rows.flatMap(({ name, content }) => [name, content ?? ""]));
     const values = [epoch, version, randomBytes(9).toString("base64url"), list, isFounding ? 1 : 0];
