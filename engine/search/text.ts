@@ -31,7 +31,10 @@ export function foldedCase(text: string): string {
   return folded.replace(/[øłđðħıßæœþ]/g, (letter) => plainLetters[letter]);
 }
 
-/** The words of a text, without case, accents and punctuation. Initials (`M. D.`) and a possessive s make one word. */
+/**
+ * The words of a text, without case, accents and punctuation. Consecutive initials (`M. D.`) make one word. A
+ * possessive s is joined to the word before it.
+ */
 export function splitWords(text: string): string[] {
   const parts = foldedCase(text)
     .replace(/['’‘`´]/g, "")

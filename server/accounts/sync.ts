@@ -41,8 +41,8 @@ interface Tables {
 }
 
 /**
- * Shared memory holds two months: the month of the time this many milliseconds before now, and the month after it.
- * Smaller changes of the clock stay within these two months.
+ * Shared memory holds two months: the month of the time this many milliseconds before now, and the month after it. If
+ * the clock is changed by less, its month is still one of the two.
  */
 const lookBackMs = 14 * dayMs;
 

@@ -32,7 +32,7 @@ const path = Buffer.alloc(pagesPath.length + Math.ceil(maxBytes / 3) * 4);
 path.write(pagesPath, "latin1");
 
 /**
- * The bytes with which all cursors of a list begin: their length and checksum, for the list that had the last cursor.
+ * The length and checksum of the bytes with which all cursors of a list begin. Kept for the list of the last cursor.
  * `of` is the image's description instead of the image, so that retired images can be freed.
  */
 let start: { of: Image["description"]; list: string; length: number; check: number } | undefined;

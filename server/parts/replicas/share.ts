@@ -11,7 +11,7 @@ const awayMs = 1500;
 const lapseMs = 50_000;
 /** Minimum milliseconds without a request after which an account is idle: its lease and share are given back. */
 const minIdleMs = 1000;
-/** An account with a low rate is idle after the time in which its part of the rate allows this many requests. */
+/** An account with a low rate is idle after the time in which this server's part of it allows this many requests. */
 const idleRequests = 3;
 /**
  * A client that was refused for lack of a lease is awaited for these milliseconds, times the number of servers plus 1.
@@ -20,12 +20,12 @@ const idleRequests = 3;
 const comesBackMs = 2000;
 /** Maximum milliseconds to wait for the return of a refused client. */
 const maxAwaitedMs = 30_000;
-/** A lease lasts for the demand of this many seconds. */
+/** A lease covers the demand of this many seconds. */
 const leaseSeconds = 10;
 /** Milliseconds from the sending of a call to the end of the share that its answer grants. */
 const shareMs = 2000;
 /**
- * Milliseconds without demand after which a server proposes that the account be at rest. Longer than `restMs` in the
+ * Milliseconds without demand after which a server proposes that an account be at rest. Longer than `restMs` in the
  * script.
  */
 const restMs = 5500;
@@ -225,13 +225,13 @@ export class Share {
   #untilMs = 0;
   #counted = 0;
   #refused: number;
-  /** Whether requests were refused because of the rate since the last report. */
+  /** Whether requests were refused because of the rate since the last answered report. */
   #isShort = false;
   /** Incoming requests per second. */
   #demand = 0;
   #lookedMs: number;
   #usedMs = never;
-  /** When a request was last refused for lack of a lease. An admitted request resets it. */
+  /** When a request was last refused for lack of a lease; `never` if a request was admitted since. */
   #dryMs = never;
   /** Whether Redis may have a share for this server. */
   #isListed = false;
@@ -262,7 +262,7 @@ export class Share {
     return this.#member.counts.quota(this.account, month);
   }
 
-  /** Requests that this server counted in both months. */
+  /** Requests that this server counted in the two months together. */
   get count(): number {
     return this.#months.reduce((sum, each) => sum + this.#used(each), 0);
   }
@@ -360,7 +360,7 @@ export class Share {
     }
   }
 
-  /** Updates demand and bucket with the requests since the last look, and then sets the bounds. */
+  /** Updates demand and bucket with the requests since the last call of this method, and then sets the bounds. */
   look(nowMs: number): void {
     this.fill(nowMs);
     const count = this.count;
@@ -386,7 +386,7 @@ export class Share {
     this.bind(nowMs);
   }
 
-  /** Whether the next report is urgent. */
+  /** Whether a report is needed at once, because requests are refused or the lease is nearly used up. */
   isUrgent(nowMs: number): boolean {
     const { part } = this.#member;
     if (this.#isShort && !this.isActive && part < 1 && this.#member.isRested(nowMs)) return true;

@@ -8,7 +8,7 @@ import { type Counts, Membership, type Row, type RowAnswer, Share } from "./shar
  * after an answer allows it, and applies only the answer to its last call. `shares.lua` has the side of Redis.
  */
 
-/** Milliseconds between calls while something changes. */
+/** Milliseconds between calls while accounts are in use, or this server joins. */
 const tickMs = 100;
 const heartbeatMs = 1000;
 /** An urgent call is sent no sooner than these milliseconds after the last check whether a call is due. */
@@ -99,7 +99,7 @@ export class Shares {
   #isUnderWay = false;
   #isChecking = true;
   #checkedMs = never;
-  /** The latest time at which the next call is wanted. */
+  /** The time by which a call was requested; infinity if none was requested. */
   #askedMs: number;
   /** When this server last checked whether a call is due. */
   #lookedMs = never;
@@ -389,7 +389,8 @@ export class Shares {
       for (const [share] of reported) share.bind(nowMs);
       return;
     }
-    // The buckets of all accounts refill at the new part, and their bounds must be set again.
+    // The buckets of all accounts have filled at the old part until now. From now on they fill at the new part, so
+    // their bounds must be set again.
     for (const share of this.#shares.values()) {
       share.fill(nowMs);
       this.#live.add(share);
