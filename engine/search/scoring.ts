@@ -181,7 +181,7 @@ export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
         isLed = entryAsked[entry] !== 0;
       }
       if (entry === 0) continue;
-      // Only a word's first occurrence in a name has the field `nameField` or `fillerField`.
+      // Only a word's first occurrence in a name has the field `nameField` or `fillerField`, so each word counts once.
       if ((field === nameField || field === fillerField) && entryAsked[entry] !== 0) {
         nameWords++;
         if (field === fillerField) nameFillers++;

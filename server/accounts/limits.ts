@@ -250,7 +250,8 @@ export class Limits {
       const idle = (second - usedAt) | 0;
       const now = Math.imul(idle < 0 ? usedAt * 1000 : steadyMs | 0, burst);
       if (idle > 1) {
-        // The bucket is full, and `fullAt` may have wrapped around, so `fullAt` is set to now.
+        // The bucket wasn't used for a second or more, so it is full. `fullAt` may have wrapped around, so it is set to
+        // now.
         if (Atomics.compareExchange(words, base + fullAtWord, fullAt, now) === fullAt)
           Atomics.compareExchange(words, base + usedAtWord, usedAt, second);
         continue;

@@ -186,8 +186,8 @@ export class Accounts {
   }
 
   /**
-   * Loads the counts of the two months around now, even after the clock was set back. Saves the counts of months that
-   * leave memory.
+   * Loads the counts of the two months that have to be in memory now, also after the clock was set back. Saves the
+   * counts of months that leave memory.
    *
    * @returns the new events
    * @throws Error when counts can't be read or saved; then the months in memory stay

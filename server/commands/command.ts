@@ -125,7 +125,8 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
     return;
   }
   checkServed(stateDir);
-  // A starting server makes its own database. A running server has a database, or `checkServed` has thrown.
+  // No database is made while a server runs. A starting server makes its own database. A running server has a database,
+  // or `checkServed` has thrown.
   const mayCreate = subcommand.makesState === true && !isServed(stateDir);
   const isNew = !existsSync(databaseFile(stateDir));
   const context = { settings, now: new Date(), input };

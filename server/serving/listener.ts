@@ -108,6 +108,6 @@ function closeAfterAll(res: HttpResponse): void {
   try {
     res.close();
   } catch {
-    // The request was answered already.
+    // `close` throws if the request was answered already.
   }
 }

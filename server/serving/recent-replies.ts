@@ -4,7 +4,7 @@
  * uWebSockets.js buffers the answers to the requests of one TCP segment. The write that finds the buffer full flushes
  * it. If the socket is reset or its client doesn't read, the socket takes only a part of the buffer, and the library
  * drops the write (AsyncSocket::uncork of v20.49, fixed later). A dropped body can be detected, because `tryEnd()`
- * returns that nothing was taken. A dropped part of a head can't be detected, and nothing may be sent after it.
+ * returns that nothing was taken. A dropped part of a head can't be detected, and nothing may be sent after that head.
  */
 
 /** Bytes of AsyncSocket's cork buffer. */

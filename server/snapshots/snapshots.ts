@@ -101,7 +101,7 @@ export class SnapshotFolder {
   readonly #with: Surroundings;
   /** Entries by file name. */
   readonly #files = new Map<string, Entry>();
-  /** The name of the deleted file whose version is still served, because it is the last version. */
+  /** The name of the deleted file whose version is still served, because the files of all versions are missing. */
   #kept: string | undefined;
   #scanning: Promise<void> | undefined;
   /** The last publication. Publications run one after the other. */

@@ -221,7 +221,7 @@ function startSharing(
   let { version: taken } = store.directory.position();
   const imported = store.usage.imported();
   const steadyAheadMs = steadyClock()() - performance.now();
-  // Redis' answers about an account may come before the account itself.
+  // Redis' answers about an account may come before the account itself. Until then its values are `none`.
   const ofSlot = <Value>(account: number, none: Value, of: (slot: number) => Value): Value => {
     const slot = accounts.slotOf(account);
     return slot === undefined ? none : of(slot);

@@ -363,7 +363,7 @@ local function join()
     -- All fields have values, because setting a missing one to nil may change the order in which the table is encoded.
     own = { read = 0, part = 0, till = 0, gone = false, forgotten = false }
     servers[me] = own
-    -- The new number shows that a backup from before this call lacks the server.
+    -- A backup from before this call lacks the server. If it is put back, the new number shows that data were lost.
     meta.version = meta.version + 1
   end
   if isAsserting then
