@@ -126,22 +126,23 @@ test("the documented error types and statuses are exactly those of the API", () 
   assert.deepEqual(Object.fromEntries(actual), Object.fromEntries(expected));
 });
 
-test("each documented status has exactly its own special headers, such as Retry-After for 429", async () => {
+test("each documented status has exactly its own special headers with their schemas, such as Retry-After for 429", async () => {
   const special = new Set(
     Object.values(apiErrors).flatMap(({ headers = [] }) => headers.map(({ name }) => name)),
   );
   assert.deepEqual([...special].sort(), ["Allow", "Content-Range", "Retry-After", "WWW-Authenticate"]);
-  const expected = new Map([
-    ["401", ["WWW-Authenticate"]],
-    ["206", ["Content-Range"]],
-    ["405", ["Allow"]],
-    ["416", ["Content-Range"]],
-    ["429", ["Retry-After"]],
+  const expected = new Map<string, Record<string, object>>([
+    ["401", { "WWW-Authenticate": { type: "string", const: "Bearer" } }],
+    ["206", { "Content-Range": { type: "string", pattern: "^bytes [0-9]+-[0-9]+/[0-9]+$" } }],
+    ["405", { Allow: { type: "string", const: "GET, HEAD" } }],
+    ["416", { "Content-Range": { type: "string", pattern: "^bytes \\*/[0-9]+$" } }],
+    ["429", { "Retry-After": { type: "integer", minimum: 1 } }],
   ]);
   for (const { responses } of operations.values())
     for (const [status, { headers }] of Object.entries(responses)) {
-      const names = Object.keys(headers).filter((name) => special.has(name));
-      assert.deepEqual(names, expected.get(status) ?? [], status);
+      const own = Object.entries(headers).filter(([name]) => special.has(name));
+      const schemas = own.map(([name, { schema }]) => [name, schema]);
+      assert.deepEqual(Object.fromEntries(schemas), expected.get(status) ?? {}, status);
     }
 });
 

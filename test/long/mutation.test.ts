@@ -44,7 +44,7 @@ const reached = sources
 /** Further rooms whose tests cover a room. */
 const furtherRooms: Readonly<Record<string, string[]>> = {
   engine: ["api"],
-  accounts: ["notifications", "system"],
+  accounts: ["notifications", "portal", "commands", "system"],
   replicas: ["system", "long"],
   console: ["system"],
   portal: ["system"],
