@@ -25,7 +25,10 @@ import { prepareFolder, type Server, Servers, sendsConstant } from "./servers.ts
 const size = smoke
   ? { rows: 5000, sample: 25, zipf: 2000, warm: 50, cold: 2000, keys: 100 }
   : { rows: defaultSampleRows, sample: 400, zipf: 200_000, warm: 300, cold: 200_000, keys: 10_000 };
-/** Maximum connections. A quick check has fewer, because 1,000 connections may get no answer within its second. */
+/**
+ * Maximum connections. A quick check has fewer, because with 1,000 connections some get no answer within the check's
+ * one second.
+ */
 const maxConnections = smoke ? 100 : Number.POSITIVE_INFINITY;
 /** Seconds of warm-up before a server's first turn. */
 const warmUpSeconds = 3;

@@ -9,7 +9,7 @@ export interface Entrant {
   kind: Kind;
   threads: number;
   list: ListName;
-  /** Name of the entrant to compare with: the ceiling, or the same server with another setting. */
+  /** Name of the entrant to compare with: `ceiling`, or the same server with another setting; null for none. */
   against: string | null;
   /** Whether the server sends whole files at the same time. */
   besideExports?: boolean;

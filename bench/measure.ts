@@ -49,7 +49,10 @@ interface Burst extends Pick<Load, "connections" | "pipeline" | "loadProcesses">
   core: number | undefined;
 }
 
-/** Measures a server. @throws Error when no request is answered, one fails, or an answer contradicts `list.refused` */
+/**
+ * Measures a server. @throws Error when no request is answered, a request fails, or an answer contradicts
+ * `list.refused`
+ */
 export async function measure(server: Server, burst: Burst): Promise<Figures> {
   const before = cpuUs(server.pids);
   const heard = await Promise.all(

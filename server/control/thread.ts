@@ -150,8 +150,9 @@ async function mailerOf({ SMTP_URL: smtpUrl, MAIL_FROM: from }: Settings): Promi
   return new (await import("../shared/mail.ts")).Mailer({ smtpUrl, from });
 }
 
-// Our own callbacks are wrapped. Errors that arrive here come from a library's callback, such as a connection to
-// something that isn't Redis. Such errors don't interrupt our own work, so the server continues.
+// Our own callbacks catch their errors, except `watchHeap`: OutOfMemory ends the server. Other errors that arrive here
+// come from a library's callback, for example when the server at the address of Redis isn't Redis. They don't interrupt
+// our own work, so the server continues.
 process.on("unhandledRejection", (error) => log.error({ reason: reasonOf(error) }, "unhandled error"));
 process.on("uncaughtException", (error) => {
   const { stack } = error;

@@ -285,7 +285,10 @@ test("monthly counts equal those of a naive limiter for random sequences of acti
   fc.assert(property, { numRuns: rounds(100) });
 });
 
-/** Runs threads that make requests of an account until one is refused at `endMs`, or not because of the rate. */
+/**
+ * Runs threads that make requests of an account, until the rate refuses a request at `endMs`, or anything else refuses
+ * one.
+ */
 async function hammer(threads: number, slot: number, endMs: number): Promise<Hammered> {
   const clock = new SharedArrayBuffer(4);
   const workerData: Hammering = { limits: limits.buffer, slot, month, clock, endMs };
@@ -359,7 +362,7 @@ for (const untilMs of [5000, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5])
       [-1, 0, 1, 1500].map((ms) => shared.admit(0, month, untilMs + ms)),
       [49, 48, burstExceeded, burstExceeded],
     );
-    // The two refused requests are reported as a demand.
+    // Both refusals are counted, because `Share` adds them to the account's demand.
     assert.equal(shared.refused(0), 2);
     shared.keepBounds(untilMs + 1500);
     assert.equal(shared.admit(0, month, untilMs + 1500), 47);

@@ -74,7 +74,9 @@ function walk(first: string, limit: number, between: (page: number) => void = ()
 
 const rowsOf = (pages: Page[]) => pages.flatMap(({ data }) => data);
 
-/** A list and its expected rows. Plain loops compute them, but a search without pages finds the rows of a search. */
+/**
+ * A list and its expected rows. Plain loops compute the rows. The rows of a search come from a search without pages.
+ */
 interface List {
   /** The path of the list, without a limit. */
   path: string;

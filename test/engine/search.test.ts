@@ -65,7 +65,7 @@ function directoryTest(name: string, check: (image: Image, hospitals: Hospital[]
 
 directoryTest("a hospital is the first result for other spellings of its name", (image, hospitals, t) => {
   for (const [i, [way, all]] of [...rewritten(hospitals)].entries()) {
-    // Uses every sixth hospital for each of the six ways of writing, so that each is searched about once.
+    // Uses every sixth hospital for each of the six ways of writing, so that each hospital is searched about once.
     const queries = all.filter((_, at) => at % 6 === i % 6);
     const misses = missesOf(image, hospitals, queries);
     t.diagnostic(`${way}: ${misses.length} of ${queries.length} missed`);

@@ -53,7 +53,10 @@ function storeAccount(store: Store, name: string, quota: number) {
   });
 }
 
-/** Sends many requests over some connections. @returns the number of answers 200, and whether all answers arrived */
+/**
+ * Sends `each` requests over each of four connections. @returns the number of answers 200, and whether all answers
+ * arrived
+ */
 async function ask(api: string, key: string, each: number): Promise<{ admitted: number; isWhole: boolean }> {
   const text = requestText(request, { Authorization: `Bearer ${key}` }).repeat(each);
   let admitted = 0;

@@ -32,7 +32,9 @@ const unreadBlock = 64 * 2 ** 10;
 const maxUnreadBytes = 64 * 2 ** 20;
 /** Maximum bytes sent by a client that sends requests one by one and reads nothing. */
 const maxUnreadInPieces = 4 * 2 ** 20;
-/** Number of unread requests. If a thread answered all of them, a stop would take too long. */
+/**
+ * Number of requests of a client that reads no answers. If a thread handled all of them, a stop would take too long.
+ */
 const unreadRequests = 20_000;
 /** Maximum milliseconds after which a stalled client resets its connection. The server may close it earlier. */
 const maxStallMs = 60;

@@ -45,7 +45,9 @@ function checkParsers(answer: Answer): void {
   assert.match(answer.body.toString(latin1), /^(<!?[a-z]|$)/i);
 }
 
-/** Splits received bytes into answers. An answer comes with its request, if it is certain which request that is. */
+/**
+ * Splits received bytes into answers. An answer's `message` is undefined if it isn't certain which request it answers.
+ */
 function answersIn(received: Buffer, messages: readonly Message[]) {
   const answers: { answer: Answer; message: Message | undefined; isWhole: boolean }[] = [];
   let known = true;
@@ -131,7 +133,7 @@ function check(exchange: Exchange, received: Buffer, count: (what: string) => vo
   for (const { answer, message, isWhole } of answers) {
     assert.ok(!last || !isOurs(answer), "an answer behind the last one");
     if (!isWhole) {
-      // The library closes the connection when a request arrives while the answer before is still being sent.
+      // The library closes the connection when a request arrives while the previous answer is still being sent.
       const wasBusy =
         Number(answer.header("Content-Length")) > shortAnswer && answers.length < messages.length;
       assert.ok(mayBeCut || wasBusy, `an answer isn't whole: ${answer.head}`);

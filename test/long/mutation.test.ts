@@ -19,9 +19,12 @@ const atOnce = 2;
 const minKilled = 0.85;
 /** Surviving mutants that are always allowed, because some mutants are equivalent and a small sample varies. */
 const alwaysAllowed = 4;
-/** Minimum number of test files for a change. */
+/** How many test files run on a change, at least. Not for files in `browser/`. */
 const minTestFiles = 6;
-/** Minimum number of test files of other rooms for a change. */
+/**
+ * How many test files from rooms that don't cover the changed file run on a change, at least. Not for files in
+ * `browser/`.
+ */
 const minOtherFiles = 3;
 /** Milliseconds that a test file is assumed to need until it has passed once. */
 const firstMs = 15_000;
@@ -41,7 +44,7 @@ const reached = sources
   .filter((file) => quick.test(file) || (!isShort && (ofSeveralServers.test(file) || inBrowsers.test(file))))
   .map((file) => ({ file, distances: distancesFrom(file, imports) }));
 
-/** Further rooms whose tests cover a room. */
+/** Further rooms whose tests cover a room's code. A room is a folder of source files and tests, such as `serving`. */
 const furtherRooms: Readonly<Record<string, string[]>> = {
   engine: ["api"],
   accounts: ["notifications", "portal", "commands", "system"],

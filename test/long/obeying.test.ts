@@ -55,7 +55,8 @@ test("a key works as soon as create returns and stops working as soon as revoke 
 });
 
 test("while the server is suspended, a command ends with a warning, and its change applies later", async () => {
-  // The database must not be locked, as it would be if a command had stopped in the middle of a write.
+  // Suspends the server while this process has the database's write lock. So the server isn't suspended in the middle
+  // of a write, which would leave the database locked.
   const idle = Store.open(stateDir);
   idle.atomically(() => {
     server.process.signal("SIGSTOP");

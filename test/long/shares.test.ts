@@ -36,7 +36,7 @@ for (const losesWrites of [false, true])
         assert.equal(simulation.overRate, 0, says("over a rate"));
         for (const [i, month] of months.entries()) {
           if (isExact) assert.equal(month.record.total, month.admitted, says(month));
-          // The quota of every second month is used up at the end.
+          // Each account has two months. The quota of the second month is used up at the end.
           if (isExact && i % 2 === 1) assert.equal(month.admitted, month.quota, says(month));
           if (i % 2 === 1) sums.unused += Math.max(0, month.quota - month.admitted);
           sums.quotas += i % 2 === 1 ? month.quota : 0;
@@ -52,7 +52,8 @@ for (const losesWrites of [false, true])
         }),
       ),
     );
-    // Throws only after all runs have ended, because a run still writes into a database that later tests use.
+    // Throws only after all runs have ended, because a run that still goes on would write into a database that later
+    // tests use.
     for (const end of ends) if (end.status === "rejected") throw end.reason;
     t.diagnostic(`${runs} runs from seed ${firstSeed}: ${JSON.stringify(sums)}`);
   });

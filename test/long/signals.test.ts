@@ -36,7 +36,10 @@ test("SIGTERM or SIGINT at any moment of a start stops the server cleanly", asyn
   t.diagnostic(await trialOfStops(random, moments));
 });
 
-/** Asserts that servers exit with 0 after a signal. @param moments milliseconds from first instruction to signal */
+/**
+ * Asserts that servers exit with 0 after a signal. @param moments for each server, milliseconds from first instruction
+ * to signal
+ */
 async function trialOfStops(random: Random, moments: number[]): Promise<string> {
   const stateDir = temporaryFolder();
   let early = 0;
@@ -78,7 +81,8 @@ test("a server whose serving thread hangs saves its counts and is killed within 
 });
 
 test("a start that fails late exits with its reason instead of an abort", async (t) => {
-  // Making the demo account fails, because it needs randomness. At this time the threads already listen.
+  // Without randomness, the control thread can't make the demo account. At this time the serving threads already
+  // listen.
   const home = temporaryFolder();
   const script = `
     import crypto from "node:crypto";

@@ -342,7 +342,8 @@ test("with ACCESS_LOG_ACCOUNTS, every request of these accounts is logged and no
     ["GET /api/v1/nothing", bearer(big)],
   ] as const)
     await send(server, request, headers);
-  // Mixes the account's requests with another account's. Together they exceed the number that is always timed.
+  // Mixes the account's requests with requests of another account. There are more than 1,000 requests, so the server
+  // doesn't time all of them.
   const [asked, others] = [400, 5];
   const text = requestText(`GET ${pricesPath}?procedure=5073`, bearer(server.key)).repeat(others);
   const round = text + requestText("GET /api/v1/usage", bearer(acme));

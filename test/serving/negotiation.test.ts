@@ -183,7 +183,7 @@ test("ever-changing Accept-Encoding headers don't leak memory", () => {
     return process.memoryUsage().heapUsed;
   };
   const before = usedAfter(1);
-  // Measures the memory after the cache of 10,000 headers was emptied several times. Even a full cache takes 20 MB.
+  // Measures the memory after the cache of 10,000 headers was emptied several times. A full cache takes only 20 MB.
   const grown = usedAfter(39_990) - before;
   assert.ok(grown < 30 * 2 ** 20, `${grown} bytes more`);
 });

@@ -39,7 +39,8 @@ for (const [what, request, headers] of [
       connection.pause();
       const closing = requestText(request, { ...headers, Connection: "close" });
       await connection.send(text.repeat(count - 1) + closing);
-      // The server has one thread, so an answer on another connection shows that it has handled the requests here.
+      // The server has one thread, so an answer on another connection shows that it has handled the requests of this
+      // connection.
       await call(server, `GET ${pricesPath}?procedure=5073`);
       connection.resume();
       const received = settled((await connection.rest()).toString("latin1"));
@@ -71,7 +72,7 @@ for (const [what, method, headers, body] of [
       assert.equal(last.header("Connection"), "close");
       assert.equal((await connection.rest()).length, 0);
     };
-    // Runs the pipelines at once, because the server waits for seconds for a body that never comes.
+    // Runs the pipelines at the same time, because the server waits for seconds for a body that never comes.
     await Promise.all([0, 1, 10, 40].map(pipeline));
   });
 

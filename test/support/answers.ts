@@ -104,8 +104,8 @@ export function pathOf(openapi: object, requestPath: string): string | undefined
 
 const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true });
 addFormats.default(ajv);
-// Ajv has to accept OpenAPI's keyword `discriminator`. The keyword needs no check, because each schema has the property
-// as a constant.
+// Ajv has to accept OpenAPI's keyword `discriminator`. The keyword needs no check, because each alternative's schema
+// has the discriminating property as a constant.
 ajv.addKeyword("discriminator");
 
 /** Asserts that a value fits a schema of the OpenAPI document, and has only fields that the schema names. */
@@ -158,7 +158,8 @@ function responseAt(openapi: object, path: string | undefined, status: number, w
 }
 
 /**
- * The error types for which a response has examples. The name of an example is its type, or `operation.type`.
+ * The error types for which a response has examples. An example's name is the error type, or the operation's name, a
+ * dot and the error type.
  */
 const errorTypesOf = ({ content }: Response) =>
   Object.keys(content?.["application/json"]?.examples ?? {}).map((name) => name.replace(/^.*[.]/, ""));

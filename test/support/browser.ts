@@ -36,8 +36,8 @@ export interface GuardedPage {
 /**
  * Opens a page in a new browser context.
  *
- * @param mayFail whether a test provokes the failure of a request, with status 0 if there is no answer; other failures
- *   are faults of the page
+ * @param mayFail whether the test provokes the failure of the request to this URL with this status, which is 0 if there
+ *   is no answer; other failures are faults of the page
  */
 export async function openPage(
   browser: Browser,

@@ -223,8 +223,9 @@ export class Connection {
 }
 
 /**
- * Counts the bytes that wait in the system's queues of a local connection. `request` is undefined if the server has
- * closed the connection.
+ * Counts the bytes that wait in the system's queues of a local connection: bytes of requests that the server hasn't
+ * read, and bytes of answers that the client hasn't read. `request` is undefined if the server has closed the
+ * connection.
  */
 function queues({ localPort, remotePort }: Socket): { request: number | undefined; answers: number } {
   const portOf = (address: string) => Number.parseInt(address.split(":")[1], 16);

@@ -9,7 +9,7 @@ import { bigints, halfUp, hundredths, median, naivePrices, percentile, pricedRow
 type Quotient = [dividend: bigint, divisor: bigint];
 const ascending = ([a, b]: Quotient, [c, d]: Quotient) => (a * d < c * b ? -1 : a * d > c * b ? 1 : 0);
 
-/** A percentile of sorted quotients, interpolated exactly and rounded once to a multiple of 1/`parts`. */
+/** A percentile of sorted quotients in units of 1/`parts`, interpolated exactly and rounded once, half up. */
 function quotientPercentile(sorted: Quotient[], percent: number, parts: bigint): bigint {
   const position = percent * (sorted.length - 1);
   const [a, b] = sorted[Math.floor(position / 100)];
@@ -122,7 +122,7 @@ type Amounts = ReturnType<typeof amountsOf>;
 
 const percents = (tenths: bigint) => Number(tenths) / 10;
 
-/** Computes a year's changes since the previous year of the list. */
+/** Computes the changes of a year's amounts since the previous year that has prices; null for the first such year. */
 function comparison(now: Amounts, before: Amounts | undefined) {
   if (before === undefined) return { change: null, matched: null };
   const changeOf = (amount: "charge" | "allowed") => {

@@ -234,7 +234,9 @@ function compareCatalog(versions: Versions, snapshot: Snapshot): void {
   );
 }
 
-/** Compares every facility, every list of procedures and the catalog. @returns a text with the numbers compared */
+/**
+ * Compares every facility, every list of procedures and the catalog. @returns a text that tells how many were compared
+ */
 export function compareEverything(snapshot: Snapshot): string {
   const versions = versionsOf(imageOf(snapshot));
   const standings = compareFacilities(versions, snapshot);

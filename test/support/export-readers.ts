@@ -52,7 +52,7 @@ function written(bytes: Uint8Array, extension: string): string {
   return file;
 }
 
-/** Programs by name, each with the format of its export and a function that reads it. Parquet has amounts in cents. */
+/** Programs that read exports, by name. Amounts read from Parquet are in cents. */
 export const readers: Record<
   string,
   { format: "csv" | "arrow" | "parquet"; read(bytes: Uint8Array): ExportedRow[] | Promise<ExportedRow[]> }

@@ -70,8 +70,8 @@ const addresses = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescription"] a
 const measures = ["services", "beneficiaries", "payment", "outlierServices", "outlierAmount"] as const;
 
 /**
- * Makes a small random snapshot with hard cases: ties, groups of a single row, suppressed groups, incomplete rows, odd
- * texts, amounts from one cent to the maximum, services from 0 to the maximum.
+ * Makes a small random snapshot with hard cases: ties, procedures with a single row, suppressed procedures, incomplete
+ * rows, odd texts, amounts from one cent to the maximum, services from 0 to the maximum.
  */
 export function randomSnapshot(seed: number, options: RandomOptions = {}): Snapshot {
   const random = seededRandom(seed);
@@ -144,8 +144,8 @@ function randomAddresses(random: Random, ccns: string[]) {
 }
 
 /**
- * Draws the numbers of a column. A group has few different numbers, extreme numbers or ordinary numbers. In a group no
- * numbers, some numbers or all numbers are absent.
+ * Draws the numbers of a column. A procedure's rows have few different numbers, extreme numbers, ordinary numbers or
+ * only zeros. No numbers, some numbers or all numbers of a procedure are absent.
  */
 function randomMeasure(random: Random, procedure: number[]): Int32Array {
   const kinds = Array.from({ length: 1 + Math.max(...procedure) }, () => {
@@ -167,7 +167,9 @@ export function absent({ length }: ArrayLike<unknown>): Int32Array {
   return new Int32Array(length).fill(blank);
 }
 
-/** Picks a way to draw a group's amounts: few different amounts, which tie; extreme amounts; or ordinary amounts. */
+/**
+ * Picks a way to draw a procedure's amounts: few different amounts, which tie; extreme amounts; or ordinary amounts.
+ */
 function randomAmounts(random: Random): () => number {
   const few = Array.from({ length: 1 + random.int(4) }, () => 1 + random.int(100_000));
   const extremes = [1, 2, 99, 100, 101, maxCents - 1, maxCents];

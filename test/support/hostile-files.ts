@@ -58,7 +58,7 @@ function bomb(length: number, windowLog: number): Uint8Array {
   const frame = Buffer.alloc(6 + 4 * blocks);
   frame.writeUInt32LE(0xfd2fb528);
   frame[5] = (windowLog - 10) << 3;
-  // A block header has a flag for the last block, a type, which means a repeated byte, and the length.
+  // A block header has a flag for the last block, the block's type and its length. Type 1 repeats a byte.
   for (let i = 0; i < blocks; i++)
     frame.writeUInt32LE((i === blocks - 1 ? 1 : 0) | (1 << 1) | (blockBytes << 3), 6 + 4 * i);
   return frame;

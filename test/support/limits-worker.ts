@@ -7,9 +7,15 @@ export interface Hammering {
   limits: SharedArrayBuffer;
   slot: number;
   month: number;
-  /** The clock that all threads share, as one word, in milliseconds. A thread whose request is refused advances it. */
+  /**
+   * A clock in milliseconds that all threads share, as a single 32-bit integer. A thread advances it by 1 when the rate
+   * refuses a request.
+   */
   clock: SharedArrayBuffer;
-  /** The last time of the clock. A thread ends when a request is refused at this time, or not because of the rate. */
+  /**
+   * The last time of the clock. A thread ends when the rate refuses a request at this time, or when anything else
+   * refuses a request.
+   */
   endMs: number;
 }
 

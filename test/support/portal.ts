@@ -35,9 +35,7 @@ export class Portal {
   /** If set, applying a stored change throws this error. */
   failure: Error | undefined;
   readonly #actions: PortalActions;
-  /**
-   * The time of the last request. By default, requests are so far apart that no rate limit refuses them.
-   */
+  /** The time of the last request. By default, the next request is so much later that no rate limit refuses it. */
   #askedMs = 0;
 
   constructor(

@@ -48,8 +48,8 @@ function headOf(content: Buffer | string, headers: Record<string, string> = {}) 
 
 const waiting: ServerResponse[] = [];
 /**
- * Cuts the connections of partial answers. Call it after the client has received the part, because an earlier cut may
- * lose the part.
+ * Cuts the connections of partial answers. Call it after the client has received the first bytes, because an earlier
+ * cut may lose them.
  */
 export function cutConnections(): void {
   for (const response of waiting.splice(0)) response.destroy();

@@ -112,7 +112,7 @@ export class World {
     this.webhooks = this.#newWebhooks(options);
   }
 
-  /** Delivers due events. If `steadyMs` differs from the time of the wall clock, the wall clock was set. */
+  /** Delivers due events. A `steadyMs` that differs from `at` means that the wall clock was set. */
   deliver(at: Date, steadyMs = at.getTime()): Promise<void> {
     return this.webhooks.deliverDue(at, steadyMs);
   }

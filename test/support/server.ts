@@ -27,7 +27,10 @@ export { temporaryFolder } from "./folders.ts";
 /** Starts the real server as a process, with small snapshots. */
 
 const repository = path.resolve(import.meta.dirname, "../..");
-/** The option of Node in `npm start`, which strips types. Without a compile cache, nothing is cached. */
+/**
+ * The option with which `npm start` makes Node strip types by the module `strip-cache.js`, which caches the result only
+ * if there is a compile cache.
+ */
 export const keepingStripped = ["--import", path.join(repository, "server/strip-cache.js")];
 /** Node with the product's settings. */
 export const node = path.join(repository, "server/node");
@@ -144,7 +147,7 @@ export class Running {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** Allows the process to end by itself. Otherwise an end by itself is reported. */
+  /** Allows the process to end by itself. Without this call, such an end is reported. */
   mayEnd(): this {
     this.#mayEnd = true;
     return this;
@@ -323,7 +326,8 @@ export async function getStuck(server: TestServer, connection: Connection): Prom
   for (let sent = 1; ; sent++) {
     await connection.send(requestText(request, { Authorization: `Bearer ${server.key}` }));
     await connection.allRead();
-    // The server has one thread, so an answer on another connection shows that it has handled the request here.
+    // The server has one thread, so an answer on another connection shows that it has handled the request of this
+    // connection.
     await call(server, request);
     // Stops when the last answer is incomplete, because the server would cut the connection at a further request. All
     // answers have the length of the first answer.

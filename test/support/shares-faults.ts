@@ -11,7 +11,10 @@ interface FaultyRun {
   isExact: boolean;
   /** The faults in order, for the message of a failed run. */
   history: string[];
-  /** For each account the previous month, and the last month, whose whole quota clients asked for. */
+  /**
+   * For each account in turn two entries: the previous month and the last month. Clients asked for the whole quota of
+   * the last month only.
+   */
   months: {
     account: number;
     quota: number;
@@ -191,7 +194,7 @@ export async function faultyRun(
     lastMs = Math.max(lastMs, ms);
   }
   await simulation.run(lastMs + 3000);
-  // A rate may have been lowered meanwhile. So clients ask again for what is left.
+  // The last changes may have lowered rates, so that requests were refused. So clients ask again for what is left.
   for (const [account, { burst, quota }] of accounts.entries()) {
     const left = isLossy ? 0 : quota - simulation.tally(account, month).admitted;
     for (let i = 0; left > 0 && i < left * 3 + 60 * simulation.servers.length; i++) {

@@ -82,7 +82,7 @@ export interface VirtualServer {
   isCut: boolean;
   /** Whether the server's control thread stands still, while requests are served. */
   isStopped: boolean;
-  /** The number of the server's next reads of records that fail. */
+  /** How many of the server's next reads of records fail. */
   failingReads: number;
   starts: number;
   /** Milliseconds by which the server's wall clock is ahead. */
@@ -139,7 +139,7 @@ export class Simulation {
   overRate = 0;
   /** Percentage of calls that are lost on the way there or back. */
   lostPercent = 0;
-  /** Percentage of calls that come twice. */
+  /** Percentage of calls that Redis gets twice. */
   repeatedPercent = 0;
   isRefusing = false;
   minDelayMs: number;
@@ -274,7 +274,7 @@ export class Simulation {
     }
   }
 
-  /** The highest rate that a server may use now. */
+  /** The highest rate of an account that any server may use now. */
   #burst(account: number): number {
     const { burst, untilMs } = this.#lowered[account];
     return Math.max(
@@ -380,7 +380,7 @@ export class Simulation {
     });
   }
 
-  /** A call with the simulation's time and run of Redis. */
+  /** Adds the simulation's time and the id of Redis' simulated run to a call. */
   timed(call: object) {
     return { ...call, ms: Math.round(this.nowMs + this.#redisOffMs + 1e12), run: `run${this.#run}` };
   }

@@ -30,7 +30,7 @@ export const selfSigned = { key, cert };
 interface Mail {
   from: string;
   to: string;
-  /** Headers and text as received. */
+  /** Headers and text as received, with LF at the ends of lines. */
   data: string;
 }
 

@@ -42,7 +42,10 @@ after(async () => {
   await redis.stop();
 });
 
-/** Whether all servers had applied the changes of the last commands. On a busy machine a command may stop waiting. */
+/**
+ * Whether all servers had applied the changes when the last commands ended. On a busy machine a command may stop
+ * waiting for the servers.
+ */
 let areConfirmed = true;
 /** Number of calls of `succeed` after which a server hadn't applied a change yet, in all tests of this file. */
 let timesUnconfirmed = 0;
@@ -154,7 +157,7 @@ test("two imports of the same accounts at once both succeed", async () => {
   await runShared(redisAddress(env.REDIS_URL), {
     now,
     run(store) {
-      // The other import succeeds after this one has read Redis, so this one is refused once.
+      // The command imports the same file after this import has read Redis. So Redis refuses this import's first try.
       if (outcomes.length === 0)
         execFileSync(node, ["server/commands/accounts.ts", "import", file], {
           env: { ...process.env, ...env },
@@ -261,7 +264,7 @@ test("usage before an export counts once when the exporting server joins later, 
   const none = join(temporaryFolder(), "none");
   const [{ code }] = await run(none, [`accounts import ${file}`], env);
   assert.equal(code, 0);
-  // The server continued to serve after the export.
+  // Counts more requests, as if the exporting server had continued to serve after the export.
   use(43);
   otherProxy.hold();
   const server = spawnServer({ datasetsDir: datasetsFolder(currentOnly), stateDir: from, env });

@@ -376,7 +376,8 @@ test("after a loss, changes wait until a server with many rows has restored all 
       return answer;
     },
   };
-  // Another server's read ends the wait for the first server at once, so only the restore itself makes changes wait.
+  // The server `new` reads first, and gives servers 0 ms to resend their rows. So only the restore by `a` makes changes
+  // wait.
   await join("new").directory.read();
   await join("a", a.store, watched, 9000).directory.read();
   assert.deepEqual(accepted, [0, 0]);
@@ -403,7 +404,8 @@ test("a server that joins late after a loss adds its accounts, and duplicate nam
       ["three", 1],
       ["three-3", 1],
     ]);
-    // An id was given to two accounts. The later account keeps the id.
+    // Redis gave the id 2 to the account `two` before the loss, and to `three` after the loss. The later account keeps
+    // the id.
     assert.equal(store.accounts.byName("three")?.id, 2);
   }
   await b.directory.change(make(b.store, "four"));
@@ -478,7 +480,7 @@ for (const isFromBackup of [false, true]) {
     await command.directory.read();
     await client.hincrby(rows, "since", -2000);
     const waiting = command.directory.change(make(command.store, "new"));
-    // The command's first try is sent before the answer to this ping.
+    // When the answer to this ping arrives, the command's first try has been sent.
     await client.ping();
     await read(server);
     await waiting;

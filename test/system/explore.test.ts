@@ -413,7 +413,7 @@ test("text confirmed by Enter or Tab before suggestions appear selects its match
     await until("the field's own text", async () => (await procedure.inputValue()) !== "qqqq");
     assert.equal(await page.locator(".procedure .said").isVisible(), false);
   }
-  // After a click the focus stays in the field.
+  // After a click on an option the focus stays in the field.
   await place.click();
   await options.filter({ hasText: "Alabama" }).click();
   await heading(page, "In Alabama");
@@ -505,7 +505,7 @@ test("clicking a histogram bar lists its hospitals and keeps its price range as 
   const before = await page.locator(".bar").first().boundingBox();
   await page.locator(".bar").first().click();
   const [from, to] = histogram.edges;
-  // A bar's range ends one cent below its upper edge.
+  // A bar's range ends one cent below the bar's upper edge.
   const end = Math.round(to * 100 - 1) / 100;
   const title = `${count} ${count === 1 ? "hospital that charges" : "hospitals that charge"} ${dollars(from)} to ${dollars(end)}`;
   await page.getByRole("heading", { name: title }).waitFor();
@@ -732,7 +732,7 @@ test("related elements are aligned", async () => {
   const [title] = await boxesOf(".card:has(.map) h2");
   const [button] = await boxesOf(".card:has(.map) .actions button");
   assert.ok(button.y > title.y, "the buttons have a line of their own");
-  // The button's text begins nine pixels inside its edge. The edge is visible only on hover.
+  // The button's text begins nine pixels inside the button's edge. The edge is visible only on hover.
   assert.ok(Math.abs(button.x + 9 - title.x) <= 1, `${button.x} and ${title.x}`);
   await page.goto("/reference");
   await page.locator(".try select").first().waitFor();

@@ -61,7 +61,7 @@ test("the TypeScript example compiles in strict mode", () => {
 
 const needed: Record<string, string[]> = { bash: ["bash", "curl", "jq"], python: ["python3"], ts: [] };
 
-/** Finds the first command that a program needs and that the machine doesn't have. */
+/** Finds the first command that a program needs and that the machine doesn't have; undefined if the machine has all. */
 async function missing(language: string): Promise<string | undefined> {
   for (const command of needed[language]) {
     const child = spawn(command, ["--version"], { stdio: "ignore" });

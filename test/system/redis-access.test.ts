@@ -85,7 +85,7 @@ test("servers and commands report why Redis can't be used, without the password"
   after(() => redis.stop());
   const seed = temporaryFolder();
   const place = `127.0.0.1:${redis.port}`;
-  // A host name of 64 characters is invalid, so it fails without asking a slow resolver.
+  // A label of a host name has at most 63 characters. So this name fails without asking a slow resolver.
   const nowhere = "x".repeat(64);
   await Promise.all(
     Object.entries({

@@ -151,7 +151,7 @@ test("a stopped server returns its lease, and a server that starts without Redis
     const contents = await Promise.all(
       hashes.map(async (key) => JSON.stringify(await redis.client.hgetall(key))),
     );
-    // Ignores `left` and `old`. They have the server's id for ten seconds, and for a minute after a loss of data.
+    // Ignores the fields `left` and `old`, because they may have the server's id after the server has left.
     const others = contents.map((content) => content.replace(/\\"(left|old)\\":\{[^}]*\}/g, ""));
     return !others.some((content) => content.includes(replicas[2].id));
   });

@@ -321,7 +321,7 @@ test("after a restart of Redis, a server gets the part of a server that leaves",
   await b.call([], { isLeaving: true });
   await a.call();
   assert.equal((await a.call()).part, 1);
-  // A minute after the restart, nothing is left of the server.
+  // A minute after the restart, nothing is left of server b.
   ms += 60_000;
   for (let i = 0; i < 2; i++) await a.call();
   assert.doesNotMatch((await redis.client.hget("hc:{0}:servers", "meta")) ?? "", /"b"/);
@@ -415,7 +415,7 @@ test("the highest rate that a server has reported determines the credits", async
   const month = { quota, base: 0, used: 0, granted: 0, wanted: 0, fresh: false };
   for (const burst of [10, 400]) await a.call([{ id: 1, burst, months: { [months[0]]: month } }]);
   for (let i = 0, held = 0; i < 20; i++) held = (await b.report(0, held, 1000)).granted;
-  // A server's credit is at most an eighth of the quota, because there are two servers.
+  // Each of two servers has a credit, which is at most an eighth of the quota.
   assert.ok((await record()).servers.b.granted <= quota - quota / 8);
 });
 
@@ -470,7 +470,7 @@ test("no lease is granted during recovery, and one reported too late is kept onl
   assert.ok(held > 900, String(held));
   const late = await a.report(50, granted);
   assert.equal(late.granted, Math.max(50, quota - held));
-  // After a smaller quota, a server keeps what it was granted until it reports less.
+  // When the quota becomes smaller, a server keeps what it was granted until it reports a smaller grant.
   quota = 300;
   assert.equal((await b.report(0, held)).granted, held);
 });

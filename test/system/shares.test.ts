@@ -242,7 +242,8 @@ test("after ceilings are lowered, at most a request on each server is refused, a
   await simulation.run(simulation.nowMs + 70_000);
   load(simulation, 12, 7000);
   await simulation.run(simulation.nowMs + 86_000);
-  // A first request on each server may be refused. The report about it ends the flag that the change needed.
+  // The first request on each server may be refused. The server's report of the refusal removes the flag that the
+  // change has set.
   assert.ok(simulation.tally(0).admitted >= 30, String(simulation.tally(0).admitted));
   const [a, b] = simulation.servers;
   simulation.kill(b);
@@ -596,7 +597,8 @@ for (const [what, change] of [
   test(`a server that misses two losses keeps its part of the rate when ${what}`, async () => {
     const simulation = await servers(2, { burst: 40, quota: 100_000 });
     const [a, b] = simulation.servers;
-    // The load is so high that each server's lease lasts until the end of the test, even while server b is cut off.
+    // A lease covers ten seconds of arriving requests. Far more requests arrive than the rate admits, so each server's
+    // lease lasts until the end of the test, even while server b is cut off.
     load(simulation, 10_000, 4);
     await simulation.run(simulation.nowMs + 3000);
     b.isCut = true;

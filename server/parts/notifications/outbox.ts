@@ -32,7 +32,7 @@ export interface Sender {
   /** Milliseconds that a try gets before it may be aborted. */
   readonly minTryMs: number;
   readonly tries: Counter<"outcome">;
-  /** Tries to send an event, until the signal aborts the try. After an error the event is tried again. */
+  /** Tries once to send an event. The signal aborts the try. If this throws, the outbox tries again later. */
   send(
     event: StoredEvent,
     account: Account | undefined,

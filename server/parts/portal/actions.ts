@@ -43,7 +43,7 @@ const missingKey = constantError("missing_api_key");
 
 type Reply = PortalReply | Promise<PortalReply>;
 
-/** A function that checks the caller and the fields of the body, and runs the action. */
+/** A function that checks the request and runs the action. */
 type Route = (request: PortalRequest, now: Date) => Reply;
 
 /** Handles the portal's posts in the control thread. */

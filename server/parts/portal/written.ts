@@ -100,7 +100,7 @@ function writePrices(path: string, parameters: URLSearchParams, choice: Choice, 
     const found = orNone(() => ask<FacilityAnswer>(`/healthcare/facilities/${encodeURIComponent(ccn)}`));
     return found === undefined ? [] : [entryOf(found, procedure.code)];
   });
-  // The clauses have no rank around a ZIP code, because a rank needs the prices of all hospitals there.
+  // Around a ZIP code, the clauses don't rank the hospitals, because that needs the prices of all hospitals there.
   const clauses = own.map((entry) => {
     const clause = isPriced(entry)
       ? ownClause(choice, answer, entry, near === null ? entry : {}, null)

@@ -15,7 +15,7 @@ import { listening, maxWaitMs, until } from "../../support/connection.ts";
 import { answersOf, later, now, Receiver, World } from "../../support/quota-events.ts";
 import { keepingStripped } from "../../support/server.ts";
 
-/** Tests faulty receivers. Every try has to end, and no other account may wait long for it. */
+/** Tests faulty receivers. Every try has to end, and no try for another account may wait long. */
 
 const { maxUnderWay: maxTriesUnderWay, minTryMs } = webhookSender(Store.inMemory(), new Metrics(), {
   allowLoopback: true,

@@ -36,7 +36,7 @@ export function Page() {
     setMessage(why);
     keepKey(null);
   };
-  // When a visitor signs in or out, the focused element disappears, so the focus moves to another element.
+  // When a visitor signs in or out, the focused element disappears, so the focus is moved to the main part of the page.
   const before = useRef(key);
   useEffect(() => {
     if (before.current !== key) document.querySelector<HTMLElement>("#main")?.focus();

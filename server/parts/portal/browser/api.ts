@@ -102,7 +102,8 @@ async function inTime(tryIt: () => Promise<Response>): Promise<Response> {
 }
 
 /**
- * Sends a request with the current key. Renews the pages' key if the server doesn't know it any more.
+ * Sends a request with the current key. If the server doesn't know the pages' key any more, renews the key and sends
+ * the request again.
  *
  * @returns the response, whatever its status
  * @throws Failure when there is no response

@@ -40,7 +40,10 @@ interface CardProps {
   children?: ComponentChildren;
 }
 
-/** The text for a picture outside the page: what the letters stand for, the source, warnings and the site. */
+/**
+ * The text for a picture outside the page: the names of the compared hospitals by letter, the source, warnings and the
+ * site.
+ */
 export function sourceText(
   versions: readonly string[],
   datasets: readonly Dataset[],

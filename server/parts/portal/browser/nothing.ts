@@ -27,8 +27,8 @@ interface Nothing {
   title: string;
   why: string;
   /**
-   * Links to pages with prices. `changes` are the parameters that a link changes in the URL; null removes all
-   * parameters.
+   * Links to pages with prices. `changes` has the URL's parameters that a link changes. A null in place of `changes`
+   * removes all parameters.
    */
   ways: { text: string; changes: Record<string, string | null> | null }[];
 }

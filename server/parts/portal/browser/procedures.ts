@@ -140,9 +140,10 @@ export function titleOf(group: { code: string; name: string }): string {
 }
 
 /**
- * Finds the first of a group's further procedures that has a word of the text.
+ * Finds the first of a group's further procedures in which a word begins with a word of the text. Words of one or two
+ * letters are ignored.
  *
- * @returns a list with at most one procedure; empty if the plain name has a word of the text
+ * @returns a list with at most one procedure; empty if the plain name already has such a word
  */
 export function includedIn(code: string, text: string): string[] {
   const words = wordsOf(text).filter((word) => word.length > 2);

@@ -7,8 +7,9 @@ import { Grid, PinShape, Shape, Steps, useSteps } from "./picture.ts";
 import { isFew, leastForQuartiles } from "./words.ts";
 
 /**
- * Draws the median charge, the allowed amount and the compared hospitals' charges over two years or more. The lines of
- * the medians break where the procedure's name changes, where a year is missing, and at years with few hospitals.
+ * Draws the medians of charges and of allowed amounts, and the compared hospitals' charges, over two years or more. The
+ * lines of the medians break where the procedure's name changes, where a year is missing, and at years with few
+ * hospitals.
  */
 
 const height = 290;
@@ -23,7 +24,7 @@ const isSame = (before: TrendYear, year: TrendYear) =>
 interface TrendProps {
   years: TrendYear[];
   pinned: readonly Pinned[];
-  /** The data year of the page's prices, which is described below the lines; null for the last year. */
+  /** The data year of the page's prices; null for the last year. A text below the lines describes this year. */
   year: number | null;
 }
 
