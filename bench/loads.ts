@@ -52,7 +52,7 @@ const computing: Kind[] = ["service", "ceiling", ...databases, "node-http"];
 const fractions = { "service / sqlite": 1 / 15, "service / duckdb": 1 / 15 };
 const hot200: Entrant = { ...entrants("hot")[0], name: "service, 200" };
 
-/** Makes an entrant of the service for a load without the ceiling. */
+/** Makes an entrant of the service for a load without the entrant `ceiling`. */
 function service(list: ListName, name: string): Entrant {
   return { ...entrants(list)[0], name, against: null };
 }

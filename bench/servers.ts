@@ -92,7 +92,7 @@ export class Servers {
    * Starts a server, and resolves when it is ready for requests. Calls with the same arguments get the same server.
    *
    * @param core the only core that the server may use; undefined for all cores
-   * @param constant the answer of the ceilings and of `nginx`; the other rivals use only its headers
+   * @param constant the answer of `ceiling`, `ceiling-spread` and `nginx`; the other rivals use only its headers
    */
   get(kind: Kind, threads: number, core?: number, constant?: Constant): Promise<Server> {
     const name = JSON.stringify([kind, threads, core, sendsConstant(kind) && constant]);

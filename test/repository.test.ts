@@ -130,8 +130,8 @@ test("tests wait for conditions and not for fixed times", () => {
 });
 
 /**
- * The rooms of the product by level, from the top down. A file may import files of its own room and of lower levels.
- * Rooms of the same level don't import each other.
+ * The rooms of the product, which are folders or single files, by level from the top down. A file may import files of
+ * its own room and of lower levels. Rooms of the same level don't import each other.
  */
 const levels = [
   ["server/main.ts"],
@@ -276,7 +276,10 @@ test("no thread loads a library at its start that it may never need", () => {
   }
 });
 
-/** Number of callbacks by file that aren't wrapped in `safely`, and the reason why they can't throw, or may. */
+/**
+ * Number of callbacks by file that aren't wrapped in `safely`, and the reason why they can't throw or why they may
+ * throw.
+ */
 const unwrapped: Record<string, [callbacks: number, reason: string]> = {
   "server/parts/console/console.ts": [1, "forgets a viewer"],
   "server/control/log.ts": [2, "ignores an error of a stream that is told elsewhere; resolves a promise"],

@@ -24,7 +24,7 @@ export interface RivalSettings {
   threads: number;
   /** Whether a database server caches answers. */
   caches: boolean;
-  /** Whether the ceiling sends one of many copies of its body. The copies take as much memory as an image. */
+  /** Whether the server `ceiling` sends one of many copies of its body. The copies take as much memory as an image. */
   isSpread: boolean;
 }
 

@@ -34,8 +34,8 @@ export function checkSnapshots({
 }
 
 /**
- * Loads the folder's snapshots. An empty folder is filled first, from DATASETS_URL or with a sample. Without
- * DATASETS_URL, throws DataError when no snapshot can be loaded. With it, waits for one.
+ * Loads the folder's snapshots. An empty folder is filled first, from DATASETS_URL or with a sample. If no snapshot can
+ * be loaded, waits for a snapshot from DATASETS_URL. Without DATASETS_URL, throws DataError.
  */
 export async function loadData(
   { DATASETS_DIR: datasetsDir, DATASETS_URL: datasetsUrl, STATE_DIR: stateDir }: Settings,

@@ -225,7 +225,7 @@ export async function startServing(
   };
   closers.push(() => threads.stop());
   await unlessStopping(threads.listen(data, traffic.buffers, snapshots.published(), pages));
-  // The registry is written after everything that can fail, and before the first answer.
+  // The registry is written before the first answer, but late, so that few failed starts change it.
   snapshots.beginServing();
   threads.answer();
   return port;

@@ -25,7 +25,7 @@ import {
 
 /** Tests API keys: their form, the table in which serving threads find them, and their changes in a running server. */
 
-// Runs the core with only this part, because the core has to work with each part alone.
+// Runs the core with a single part, because the core has to work with each part alone.
 process.env.SERVER_PARTS = "notifications";
 
 const webhookBodies: string[] = [];

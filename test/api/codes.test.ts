@@ -74,7 +74,7 @@ test("words of code descriptors find groups at a lower score and are listed as m
     [["quillwort"]],
   );
   assert.deepEqual(found("quilwort")[0].matched, ["quillwort"], "the word as it is in the index");
-  // 5115 comes first, because "knee" is also a patients' term for 5115.
+  // 5115 comes first, because patients call it "knee". 5116 matches only by the descriptor of a code.
   const [first, second] = found("knee");
   assert.deepEqual([first.code, second.code], ["5115", "5116"]);
   assert.ok(first.score > second.score);

@@ -15,7 +15,10 @@ import { rounds } from "../support/rounds.ts";
 
 /** Tests the changes between revisions, by comparing the rows themselves. */
 
-/** Counts the changes by their definition: compares each row's JSON with that of the same facility and procedure. */
+/**
+ * Counts the changes by their definition: compares the JSON of each row with the JSON of the other snapshot's row of
+ * the same facility and procedure.
+ */
 function naive(before: Snapshot, after: Snapshot) {
   const byKey = (snapshot: Snapshot) =>
     new Map(rowsOf(snapshot).map((row) => [`${row.ccn} ${row.procedure_code}`, JSON.stringify(row)]));

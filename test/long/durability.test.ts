@@ -140,7 +140,7 @@ test("kill -9 loses no saved count, key, account or event, and adds no counts", 
     }
     server = start(stateDir);
     if (random.int(4) === 0) {
-      // Kills the server during its start.
+      // Kills the server during its start, or soon after the start.
       await delay(random.int(maxStartMs));
       await kill(server);
       server = start(stateDir);

@@ -174,7 +174,7 @@ test("with a Cluster, no request fails and quotas stay exact when two primaries 
   const fleet = await new Fleet(url, 3).start(t);
   await fleet.changeKeys();
   const dead = new Set<RedisNode>();
-  // Kills the primary with the key of the ceilings, and then the primary with the key of accounts and keys.
+  // Kills the primary that stores the ceilings, and then the primary that stores accounts and API keys.
   for (const [i, key] of ["hc:{0}:servers", "hc:{directory}:meta"].entries()) {
     await fleet.useUp(i + 1, async () => {
       const survivor = () => redis.find((node) => !dead.has(node)) ?? assert.fail("no node");

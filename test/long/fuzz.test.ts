@@ -150,7 +150,7 @@ function check(exchange: Exchange, received: Buffer, count: (what: string) => vo
     last = message?.kind === "last";
   }
   if (mayBeCut || last || answers.length === messages.length) return;
-  // In rare cases an answer without a body, or a long one, is the connection's last answer. Answers after it are lost.
+  // In rare cases an answer without a body, or a long answer, is the connection's last answer. Later answers are lost.
   assert.ok(
     messages.some(mayLackBody) || messages.some(mayBeLong),
     `${answers.length} answers to ${messages.length} requests`,
@@ -186,7 +186,8 @@ test(`${requests} random requests get valid responses and leak no memory`, {
         assert.ok(!server.process.hasEnded, `the server ended: ${server.process.stderr.slice(-500)}`);
         check(next, received, count);
         for (const { answer } of answersIn(received, next.messages)) {
-          // A 200 or 304 repeats the parameters of a search, in its body or in its ETag.
+          // An answer 200 or 304 may have a key, because it repeats the parameters of a search in its body or in its
+          // ETag.
           if (answer.status < 400) continue;
           const shown = answer.head + answer.body.toString(latin1);
           for (const secret of secrets) assert.ok(!shown.includes(secret), "a key is echoed");

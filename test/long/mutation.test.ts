@@ -96,7 +96,7 @@ function testsOf(file: string): string[] {
     .map(({ testFile }) => testFile);
 }
 
-/** Size of the simulations of several servers, which then take half a minute. */
+/** A small number of simulations of several servers. They take half a minute. */
 const smallTrials = { SHARES_RUNS: "10" };
 
 type Outcome = "passed" | "failed" | "cut off";

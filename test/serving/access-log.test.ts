@@ -22,7 +22,7 @@ import { preloaded } from "../support/stopping.ts";
 
 /** Tests the log lines of requests, which have account, request and id, but no secrets. */
 
-// Runs the core with only this part, because the core has to work with each part alone.
+// Runs the core with a single part, because the core has to work with each part alone.
 process.env.SERVER_PARTS = "portal";
 
 type Line = Record<string, unknown>;

@@ -13,7 +13,7 @@ import {
 
 /** Tests many requests on the same connection before the first answer is read. */
 
-// Runs the core with only this part, because the core has to work with each part alone.
+// Runs the core with a single part, because the core has to work with each part alone.
 process.env.SERVER_PARTS = "replicas";
 
 const server = await startServer();

@@ -633,7 +633,7 @@ test("a start with a real version serves no synthetic ones, not even those serve
   assert.deepEqual(trial.served, ["2022.1"]);
   trial.snapshots.beginServing();
   assert.deepEqual(hiddenIn(trial), [["2024.1"]]);
-  // The real file is the newest, so it is loaded first. The sample waits for the result, and then isn't loaded at all.
+  // The real file arrived last, so it is loaded first. The sample waits for the result, and then isn't loaded at all.
   assert.deepEqual(trial.logged("snapshot loaded"), [["2022.1.parquet", undefined]]);
 });
 

@@ -28,8 +28,8 @@ export { temporaryFolder } from "./folders.ts";
 
 const repository = path.resolve(import.meta.dirname, "../..");
 /**
- * The option with which `npm start` makes Node strip types by the module `strip-cache.js`, which caches the result only
- * if there is a compile cache.
+ * The option of `npm start` that preloads `strip-cache.js`, which strips types. Stripped code is cached only if there
+ * is a compile cache.
  */
 export const keepingStripped = ["--import", path.join(repository, "server/strip-cache.js")];
 /** Node with the product's settings. */
@@ -111,7 +111,7 @@ export class Running {
     { cwd = repository, maxDescriptors }: RunOptions = {},
   ) {
     const command = [node, ...keepingStripped, path.join(repository, script), ...args];
-    // The shell sets the limit, and then `exec` replaces it by the command.
+    // The shell sets the limit. Then `exec` replaces the shell by the command.
     const limited = ["sh", "-c", 'ulimit -n "$0" && exec "$@"', String(maxDescriptors), ...command];
     const [program, ...words] = maxDescriptors === undefined ? command : limited;
     this.#child = spawn(program, words, {

@@ -115,7 +115,7 @@ interface SimulationOptions {
 interface Tally {
   admitted: number;
   refused: number;
-  /** Requests that were refused for the quota, although fewer than the quota were admitted. */
+  /** Requests that were refused for the quota before the quota was used up. */
   early: number;
 }
 
@@ -436,7 +436,10 @@ export class Simulation {
     server.isUp = false;
   }
 
-  /** For each account, the requests that a server may still admit by both months' bounds, plus a margin. */
+  /**
+   * For each account, the requests that a server may still admit by both months' bounds, plus ten seconds at the
+   * highest rate.
+   */
   #mayAdmit({ counts, offMs }: VirtualServer): number[] {
     const first = this.#firstMonth(offMs);
     return this.highest.map(({ burst }, account) =>
@@ -447,7 +450,10 @@ export class Simulation {
     );
   }
 
-  /** Adds what dead and unreachable servers may still admit to the allowances, because Redis has lost its records. */
+  /**
+   * Adds to the allowances what dead and unreachable servers may still admit, because Redis has lost the records of
+   * these servers.
+   */
   #lose(): void {
     const allow = () => {
       for (const server of this.servers) {

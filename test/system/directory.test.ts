@@ -480,7 +480,8 @@ for (const isFromBackup of [false, true]) {
     await command.directory.read();
     await client.hincrby(rows, "since", -2000);
     const waiting = command.directory.change(make(command.store, "new"));
-    // When the answer to this ping arrives, the command's first try has been sent.
+    // Waits for the answer to a ping, which Redis gets after the command's first try. So the server reads after this
+    // try.
     await client.ping();
     await read(server);
     await waiting;

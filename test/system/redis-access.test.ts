@@ -216,7 +216,7 @@ test("a Cluster command that may have been executed isn't repeated", async () =>
     await until("the Cluster", async () => /cluster_state:ok/.test(String(await ask(node, "INFO"))));
   const address = redisAddress(`redis+cluster://127.0.0.1:${port}`);
   const client = await connectRedis(address, () => {});
-  // This key belongs to the Cluster's slot 15495.
+  // This key belongs to the Cluster's hash slot 15495.
   const key = "{a}";
   await until("the connection", async () => (await client.incr(key).catch(() => 0)) > 0);
   const before = Number(await redis.client.get(key));

@@ -76,7 +76,7 @@ class Caller {
   }
 }
 
-/** Makes servers. They all know the number of servers and have their parts, and Redis no longer learns. */
+/** Makes servers that know the number of servers and have their parts. Redis has stopped learning their use. */
 async function callers(...names: string[]): Promise<Caller[]> {
   const all = names.map((name) => new Caller(name));
   for (let i = 0; i < 4; i++) {
@@ -283,7 +283,7 @@ test("a lost record is restored from the newest copy, and reports since the loss
   assert.deepEqual([servers.a.used, servers.b.used, n], [30, 2, JSON.parse(copy ?? "").n]);
   ms += 2500;
   assert.equal((await b.report(2, 20)).total, 32);
-  // The script takes a record's copy only while Redis learns, so this copy is ignored.
+  // The script uses a server's copy of a record only while Redis learns what it lost. So this copy is ignored.
   await b.report(2, 20, 0, { copy: JSON.stringify({ ...JSON.parse(copy ?? ""), n: 99, left: { z: 500 } }) });
   assert.deepEqual((await record()).left, {});
 });
@@ -305,7 +305,7 @@ test("after a loss, Redis learns until all known servers have called, but not a 
   assert.equal(await asked([b]), true);
   ms += 100;
   assert.equal(await asked([b]), false);
-  // Learning doesn't begin again when a server leaves.
+  // When a server leaves, Redis doesn't begin to learn again.
   await b.call([], { isLeaving: true });
   assert.equal(await asked([]), false);
 });

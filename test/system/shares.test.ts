@@ -369,7 +369,8 @@ test("a nearly used-up quota isn't exceeded while servers restore an emptied Red
   const simulation = await servers(3, { burst: 20, quota });
   load(simulation, 2000, 10);
   while (simulation.tally(0).admitted < quota - 10) await simulation.run(simulation.nowMs + 10);
-  // After the pause the servers' copies of the record are old, so that their next call requests a new copy.
+  // While Redis refuses calls for 1.5 s, the servers' copies of the record become old. So their next call requests a
+  // new copy.
   simulation.isRefusing = true;
   await simulation.run(simulation.nowMs + 1500);
   await simulation.restartRedis("empty");
@@ -569,7 +570,8 @@ for (const isUsedUp of [false, true])
     assert.deepEqual((await serversOf(redis.client)).map(({ id }) => id).sort(), ["s0.1", "s1.1"]);
     load(simulation, 3000, 25, (i) => simulation.servers[i % 2]);
     await simulation.run(simulation.nowMs + 80_000);
-    // The forgotten server's requests within a second from a full bucket, and its credit, still count as used.
+    // The forgotten server may have made 41 requests within a second from a full bucket, and has a credit of 6. These
+    // requests still count as used.
     const kept = 41 + 6;
     assert.equal(simulation.tally(0).admitted, 1000 - kept + unsaid);
     assert.equal((await simulation.record(0)).total, 1000);

@@ -72,7 +72,10 @@ export async function signUp(
   const signup = { mailbox: mailboxOf(email), address: clientOf(address) };
   const isMailed = options.settings.signup === "email";
   const { store } = options;
-  /** Checks the limits of signups. @returns the mailbox's signups within a day @throws ApiError beyond a limit */
+  /**
+   * Checks whether the person may sign up. @returns the number of the mailbox's signups within a day @throws ApiError
+   * beyond a limit, or if no link is mailed and the mailbox has an account
+   */
   const check = () => {
     const counts = store.signups.countsSince(dayBefore(now), signup);
     if (counts.address >= maxSignupsPerClient)

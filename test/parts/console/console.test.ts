@@ -22,7 +22,7 @@ import {
 
 /** Tests the operator's console by the requests of a browser. */
 
-// Runs the core with only this part, because the core has to work with each part alone.
+// Runs the core with a single part, because the core has to work with each part alone.
 process.env.SERVER_PARTS = "console";
 
 const datasetsDir = datasetsFolder();
@@ -93,7 +93,7 @@ test("the console still works after its program and libraries are deleted while 
   });
   const { ops } = await ready(process);
   const get = (target: string) => rawRequest(ops, requestText(`GET ${target}`, { Connection: "close" }));
-  // The server reads the files right after it writes the ready line, and before it answers any request.
+  // The server reads the console's files right after it writes the ready line, and before it answers any request.
   assert.equal((await get("/livez")).status, 200);
   rmSync(path.join(copy, "node_modules"));
   rmSync(path.join(copy, "server/parts/console"), { recursive: true });

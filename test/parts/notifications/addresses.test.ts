@@ -99,7 +99,8 @@ test("a webhook URL with a non-public address is rejected in any notation", () =
 });
 
 /**
- * Makes every host resolve to the given addresses. Each look-up gets the next list, and later ones get the last list.
+ * Makes every host resolve to the given addresses. Each look-up gets the next list of addresses. When the lists run
+ * out, look-ups get the last list.
  * @returns the hosts looked up
  */
 function resolveTo(t: TestContext, ...answers: string[]): string[] {
@@ -189,9 +190,10 @@ test("a slow connection isn't abandoned for the host's next address", async () =
         reject,
       );
     });
-    // Blocks the thread before it learns that the connection is open.
+    // This callback blocks the thread after the post has begun, and before the thread learns that the connection is
+    // open.
     stat(".", () => stand(500));
-    // After this second block, both callbacks are ready, so they run one directly after the other.
+    // Blocks the thread until both files are looked up. So the two callbacks run one directly after the other.
     stand(50);
   });
   assert.equal(await posted, 200);

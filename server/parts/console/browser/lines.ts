@@ -51,8 +51,8 @@ function Drawing({ title, samples, now, series, isLogarithmic, text }: LinesProp
     [first, last].map((one) => (one ? timeOf(one) : Date.now())),
     [0, 100],
   );
-  // Zeros are drawn only in the first line of a linear scale. A logarithmic scale can't show 0, and a line of errors
-  // along 0 would look like an alarm.
+  // A zero has no value to draw, except in the first line of a linear scale. A logarithmic scale can't show 0, and a
+  // line of errors along 0 would look like an alarm.
   const drawn = ({ value }: Series, sample: Sample) =>
     isLogarithmic || value !== series[0].value ? value(sample) || null : value(sample);
   const values = series.flatMap((one) => samples.flatMap((sample) => drawn(one, sample) ?? []));
@@ -66,7 +66,8 @@ function Drawing({ title, samples, now, series, isLogarithmic, text }: LinesProp
     const { left, width } = event.currentTarget.getBoundingClientRect();
     setPointed(x.invert((100 * (event.clientX - left)) / width).getTime());
   };
-  // Zeros next to a value are drawn, too, so that a single sample is a spike and not an invisible point.
+  // On a linear scale, zeros next to a drawn value are drawn, too, so that a single sample is a spike and not an
+  // invisible point.
   const isDrawn = (one: Series, i: number) =>
     drawn(one, samples[i]) !== null ||
     (!isLogarithmic &&
