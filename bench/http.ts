@@ -105,7 +105,7 @@ async function runLoad(servers: Servers, lists: Lists, load: Load, { rounds, sec
   else
     for (let round = 0; round < rounds; round++)
       for (let turn = 0; turn < entrants.length; turn++) {
-        // Each round starts with a different server.
+        // Each round starts with the server that was second in the previous round.
         const ready = entrants[(round + turn) % entrants.length];
         if (round === 0) await take(ready, warmUpSeconds);
         ready.rounds.push(await take(ready, seconds));

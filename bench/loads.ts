@@ -65,7 +65,7 @@ const files = [
 
 function exportsLoad(name: string, title: string, connections: number): Load {
   const beside = { ...service("hot", "service beside exports"), besideExports: true };
-  // The target: downloads of whole files raise the latency of other requests to at most 1.5 times.
+  // The target: downloads of whole files raise the 99th percentile of other requests' latency to at most 1.5 times.
   const targets = { p99Us: { "service beside exports / service": 1.5 } };
   return load(name, title, [service("hot", "service"), beside], { targets, connections });
 }

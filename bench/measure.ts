@@ -10,7 +10,7 @@ import type { Server } from "./servers.ts";
 
 /** Measures a server from outside. wrk generates the load, and /proc gives the server's CPU time. */
 
-/** Unit of CPU times in /proc. It is fixed on Linux. */
+/** Number of ticks per second, in which /proc gives CPU times. It is fixed on Linux. */
 const ticksPerSecond = 100;
 /** Seconds without an answer after which a request counts as failed. */
 const maxAnswerSeconds = 30;

@@ -51,8 +51,8 @@ function Drawing({ title, samples, now, series, isLogarithmic, text }: LinesProp
     [first, last].map((one) => (one ? timeOf(one) : Date.now())),
     [0, 100],
   );
-  // A zero has no value to draw, except in the first line of a linear scale. A logarithmic scale can't show 0, and a
-  // line of errors along 0 would look like an alarm.
+  // Leaves out zeros, except in the first line of a linear scale. A logarithmic scale can't show 0, and a line of
+  // errors along 0 would look like an alarm.
   const drawn = ({ value }: Series, sample: Sample) =>
     isLogarithmic || value !== series[0].value ? value(sample) || null : value(sample);
   const values = series.flatMap((one) => samples.flatMap((sample) => drawn(one, sample) ?? []));

@@ -8,7 +8,7 @@ import { paidByPatients, standingText, whatIsPaid } from "./words.ts";
 
 /**
  * Compares a hospital's charges with the medians of nation and state, in words.
- * @param code the chosen procedure, whose charge comes first
+ * @param code code of the chosen procedure, whose charge comes first; null if none is chosen
  */
 export function hospitalText({ data, facility, source }: FacilityAnswer, code: string | null): string {
   const chosen = data.find((row) => row.code === code);

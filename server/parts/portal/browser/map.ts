@@ -43,7 +43,10 @@ function loadShapes(): Promise<Shape[]> {
   return shapes;
 }
 
-/** Returns the colour of level `i` of `colours` levels. The first and the last level have the extreme colours. */
+/**
+ * Returns the colour of level `i` of `colours` levels. The first and the last level have the extreme colours. A single
+ * level has a middle colour.
+ */
 const colourAt = (i: number, colours: number) =>
   `var(--map-${colours < 2 ? 3 : Math.round((i * (mostColours - 1)) / (colours - 1))})`;
 
@@ -185,7 +188,10 @@ function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): st
     .join(" ");
 }
 
-/** Makes the map's table: the states with prices, dearest first, and then the states that the data version lacks. */
+/**
+ * Makes the map's table: the states with prices, dearest first, and then the states without any price in the data
+ * version.
+ */
 export function mapFigures({ data }: ProcedureAnswer, dataset: Dataset | undefined): Figures {
   const rows: (Partial<StateRow> & { state: string; reason?: string })[] = [
     ...data.toSorted((a, b) => b.median_charge - a.median_charge),

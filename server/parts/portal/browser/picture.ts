@@ -22,7 +22,9 @@ export function useWidth(): [(element: HTMLElement | null) => void, number] {
 /** Minimum ratio of a scale's highest to its lowest amount, so that nearly equal amounts are near each other. */
 const leastSpan = 4;
 
-/** Makes a logarithmic scale that covers all amounts, with a margin. @param from, to ends in pixels or in percent */
+/**
+ * Makes a logarithmic scale from `from` to `to`, in pixels or in percent. The scale covers all amounts, with a margin.
+ */
 export function dollarScale(amounts: readonly number[], from: number, to: number) {
   const [low, high] = [Math.min(...amounts), Math.max(...amounts)];
   const air = Math.max((high / low) ** 0.03, Math.sqrt((leastSpan * low) / high));
