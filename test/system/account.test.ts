@@ -262,7 +262,7 @@ test("the reference lists every operation, and its forms show the API's response
     .locator(".shown b")
     .nth((await sends.count()) - 1)
     .waitFor();
-  // Every example gets an answer, because examples are from the loaded data.
+  // Every example gets the status 200, because the examples are from the loaded data.
   for (const status of await page.locator(".shown b").allTextContents()) assert.equal(status, "200 OK");
 
   const most = await call(server, "GET /api/v1/healthcare/procedures?sort=facilities&limit=1");

@@ -93,7 +93,8 @@ test("no request fails while three servers are restarted one after the other", a
     const all = used.reduce((total, one) => total + (one?.used ?? Number.NaN), 0) - looks;
     return all >= answered && all;
   });
-  // If a server counts a request and stops before it answers, the next server counts the request again.
+  // If a server counts a request and stops before it answers, nginx repeats the request, and the next server counts the
+  // request again.
   t.diagnostic(`${answered} requests were answered, ${counted - answered} more counted`);
   assert.ok(counted - answered <= keys.length * 2 * count, `${counted - answered} more were counted`);
 });

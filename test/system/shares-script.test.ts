@@ -415,7 +415,8 @@ test("the highest rate that a server has reported determines the credits", async
   const month = { quota, base: 0, used: 0, granted: 0, wanted: 0, fresh: false };
   for (const burst of [10, 400]) await a.call([{ id: 1, burst, months: { [months[0]]: month } }]);
   for (let i = 0, held = 0; i < 20; i++) held = (await b.report(0, held, 1000)).granted;
-  // Each of two servers has a credit, which is at most an eighth of the quota.
+  // At the rate 400, server a has a credit of a quarter of its half of the quota. Redis doesn't grant this credit to
+  // server b.
   assert.ok((await record()).servers.b.granted <= quota - quota / 8);
 });
 
@@ -561,7 +562,7 @@ test("a gone server's credit counts only in the months that it has called with",
       held = next;
     }
   };
-  // The credit of the server that is gone is an eighth of the quota, because it had half of the account.
+  // The server that is gone had half of the account. Its credit is a quarter of half the quota.
   assert.ok((await granted("2026-01")) <= quota - quota / 8);
   assert.equal(await granted("2026-02"), quota);
 });

@@ -335,7 +335,7 @@ for (const state of ["same", "empty"] as const)
   test(`a client below its rate gets no 429 while Redis restarts ${state === "same" ? "with its data" : "empty"}`, async () => {
     const ceilings = { burst: 30, quota: 100_000 };
     const simulation = await servers(3, ceilings, ceilings);
-    // The demand is half the rate of the first account, and more than the rate of the second account.
+    // The demand of the first account is half its rate. The demand of the second account is three times its rate.
     load(simulation, 600, 1000 / 15);
     load(simulation, 3600, 1000 / 90, undefined, 1);
     await simulation.run(simulation.nowMs + 10_000);

@@ -193,7 +193,7 @@ test("a slow connection isn't abandoned for the host's next address", async () =
     // This callback blocks the thread after the post has begun, and before the thread learns that the connection is
     // open.
     stat(".", () => stand(500));
-    // Blocks the thread until both files are looked up. So the two callbacks run one directly after the other.
+    // Blocks the thread until both calls of `stat` are done. So their callbacks run one directly after the other.
     stand(50);
   });
   assert.equal(await posted, 200);
