@@ -43,7 +43,9 @@ export interface PartRun {
   /** The servers that share the state. Present if `shareState` is present. */
   servers?(): Promise<SharingServer[]>;
   /**
-   * Gives back the leases of a server that is gone for good. @throws DataError when the server is unknown or running
+   * Gives back the leases of a server that is gone for good.
+   * @returns the command's output
+   * @throws DataError when the server is unknown or running
    */
   forgetServer?(id: string): Promise<string>;
   start?(core: Core): Promise<RunningPart>;

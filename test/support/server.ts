@@ -66,7 +66,7 @@ export function versionSnapshot(version: string): Snapshot {
     for (const [state, facilities] of Object.entries(states))
       for (let i = 0; i < facilities; i++) {
         const ccn = String(++count).padStart(6, "0");
-        // Every seventh charge ties with the previous charge. Charges aren't in the order of CCNs.
+        // Some charges are equal, and charges aren't in the order of CCNs.
         const charge = 5000 + ((i - (i % 7 === 6 ? 1 : 0)) * 37.17 * factor) / ((i % 3) + 1);
         const name = code === "5361" ? `Hospital ${ccn} ${"院".repeat(480)}` : `Hospital ${ccn}`;
         rows.push([ccn, state, code, charge, charge / 5, name, isOldest ? {} : { services: 11 + i }]);
