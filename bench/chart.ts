@@ -19,7 +19,8 @@ const left = 245;
 const right = 90;
 const top = 66;
 const rowHeight = 34;
-// The default greys are readable on white and on black. Known colour schemes get more contrast.
+// The default greys are readable on white and on black. If the reader's colour scheme is known, texts have more
+// contrast.
 const style = `
   text { font: 13px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; fill: #6e7781; }
   .title { font-size: 16px; font-weight: 600; }

@@ -13,7 +13,7 @@ export function linesOf(name: string): string[] {
   return textOf(name).split("\n");
 }
 
-/** The paragraphs of a file in `data/`, which empty lines separate. */
+/** The paragraphs of a file in `data/`. Empty lines separate the paragraphs. */
 export function paragraphsOf(name: string): string[] {
   return textOf(name).split("\n\n");
 }

@@ -74,7 +74,7 @@ export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void 
   if (coded >= 0) term.code = index.documentOf[coded];
 }
 
-/** Whether a facility is in a state, given by its name or code in lower case. */
+/** Whether any facility is in the state whose name or code, in lower case, is `word`. */
 export function hasState(index: TextIndex, word: string): boolean {
   const found = findWord(index, word);
   return found >= 0 && (index.wordFields[found] & (1 << stateField)) !== 0;

@@ -42,7 +42,8 @@ export function explainNoMatch(image: Image, kind: DocumentKind, text: string): 
   }
   let word: string | undefined;
   let nearest: Matches | undefined;
-  // The rarest word comes first, because it says most about what is searched for.
+  // The rarest word is left out first. It says most about what is searched for, so the message names it unless leaving
+  // out another word gives better matches.
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   const rarestFirst = needed.toSorted((a, b) => documentsWith(index, a) - documentsWith(index, b));
   for (const term of rarestFirst.slice(0, mostLeftOut)) {

@@ -37,8 +37,8 @@ function significant(words: readonly string[]): number[][] {
 }
 
 /**
- * Maps the words of each unofficial name, separated by spaces, to the hospital's CCN. A single word stands for a
- * hospital only if it is the whole name.
+ * Maps each unofficial name to the hospital's CCN. A key has the name's words without filler words, separated by
+ * spaces. If two or more words are left without generic words, such as hospital, these words are a second key.
  */
 function hospitalsByWords(): { hospitals: Map<string, string>; mostWords: number } {
   const hospitals = new Map<string, string>();

@@ -118,8 +118,8 @@ function withoutGaps(index: TextIndex, words: readonly string[]): string[] {
 }
 
 /**
- * The generic word that a mistyped word stands for. The result is the mistyped word itself if a word of the index
- * begins with it, or no generic word is meant.
+ * Corrects a word that has one typo and stands for a generic word or, for procedures, for one of `wordForms`. Returns
+ * any other word unchanged, and also a word with which a word of the index begins.
  */
 function kindMeant(index: TextIndex, kind: DocumentKind, word: string): string {
   if (word.length < oneTypoLetters || (kind === "procedure" && isKnown(word))) return word;

@@ -22,8 +22,8 @@ const entriesBytes = capacity * entryWords * 4;
 /** Bytes of the keys' ids, which follow the entries as 64-bit floats. */
 const idsBytes = capacity * Float64Array.BYTES_PER_ELEMENT;
 /**
- * Entries per group. After the ids, each group has a byte. The byte is 1 if a key of the group has a new day of last
- * use.
+ * Number of entries in a group. Behind the ids, the buffer has a byte for each group: 1 if a key of the group has
+ * another day of last use than at the last `sweepDays`.
  */
 const groupEntries = 1024;
 /** The largest day that 16 bits hold, in the year 2149. Later days are stored as this day. */

@@ -12,7 +12,10 @@ const noDigit = 255;
 const digitOf = new Uint8Array(128).fill(noDigit);
 for (let i = 0; i < alphabet.length; i++) digitOf[alphabet.charCodeAt(i)] = i;
 
-/** Makes an API key: `hcq_`, 256 random bits in 43 base62 characters, and in 6 more the CRC32 of the 43. */
+/**
+ * Makes an API key: `hcq_`, 43 base62 characters with 256 random bits, and 6 base62 characters with the CRC32 of the
+ * 43.
+ */
 export function generateKey(random: Buffer = randomBytes(32)): string {
   const secret = base62(BigInt(`0x${random.toString("hex")}`), 43);
   return `${prefix}${secret}${base62(BigInt(crc32(secret)), 6)}`;

@@ -1,4 +1,6 @@
-/** The table of all errors, with the status, the headers and the documentation of each error. */
+/**
+ * The table of all errors, with the status and the headers of each error, and the documentation of the API's errors.
+ */
 
 /** A header of the replies with an error, in addition to the headers of every reply. */
 interface ErrorHeader {
@@ -211,7 +213,7 @@ export function echoBare(input: string): string {
   return `${cut}…`.toWellFormed();
 }
 
-/** Masks API keys, and all runs of 40 or more of the characters that secrets and percent escapes consist of. */
+/** Masks API keys, and everything else that may be a secret: 40 or more letters, digits, `_`, `-` and `%` in a row. */
 export function withoutKeys(text: string): string {
   return text.replace(/hcq_[\w%-]*|[\w%-]{40,}/gi, "…");
 }

@@ -142,7 +142,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   stdout.write(`ready ${api} ops ${url(settings.OPS_HOST, operator.port)}\n`);
 }
 
-/** The pages of the operator's listener if no part has such pages. */
+/** Used when no part has pages for the operator's listener. */
 const noPages = { file: () => undefined, streamPath: "", stream() {} };
 
 async function mailerOf({ SMTP_URL: smtpUrl, MAIL_FROM: from }: Settings): Promise<Mailer | undefined> {

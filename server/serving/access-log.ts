@@ -26,7 +26,7 @@ type Holder = Required<Pick<Access, "account" | "keyId">>;
 
 interface AccessLogOptions {
   perSecond: number;
-  /** Names of the accounts to log; undefined if all accounts and requests without a key are logged, too. */
+  /** Names of the accounts whose requests are logged; undefined to log all requests, with a key or without. */
   accounts: readonly string[] | undefined;
   keys: KeyTable;
   names: AccountNames;

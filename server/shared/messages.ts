@@ -48,7 +48,7 @@ export interface ServeData {
   traffic: SharedArrayBuffer;
   /** Maximum number of requests to log per second. */
   accessLog: number;
-  /** Accounts whose requests are logged; undefined if all accounts and requests without a key are logged, too. */
+  /** Accounts whose requests are logged; undefined to log all requests, with a key or without. */
   accessLogAccounts: readonly string[] | undefined;
 }
 

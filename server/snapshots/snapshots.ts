@@ -367,8 +367,8 @@ export class SnapshotFolder {
   }
 
   /**
-   * Reads or writes the registry, unless its files were replaced. A fault of the registry is thrown as a system error,
-   * so that no file is refused because of it.
+   * Runs `work` on the registry. Throws an error if a file of the registry was deleted or replaced. All failures are
+   * plain errors, not DataErrors, so that no snapshot is refused because of them.
    */
   #consult<Result>(work: (registry: Registry) => Result): Result {
     const { guard, registry } = this.#with;

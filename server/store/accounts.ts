@@ -14,7 +14,7 @@ export interface Account {
   webhook_secret: string | null;
   /** The webhook secret before a rotation, which also signs until `webhook_old_secret_until`; null if there is none. */
   webhook_old_secret: string | null;
-  /** When the old secret ends; null if there is no old secret. */
+  /** Until when the old secret signs, too; null if there is no old secret. */
   webhook_old_secret_until: number | null;
   email: string | null;
   /** When the account was suspended; null while its keys work. */

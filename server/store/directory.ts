@@ -76,8 +76,8 @@ export class Directory extends Table {
     this.db.atomically(() => {
       this.#put(rows);
       if (position === undefined) return;
-      // If a database with its own accounts becomes a copy, its `usage` contains the imported requests too. These
-      // requests are subtracted here.
+      // A database with its own accounts becomes a copy after these accounts were imported into Redis. Redis counts
+      // their earlier requests in the table `imported`, so these requests are subtracted from `usage`.
       if (!this.isCopy)
         this.db.run(
           `UPDATE usage SET used = max(0, usage.used - imported.used) FROM imported

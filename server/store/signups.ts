@@ -19,8 +19,8 @@ interface SignupLink {
 
 export class StoredSignups extends Table {
   /**
-   * Counts the signups after a time: all signups, the signups from an address, and the signups for a mailbox. Signups
-   * with unused links are included.
+   * Counts the signups after a time: all signups, the signups from a client's address, and the signups for a mailbox.
+   * Signups with unused links are included. Signups without a stored address, such as imported ones, aren't.
    */
   countsSince(since: Date, { mailbox, address }: Signup): { all: number; address: number; mailbox: number } {
     const sql = `SELECT count(*) AS "all", count(*) FILTER (WHERE address = ?) AS address,

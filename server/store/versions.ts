@@ -19,7 +19,7 @@ export class StoredVersions extends Table {
     return this.db.first<StoredVersion>("SELECT * FROM versions WHERE version = ?", version);
   }
 
-  /** Records that a version is served. A known number keeps its content. */
+  /** Records that a version is served. If the version is recorded already, its checksums stay as they are. */
   serve(version: string, sha256: string, contentSha256: string, now: Date): void {
     // A restart writes nothing for versions that were served before.
     if (this.byName(version) !== undefined) return;

@@ -77,7 +77,10 @@ const prices = v.object({
   source: v.object({ data_version: v.string() }),
 });
 
-/** Finds the data version that answers below a path such as `/versions/2024`. Asserts that all threads agree. */
+/**
+ * Finds the data version that answers below a path such as `/versions/2024`. Asserts that eight simultaneous requests,
+ * spread over the threads, get the same answer.
+ */
 async function answering(server: TestServer, base = ""): Promise<string> {
   const request = `GET /api/v1${base}/healthcare/prices${query}`;
   const answers = await Promise.all(Array.from({ length: 8 }, () => call(server, request)));

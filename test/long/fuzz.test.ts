@@ -150,7 +150,8 @@ function check(exchange: Exchange, received: Buffer, count: (what: string) => vo
     last = message?.kind === "last";
   }
   if (mayBeCut || last || answers.length === messages.length) return;
-  // In rare cases an answer without a body, or a long answer, is the connection's last answer. Later answers are lost.
+  // In rare cases the connection ends after an answer without a body, or after a long answer. Then the remaining
+  // requests get no answer.
   assert.ok(
     messages.some(mayLackBody) || messages.some(mayBeLong),
     `${answers.length} answers to ${messages.length} requests`,

@@ -20,7 +20,7 @@ const dataYear = 2024;
 const rows = 30_000;
 const connections = 64;
 const swapEveryMs = 1000;
-/** Number of swaps before memory is measured. After them, caches are full and garbage has been collected. */
+/** Number of first swaps whose memory isn't compared. After them, caches are full and garbage has been collected. */
 const warmingSwaps = 3;
 const maxGrowthMb = 40;
 /** Number of rows of a large snapshot. Its image takes about 66 MB. */
@@ -132,7 +132,8 @@ test("swapping snapshots every second under full load gives only correct respons
     const pace = delay(swapEveryMs);
     const next = snapshotOf(++revision, seed);
     expect(next);
-    // Usually removes the oldest version, and sometimes the newest version, so that an older version is current.
+    // Usually removes the oldest version. Sometimes removes the newest version, which makes an older version current
+    // until `next` is published.
     const gone = serving.length < 2 ? undefined : random.int(5) > 0 ? serving[0] : serving.at(-1);
     const staying = serving.filter((other) => other !== gone);
     await serve(staying, null);

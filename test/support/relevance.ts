@@ -152,7 +152,7 @@ export function missesOf(
   });
 }
 
-/** Functions that write a name differently from the directory, by description. */
+/** Functions that write a hospital's name differently from the data. Each key says how. */
 const rewritings: Readonly<Record<string, (name: string) => string>> = {
   "names with every abbreviation written out": (name) =>
     eachWord(name, (word) => longForms.get(word) ?? word),

@@ -171,7 +171,8 @@ async function readAtStart(
       break;
     } catch (error) {
       if (!(error instanceof StateUnavailable)) throw error;
-      // Without a connection, a call's error doesn't say why. Then the client reports the reason to `onFault`.
+      // Without a connection, a call's error doesn't say why there is none. The callback that `connectRedis` was given
+      // sets `state.reason` then.
       if (client.status === "ready") state.reason = error.message;
     }
   }

@@ -52,8 +52,9 @@ local delivererMs = 3000
 local meta = cjson.decode(call('HGET', hash, 'meta') or
   '{"version":0,"learning":0,"skew":0,"knew":0,"old":{},"flags":0,"servers":{},"left":{},"months":{}}')
 local before = cjson.encode(meta)
--- After a loss, `old` has the servers from before it, by place: those that Redis still has, and those that have called
--- since. The value is the part that a server used at the time of the loss; false until the server calls.
+-- For a minute after a loss, `old` has the servers from before the loss, by place: those that Redis still has, and
+-- those that have called since. The value is the part that the server had at the time of the loss, or an equal part if
+-- the server was restarted since. It is false until the server calls.
 meta.old = meta.old or {}
 -- `servers` has what each server has reported, by id. `beats` has each server's heartbeat, by id. `last` is the latest
 -- time known. `writes` has the fields of the hash to write.
@@ -186,8 +187,9 @@ local function writeRecord(i, account, record)
   return text
 end
 
--- Returns the number of requests that a server may have used. For a forgotten server it is the reported number, plus
--- the requests that it may have admitted from a full bucket in its last second without reporting them.
+-- Returns the largest number of requests that a server may have used: what it was granted, or what it reported if that
+-- is more. A forgotten server counts with at most 2 * burst + 1 requests above its report: a full bucket allows them in
+-- its last second, which it may not have reported.
 local function charged(id, entry, burst)
   local most = servers[id] and servers[id].forgotten and entry.used + 2 * burst + 1 or math.huge
   return max(entry.used, min(entry.granted, most))

@@ -100,7 +100,7 @@ export function askAhead(choice: Choice): void {
   const { nation, scope, list, trends } = pathsOf(choice.procedure ?? defaultProcedure, choice);
   for (const path of [nation, scope, list, trends])
     ask(path).catch(() => {
-      // Failures are ignored here. `load` gets the same failures and shows them.
+      // Failures are ignored here. `load` gets the same failures, and the page shows them.
     });
 }
 

@@ -20,8 +20,8 @@ import {
 import { hospitals, isPriced, leastForQuartiles } from "./words.ts";
 
 /**
- * Draws the distribution of charges, and the allowed amounts below, on one logarithmic axis. A few hospitals are drawn
- * as dots. If there are enough hospitals for quartiles, summaries of the charges and of the allowed amounts are drawn.
+ * Draws the distribution of charges on a logarithmic axis: as dots if there are only a few hospitals, else as bars. The
+ * allowed amounts are below, on the same axis. If there are enough hospitals for quartiles, both get a summary.
  */
 
 const side = 14;
