@@ -410,6 +410,34 @@ test("counts that killed processes didn't report are added once, first to the le
   );
 });
 
+for (const isCopyFirst of [true, false])
+  test(`counts that an older backup lacks stay if a newer copy comes ${isCopyFirst ? "before" : "after"} them`, async () => {
+    const [a, b] = await callers("a.1", "b.1");
+    await a.report(300, 300);
+    const saved = await redis.client.hgetall("hc:{0}:servers");
+    const savedRecord = await record();
+    const [next] = await callers("a.2");
+    await next.report(100, 110, 0, { base: 300 });
+    const { copy } = await b.report(2, 2);
+    await lose();
+    run++;
+    await redis.client.hset("hc:{0}:servers", saved);
+    await redis.client.hset(monthKey(months[0]), "1", JSON.stringify(savedRecord));
+    const [last, later] = ["a.3", "a.4"].map((name) => new Caller(name));
+    const reports = [
+      () => b.report(2, 2, 0, { copy }),
+      async () => {
+        await last.report(5, 9, 0, { base: 450 });
+        await later.report(0, 0, 0, { base: 457 });
+      },
+    ];
+    for (const report of isCopyFirst ? reports : reports.reverse()) await report();
+    ms += 7000;
+    for (let i = 0; i < 2; i++) await b.call();
+    assert.equal((await b.report(2, 2)).total, 459);
+    assert.equal((await later.report(0, 0, 0, { base: 457 })).total, 459);
+  });
+
 test("the highest rate that a server has reported determines the credits", async () => {
   const [a, b] = await callers("a", "b");
   const month = { quota, base: 0, used: 0, granted: 0, wanted: 0, fresh: false };
@@ -530,7 +558,7 @@ test("flags of a month are removed when the month is over", async () => {
   const next = { [months[1]]: { quota, base: 0, used: 995, granted: 995, wanted: 0, fresh: false } };
   assert.ok((await a.report(995, 995)).tight);
   await a.call([{ id: 1, burst: 10, months: next, demand: 10, share: 0 }]);
-  const flags = () => redis.client.zrange("hc:{0}:flags", 0, -1);
+  const flags = () => redis.client.zrange("hc:{0}:flags", "0", "-1");
   assert.deepEqual(await flags(), ["1@2026-01", "1", "1@2026-02"]);
   a.months = ["2026-02", "2026-03"];
   await a.call([{ id: 1, burst: 10, months: next }]);

@@ -16,10 +16,11 @@ account, and uses less than allowed until then. A server reports less only after
 an answer allows it. A call may be lost, repeated or late, because calls are numbered and have absolute values.
 
 A server's id consists of its place and the number of its start. The record of an account in a month has these fields:
-`servers` is what each server used and was granted, `left` what earlier servers at each place used, `total` the use
-of all servers as the answers tell it, `n` the number of the record's version, `tight` the number of its flag while the
-quota is tight, `life` the life of Redis in which a server last reported it, `ceilings` the last reported rate and quota,
-`burst` and `quota` the highest ones, and `till` a minute after they last changed.
+`servers` is what each server used and was granted, with `base`, the count of the earlier servers at its place. `left`
+is what earlier servers at each place used, `total` the use of all servers as the answers tell it, `n` the number of the
+record's version, `tight` the number of its flag while the quota is tight, `life` the life of Redis in which a server
+last reported it, `ceilings` the last reported rate and quota, `burst` and `quota` the highest ones, and `till` a minute
+after they last changed.
 
 KEYS  1 hash with the servers in meta, a heartbeat beat:ID for each server, and rate:ID for each active account
       2 sorted set of the flags by number
@@ -67,6 +68,10 @@ for _, at in pairs(meta.left) do last = max(last, at) end
 
 local function placeOf(id)
   return string.match(id, '^[^.]*')
+end
+
+local function startOf(id)
+  return tonumber(string.match(id, '%d*$')) or 0
 end
 
 -- `now` advances at most as much as the caller's steady clock, because Redis' clock may be set.
@@ -204,7 +209,7 @@ local function settle(record, id, base, burst)
   local left = record.left[place] or 0
   local lacking = base - left
   for other, entry in pairs(record.servers) do
-    if other ~= id and placeOf(other) == place then
+    if placeOf(other) == place and startOf(other) < startOf(id) then
       earlier[other], lacking = entry, lacking - entry.used
     end
   end
@@ -243,10 +248,12 @@ local function lease(row, i, report)
     local copy = cjson.decode(report.copy)
     if copy.n > record.n or isNew then
       -- Adds the reports since the loss to the copy, because they are newer.
-      for place, count in pairs(record.left) do settle(copy, place, count, row.burst) end
+      local since = {}
       for id, entry in pairs(record.servers) do
-        if entry.life == meta.life then copy.servers[id] = entry end
+        if entry.life == meta.life then copy.servers[id], since[#since + 1] = entry, id end
       end
+      table.sort(since, function(a, b) return startOf(a) < startOf(b) end)
+      for _, id in ipairs(since) do settle(copy, id, copy.servers[id].base or 0, row.burst) end
       copy.burst, copy.quota = max(copy.burst, record.burst or 0), max(copy.quota or 0, record.quota or 0)
       record, isNew = copy, true
     end
@@ -300,7 +307,8 @@ local function lease(row, i, report)
   if isNew or mine.used ~= report.used or mine.granted ~= granted or mine.life ~= meta.life
     or record.tight ~= tight or record.total ~= total or ask.isLeaving then
     record.total = total
-    record.servers[me] = { used = report.used, granted = ask.isLeaving and report.used or granted, life = meta.life }
+    granted = ask.isLeaving and report.used or granted
+    record.servers[me] = { used = report.used, granted = granted, base = report.base, life = meta.life }
     -- While Redis learns, the entry of a server that leaves stays in `servers`. Another server may send a newer copy of
     -- the record, and its `left` would lack the requests of the server that leaves.
     if ask.isLeaving and not isLearning then
