@@ -292,6 +292,17 @@ test("expired, mistyped and missing links get the same rejection and write nothi
   await portal.done("/portal/signup/confirm", { token }, { at: later(day - 1) });
 });
 
+test("links that weren't used within a day are deleted by the next signup", async (t) => {
+  const { portal } = await mailing(t);
+  const kept = () =>
+    portal.store.directory.rows().flatMap(({ name }) => (/^signups:/.test(name) ? [name] : []));
+  await portal.ask("/portal/signup", form("ann@example.com"), { at: now });
+  await portal.ask("/portal/signup", form("ben@example.com"), { at: later(86_399_999) });
+  assert.deepEqual(kept(), ["signups:1", "signups:2"]);
+  await portal.ask("/portal/signup", form("cy@example.com"), { at: later(86_400_000) });
+  assert.deepEqual(kept(), ["signups:2", "signups:3"]);
+});
+
 test("with SIGNUP=email, the response doesn't reveal whether a mailbox has an account", async (t) => {
   const { smtp, tokens, portal } = await mailing(t);
   await portal.ask("/portal/signup", form("ann@example.com"));

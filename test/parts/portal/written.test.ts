@@ -77,7 +77,7 @@ test("the explore page and its embeds contain the title, sentence and numbers fo
   }
 });
 
-test("a hospital's page contains its name, CCN and prices", async () => {
+test("a hospital's page contains its name, CCN and prices, and links that keep the year", async () => {
   const { facility, data } = await answerOf<FacilityAnswer>("/healthcare/facilities/000001");
   const html = await pageAt("/facilities/000001");
   assert.equal(textIn(html, "title"), `${facility.facility} – What hospitals charge`);
@@ -86,6 +86,9 @@ test("a hospital's page contains its name, CCN and prices", async () => {
   assert.equal(html.split("<tr>").length - 2, data.length);
   for (const { submitted_charge } of data)
     assert.ok(textIn(html, "noscript").includes(money(submitted_charge)));
+  assert.ok(html.includes(`href="/?procedure=${data[0].code}&#38;with=000001"`));
+  const earlier = await pageAt("/facilities/000001?year=2023");
+  assert.ok(earlier.includes(`href="/?year=2023&#38;procedure=${data[0].code}&#38;with=000001"`));
 });
 
 test("a hospital's description gives its charge for the chosen procedure, or states that it has none", async () => {
