@@ -428,14 +428,14 @@ for (const isCopyFirst of [true, false])
       () => b.report(2, 2, 0, { copy }),
       async () => {
         await last.report(5, 9, 0, { base: 450 });
-        await later.report(0, 0, 0, { base: 457 });
+        await later.report(10, 90, 0, { base: 457 });
       },
     ];
     for (const report of isCopyFirst ? reports : reports.reverse()) await report();
     ms += 7000;
     for (let i = 0; i < 2; i++) await b.call();
-    assert.equal((await b.report(2, 2)).total, 459);
-    assert.equal((await later.report(0, 0, 0, { base: 457 })).total, 459);
+    assert.equal((await b.report(2, 2)).total, 469);
+    assert.equal((await later.report(10, 90, 0, { base: 457 })).total, 469);
   });
 
 test("the highest rate that a server has reported determines the credits", async () => {
