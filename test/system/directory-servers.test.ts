@@ -20,6 +20,7 @@ import { RedisProxy } from "../support/redis-proxy.ts";
 import { RedisNode, type RedisServer, startRedis } from "../support/redis-server.ts";
 import { Replica } from "../support/replicas.ts";
 import { currentOnly, datasetsFolder, node, spawnServer } from "../support/server.ts";
+import { account } from "../support/state.ts";
 
 /** Tests servers and commands that run on different machines and share accounts and keys. */
 
@@ -145,10 +146,7 @@ test("two imports of the same accounts at once both succeed", async () => {
   const env = { REDIS_URL: `redis://127.0.0.1:${fresh.port}` };
   const now = new Date();
   const single = Store.inMemory();
-  const { id } = single.accounts.create(
-    { name: "a", plan: "business", burst: 100, quota: 1000, webhook: null, webhook_secret: null },
-    now,
-  );
+  const { id } = single.accounts.create({ ...account, name: "a", quota: 1000 }, now);
   single.usage.save(monthName(monthOf(now.getTime())), [[id, 70]]);
   const file = join(temporaryFolder(), "accounts");
   writeFileSync(file, exportAccounts(single));

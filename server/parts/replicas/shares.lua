@@ -247,7 +247,8 @@ local function lease(row, i, report)
   if report.copy and isLearning then
     local copy = cjson.decode(report.copy)
     if copy.n > record.n or isNew then
-      -- Adds the reports since the loss to the copy, because they are newer.
+      -- Adds the reports since the loss to the copy, because they are newer. Earlier starts come first, because `settle`
+      -- relies on the counts of earlier servers. An entry from before an upgrade may lack `base`.
       local since = {}
       for id, entry in pairs(record.servers) do
         if entry.life == meta.life then copy.servers[id], since[#since + 1] = entry, id end
