@@ -144,7 +144,7 @@ export async function openAddress(
       const { "content-encoding": coding = "" } = response.headers;
       if (/^(identity)?$/i.test(coding)) return response;
       response.destroy();
-      throw new DataError(url, `content coding ${coding}`, "the file as it is");
+      throw new DataError(url, `content coding ${coding}`, "the file without a content coding");
     }
     response.destroy();
     if (status < 300 || status > 399 || status === 304) throw refusal(url, response);

@@ -75,6 +75,6 @@ function namesIn(out: string): string[] {
   } catch (error) {
     const code = systemCode(error);
     if (code === undefined) throw error;
-    throw new DataError(`--out ${out}`, `a refusal to read it (${code})`, "a folder that can be read");
+    throw new DataError(`--out ${out}`, `a folder that can't be read (${code})`, "a folder that can be read");
   }
 }

@@ -58,7 +58,11 @@ export async function readRelease(options: ReleaseOptions): Promise<Release> {
     checkText(scan, file, options.allowUnterminated);
     const { table, sha256, bytes } = await readTable(handle, file, scan.stray !== undefined);
     if (bytes !== scan.bytes)
-      throw new DataError(file, `${scan.bytes} bytes and then ${bytes}`, "a file that nobody writes to");
+      throw new DataError(
+        file,
+        `${scan.bytes} bytes and then ${bytes}`,
+        "a file that doesn't change while it is read",
+      );
     const finished = table.finish();
     const { ccn } = partsOf(finished.table).facilities;
     const provenance = cmsProvenance(year, released, sourceUrl, sha256, ccn.length);

@@ -45,7 +45,11 @@ export function publishSnapshot(
     const revision = 1 + (last?.revision ?? 0);
     // On some file systems every name seems to be taken. This check prevents an endless loop.
     if (revision === taken)
-      throw new DataError(outDir, "a name that is taken and not there", "a folder that can be written");
+      throw new DataError(
+        outDir,
+        "a name that is taken, although no such file exists",
+        "a folder that can be written",
+      );
     taken = revision;
     if (revision > maxRevision)
       throw new DataError(
@@ -159,6 +163,6 @@ function writing<T>(outDir: string, action: () => T): T {
   } catch (error) {
     const code = systemCode(error);
     if (code === undefined) throw error;
-    throw new DataError(outDir, `a refusal to write (${code})`, "a folder that can be written");
+    throw new DataError(outDir, `a folder that can't be written (${code})`, "a folder that can be written");
   }
 }

@@ -32,7 +32,7 @@ const contentRange = {
 };
 const retryAfter = {
   name: "Retry-After",
-  description: "Seconds to wait; up to a month's where the quota is used up.",
+  description: "Seconds to wait. If the quota is used up, they reach to the end of the month.",
   value: null,
 };
 
@@ -50,7 +50,7 @@ const documented = {
   },
   missing_api_key: {
     status: "401 Unauthorized",
-    when: "There is no `Authorization` header, or it has another scheme than Bearer.",
+    when: "There is no `Authorization` header, or its scheme isn't Bearer.",
     retry: "no",
     headers: [authenticate],
   },
@@ -85,7 +85,7 @@ const documented = {
   rate_limit_exceeded: {
     status: "429 Too Many Requests",
     when: "A ceiling of the account is reached; `ceiling` says which.",
-    retry: "by its `ceiling`: see Keys and limits",
+    retry: "depends on `ceiling`: see Keys and limits",
     headers: [retryAfter],
   },
   internal_error: {
@@ -117,7 +117,7 @@ export const reachedCeilings = {
   burst: {
     when: "The account's requests per second are used up.",
     reset: "the second from which a request is accepted",
-    action: "Wait `Retry-After` seconds, and back off if it goes on.",
+    action: "Wait `Retry-After` seconds, and back off if it happens again.",
   },
   quota: {
     when: "The account's requests per month are used up.",
@@ -126,9 +126,9 @@ export const reachedCeilings = {
       "Stop until then, or ask for a larger plan. Don't retry in a loop: `Retry-After` may be many days.",
   },
   lease: {
-    when: "The quota isn't used up, but this server has none of it at the moment: other servers hold the rest, or the server's clock was set and it is reading the month's usage.",
-    reset: "the second from which it is worth asking again",
-    action: "Wait `Retry-After` seconds, and back off if it goes on.",
+    when: "The quota isn't used up, but this server holds none of it at the moment. Other servers hold the rest, or the server's clock was changed and it is reading the month's usage.",
+    reset: "the second from which a retry may succeed",
+    action: "Wait `Retry-After` seconds, and back off if it happens again.",
   },
 };
 

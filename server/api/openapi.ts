@@ -38,14 +38,14 @@ const planRows = plansOfClients.map(([plan, ceilings]) =>
 const description = `Medicare's public outpatient hospital charges: one row per hospital for a procedure group, with the charge that the hospital submits and the amount that Medicare allows. Amounts are US dollars.
 
 ## Requests
-Every path takes GET, and HEAD, which gives the same headers without the body. No request has a body.
-The query is percent-encoded UTF-8; \`+\` is a space. Parameters in the path are percent-encoded too; there \`+\` is a plus, and an escaped slash belongs to the value. The rest of the path is compared exactly. Unknown and repeated parameters are errors. Integers are plain decimal digits without leading zeros.
-Fields may be added to answers at any time; none is removed or changes its type.
+Every path accepts GET and HEAD. HEAD returns the same headers without the body. No request has a body.
+The query is percent-encoded UTF-8, in which \`+\` is a space. Parameters in the path are percent-encoded, too. There, \`+\` is a plus, and an escaped slash belongs to the value. The rest of the path is compared exactly. Unknown and repeated parameters are errors. Integers are plain decimal digits without leading zeros.
+Fields may be added to answers at any time. No field is removed or changes its type.
 
-The examples are real answers over the synthetic sample that a first start writes, whose hospitals are invented. The examples of an operation's parameters together make the request that its example answers.
+The examples are real answers from the synthetic sample that a first start writes. Its hospitals are invented. The examples of an operation's parameters together make the request that its example answers.
 
 ## Keys and limits
-Every request needs an API key: \`Authorization: Bearer <API key>\`. The ceilings belong to the account, whichever of its keys is used.
+Every request needs an API key: \`Authorization: Bearer <API key>\`. The limits apply to the account: all of its keys share them.
 
 | Plan | Requests per second | Requests per month (UTC) |
 |---|---|---|
@@ -53,7 +53,7 @@ ${planRows.join("\n")}
 
 Every answer has \`X-RateLimit-Remaining\`, the requests left in the month, and \`X-RateLimit-Reset\`, the Unix second at which the month ends. Every request counts against the month, except those that are answered with 401, 429 or 500. On a 401, \`X-RateLimit-Remaining\` is 0, because no account is known.
 
-On a 429, \`X-RateLimit-Remaining\` is 0 whatever is left in the month, because no request is accepted now. What to do depends on the error's \`ceiling\`:
+On a 429, \`X-RateLimit-Remaining\` is 0 even if requests are left in the month, because no request is accepted now. What to do depends on the error's \`ceiling\`:
 
 | Ceiling | When | \`X-RateLimit-Reset\` | What to do |
 |---|---|---|---|
@@ -71,13 +71,13 @@ Tell the operator an error's \`X-Request-Id\` to find the request in the log.
 ${errorRows.join("\n")}
 
 ## Pages
-\`next\` is the path of the next page; null on the last one. All pages come from the data version of the first.
+\`next\` is the path of the next page, and null on the last page. All pages come from the data version of the first page.
 
 ## Data versions
-Paths without a version answer from the newest data. Below \`${basePath}/versions/{version}\` a version such as 2024.1 always gives the same numbers, and the same bytes from the same release of the software; a year alone means its newest revision at the time. \`GET ${basePath}/datasets\` lists the versions.
+Paths without a version answer from the newest data. In paths below \`${basePath}/versions/{version}\`, a version such as 2024.1 always gives the same numbers, and the same bytes while the software's release is the same. A year means its newest revision at the time. \`GET ${basePath}/datasets\` lists the versions.
 
 ## Caching and compression
-An answer has a strong \`ETag\`; with \`If-None-Match\` an unchanged one is 304 without a body. Bodies over 1 KiB are compressed with \`br\` or \`gzip\` where \`Accept-Encoding\` allows it; files are not.`;
+Every answer has a strong \`ETag\`. If a request sends it in \`If-None-Match\` and the answer is unchanged, the response is 304 without a body. Bodies over 1 KiB are compressed with \`br\` or \`gzip\` if \`Accept-Encoding\` allows it. Files aren't compressed.`;
 
 type JsonSchema = ReturnType<typeof toJsonSchema>;
 
@@ -126,24 +126,28 @@ const conversion: ConversionConfig = {
 const reference = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
 const schemaName = (name: string) => `${name[0].toUpperCase()}${name.slice(1)}`;
 
-const errorMessage = { type: "string", description: "For people; may change at any time." } as const;
+const errorMessage = { type: "string", description: "For people. It may change at any time." } as const;
 const errorOf = (required: string[], properties: NonNullable<JsonSchema["properties"]>): JsonSchema => ({
   type: "object",
   required: ["error"],
   properties: { error: { type: "object", description: "What is wrong.", required, properties } },
 });
 const errorSchema = errorOf(["type", "message"], {
-  type: { type: "string", enum: allErrorTypes, description: "Stable: what to decide by." },
+  type: { type: "string", enum: allErrorTypes, description: "Stable. Programs should decide by this field." },
   message: errorMessage,
-  param: { type: "string", description: "The parameter at fault, where there is one." },
+  param: { type: "string", description: "The parameter with the error, if there is one." },
 });
 const ceilingErrorSchema = errorOf(["type", "message", "ceiling"], {
-  type: { type: "string", const: "rate_limit_exceeded", description: "Stable: what to decide by." },
+  type: {
+    type: "string",
+    const: "rate_limit_exceeded",
+    description: "Stable. Programs should decide by this field.",
+  },
   message: errorMessage,
   ceiling: {
     type: "string",
     enum: Object.keys(reachedCeilings),
-    description: "The ceiling that is reached: what to decide by whether to retry.",
+    description: "The ceiling that is reached. Programs should decide by it whether to retry.",
   },
 });
 
@@ -216,35 +220,35 @@ const header = (description: string, schema: object, example?: unknown) => ({
 const text = { type: "string" };
 const headers = {
   Remaining: header(
-    "Whole requests left in the month. 0 on 401, where no account is known, and on 429, where no request is accepted now.",
+    "Requests left in the month. It is 0 on 401, because no account is known, and 0 on 429, because no request is accepted now.",
     { type: "integer", minimum: 0 },
     Number(headerExamples["X-RateLimit-Remaining"]),
   ),
   Reset: header(
-    "Unix seconds: the start of the next UTC month, on 401 too; on a 429 for the burst the second from which a request is accepted, and on one for a lease the second from which it is worth asking again.",
+    "A time in Unix seconds: the start of the next UTC month, also on 401. On a 429 with `ceiling` `burst` it is the second from which a request is accepted, and with `lease` the second from which a retry may succeed.",
     { type: "integer", minimum: 0 },
     Number(headerExamples["X-RateLimit-Reset"]),
   ),
-  RequestId: header("Names the request in the operator's log.", {
+  RequestId: header("Identifies the request in the operator's log.", {
     type: "string",
     pattern: "^[0-9a-f]{16}-[0-9a-z]+$",
   }),
   ETag: header(
-    "Names these bytes; for If-None-Match.",
+    "Identifies these bytes. Clients can send it in If-None-Match.",
     { type: "string", pattern: '^"[!#-~]+"$' },
     headerExamples.ETag,
   ),
   CacheControl: header(
-    "Immutable where the path names an exact data version, or is a page.",
+    "`immutable` if the path has an exact data version or is that of a page.",
     {
       type: "string",
       enum: ["private, no-cache", "private, max-age=31536000, immutable"],
     },
     headerExamples["Cache-Control"],
   ),
-  Vary: header("What else the answer depends on.", text, headerExamples.Vary),
+  Vary: header("The request headers that the answer depends on.", text, headerExamples.Vary),
   ContentDisposition: header(
-    "The file's name: the data version, and the procedure and state that its rows are of.",
+    "The file's name. It has the data version, and the procedure and state of the rows.",
     {
       type: "string",
       pattern: '^attachment; filename="opps-[0-9.]+(-[0-9]{4})?(-[A-Z]{2})?[.](csv|arrow|parquet)"$',
@@ -252,12 +256,12 @@ const headers = {
     headerExamples["Content-Disposition"],
   ),
   AcceptRanges: header(
-    "What ranges are counted in.",
+    "The unit of ranges.",
     { type: "string", const: "bytes" },
     headerExamples["Accept-Ranges"],
   ),
   ContentRange: header(
-    "Where the part lies in the file, and the file's size.",
+    "The position of the part in the file, and the file's size.",
     {
       type: "string",
       pattern: "^bytes [0-9]+-[0-9]+/[0-9]+$",
@@ -265,7 +269,7 @@ const headers = {
     headerExamples["Content-Range"],
   ),
   ContentEncoding: {
-    description: "Where the body is compressed.",
+    description: "Only if the body is compressed.",
     schema: { type: "string", enum: ["br", "gzip"] },
     example: headerExamples["Content-Encoding"],
   },
@@ -348,14 +352,14 @@ function responsesOf({ name, returns, errors: own = [], segment, fileType }: End
     "200": { description: returns, headers: okHeaders, content: contentOf(name) },
     ...(isSeekable && {
       "206": {
-        description: "The part of the file that `Range` asks for; of several ranges, the whole file comes.",
+        description:
+          "The part of the file that `Range` asks for. A request for several ranges gets the whole file.",
         headers: { ...okHeaders, "Content-Range": reference("headers", "ContentRange") },
         content: contentOf(`${name}.206`),
       },
     }),
     "304": {
-      description:
-        "What `If-None-Match` names is still right: there is no body, and the client's copy can be used.",
+      description: "The client's copy, which `If-None-Match` names, is still valid. There is no body.",
       headers: cacheHeaders,
     },
     "401": reference("responses", "Unauthorized"),
@@ -372,7 +376,7 @@ function pathItem(entry: Endpoint, ofVersion: boolean) {
       operationId: ofVersion ? `${entry.name}OfVersion` : entry.name,
       summary: ofVersion ? `${entry.summary}; from one data version` : entry.summary,
       description: ofVersion
-        ? `${entry.description}\n\nFrom the data version in the path, whichever is the newest by now: a version such as 2024.1 always gives the same numbers, a year those of its newest revision at the time.`
+        ? `${entry.description}\n\nThe answer comes from the data version in the path. A version such as 2024.1 always gives the same numbers. A year means its newest revision at the time.`
         : entry.description,
       tags: [entry.kind === "service" ? "service" : "data"],
       parameters: parametersOf(entry, ofVersion),
@@ -393,7 +397,7 @@ function describe(entries: readonly Endpoint[]) {
     info: {
       title: "Healthcare Charge Query Service",
       version: "1",
-      summary: "Medicare's public outpatient hospital charges, read only",
+      summary: "Medicare's public outpatient hospital charges, read-only",
       description,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
@@ -426,7 +430,8 @@ function describe(entries: readonly Endpoint[]) {
         IfNoneMatch: {
           name: "If-None-Match",
           in: "header",
-          description: "ETags of answers that the client has. Where one is still right, the answer is 304.",
+          description:
+            "ETags of answers that the client has. If one of them is still valid, the answer is 304.",
           schema: text,
           example: headerExamples.ETag,
         },

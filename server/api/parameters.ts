@@ -139,7 +139,7 @@ export const state = v.optional(
     v.string(),
     v.regex(new RegExp(`^${stateInAnyCase}$`), expectedState),
     v.toUpperCase(),
-    v.description("Two-letter state code, in capital or small letters. The whole nation without it."),
+    v.description("Two-letter state code, in upper or lower case. Without it, the whole nation."),
     v.examples(["DC", ...stateCodes.filter((code) => code !== "DC")]),
   ),
 );
@@ -161,7 +161,7 @@ export const states = v.optional(
       stateInAnyCase,
       10,
       `of ${stateCodes.join(", ")}, separated by commas`,
-      "state codes, separated by commas, in capital or small letters.",
+      "state codes, separated by commas, in upper or lower case.",
       "DC,MD",
     ),
     v.transform((codes) => [...new Set(codes.map((code) => code.toUpperCase()))]),
@@ -205,7 +205,7 @@ export const rowLimit = (max: number) =>
   v.optional(
     v.pipe(
       wholeNumber(1, max),
-      v.description(`Most rows on a page, 1 to ${max}. \`next\` leads to the others.`),
+      v.description(`Maximum number of rows on a page, 1 to ${max}. \`next\` leads to the other rows.`),
       v.examples([2]),
     ),
     String(defaultLimit),

@@ -29,7 +29,10 @@ const caveat = v.pipe(v.string(), v.description("What to know before using the n
 const sourceFields = { data_year: dataYear, data_version: dataVersion, caveat };
 const source = component("Source", "Where the numbers come from", sourceFields);
 const list = <Name extends string>(name: Name) =>
-  described("The list that this is a page of: tells the answers of `/pages/{cursor}` apart", v.literal(name));
+  described(
+    "The list that this page belongs to. It tells the answers of `/pages/{cursor}` apart",
+    v.literal(name),
+  );
 const next = v.pipe(v.nullable(v.string()), v.description("Path of the next page; null on the last one"));
 const scope = component("Scope", "The part of the country that the answer is about", {
   state: text("A state code, or `national`", "DC"),
@@ -55,9 +58,9 @@ const chargeFields = {
   spread: v.pipe(v.number(), v.minValue(1), v.description("max_charge / min_charge, two decimals")),
 };
 
-const standing = component("Standing", "The facility's charge among those of the nation, or of its state", {
+const standing = component("Standing", "The rank of the facility's charge in the nation or in its state", {
   rank: v.pipe(count("1 is the lowest charge; equal charges share a rank"), v.minValue(1)),
-  facilities: count("Facilities that are compared, this one included"),
+  facilities: count("Number of facilities compared, including this one"),
   percentile: v.pipe(
     v.number(),
     v.minValue(0),
@@ -81,18 +84,22 @@ const statistics = {
 };
 const weightedStatistics = {
   services: v.nullable(
-    count("Services of these facilities, as far as they are known; null where every row lacks them"),
+    count("Services of these facilities, as far as they are known; null if no row has them"),
   ),
   weighted_median_charge: v.nullable(
-    dollars("The least charge at which, from the lowest charge up, half of the services are reached"),
+    dollars("The lowest charge such that at least half of the services have this charge or a lower one"),
   ),
-  weighted_mean_charge: v.nullable(dollars("Mean charge per service: each charge weighs as its services do")),
-  weighted_facilities: count("Facilities whose services are known: those that the weighted charges rest on"),
+  weighted_mean_charge: v.nullable(
+    dollars("Mean charge per service: a facility's charge counts once for each of its services"),
+  ),
+  weighted_facilities: count(
+    "Facilities whose services are known. The weighted charges are computed from these",
+  ),
 };
 const chargeSummary = component(
   "ChargeSummary",
-  "Over all facilities that match, not only those that are listed. Statistics of charges count each facility once. The " +
-    "weighted ones count each service, and are null where no row of the scope has services",
+  "Statistics of all facilities that match, not only of those that are listed. They count each facility once. The " +
+    "weighted ones count each service, and are null if no row of the scope has services",
   { facilities: facilitiesThatMatch, ...statistics, ...weightedStatistics },
 );
 
@@ -101,7 +108,7 @@ export const pricesResponse = v.object({
   procedure: object("The procedure group", procedureFields),
   scope,
   summary: chargeSummary,
-  data: rows("A row per facility, cheapest first", "FacilityPrice", { ...facilityFields, ...priceFields }),
+  data: rows("One row per facility, cheapest first", "FacilityPrice", { ...facilityFields, ...priceFields }),
   source,
   next,
 });
@@ -109,8 +116,8 @@ export const pricesResponse = v.object({
 export const proceduresResponse = v.object({
   list: list("procedures"),
   scope,
-  summary: object("Of the list", { procedures: count("Procedure groups on all pages") }),
-  data: rows("A row per procedure group, in the order asked for", "ProcedureVariation", {
+  summary: object("Of the list", { procedures: count("Number of procedure groups on all pages") }),
+  data: rows("One row per procedure group, in the requested order", "ProcedureVariation", {
     ...procedureFields,
     facilities: count("Facilities with prices"),
     ...chargeFields,
@@ -126,16 +133,13 @@ export const procedureResponse = v.object({
   procedure: object("The procedure group", {
     ...procedureFields,
     includes: described(
-      "The HCPCS and CPT codes of the group, ascending, from CMS's OPPS Addendum B; null where the data version has none. " +
+      "The HCPCS and CPT codes of the group, ascending, from CMS's OPPS Addendum B; null if the data version has none. " +
         "CPT codes and their descriptions are the American Medical Association's",
       v.nullable(
         v.array(
           v.object({
             code: described("HCPCS or CPT code", v.string()),
-            description: described(
-              "Short descriptor; null where the source has none",
-              v.nullable(v.string()),
-            ),
+            description: described("Short descriptor; null if the source has none", v.nullable(v.string())),
           }),
         ),
       ),
@@ -143,12 +147,12 @@ export const procedureResponse = v.object({
   }),
   scope,
   summary: chargeSummary,
-  rows: object("How many rows there are of the procedure in the scope, one per facility that has it", {
-    priced: count("Rows with both amounts: they alone count in every figure"),
-    suppressed: count("Rows whose amounts the publisher left out for few services"),
+  rows: object("Number of rows of the procedure in the scope, one per facility", {
+    priced: count("Rows with both amounts. All figures are computed from these rows alone"),
+    suppressed: count("Rows without amounts, because the publisher hides the amounts of few services"),
     incomplete: count("Rows without a price for another reason"),
   }),
-  allowed: object("The amounts that Medicare allowed, each facility's counted once", {
+  allowed: object("The amounts that Medicare allowed, counting each facility once", {
     min: dollars("Lowest"),
     p10: dollars("10th percentile"),
     p25: dollars("25th percentile"),
@@ -158,37 +162,41 @@ export const procedureResponse = v.object({
     max: dollars("Highest"),
   }),
   markup: object(
-    "Percentiles of the facilities' exact quotients of charge and allowed amount, each rounded once, half up, to two decimals",
+    "Percentiles of charge divided by allowed amount, over facilities. They are rounded once, half up, to two decimals",
     { p25: ratio("25th percentile"), median: ratio("Median"), p75: ratio("75th percentile") },
   ),
-  histogram: object("How many facilities charge how much", {
+  histogram: object("Number of facilities by charge", {
     edges: v.pipe(
       v.array(dollars("Edge")),
       v.minLength(2),
       v.description(
-        "Ascending strictly from min_charge to max_charge, in equal steps of the logarithm rounded to cents; steps " +
-          "that fall together are one. Where all charges are equal, that charge twice",
+        "Strictly ascending from min_charge to max_charge, in equal steps of the logarithm, rounded to cents. Equal " +
+          "edges are merged. If all charges are equal, that charge twice",
       ),
     ),
     counts: v.pipe(
       v.array(count("Facilities")),
       v.minLength(1),
       v.description(
-        "One fewer than edges: how many charges lie from an edge to below the next; the last range has its end too",
+        "One fewer than edges. Each is the number of charges from an edge to below the next edge. The last range includes its end",
       ),
     ),
   }),
-  data: rows("A row per state that has prices, by code; with `state` that row alone", "StateVariation", {
-    state: facilityFields.state,
-    facilities: count("Facilities with prices"),
-    median_charge: chargeFields.median_charge,
-    p25_charge: dollars("25th percentile of the charges"),
-    p75_charge: dollars("75th percentile of the charges"),
-    min_charge: chargeFields.min_charge,
-    max_charge: chargeFields.max_charge,
-    spread: chargeFields.spread,
-    median_allowed: dollars("Median allowed amount"),
-  }),
+  data: rows(
+    "One row per state that has prices, by code. With `state`, only that state's row",
+    "StateVariation",
+    {
+      state: facilityFields.state,
+      facilities: count("Facilities with prices"),
+      median_charge: chargeFields.median_charge,
+      p25_charge: dollars("25th percentile of the charges"),
+      p75_charge: dollars("75th percentile of the charges"),
+      min_charge: chargeFields.min_charge,
+      max_charge: chargeFields.max_charge,
+      spread: chargeFields.spread,
+      median_allowed: dollars("Median allowed amount"),
+    },
+  ),
   source,
 });
 
@@ -198,13 +206,13 @@ const facilityAtLength = object("The facility", {
   street: v.nullable(text("Street", "6203 Heron Street")),
   zip,
   rural_urban: described(
-    "Where the facility lies by Rural-Urban Commuting Area (RUCA); null where unknown",
+    "The facility's Rural-Urban Commuting Area (RUCA); null if unknown",
     v.nullable(
       v.object({
         code: v.nullable(text("RUCA code", "1")),
         description: v.nullable(
           text(
-            "What the code stands for",
+            "The meaning of the code",
             "Metropolitan area core: primary flow within an urbanized area of 50,000 and greater",
           ),
         ),
@@ -215,18 +223,18 @@ const facilityAtLength = object("The facility", {
 const measures = {
   services: v.nullable(count("Services of the year")),
   beneficiaries: v.nullable(count("Beneficiaries who had them")),
-  medicare_payment: v.nullable(dollars("Average amount that Medicare paid itself")),
+  medicare_payment: v.nullable(dollars("Average amount that Medicare itself paid")),
 };
 
 export const facilityResponse = v.object({
   facility: facilityAtLength,
   summary: object("Of the facility", { procedures: count("Procedure groups with a price at the facility") }),
-  data: rows("A row per procedure group, by code", "ProcedurePrice", {
+  data: rows("One row per procedure group, by code", "ProcedurePrice", {
     ...procedureFields,
     ...priceFields,
     ...measures,
     outlier_services: v.nullable(count("Services with an outlier payment")),
-    outlier_amount: v.nullable(dollars("Average outlier payment of these")),
+    outlier_amount: v.nullable(dollars("Average outlier payment of these services")),
     national: standing,
     state: standing,
   }),
@@ -234,7 +242,7 @@ export const facilityResponse = v.object({
 });
 
 const statusOfRow = described(
-  "`priced` with both amounts; `suppressed` where the publisher left them out for few services; `incomplete` without a price for another reason",
+  "`priced`: the row has both amounts. `suppressed`: the publisher hides the amounts of few services. `incomplete`: an amount is missing for another reason",
   v.picklist(rowStatuses),
 );
 /** Fields that only priced rows have. */
@@ -257,23 +265,26 @@ const textsOrNull = (description: string) => v.nullable(described(description, v
 
 export const facilitiesResponse = v.object({
   list: list("facilities"),
-  query: object("As it is understood, with all defaults; null for what isn't asked for", {
-    procedure: textOrNull("APC code"),
-    state: textsOrNull("State codes"),
-    city: textOrNull("The city's name as it was asked"),
-    ccn: textsOrNull("CCNs as they were asked"),
-    near: textOrNull("ZIP code"),
-    within: v.nullable(count("Miles")),
-    min_charge: v.nullable(dollars("The least charge")),
-    max_charge: v.nullable(dollars("The highest charge")),
-    status: textOrNull("Status of the rows"),
-    sort: described("What the list is sorted by", v.string()),
-    order: described("Ascending or descending", v.string()),
-    limit: count("Rows on a page"),
-  }),
+  query: object(
+    "The query as the server understood it, with all defaults. Parameters that weren't given are null",
+    {
+      procedure: textOrNull("APC code"),
+      state: textsOrNull("State codes"),
+      city: textOrNull("The city's name as it was given"),
+      ccn: textsOrNull("The CCNs as they were given"),
+      near: textOrNull("ZIP code"),
+      within: v.nullable(count("Miles")),
+      min_charge: v.nullable(dollars("The least charge")),
+      max_charge: v.nullable(dollars("The highest charge")),
+      status: textOrNull("Status of the rows"),
+      sort: described("What the list is sorted by", v.string()),
+      order: described("Ascending or descending", v.string()),
+      limit: count("Rows on a page"),
+    },
+  ),
   procedure: v.optional(object("With `procedure`: the procedure group", procedureFields)),
   summary: object(
-    "Over all facilities that match. The statistics are there with `procedure`: over the priced ones, null where none is priced",
+    "Statistics of all facilities that match. With `procedure` it also has the statistics of charges, over the priced facilities; null if none is priced",
     {
       facilities: facilitiesThatMatch,
       ...optionalFields({
@@ -281,12 +292,12 @@ export const facilitiesResponse = v.object({
         ...weightedStatistics,
         weighted_facilities: v.nullable(weightedStatistics.weighted_facilities),
         unplaced: count(
-          "With `near`: facilities that match otherwise, and whose ZIP code has no known place; they aren't listed",
+          "With `near`: number of facilities that meet all other conditions, but whose ZIP code has no known coordinates. They aren't listed",
         ),
       }),
     },
   ),
-  data: rows("A row per facility, in the order asked for", "FacilityEntry", {
+  data: rows("One row per facility, in the requested order", "FacilityEntry", {
     ...facilityFields,
     zip,
     procedures: count("Procedure groups with a price at the facility"),
@@ -303,12 +314,14 @@ export const facilitiesResponse = v.object({
   }),
   source: object("Where the numbers come from", {
     ...sourceFields,
-    places: textOrNull("The table of ZIP codes' places that distances come from; null where there is none"),
+    places: textOrNull(
+      "The table of ZIP codes' coordinates from which distances are computed; null if there is none",
+    ),
   }),
   next,
 });
 
-const score = described("The higher, the better; comparable within one answer", v.number());
+const score = described("Higher is better. Scores can be compared within one answer", v.number());
 
 export const searchResponse = v.object({
   list: list("search"),
@@ -351,7 +364,7 @@ export const searchResponse = v.object({
 const sourceOfYears = object("Where the numbers come from", {
   data_years: described("The years of the rows", v.array(dataYear)),
   data_versions: described(
-    "The data versions of the rows, in the same order: what to ask for by `versions` to get the same answer again",
+    "The data versions of the rows, in the same order. As `versions` they give the same answer again",
     v.array(dataVersion),
   ),
   caveat,
@@ -362,13 +375,13 @@ export const trendsResponse = v.object({
   procedure: object("The procedure group", procedureFields),
   scope,
   data: rows(
-    "A row per data year that has prices, in order of year, each from the year's newest revision",
+    "One row per data year that has prices, in order of year, each from the year's newest revision",
     "YearOfPrices",
     {
       data_year: dataYear,
       data_version: dataVersion,
       name: described(
-        "Name of the procedure group in that year: another one may mean another content",
+        "Name of the procedure group in that year. A different name may mean different content",
         procedureFields.name,
       ),
       facilities: count("Facilities with prices"),
@@ -379,7 +392,7 @@ export const trendsResponse = v.object({
       max_charge: chargeFields.max_charge,
       median_allowed: dollars("Median allowed amount"),
       change: described(
-        "Against the listed year before, whichever facilities there are; null in the first",
+        "Change from the listed year before, over all facilities of each year; null in the first year",
         v.nullable(
           v.object({
             median_charge: percentChange("Change of the median charge"),
@@ -388,7 +401,7 @@ export const trendsResponse = v.object({
         ),
       ),
       matched: described(
-        "The same over the facilities that have prices in both years; null where none has, and in the first year",
+        "The same over the facilities that have prices in both years; null if there are none, and in the first year",
         v.nullable(
           v.object({
             facilities: count("Facilities with prices in both years"),
@@ -408,7 +421,7 @@ export const facilityTrendsResponse = v.object({
   facility: facilityAtLength,
   procedure: object("The procedure group", procedureFields),
   data: rows(
-    "A row per data year in which the facility has the procedure group, in order of year, each from the year's newest revision",
+    "One row per data year in which the facility has the procedure group, in order of year, each from the year's newest revision",
     "YearOfFacility",
     {
       data_year: dataYear,
@@ -418,7 +431,7 @@ export const facilityTrendsResponse = v.object({
       status: statusOfRow,
       ...standings,
       change: described(
-        "Against the listed year before; null in the first",
+        "Change from the listed year before; null in the first year",
         v.nullable(
           v.object({
             submitted_charge: changeIfPriced("Change of the charge; null unless both years are priced"),
@@ -434,7 +447,7 @@ export const facilityTrendsResponse = v.object({
 });
 
 const status = described(
-  "`current` answers without a version; `available` is the newest of an older year",
+  "`current` answers requests without a version; `available` is the newest revision of an older year; `superseded` has a newer revision",
   v.picklist(["current", "available", "superseded"]),
 );
 
@@ -442,20 +455,17 @@ const versionList = rows("The loaded data versions, newest first", "Version", {
   data_year: dataYear,
   data_version: dataVersion,
   status,
-  path: text(
-    "What the paths of its endpoints begin with; nothing answers there itself",
-    "/api/v1/versions/2024.1",
-  ),
+  path: text("The beginning of its endpoints' paths. It isn't an endpoint itself", "/api/v1/versions/2024.1"),
 });
 
 export const versionsResponse = v.object({ data: versionList });
 
 export const overviewResponse = v.object({
-  description: text("Path of the whole description", "/api/v1/openapi.json"),
+  description: text("Path of the API's OpenAPI document", "/api/v1/openapi.json"),
   endpoints: rows("Every endpoint", "EndpointOutline", {
-    path: text("Path; what is in braces is a parameter", "/api/v1/healthcare/prices"),
+    path: text("Path. Names in braces are parameters", "/api/v1/healthcare/prices"),
     version_path: described(
-      "The same from one data version, or from the newest of a year; null where there is none",
+      "Path of the same endpoint for one data version, or for the newest of a year; null if there is none",
       v.nullable(v.string()),
     ),
     summary: described("What it answers", v.string()),
@@ -468,7 +478,7 @@ export const overviewResponse = v.object({
           required: described("Whether a request needs it", v.boolean()),
           description: described("What it means", v.string()),
           default: described(
-            "What stands for it where it is left out; null where nothing does",
+            "Its default; null if it has none",
             v.nullable(v.union([v.string(), v.number()])),
           ),
         }),
@@ -487,33 +497,33 @@ export const datasetsResponse = v.object({
     data_version: dataVersion,
     status,
     rows: count("All rows of the source"),
-    priced_rows: count("Rows with a charge and an allowed amount: those that queries answer from"),
-    suppressed_rows: count("Rows whose amounts the publisher left out for few services"),
-    incomplete_rows: count("Other rows without prices, as with one amount only"),
+    priced_rows: count("Rows with a charge and an allowed amount. Queries are answered from these"),
+    suppressed_rows: count("Rows without amounts, because the publisher hides the amounts of few services"),
+    incomplete_rows: count("Other rows without prices, such as those with one amount only"),
     facilities: count("Facilities in the source"),
     procedures: count("Procedure groups in the source"),
     released: described("Month of publication, YYYY-MM", v.nullable(v.string())),
     loaded_at: described("When this server loaded it", time),
-    sha256: described("Checksum of the content and of what is said of it here", sha256),
+    sha256: described("Checksum of the rows, the codes and the provenance", sha256),
     content_sha256: described(
-      "Checksum of the rows alone: the same rows have the same, whatever the revision",
+      "Checksum of the rows alone. Revisions with the same rows have the same checksum",
       sha256,
     ),
-    source_sha256: described("SHA-256 of the source file; null where it isn't known", v.nullable(sha256)),
-    source_url: described("Where the source file was; null where it isn't known", v.nullable(v.string())),
+    source_sha256: described("SHA-256 of the source file; null if unknown", v.nullable(sha256)),
+    source_url: described("URL of the source file; null if unknown", v.nullable(v.string())),
     caveat,
     previous: described(
-      "Compared with the revision before it of the same year; null where that isn't served",
+      "Comparison with the previous revision of the same year; null if that isn't served",
       v.nullable(
         v.object({
           data_version: dataVersion,
-          rows_added: count("Rows whose CCN and APC code the revision before doesn't have together"),
-          rows_removed: count("Rows of the revision before that this one doesn't have"),
-          rows_changed: count("Rows in both of which any value differs"),
+          rows_added: count("Rows whose pair of CCN and APC code the previous revision lacks"),
+          rows_removed: count("Rows of the previous revision that this one lacks"),
+          rows_changed: count("Rows of both revisions in which a value differs"),
         }),
       ),
     ),
-    coverage: object("What it has prices of, and what not", {
+    coverage: object("What the data version has prices for, and what it lacks", {
       states: described("State codes with prices", v.array(v.string())),
       missing_states: described(
         "States without prices",
@@ -536,12 +546,12 @@ export const usageResponse = v.object({
     start: described("Its start", time),
     end: described("The next one's start", time),
   }),
-  quota: object("The ceiling of the month", {
+  quota: object("Requests allowed per month", {
     limit: count("Requests per month"),
-    used: count("Requests of this month, this one included"),
+    used: count("Requests made this month, including this one"),
     remaining: count("Requests left in this month"),
   }),
-  burst: object("The ceiling of a second", { limit: count("Requests per second") }),
+  burst: object("Requests allowed per second", { limit: count("Requests per second") }),
   days: v.pipe(
     v.array(
       v.object({

@@ -103,7 +103,7 @@ function rotateSecret([name, ...args]: string[], { store, now }: Context): Comma
       ? { webhook_old_secret: null, webhook_old_secret_until: null }
       : { webhook_old_secret: account.webhook_secret, webhook_old_secret_until: until };
   store.accounts.update({ ...account, webhook_secret: secret, ...old });
-  const ends = overlap === 0 ? "the old one ends now" : `the old one signs as well until ${isoTime(until)}`;
+  const ends = overlap === 0 ? "the old one ends now" : `the old one also signs until ${isoTime(until)}`;
   return {
     result: `account ${account.name} has a new webhook signing secret; ${ends}\n`,
     note: secretShown(secret),
@@ -175,19 +175,19 @@ await runCommand("accounts", parts, {
   list: {
     usage: "[--json]",
     about:
-      "Lists accounts: plan, requests per second and per UTC month, requests used in this month as last saved, keys that work, webhook, e-mail address, whether it is active or suspended.",
+      "Lists accounts: plan, requests per second and per UTC month, requests used this month (as last saved), number of working keys, webhook, e-mail address, and whether the account is active or suspended.",
     run: list,
   },
   export: {
     usage: "[FILE]",
     about:
-      "Writes all accounts as lines of JSON, to a new file or stdout: keys (their hashes), use as last saved, events, and the webhooks' signing secrets: keep it as you keep passwords.",
+      "Writes all accounts as lines of JSON to a new file or stdout: the hashes of keys, usage as last saved, events, and the webhooks' signing secrets. Keep the file as safe as passwords.",
     run: exportAll,
   },
   import: {
     usage: `[FILE] [${skipInvalid}]`,
     about:
-      "Enters accounts that export has written, from a file or stdin, under the same ids. Every line that is refused is named on stderr: then none is entered, or with --skip-invalid all others.",
+      "Adds the accounts of a file that export has written, or of stdin, with the same ids. Every refused line is named on stderr. If there is one, no account is added, or with --skip-invalid all others.",
     makesState: true,
     read: readLines,
     run: importAll,
@@ -195,32 +195,32 @@ await runCommand("accounts", parts, {
   suspend: {
     usage: "NAME",
     about:
-      "Keeps all keys of an account from working, within a second: they are answered as invalid ones are (401) until resume.",
+      "Suspends an account. Within a second all of its keys are answered like invalid keys (401), until resume.",
     run: suspend,
   },
   resume: { usage: "NAME", about: "Lets the keys of a suspended account work again.", run: resume },
   delete: {
     usage: "NAME --yes",
     about:
-      "Deletes an account for good, with its keys, addresses, use, events and signups; its id alone stays, so that no other account gets it. Without --yes it says what it would delete.",
+      "Deletes an account for good, with its keys, addresses, usage, events and signups. Only its id stays, so that no other account gets it. Without --yes, says what would be deleted.",
     run: remove,
   },
   servers: {
     usage: "[--json]",
     about:
-      "Lists the servers that share REDIS_URL: running or gone, seconds since the last heartbeat, and requests of quotas that it has leased and not used.",
+      "Lists the servers that share REDIS_URL: whether each is running or gone, the seconds since its last heartbeat, and the requests of quotas that it has leased and not used.",
     onServers: listServers,
   },
   "forget-server": {
     usage: "ID",
     about:
-      "Gives back what a server that is gone for good had leased, such as one that was killed and never comes back. What it can have admitted in a second without reporting it stays charged. Its id is in accounts servers.",
+      "Gives back the leases of a server that won't come back, for example because its machine was lost. The requests that it may have admitted in a second without reporting them stay charged. `accounts servers` lists the servers' ids.",
     onServers: forgetServer,
   },
   "rotate-secret": {
     usage: "NAME --overlap HOURS",
     about:
-      "Makes a new signing secret for an account's webhook, shown once on stderr; the old one signs as well until the hours are over.",
+      "Makes a new signing secret for an account's webhook and shows it once on stderr. Until the hours are over, the old secret also signs.",
     run: rotateSecret,
   },
 });

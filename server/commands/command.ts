@@ -187,9 +187,9 @@ async function doubtAbout(store: Store, folder: string, changes: Changes): Promi
     for (const end = performance.now() + maxObeyMs; performance.now() < end; await delay(askObeyedMs)) {
       if (reaches(store.progress.applied(), changes) || !isServed(folder)) return undefined;
     }
-    return `${stored} hasn't taken it over within ${maxObeyMs / 1000} s; it will when it can`;
+    return `${stored} hasn't applied it within ${maxObeyMs / 1000} s; it will as soon as it can`;
   } catch (error) {
-    return `${stored} can't be asked whether it has taken it over: ${reasonOf(error)}`;
+    return `${stored} can't be asked whether it has applied it: ${reasonOf(error)}`;
   }
 }
 

@@ -68,7 +68,7 @@ await runCommand("events", parts, {
   retry: {
     usage: "ID",
     about:
-      "Starts an event's undelivered deliveries again with all their tries; if all were delivered, starts all of them again. They are due now, or after the account's earlier events that are pending.",
+      "Restarts the undelivered deliveries of an event with all their attempts, or all of its deliveries if each was delivered. They are due now, or after the account's earlier pending events.",
     run: retry,
   },
 });

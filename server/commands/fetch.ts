@@ -17,7 +17,7 @@ const usage =
 export const help = `usage: ${usage}
 
 Downloads the official CMS file of a year, "Medicare Outpatient Hospitals - by Provider and Service", imports it as the
-next data version of that year, and prints the path of the snapshot. A file that is there already isn't downloaded
+next data version of that year, and prints the path of the snapshot. A file that was downloaded before isn't downloaded
 again. To download it again, delete it first.
 
   --year YYYY            calendar year of the services, the data year
@@ -29,9 +29,9 @@ again. To download it again, delete it first.
   --allow-unterminated   accept a file whose last line has no line end; it may be truncated
   --force                write a new revision even if DIR has the same rows
 
-If the catalogue doesn't answer, addresses known from before are used. HTTPS_PROXY and HTTP_PROXY, which are http:// or
-https:// addresses, and NO_PROXY are obeyed. The registry of data versions in STATE_DIR (default: var) says which
-numbers were ever served; none is given out again.
+If the catalogue doesn't answer, fetch uses the addresses that it knows. It obeys NO_PROXY, and HTTPS_PROXY and
+HTTP_PROXY as http:// or https:// addresses. The registry in STATE_DIR (default: var) has all version numbers that were
+ever served. They aren't used again.
 `;
 
 const megabyte = 1e6;

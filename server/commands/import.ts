@@ -26,8 +26,8 @@ export const defaultOut = "datasets/snapshots";
 export const help = `usage: ${usage}
 
 Imports a CMS release, "Medicare Outpatient Hospitals - by Provider and Service" of 2016 or later, as the next data
-version of its year, and prints the path of the snapshot. All faults of the file are
-one error, and nothing is written then.
+version of its year, and prints the path of the snapshot. If the file has faults, all of them are reported as one error,
+and nothing is written.
 
   --year YYYY            calendar year of the services, the data year
   --out DIR              folder of the snapshots; default DATASETS_DIR or ${defaultOut}
@@ -38,7 +38,7 @@ one error, and nothing is written then.
   --allow-unterminated   accept a file whose last line has no line end; it may be truncated
   --force                write a new revision even if DIR has the same rows and codes
 
-The registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given out again.
+The registry in STATE_DIR (default: var) has all version numbers that were ever served. They aren't used again.
 `;
 
 /** Parses the options. @throws DataError if the command line is not as `usage` says, or names a time after `now` */

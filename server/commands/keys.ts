@@ -185,20 +185,20 @@ await runCommand("keys", parts, {
   create: {
     usage: `--account NAME ${accountUsage} [--expires ISO] [--label TEXT]`,
     about:
-      "Makes a key and prints it, alone, on stdout. A new account needs --plan, and enterprise both numbers; a known one stays as it is.",
+      "Makes a key and prints it alone on stdout. A new account needs --plan, and the plan enterprise also --burst and --quota. An existing account isn't changed.",
     makesState: true,
     run: create,
   },
   update: {
     usage: `--account NAME ${accountUsage}`,
     about:
-      "Changes an account's plan, numbers, webhook or e-mail address. A webhook at a new address gets a new signing secret.",
+      "Changes an account's plan, burst, quota, webhook or e-mail address. A webhook at a new address gets a new signing secret.",
     run: update,
   },
   list: {
     usage: "[--json]",
     about:
-      "Lists the keys of all accounts, each with the UTC day on which this STATE_DIR's server last admitted it, as far as it was saved; with REDIS_URL no day is known.",
+      "Lists the keys of all accounts, each with the UTC day on which the server of this STATE_DIR last admitted it (as last saved). With REDIS_URL, no day is known.",
     run: list,
   },
   revoke: { usage: "ID", about: "Ends a key at once, for good.", run: revoke },
@@ -210,7 +210,7 @@ await runCommand("keys", parts, {
   rotate: {
     usage: "ID --overlap HOURS",
     about:
-      "Makes a new key, which expires when the old one would have, and ends that one when the hours are over. A key can be rotated only once.",
+      "Makes a new key with the old key's expiry, and ends the old key when the hours are over. A key can be rotated only once.",
     run: rotate,
   },
 });

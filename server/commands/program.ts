@@ -6,7 +6,7 @@ import { asksForHelp } from "../shared/settings.ts";
 // Handles write errors, because a reader such as head may stop reading early.
 for (const stream of [process.stdout, process.stderr])
   stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") fail(`what the command says can't be written: ${error.message}`);
+    if (error.code !== "EPIPE") fail(`the command's output can't be written: ${error.message}`);
   });
 
 /** Writes a line to stderr. Stdout has only the command's result. */

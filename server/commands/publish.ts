@@ -10,9 +10,9 @@ import { runProgram, say } from "./program.ts";
 const usage = `${calledAs("publish")} DIR`;
 export const help = `usage: ${usage}
 
-Puts the snapshots of DATASETS_DIR (default: datasets/snapshots) into a folder that a web server or a bucket serves as
-it is, with ${indexName}, from which servers with DATASETS_URL fetch them. Servers retire what they
-fetched and the index no longer names. Files stay in DIR until you delete them.
+Copies the snapshots of DATASETS_DIR (default: datasets/snapshots) and ${indexName}, which lists them, into DIR. Serve
+DIR by a web server or from a bucket. Servers whose DATASETS_URL is the address of ${indexName} fetch the snapshots, and
+retire fetched ones that are no longer in the list. Files stay in DIR until you delete them.
 `;
 
 export async function run(args: string[]): Promise<void> {
@@ -28,7 +28,7 @@ export async function run(args: string[]): Promise<void> {
   } catch (error) {
     const code = systemCode(error);
     if (code === undefined) throw error;
-    throw new DataError(folder, `a refusal to write (${code})`, "a folder that can be written");
+    throw new DataError(folder, `a folder that can't be written (${code})`, "a folder that can be written");
   }
 }
 

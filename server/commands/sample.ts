@@ -31,7 +31,7 @@ prints its path.
   --rows N       ${defaultSampleRows} unless given, ${maxSnapshotRows} at most
   --seed N       the same seed gives the same rows; default ${defaultSampleSeed}
 
-The registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given out again.
+The registry in STATE_DIR (default: var) has all version numbers that were ever served. They aren't used again.
 `;
 
 const options = v.object({

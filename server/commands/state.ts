@@ -9,7 +9,7 @@ await runCommand("state", parts, {
   backup: {
     usage: "FILE",
     about:
-      "Copies the state database to a new file, whole and as it is at one moment, while a server runs on it or not. Only its owner can read the file: webhooks' signing secrets are in it.",
+      "Copies the state database, as it is at one moment, to a new file. A server may run on it meanwhile. Only the file's owner can read it, because the webhooks' signing secrets are in it.",
     onFolder([file, ...more], stateDir) {
       if (file === undefined) throw new DataError("state backup", "nothing", "a file to make");
       checkEnd("state backup", more, "the file");

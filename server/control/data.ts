@@ -67,7 +67,7 @@ export async function loadData(
     repeat("looking at the index of snapshots", mirrorMs, () => mirror.poll(performance.now()));
     metrics.gauge(
       "hcqs_mirror_age_seconds",
-      "Since DATASETS_URL was last looked at when all that it names was here",
+      "Seconds since the last check of DATASETS_URL after which all snapshots of its index were in DATASETS_DIR",
       () => mirror.syncAgeMs(performance.now()) / 1000,
     );
   }

@@ -11,7 +11,7 @@ const listenable = v.checkAsync(canListen, "a name or an address of this machine
 const table = {
   HOST: v.pipeAsync(coreSettings.HOST, listenable),
   OPS_HOST: v.pipeAsync(coreSettings.OPS_HOST, listenable),
-  DATASETS_DIR: v.optional(v.pipe(v.string(), v.check(isFolder, "a folder that is there and can be read"))),
+  DATASETS_DIR: v.optional(v.pipe(v.string(), v.check(isFolder, "an existing folder that can be read"))),
   STATE_DIR: v.optional(
     v.pipe(
       v.string(),

@@ -171,10 +171,10 @@ function refusalOf({ headers }: IncomingMessage, allowedHosts: readonly string[]
   if (name !== "localhost" && isIP(name) === 0 && !allowedHosts.includes(name))
     return `the host ${name} isn't allowed here: name it in OPS_ALLOWED_HOSTS`;
   if (origin !== undefined && origin.replace(/^https?:\/\//, "") !== host.toLowerCase())
-    return `a page of ${origin} may not ask here`;
+    return `pages of ${origin} may not send requests here`;
   // Following a link is allowed, because the page with the link doesn't get the answer.
   const isForeign = headers["sec-fetch-site"] === "cross-site" && headers["sec-fetch-mode"] !== "navigate";
-  return isForeign ? "a page of another site may not ask here" : undefined;
+  return isForeign ? "pages of other sites may not send requests here" : undefined;
 }
 
 function sendFile({ method, headers }: IncomingMessage, response: ServerResponse, file: WebFile): void {

@@ -54,7 +54,7 @@ export class Mailer {
    */
   async send({ to, subject, text, id }: Email, signal?: AbortSignal): Promise<string> {
     const late = new AbortController();
-    const giveUp = () => late.abort(new Error(`the SMTP server hasn't taken it in ${this.#maxMs} ms`));
+    const giveUp = () => late.abort(new Error(`the SMTP server hasn't accepted it in ${this.#maxMs} ms`));
     const deadline = setTimeout(giveUp, this.#maxMs);
     const end = signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]);
     try {

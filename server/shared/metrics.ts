@@ -31,11 +31,11 @@ export class Metrics {
   readonly registry = new Registry();
   readonly snapshotsRefused = this.#counter(
     "hcqs_snapshots_refused_total",
-    "Snapshot files that were refused, a file once per content",
+    "Snapshot files refused. A file counts once per content",
   );
   readonly snapshotsUnreadable = this.#gauge(
     "hcqs_snapshots_unreadable",
-    "Snapshot files that the system doesn't let the server read or load now; they are retried",
+    "Snapshot files that can't be read or loaded now because of a system error. The server retries them",
   );
   readonly snapshotChanges = this.#counter(
     "hcqs_snapshot_changes_total",
@@ -45,17 +45,17 @@ export class Metrics {
   readonly snapshotRows = this.#gauge("hcqs_snapshot_rows", "Rows of each data version served", "version");
   readonly webhookDeliveries = this.#counter(
     "hcqs_webhook_deliveries_total",
-    "Tries to post an event: delivered, to be retried, or failed for good",
+    "Attempts to post an event: delivered, to be retried, or failed for good",
     "outcome",
   );
   readonly emailDeliveries = this.#counter(
     "hcqs_email_deliveries_total",
-    "Tries to mail an event: delivered to the SMTP server, to be retried, or failed for good",
+    "Attempts to e-mail an event: delivered to the SMTP server, to be retried, or failed for good",
     "outcome",
   );
   readonly logLinesDropped = this.#counter(
     "hcqs_log_lines_dropped_total",
-    "Lines of the log or of stdout that were lost: nobody read them, or the disk was full",
+    "Lines of the log or stdout that were dropped, because nobody read them or the disk was full",
   );
 
   #traffic: Traffic | undefined;
@@ -106,14 +106,18 @@ export class Metrics {
 
   watch({ connections, traffic, stateAge, snapshotAge }: Sources): void {
     this.#traffic = traffic;
-    this.gauge("hcqs_open_connections", "Clients' connections that are open", () => connections.open);
+    this.gauge("hcqs_open_connections", "Open client connections", () => connections.open);
     this.gauge(
       "hcqs_max_connections",
-      "Clients' connections that may be open, by the files that the process may open",
+      "Maximum number of open client connections, from the process's limit of open files",
       () => connections.max,
     );
-    this.gauge("hcqs_state_saved_age_seconds", "Since counts and events were last saved", stateAge);
-    this.gauge("hcqs_snapshot_loaded_age_seconds", "Since the current data version was loaded", snapshotAge);
+    this.gauge("hcqs_state_saved_age_seconds", "Seconds since counts and events were last saved", stateAge);
+    this.gauge(
+      "hcqs_snapshot_loaded_age_seconds",
+      "Seconds since the current data version was loaded",
+      snapshotAge,
+    );
     /** Adds a counter whose value is kept outside the library. */
     const counter = <Label extends string>(
       name: string,
@@ -141,19 +145,19 @@ export class Metrics {
     );
     counter(
       "hcqs_http_response_bytes_total",
-      "Bytes of the bodies of answers, as they were sent",
+      "Bytes of response bodies as sent, after any compression",
       ["route"],
       ({ answers }) => answers.map(({ route, bytes }) => [{ route }, bytes]),
     );
     counter(
       "hcqs_limit_refusals_total",
-      "Requests answered with a 429, by the ceiling; early: of a quota that isn't used up, but leased to other servers; clock: what was used of the month wasn't known yet, after the clock was set",
+      "Requests answered with 429, by ceiling. early: other servers hold the rest of the quota. clock: the server's clock was changed, and the month's usage wasn't loaded yet",
       ["ceiling"],
       ({ refused }) => Object.entries(refused).map(([ceiling, count]) => [{ ceiling }, count]),
     );
     counter(
       "hcqs_unauthorized_total",
-      "Requests answered with a 401, by what was wrong with the key; inactive: revoked, expired, suspended or deleted",
+      "Requests answered with 401, by reason. inactive: the key is revoked or expired, or its account is suspended or deleted",
       ["reason"],
       ({ unauthorized }) => Object.entries(unauthorized).map(([reason, count]) => [{ reason }, count]),
     );
@@ -173,8 +177,8 @@ function orNaN(value: () => number): number {
 function durationsText({ answers }: TrafficSnapshot): string {
   const name = "hcqs_http_request_duration_seconds";
   const lines = [
-    `# HELP ${name} Time from a request's coming until its answer is handed over, of a file until its first piece is, of a post from its end. ` +
-      "A thread times the first 1,000 of a second, and of more one in 16, at random, which then counts 16 times",
+    `# HELP ${name} Time from a request's arrival until its response is handed to the network; of a file, until its first piece is; of a POST, from the end of its body. ` +
+      "Each thread times the first 1,000 requests of a second, and then one in 16 at random, which counts 16 times",
     `# TYPE ${name} histogram`,
   ];
   for (const { route, status, buckets, seconds } of answers) {

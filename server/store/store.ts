@@ -30,8 +30,8 @@ export { maxDays } from "./usage.ts";
 export const onlyACopy = (stateDir: string) =>
   new DataError(
     `STATE_DIR ${stateDir}`,
-    "a copy of accounts that servers share through Redis, and no REDIS_URL",
-    "REDIS_URL as those servers have it; for a server that shares nothing an empty STATE_DIR, to which accounts export and import bring them",
+    "a copy of accounts that servers share through Redis, but no REDIS_URL",
+    "the REDIS_URL of those servers; or for a server on its own an empty STATE_DIR, into which accounts export and accounts import move the accounts",
   );
 
 /** The state in one SQLite database. A write or a transaction is on the disk when its call returns. */

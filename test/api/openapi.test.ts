@@ -43,13 +43,13 @@ test("every property of a schema has a description", () => {
   assert.deepEqual(silent, []);
 });
 
-test("an operation below a version path has the plain operation's description and one more sentence", () => {
+test("an operation below a version path has the plain operation's description and what a version means", () => {
   let compared = 0;
   for (const [at, { summary, description }] of operations) {
     const plain = operations.get(at.replace("/versions/{version}", ""));
     if (plain === undefined || !at.includes("/versions/{version}")) continue;
     assert.equal(summary, `${plain.summary}; from one data version`);
-    const [start, more] = description.split("\n\nFrom the data version in the path, ");
+    const [start, more] = description.split("\n\nThe answer comes from the data version in the path. ");
     assert.equal(start, plain.description, at);
     assert.match(more, /^\w/, at);
     compared += 1;

@@ -120,7 +120,7 @@ test("rotate-secret replaces a webhook's secret, and the old one stays valid dur
   const secrets = [created, first, second, atOnce].map(({ stderr }) => secretIn(stderr));
   assert.equal(new Set(secrets).size, 4);
   const [, until] =
-    /^account the one has a new webhook signing secret; the old one signs as well until (\S+)\n$/.exec(
+    /^account the one has a new webhook signing secret; the old one also signs until (\S+)\n$/.exec(
       first.stdout,
     ) ?? assert.fail(first.stdout);
   const day = 86_400_000;

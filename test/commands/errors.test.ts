@@ -245,5 +245,5 @@ test("a write error on stdout gives exit code 1", async () => {
   const { code, stderr } = await endOf(spawnKeys("list", full));
   closeSync(full);
   assert.equal(code, 1);
-  assert.match(stderr, /^what the command says can't be written: ENOSPC[^\n]*\n$/);
+  assert.match(stderr, /^the command's output can't be written: ENOSPC[^\n]*\n$/);
 });

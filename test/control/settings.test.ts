@@ -46,7 +46,7 @@ test("all invalid settings are listed at once, and nothing is created", async ()
       'PORT is "65536", expected a whole number from 0 to 65535',
       'OPS_HOST is "192.0.2.1", expected a name or an address of this machine, to listen on',
       'OPS_PORT is "-1", expected a whole number from 0 to 65535',
-      `DATASETS_DIR is "${missing}", expected a folder that is there and can be read`,
+      `DATASETS_DIR is "${missing}", expected an existing folder that can be read`,
       'DATASETS_URL has "ftp://…@example.org/index.json", expected an address such as https://example.org/snapshots/index.json, without a password or a fragment',
       `STATE_DIR is ${shown(import.meta.filename)}, expected a folder, or nothing yet`,
       'THREADS is "0", expected a whole number from 1 to 256',
@@ -251,7 +251,7 @@ test("DATASETS_DIR has to be a readable folder if it is set", async () => {
   symlinkSync(home, link);
   for (const wrong of [file, loop, path.join(home, "missing"), path.join(file, "below")])
     assert.deepEqual(await machineFaults({ DATASETS_DIR: wrong }), [
-      `DATASETS_DIR is "${wrong}", expected a folder that is there and can be read`,
+      `DATASETS_DIR is "${wrong}", expected an existing folder that can be read`,
     ]);
   for (const right of [home, link, ""])
     assert.deepEqual(await machineFaults({ DATASETS_DIR: right }), [], right);

@@ -365,7 +365,7 @@ test("a full disk or an unwritable folder gives one error and leaves no file", a
     message: `${partOf(release)}: found a refusal (ENOTDIR), ${expected}`,
   });
   assert.throws(() => listOf([], inFile, assert.fail), {
-    message: `--out ${inFile}: found a refusal to read it (ENOTDIR), expected a folder that can be read`,
+    message: `--out ${inFile}: found a folder that can't be read (ENOTDIR), expected a folder that can be read`,
   });
 });
 
@@ -397,7 +397,10 @@ test("a download without a Content-Length is reported as of unknown size", async
 
 test("a response with a content coding or with status 101 is rejected", async () => {
   for (const [answer, found] of [
-    [file(content, { "content-encoding": "gzip" }), "content coding gzip, expected the file as it is"],
+    [
+      file(content, { "content-encoding": "gzip" }),
+      "content coding gzip, expected the file without a content coding",
+    ],
     [status(101, { upgrade: "x", connection: "upgrade" }), "status 101 Switching Protocols, expected a file"],
   ] as const) {
     const url = serve(answer);

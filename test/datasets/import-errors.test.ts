@@ -336,7 +336,7 @@ test("an unreadable file or unwritable folder is reported with the system's erro
     [{ ...options, file: pipe }, `${pipe}: found something that isn't a regular file, expected a CSV file`],
     [
       { ...options, out: path.join(options.file, "out") },
-      `${path.join(options.file, "out")}: found a refusal to write (ENOTDIR), expected a folder that can be written`,
+      `${path.join(options.file, "out")}: found a folder that can't be written (ENOTDIR), expected a folder that can be written`,
     ],
   ];
   for (const [given, message] of refused)

@@ -68,6 +68,7 @@ test("a year without free revision numbers is rejected with the file or served v
 
 test("an output folder that can't be created gives one error", () => {
   assert.throws(() => publishSnapshot("/proc/nothing/here", 2023, [], () => assert.fail("never built")), {
-    message: "/proc/nothing/here: found a refusal to write (ENOENT), expected a folder that can be written",
+    message:
+      "/proc/nothing/here: found a folder that can't be written (ENOENT), expected a folder that can be written",
   });
 });

@@ -40,7 +40,7 @@ async function statuses(key: string): Promise<number[]> {
 }
 
 const idIn = (stderr: string) => /key (\d+)/.exec(stderr)?.[1];
-const hint = "this is stored, but the running server hasn't taken it over";
+const hint = "this is stored, but the running server hasn't applied it";
 const later = "it will when it can\n";
 
 test("a key works as soon as create returns and stops working as soon as revoke returns", async () => {

@@ -127,7 +127,7 @@ test("a command warns when it begins a new set of accounts, and a server with ot
     ["keys create --account nine --plan free", "keys create --account nine"],
     env,
   );
-  assert.match(made.stderr, /^Redis had no accounts: this began a new set of them, .*$/m);
+  assert.match(made.stderr, /^Redis had no accounts, so this began a new set of accounts there\. .*$/m);
   assert.doesNotMatch(again.stderr, /no accounts/);
   const folder = temporaryFolder();
   await run(folder, ["keys create --account other --plan free"]);
@@ -241,7 +241,7 @@ test("without REDIS_URL, commands and servers reject a state that is a copy of s
   const server = spawnServer({ datasetsDir: datasetsFolder(currentOnly), stateDir: folder });
   const { code, stderr } = await server.finished();
   assert.equal(code, 1);
-  assert.match(stderr, /found a copy of accounts that servers share through Redis, and no REDIS_URL/);
+  assert.match(stderr, /found a copy of accounts that servers share through Redis, but no REDIS_URL/);
 });
 
 test("usage before an export counts once when the exporting server joins later, which requires Redis", async () => {
@@ -267,7 +267,7 @@ test("usage before an export counts once when the exporting server joins later, 
   otherProxy.hold();
   const server = spawnServer({ datasetsDir: datasetsFolder(currentOnly), stateDir: from, env });
   const { stderr } = await server.finished();
-  assert.match(stderr, /expected one that answers when a server with accounts of its own is started with it/);
+  assert.match(stderr, /expected a Redis that answers, because this server has accounts of its own/);
   otherProxy.release();
   const used = async () =>
     JSON.parse((await run(none, ["accounts list --json"], env))[0].stdout)[0].used as number;

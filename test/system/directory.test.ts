@@ -526,7 +526,7 @@ test("a Redis key of the wrong type gives a one-line error", async () => {
   await directory.change(make(store, "one"));
   await client.set(rows, "x");
   const message =
-    /^REDIS_URL: found what isn't the servers' under hc:\{directory\}:… \(WRONGTYPE .*\), expected /;
+    /^REDIS_URL: found keys under hc:\{directory\}:… that the servers didn't write \(WRONGTYPE .*\), expected /;
   await assert.rejects(directory.read(), { name: "DataError", message });
   await assert.rejects(directory.change(make(store, "two")), { name: "DataError", message });
   await client.del(rows);
@@ -551,7 +551,7 @@ test("a change whose response is lost isn't repeated, and the error tells that i
   await a.directory.change(make(a.store, "one"));
   await b.directory.read();
   await assert.rejects(directory.change(make(b.store, "two")), {
-    message: "Connection is closed.: whether the change is stored isn't known",
+    message: "Connection is closed.: it isn't known whether the change is stored",
   });
   await a.directory.read();
   assert.deepEqual(a.store.accounts.ids(), [1, 2]);

@@ -51,7 +51,7 @@ test("servers and commands work over TLS as a Redis user with minimal rights", a
   const key = createKey(seed, "one", { burst: 100, quota: 20 });
   const trusting = { NODE_EXTRA_CA_CERTS: authority };
   const replica = await new Replica(seed, url, trusting).start();
-  assert.doesNotMatch(replica.log, /Redis is away/);
+  assert.doesNotMatch(replica.log, /Redis is down/);
   assert.match(replica.log, /"policy":"volatile-lru","msg":"Redis may drop counts and accounts: /);
   const client = await Client.of(replica, key);
   await client.askUntil(() => client.last === "month");
@@ -99,7 +99,7 @@ test("servers and commands report why Redis can't be used, without the password"
         REDIS_URL: url,
       }).finished();
       const replica = await new Replica(seed, url).start();
-      await until("the reason", () => /"Redis is away/.test(replica.log));
+      await until("the reason", () => /"Redis is down/.test(replica.log));
       const reasons = [...replica.log.matchAll(/"level":"warn".*"reason":"(.*?)"/g)].map(
         ([, reason]) => reason,
       );
@@ -295,7 +295,7 @@ test("a server switches from a primary that refuses writes when the Sentinels na
   // Makes the old primary refuse writes, as if it were cut off from its replicas and the Sentinels, but not from the
   // server.
   await old.client.config("SET", "min-replicas-to-write", "1");
-  await until("the server to say why", () => /"reason":"NOREPLICAS .*"Redis is away/.test(server.log));
+  await until("the server to say why", () => /"reason":"NOREPLICAS .*"Redis is down/.test(server.log));
   await sentinel.client.call("SENTINEL", "REMOVE", "hc");
   await sentinel.client.call("SENTINEL", "MONITOR", "hc", "127.0.0.1", String(next.port), "1");
   await until("the server to use the other primary", async () => (await next.client.dbsize()) >= 2);

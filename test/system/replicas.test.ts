@@ -131,7 +131,7 @@ test("servers admit exactly the quota even if Redis restarts empty", async () =>
   await Promise.all(clients.map((client) => client.askUntil(() => sum(clients) >= 500)));
   await redis.stop();
   for (const client of clients) for (let i = 0; i < 50; i++) await client.ask();
-  await until("the server to say so", () => /Redis is away/.test(replicas[0].log));
+  await until("the server to say so", () => /Redis is down/.test(replicas[0].log));
   redis = await startRedis(1, redis.path);
   await useUp(clients);
   assert.equal(sum(clients), restarted.quota);
@@ -161,7 +161,7 @@ test("a stopped server returns its lease, and a server that starts without Redis
   });
   const lost = new Replica(replicas[2].stateDir, "redis://127.0.0.1:1");
   await lost.start();
-  assert.match(lost.log, /Redis is away/);
+  assert.match(lost.log, /Redis is down/);
   // After a request, the server knows the account, and its own use of the account's quota.
   const client = await clientOf(lost, leaving.key);
   await client.ask();
@@ -234,7 +234,7 @@ test("a server restored from a backup joins Redis as a new one, and the quota is
   rmSync(replica.stateDir, { recursive: true });
   cpSync(backup, replica.stateDir, { recursive: true });
   await replica.start();
-  assert.doesNotMatch(replica.log, /Redis is away/);
+  assert.doesNotMatch(replica.log, /Redis is down/);
   const after = await clientsOf(restored.key);
   await useUp(after);
   assert.ok(sum([before, ...after]) <= restored.quota, String(sum([before, ...after])));

@@ -12,7 +12,7 @@ export const datasets = endpoint({
   summary: "The data versions that are served, newest first, with their gaps",
   description:
     "Lists the loaded data versions: their sources, their checksums, and how many rows have prices. It also lists the " +
-    "states and procedure groups without prices, and the reason where it is known; and how many rows a revision changed, " +
+    "states and procedure groups without prices, with the reason if it is known, and how many rows a revision changed, " +
     "compared with the revision before it.",
   returns: "The data versions, newest first.",
   kind: "service",

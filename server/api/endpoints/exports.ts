@@ -20,7 +20,7 @@ const parameters = v.object({
     v.pipe(
       v.string(),
       v.nonEmpty("an APC code"),
-      v.description("APC code of the procedure group, as in `/healthcare/prices`. All of them without it."),
+      v.description("APC code of the procedure group, as in `/healthcare/prices`. Without it, all groups."),
       v.examples(["5072"]),
     ),
   ),
@@ -50,7 +50,7 @@ function fileName(image: Image, extension: string, ...parts: (string | undefined
 export const csv: Endpoint = endpoint({
   path: "/export.csv",
   name: "exportCsv",
-  summary: "Every row as CSV (RFC 4180), those without a price included",
+  summary: "Every row as CSV (RFC 4180), including rows without a price",
   description:
     "All rows of a data version as CSV (RFC 4180) with a header line; amounts are dollars. The column `status` says whether " +
     "a row is `priced`, `suppressed` or `incomplete`. The file is streamed, and counts as one request, whatever its length.",
@@ -80,7 +80,7 @@ export const arrow: Endpoint = endpoint({
 export const parquet: Endpoint = endpoint({
   path: "/export.parquet",
   name: "exportParquet",
-  summary: "The snapshot file itself, whole or as a range of bytes; amounts are in cents",
+  summary: "The snapshot file itself, whole or a range of its bytes; amounts are in cents",
   description:
     "The snapshot file of a data version. Amounts are whole cents. The endpoint supports `Range`, so that readers such as " +
     "DuckDB fetch only the columns that they need.",

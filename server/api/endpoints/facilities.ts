@@ -39,7 +39,9 @@ const parameters = v.object({
     v.pipe(
       v.string(),
       v.nonEmpty("an APC code"),
-      v.description("APC code of a procedure group: hospitals that have it, each with its price."),
+      v.description(
+        "APC code of a procedure group. Only hospitals that have it are listed, each with its price.",
+      ),
       v.examples(["5072"]),
     ),
   ),
@@ -58,21 +60,23 @@ const parameters = v.object({
     v.pipe(
       v.string(),
       v.regex(zipPattern, aZip),
-      v.description("A ZIP code: hospitals around it, each with its distance."),
+      v.description("A ZIP code. Only hospitals around it are listed, each with its distance."),
       v.examples(["20001"]),
     ),
   ),
   within: v.optional(
     v.pipe(
       wholeNumber(1, 500),
-      v.description(`Miles around \`near\`, 1 to 500; ${defaultMiles} without it. Only with \`near\`.`),
+      v.description(
+        `Maximum distance from \`near\` in miles, 1 to 500; default ${defaultMiles}. Only with \`near\`.`,
+      ),
       v.examples([25]),
     ),
   ),
   min_charge: v.optional(
     v.pipe(
       dollars(maxCents / 100),
-      v.description("The least charge in dollars. Only with `procedure`."),
+      v.description("The lowest charge in dollars. Only with `procedure`."),
       v.examples([1000]),
     ),
   ),
@@ -87,7 +91,7 @@ const parameters = v.object({
     v.pipe(
       v.picklist(statuses, `one of ${statuses.join(", ")}`),
       v.description(
-        "Hospitals whose row of the procedure is so; `priced` without it. The charge and the allowed amount of the others are null. Only with `procedure`.",
+        "Only hospitals whose row of the procedure has this status; default `priced`. Rows of another status have no charge and no allowed amount (null). Only with `procedure`.",
       ),
       v.examples(["all"]),
     ),

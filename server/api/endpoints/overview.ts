@@ -41,9 +41,9 @@ function listVersions({ images }: Versions) {
 export const versions = endpoint({
   path: "/versions",
   name: "versions",
-  summary: "The loaded data versions, newest first, as paths take them",
+  summary: "The loaded data versions, newest first, with their paths",
   description:
-    "Lists the loaded data versions, and the start of each one's paths. `/datasets` describes the versions in detail.",
+    "Lists the loaded data versions, and the beginning of each version's paths. `/datasets` describes the versions in detail.",
   returns: "The data versions, newest first.",
   kind: "service",
   parameters: v.object({}),

@@ -22,7 +22,7 @@ export const pages = endpoint({
   kind: "page",
   segment: {
     name: "cursor",
-    description: "From the `next` of the page before.",
+    description: "From `next` of the previous page.",
     example: "MjAyNC4xfjRlZTA0ZmFlfnByaWNlc34yfnByb2NlZHVyZT01MDcyJnN0YXRlPURDJmxpbWl0PTI7oAKR",
   },
   parameters: v.object({}),

@@ -34,7 +34,11 @@ export const procedure = endpoint({
   parameters: v.object({
     state,
     bins: v.optional(
-      v.pipe(wholeNumber(1, 100), v.description("Most bars of the histogram, 1 to 100."), v.examples([4])),
+      v.pipe(
+        wholeNumber(1, 100),
+        v.description("Maximum number of bars of the histogram, 1 to 100."),
+        v.examples([4]),
+      ),
       "30",
     ),
   }),

@@ -31,7 +31,7 @@ export const procedures: Endpoint = endpoint({
     min_facilities: v.optional(
       v.pipe(
         wholeNumber(1, 1_000_000),
-        v.description("Only groups with at least so many facilities."),
+        v.description("Only groups with at least this many facilities."),
         v.examples([2]),
       ),
       "1",

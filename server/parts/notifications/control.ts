@@ -23,7 +23,7 @@ export async function startNotifications(core: Core): Promise<RunningPart> {
     });
     metrics.gauge(
       `hcqs_${channel}_oldest_pending_seconds`,
-      `Since the oldest event was made that is still to be sent by ${channel}; 0 where none is`,
+      `Age in seconds of the oldest event that is still to be sent by ${channel}; 0 if there is none`,
       () => outbox.oldestPendingAge(new Date()),
     );
   }

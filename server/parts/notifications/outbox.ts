@@ -135,7 +135,9 @@ export class Outbox {
     const [longest] = others;
     const ranMs = Math.round(steadyMs - longest.startedMs);
     if (ranMs < minTryMs) return false;
-    longest.cutOff.abort(new Error(`cut off after ${ranMs} ms without an answer: others were waiting`));
+    longest.cutOff.abort(
+      new Error(`aborted after ${ranMs} ms without an answer, because other deliveries were waiting`),
+    );
     // Frees the slot at once. The aborted event isn't sent again before its result is recorded.
     this.#underWay.delete(longest.event.id);
     return true;

@@ -155,7 +155,7 @@ export async function confirmSignup(token: string, options: SignupOptions, now: 
   const find = () => {
     const link = store.signups.byToken(hashed(token), dayBefore(now));
     if (link === undefined)
-      throw invalid("token", "not valid", "that of a link which is unused and of the last 24 hours");
+      throw invalid("token", "not valid", "the token of an unused link, at most 24 hours old");
     return link;
   };
   find();

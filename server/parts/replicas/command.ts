@@ -162,15 +162,15 @@ async function runOn(client: RedisClient, store: Store, command: SharedCommand):
   const notes = [said.note ?? ""];
   if (wasNew && !directory.isNew)
     notes.push(
-      "Redis had no accounts: this began a new set of them, and a server that has others in its STATE_DIR won't start with it\n",
+      "Redis had no accounts, so this began a new set of accounts there. A server with other accounts in its STATE_DIR won't start with this Redis\n",
     );
   if (!isSettled)
     notes.push(
-      "Redis was started anew or emptied, and no server has resent yet all that it may have lost: servers may know more\n",
+      "Redis was restarted or emptied, and no server has resent its data yet, so accounts and keys may be missing here\n",
     );
   if (behind.length > 0)
     notes.push(
-      `this is stored, but not confirmed within ${maxTakenMs / 1000} s by ${behind.length === 1 ? "the server" : "the servers"} ${behind.join(", ")}: until then the accounts and keys from before are used there\n`,
+      `this is stored, but not confirmed within ${maxTakenMs / 1000} s by ${behind.length === 1 ? "the server" : "the servers"} ${behind.join(", ")}: until then the earlier accounts and keys are used there\n`,
     );
   return { ...said, note: notes.join("") };
 }

@@ -77,7 +77,7 @@ export async function shareState(options: Options, context: PartContext): Promis
   const directory: Directory = new Directory(store, client, true);
   metrics.gauge(
     "hcqs_directory_age_seconds",
-    "Since accounts and keys were last read from Redis, up to the newest",
+    "Seconds since all changes of accounts and keys were last read from Redis",
     () => directory.syncAgeMs(performance.now()) / 1000,
   );
   await readAtStart(options.address, context, client, directory, state);
@@ -155,11 +155,11 @@ async function readAtStart(
         throw new DataError(
           "REDIS_URL",
           `a Redis that can't be used (${state.reason ?? "no answer"})`,
-          "one that answers when a server with accounts of its own is started with it for the first time",
+          "a Redis that answers, because this server has accounts of its own and starts with it for the first time",
         );
       log.warn(
         { reason: state.reason ?? "no answer", accounts: store.accounts.ids().length },
-        "accounts and keys can't be read from Redis: this server's copy holds until they can",
+        "accounts and keys can't be read from Redis; until they can, this server uses its copy",
       );
       break;
     }
@@ -266,17 +266,17 @@ function startSharing(
   };
   metrics.gauge(
     "hcqs_replicas",
-    "Servers that share the ceilings, this one among them",
+    "Servers that share the rates and quotas, including this one",
     () => shares.members,
   );
   metrics.gauge(
     "hcqs_lease_charged_requests",
-    "Requests of quotas that are leased to this server and not used yet, of all accounts",
+    "Requests of all accounts' quotas that are leased to this server and not used yet",
     () => shares.charged(),
   );
   metrics.gauge(
     "hcqs_sync_age_seconds",
-    "Since the last call for ceilings that Redis has answered was sent",
+    "Seconds since the server sent the last call for leases and shares that Redis has answered",
     () => shares.syncAgeMs(performance.now()) / 1000,
   );
   let savedMembers = 0;
@@ -309,4 +309,4 @@ function startSharing(
 }
 
 const redisAway =
-  "Redis is away: requests are admitted by what this server holds, and keys by its own copy, until it is back";
+  "Redis is down; until it is back, this server admits requests from the leases and shares that it holds, and checks keys against its copy";

@@ -134,7 +134,7 @@ export class Directory {
         const isDone = await this.#write(epoch, version, rows, false).catch((error) => {
           // Redis has refused the change if its error has a code, such as OOM.
           if (error instanceof DataError || /^[A-Z]+ /.test(reasonOf(error))) throw error;
-          throw new StateUnavailable(`${reasonOf(error)}: whether the change is stored isn't known`);
+          throw new StateUnavailable(`${reasonOf(error)}: it isn't known whether the change is stored`);
         });
         await this.#read();
         if (isDone) return result;
@@ -240,8 +240,8 @@ export class Directory {
       if (!isBroken.test(reasonOf(error))) throw error;
       throw new DataError(
         "REDIS_URL",
-        `what isn't the servers' under hc:{directory}:… (${reasonOf(error)})`,
-        "keys that servers alone write; what is deleted of them, servers that run write again",
+        `keys under hc:{directory}:… that the servers didn't write (${reasonOf(error)})`,
+        "only keys that the servers wrote; delete the others, and running servers write theirs again",
       );
     }
   }
@@ -291,10 +291,10 @@ const otherAccounts = () =>
   new DataError(
     "REDIS_URL",
     "other accounts than those in STATE_DIR",
-    "the same, or an empty STATE_DIR; accounts export and import bring accounts from one to the other. Where Redis was emptied and a command began anew there, delete its keys hc:* and start this server first",
+    "the same accounts, or an empty STATE_DIR; accounts export and accounts import move accounts. If Redis was emptied and a command then began a new set of accounts there, delete its keys hc:* and start this server first",
   );
 const notSettled = () =>
   new StateUnavailable(
-    "it was started anew or emptied, and no server has resent yet all that it may have lost",
-    "one with a server that was there before: start one, or wait until it has resent its rows",
+    "it was restarted or emptied, and no server has resent its data yet",
+    "one to which a server has resent its data: start a server that used it before, or wait",
   );

@@ -9,13 +9,13 @@ import { redisAddress } from "./redis-url.ts";
 export const replicasPart = definePart(
   {
     REDIS_URL: secretSetting(
-      "URL of the Redis through which several servers share accounts and ceilings; Sentinels and Clusters work, too",
+      "URL of the Redis through which several servers share accounts and limits; Sentinels and Clusters work, too",
       redisAddress,
     ),
     QUOTA_WITHOUT_REDIS: v.pipe(
       v.optional(v.picklist(["leased", "free"], "leased or free"), "leased"),
       v.description(
-        "what a server admits while Redis is down: leased, its leases of the quotas; free, all that it knows to be left of them",
+        "what a server admits while Redis is down; leased: its leases of the quotas; free: all that it knows to be left of the quotas",
       ),
     ),
     DIRECTORY_MAX_AGE: v.pipe(

@@ -173,4 +173,4 @@ export function sharesIn(client: ScriptClient): SharesScript {
 }
 
 export const notRedis = () =>
-  new StateUnavailable("what answers isn't Redis: found another answer than that of the script");
+  new StateUnavailable("the server that answers isn't Redis: its answer isn't that of the script");

@@ -151,7 +151,7 @@ for (const [what, { greeting, answers }] of Object.entries({
     const mailer = new Mailer({ smtpUrl: smtp.url(), from }, 300);
     await assert.rejects(
       mailer.send(letter),
-      /hasn't taken it in 300 ms|ETIMEDOUT|timed? ?out|never received/i,
+      /hasn't accepted it in 300 ms|ETIMEDOUT|timed? ?out|never received/i,
     );
     await until("the connection to be closed", () => smtp.sockets.size === 0);
   });

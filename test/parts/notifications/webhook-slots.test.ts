@@ -238,7 +238,7 @@ test("an attempt is cut off after 500 ms if a first attempt waits, and is retrie
       "slow",
       "pending",
       later(10_000).getTime(),
-      "cut off after 500 ms without an answer: others were waiting",
+      "aborted after 500 ms without an answer, because other deliveries were waiting",
       0,
     ],
   );
