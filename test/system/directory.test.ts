@@ -198,7 +198,7 @@ test("the first server writes its accounts to Redis, and a server with other acc
   assert.equal(b.directory.syncAgeMs(5000), 5000);
   await assert.rejects(b.directory.read(), {
     message:
-      /^REDIS_URL: found other accounts than those in STATE_DIR, expected the same, or an empty STATE_DIR;/,
+      /^REDIS_URL: found other accounts than those in STATE_DIR, expected the same accounts, or an empty STATE_DIR;/,
   });
   await c.directory.read();
   assert.equal(exportAccounts(c.store), exportAccounts(a.store));
