@@ -20,17 +20,13 @@ import type { AccountRecord, Store } from "./store/store.ts";
 
 /** How a part plugs into the core. `server/parts.ts` lists the parts. The core works without any part. */
 
-/** A feature apart from the core, with its settings. */
 export interface Part {
   readonly settings: SettingTable;
-  /**
-   * Reads the part's settings. @returns undefined if they disable the part @throws DataError when settings contradict
-   * each other
-   */
+  /** @returns undefined if the settings disable the part @throws DataError when settings contradict each other */
   configure(environment: NodeJS.ProcessEnv, core: Settings): PartRun | undefined;
 }
 
-/** An enabled part. Its modules are loaded when one of these functions is called. */
+/** An enabled part. Its modules are loaded when one of its functions is called. */
 export interface PartRun {
   /** The module that runs in serving threads; see `serving/part.ts`. */
   readonly serving?: URL;
@@ -38,14 +34,13 @@ export interface PartRun {
   check?(isShared: boolean): Promise<void>;
   /** Shares the state among several servers. At most one part does this. */
   shareState?(ground: PartContext): Promise<SharedState>;
-  /** Runs an operator's command on the state that servers share. Present if `shareState` is present. */
+  /** Present if `shareState` is present. */
   runCommand?(command: SharedCommand): Promise<CommandOutput>;
-  /** The servers that share the state. Present if `shareState` is present. */
+  /** Present if `shareState` is present. */
   servers?(): Promise<SharingServer[]>;
   /**
-   * Gives back the leases of a server that is gone for good.
-   * @returns the command's output
-   * @throws DataError when the server is unknown or running
+   * Gives back the leases of a server that is gone for good. @returns the command's output @throws DataError when the
+   * server is unknown or running
    */
   forgetServer?(id: string): Promise<string>;
   start?(core: Core): Promise<RunningPart>;
@@ -61,14 +56,12 @@ export interface RunningPart {
 }
 
 export interface Pages {
-  /** The files that serving threads send to clients. */
   files(): readonly WebFile[];
-  /** Replies to a post. Never rejects. */
+  /** Never rejects. */
   act(request: PortalRequest): Promise<PortalReply>;
 }
 
 export interface OpsPages {
-  /** The file with a path; undefined if there is no such file. */
   file(path: string): WebFile | undefined;
   readonly streamPath: string;
   stream(response: ServerResponse): void;
@@ -80,7 +73,6 @@ export interface SharedCommand {
   now: Date;
 }
 
-/** One of the servers that share the state. */
 export interface SharingServer {
   id: string;
   state: "running" | "gone";
@@ -92,9 +84,9 @@ export interface SharingServer {
 
 /** What a command prints. Each text ends with a line break. */
 export interface CommandOutput {
-  /** The result, for stdout. */
+  /** For stdout. */
   result: string;
-  /** Remarks, on stderr. */
+  /** For stderr. */
   note?: string;
   /** Accounts that an import has added. */
   entered?: AccountRecord[];
@@ -117,13 +109,12 @@ export interface SharedState {
   shareCeilings(accounts: Accounts, limits: Limits, save: () => void): Promise<void>;
 }
 
-/** The control thread's services for parts. */
 export interface PartContext {
   readonly settings: Settings;
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly store: Store;
-  /** The reason why the state can't be written now; undefined if it can be written. */
+  /** The reason why the state can't be written now. */
   fault(): string | undefined;
   /** Repeats `work` until the server ends. A failure is logged, and the next run tries again. */
   repeat(what: string, everyMs: number, work: () => void | Promise<void>): void;
@@ -144,17 +135,11 @@ export interface Core extends PartContext {
   change: Change;
   /** Waits until a change is applied in every thread, and on other servers that respond in time. */
   takeEffect(): Promise<void>;
-  /** Whether it is this server's turn to deliver events. */
   delivers(): boolean;
-  /** Ids of servers that are gone and may still hold leases, as of a few seconds ago. */
   gone(): readonly string[];
   showPages(files: readonly WebFile[]): void;
 }
 
-/**
- * Defines a part. @param configure returns undefined if the settings switch the part off @throws DataError about a
- * setting
- */
 export function definePart<Table extends SettingTable>(
   settings: Table,
   configure: (own: ValuesOf<Table>, core: Settings) => PartRun | undefined,
@@ -168,13 +153,12 @@ export function definePart<Table extends SettingTable>(
   };
 }
 
-/** The core's settings, and the parts that the settings switch on. */
 export interface Configuration {
   settings: Settings;
   parts: PartRun[];
 }
 
-/** Reads the settings of the core and of all parts. @returns the configuration, or a line for each wrong setting */
+/** @returns the configuration, or a line for each wrong setting */
 export function configure(parts: readonly Part[], environment: NodeJS.ProcessEnv): Configuration | string[] {
   const settings = readSettings(environment);
   const faults = [settings, ...parts.map((part) => readTable(part.settings, environment))]

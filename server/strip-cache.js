@@ -5,17 +5,17 @@ import { join } from "node:path";
 import { threadId } from "node:worker_threads";
 
 /**
- * Caches TypeScript modules without their types, beside Node's compile cache. Without this cache, each thread would
- * load a compiler to strip the same types, which takes half of a start's time. Preload this module by `--import`. An
- * installed package needs this module even without a compile cache, because Node doesn't strip types below
- * `node_modules`. The module itself is plain JavaScript, so that it needs no stripping.
+ * Caches TypeScript modules without their types, beside Node's compile cache. Otherwise each thread would load a
+ * compiler to strip the types, which takes half of a start's time. Preload this module by `--import`. An installed
+ * package always needs it, because Node doesn't strip types below `node_modules`. It is JavaScript, so that it needs no
+ * stripping.
  */
 
 const folder = process.env.NODE_COMPILE_CACHE;
 
 /** @param {string} source */
 function strip(source) {
-  // Suppresses the warning that Node prints for `stripTypeScriptTypes`.
+  // Suppresses Node's warning about `stripTypeScriptTypes`.
   const { emitWarning } = process;
   process.emitWarning = () => {};
   try {
@@ -25,11 +25,7 @@ function strip(source) {
   }
 }
 
-/**
- * Strips the types from TypeScript. The result is cached if there is a compile cache.
- *
- * @param {string} source
- */
+/** @param {string} source */
 export function stripTypes(source) {
   return kept(`${hash("sha256", process.version + source)}.js`, () => Buffer.from(strip(source))).toString();
 }

@@ -20,7 +20,7 @@ function printableText(maxLength: number, what: string) {
 export const keyLabel = printableText(maxLabelLength, "printable ASCII characters");
 export const accountName = printableText(maxNameLength, "ASCII characters");
 
-/** Maximum hours for which a replaced key or secret stays valid. */
+/** Maximum hours for which a replaced key or secret stays valid: a year. */
 export const maxOverlapHours = 8760;
 const hourMs = 3_600_000;
 
@@ -29,13 +29,13 @@ export function keyState(key: StoredKey, now: Date): "active" | "revoked" | "exp
   return key.expires_at !== null && key.expires_at <= now.getTime() ? "expired" : "active";
 }
 
-/** Checks that a time is in the future. @throws DataError when it is now or in the past */
+/** @throws DataError when a time is now or in the past */
 export function checkToCome(what: string, at: number, now: Date): void {
   if (at <= now.getTime()) throw new DataError(what, isoTime(at), "a time in the future");
 }
 
 export interface NewKey {
-  /** The key's text. It is stored nowhere, so it can be shown only once. */
+  /** The key's text. It is stored nowhere, so it is shown only once. */
   key: string;
   id: number;
   expires: number | null;
@@ -52,10 +52,7 @@ export function makeKey(
   return { key, id: store.keys.create(account, hashKey(key), key.slice(-4), expires, now, label), expires };
 }
 
-/**
- * Replaces a key. The old key ends after the overlap, or earlier at its expiry. @throws DataError when the key isn't
- * active or was rotated before
- */
+/** The old key ends after the overlap or at its expiry. @throws DataError if it isn't active, or was rotated before */
 export function rotateKey(
   store: Store,
   old: StoredKey,
@@ -64,7 +61,7 @@ export function rotateKey(
 ): NewKey & { oldEnds: number } {
   if (keyState(old, now) !== "active")
     throw new DataError(`key ${old.id}`, keyState(old, now), "an active one");
-  // A key can't be rotated twice, because the first rotation may have set its expiry, which a new key would get.
+  // The first rotation may have set an earlier expiry, which a new key would get, too.
   if (old.replaced_by !== null)
     throw new DataError(
       `key ${old.id}`,
@@ -80,7 +77,7 @@ export function rotateKey(
   return { ...made, oldEnds: expires === null || end < expires ? end : expires };
 }
 
-/** Makes a secret that signs a webhook's posts by the Standard Webhooks specification. */
+/** The secret signs posts by the Standard Webhooks specification. */
 export function newWebhookSecret(): string {
   return `whsec_${randomBytes(24).toString("base64")}`;
 }
@@ -91,10 +88,7 @@ type Webhook = Pick<
   "webhook" | "webhook_secret" | "webhook_old_secret" | "webhook_old_secret_until"
 >;
 
-/**
- * An account's webhook fields after the webhook's URL is set, or is removed by null. A new URL gets a new secret.
- * @throws DataError when the URL isn't allowed
- */
+/** The webhook's fields after a change of the URL. A new URL gets a new secret. @throws DataError for a bad URL */
 export function webhookAt(
   url: string | null,
   known: Webhook | undefined,

@@ -27,15 +27,12 @@ export class UsageDays {
     Atomics.store(this.#words, base, month);
   }
 
-  /** Sets the month's count at the end of a day. @param day from 1 */
+  /** @param day from 1 */
   put(slot: number, day: number, used: number): void {
     Atomics.store(this.#words, slot * slotWords + day, used);
   }
 
-  /**
-   * The requests of each day of a month up to today. Requests whose day isn't known count for the next known day, or
-   * for today.
-   */
+  /** The requests of each day of a month. A request of an unknown day counts for the next known day, or today. */
   of(slot: number, month: number, today: number, used: number): number[] {
     const base = slot * slotWords;
     const isKnown = Atomics.load(this.#words, base) === month;

@@ -22,8 +22,8 @@ const entriesBytes = capacity * entryWords * 4;
 /** Bytes of the keys' ids, which follow the entries as 64-bit floats. */
 const idsBytes = capacity * Float64Array.BYTES_PER_ELEMENT;
 /**
- * Number of entries in a group. Behind the ids, the buffer has a byte for each group: 1 if a key of the group has
- * another day of last use than at the last `sweepDays`.
+ * Number of entries in a group. Behind the ids, the buffer has a byte for each group: 1 if a day of last use in the
+ * group has changed since the last `sweepDays`.
  */
 const groupEntries = 1024;
 /** The largest day that 16 bits hold, in the year 2149. Later days are stored as this day. */
@@ -38,7 +38,7 @@ export class KeyTable {
   readonly #expiries: Float64Array;
   readonly #groups: Buffer;
   readonly #ids: Float64Array;
-  /** Each entry's day of last use at the last `sweepDays`. Used by the writing thread only. */
+  /** Each entry's day of last use at the last `sweepDays`. Only the control thread uses this. */
   #reportedDays: Uint16Array | undefined;
   #count = 0;
 
@@ -51,7 +51,7 @@ export class KeyTable {
     this.#groups = Buffer.from(buffer, entriesBytes + idsBytes);
   }
 
-  /** Number of entries in use, including the entries of deleted keys. Known in the writing thread only. */
+  /** Number of entries in use, including the entries of deleted keys. Only the control thread knows it. */
   get count(): number {
     return this.#count;
   }
@@ -76,7 +76,7 @@ export class KeyTable {
     Atomics.store(this.#halves, 2 * at, key.revoked_at === null ? usable : revoked);
   }
 
-  /** Suspends, resumes or revokes all keys of some slots, in one pass over the table. Called by one thread only. */
+  /** Suspends, resumes or revokes all keys of some slots, in one pass over the table. */
   setSlots(states: ReadonlyMap<number, SlotState>): void {
     if (states.size === 0) return;
     for (let at = 0; at < capacity * entryWords; at += entryWords) {
@@ -89,16 +89,13 @@ export class KeyTable {
     }
   }
 
-  /** The entry of a key, whatever its state; −1 if the table doesn't have the key. */
+  /** Finds a key, whatever its state. Returns −1 if the table doesn't have the key. */
   find(hash: Buffer): number {
     const at = this.#locate(hash);
     return Atomics.load(this.#halves, 2 * at) === empty ? -1 : at;
   }
 
-  /**
-   * Returns the account slot of an entry, and marks its key as used. Returns −1 when the key is revoked, suspended or
-   * expired.
-   */
+  /** Marks the entry's key as used. Returns −1 if the key is revoked, suspended or expired. */
   slotOf(entry: number, nowMs: number): number {
     if (Atomics.load(this.#halves, 2 * entry) !== active) return -1;
     if (this.#expiries[(entry + expiryWord) / 2] <= nowMs) return -1;
@@ -113,7 +110,7 @@ export class KeyTable {
     Atomics.store(this.#groups, Math.floor(entry / entryWords / groupEntries), 1);
   }
 
-  /** Reports the keys whose day of last use has changed since the last call. Called by the writing thread only. */
+  /** Reports the keys whose day of last use has changed since the last call. Only the control thread calls this. */
   sweepDays(tell: (key: number, day: number) => void): void {
     this.#reportedDays ??= new Uint16Array(capacity);
     const reportedDays = this.#reportedDays;
@@ -128,12 +125,11 @@ export class KeyTable {
     }
   }
 
-  /** The account slot and the id of an entry's key, whatever its state. */
   holderOf(entry: number): { slot: number; id: number } {
     return { slot: this.#words[entry + slotWord], id: this.#ids[entry / entryWords] };
   }
 
-  /** The place of a hash in the table; a free place if the table doesn't have the hash. */
+  /** Returns a free place if the table doesn't have the hash. */
   #locate(hash: Buffer): number {
     const words = this.#words;
     const first = hash.readInt32LE(0);

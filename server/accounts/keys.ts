@@ -12,16 +12,13 @@ const noDigit = 255;
 const digitOf = new Uint8Array(128).fill(noDigit);
 for (let i = 0; i < alphabet.length; i++) digitOf[alphabet.charCodeAt(i)] = i;
 
-/**
- * Makes an API key: `hcq_`, 43 base62 characters with 256 random bits, and 6 base62 characters with the CRC32 of the
- * 43.
- */
+/** `hcq_`, 43 base62 characters with 256 random bits, and 6 base62 characters with the CRC32 of the 43 characters. */
 export function generateKey(random: Buffer = randomBytes(32)): string {
   const secret = base62(BigInt(`0x${random.toString("hex")}`), 43);
   return `${prefix}${secret}${base62(BigInt(crc32(secret)), 6)}`;
 }
 
-/** Whether a text has a key's form and checksum. The check saves the look-up of a mistyped key. */
+/** Checks form and checksum, which saves the look-up of a mistyped key. */
 export function isWellFormed(key: string): boolean {
   if (key.length !== keyLength || !key.startsWith(prefix)) return false;
   let check = 0;
@@ -44,7 +41,7 @@ function base62(value: bigint, length: number): string {
   return text;
 }
 
-/** The key in an `Authorization` header; "" when there is only the scheme, undefined when the scheme isn't Bearer. */
+/** The key in an `Authorization` header. Empty if there is only the scheme, undefined if the scheme isn't Bearer. */
 export function bearerKey(authorization: string): string | undefined {
   const found = /^bearer(?: +(.*))?$/is.exec(authorization);
   return found === null ? undefined : (found[1] ?? "");

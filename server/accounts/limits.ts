@@ -6,7 +6,7 @@
  */
 const slotWords = 16;
 const quotaWord = 0;
-/** The word with the rate, in requests per second. */
+/** Requests per second. */
 const burstWord = 1;
 /** When the bucket is full again, in ticks modulo 2^32. A millisecond has `burst` ticks. */
 const fullAtWord = 2;
@@ -18,7 +18,7 @@ const markWord = 5;
 /** The first word of the two counters. The first counter is for even months, the second for odd months. */
 const monthWords = 6;
 const counterWords = 5;
-/** The word of a counter with the number of counted requests. Word 0 is the counter's month. */
+/** The number of counted requests. Word 0 of a counter is its month. */
 const usedWord = 1;
 /** The highest count that this server may reach in the month. */
 const boundWord = 2;
@@ -28,7 +28,7 @@ const isForQuotaWord = 3;
 const leftWord = 4;
 
 export const maxAccounts = 1_000_000;
-/** Slots per group. Each group has a byte before the slots, which tells whether one of the group's slots is marked. */
+/** Slots per group. A byte for each group, before all slots, tells whether one of the group's slots is marked. */
 const groupSlots = 16;
 const groupBytes = Math.ceil(maxAccounts / groupSlots / 64) * 64;
 /** The word after all slots. It is the time, in milliseconds modulo 2^32, until which shared ceilings' bounds apply. */
@@ -45,7 +45,6 @@ const ticksPerRequest = 1000;
 
 /** The account's token bucket is empty, or this server's share of the rate is used up or has ended. */
 export const burstExceeded = -1;
-/** The quota of the month is used up. */
 export const quotaExceeded = -2;
 /** The month has no counter in shared memory. `Limits.enter` assigns the counters. */
 export const monthUnknown = -3;
@@ -78,9 +77,9 @@ export class Limits {
   }
 
   /**
-   * Assigns one of an account's two counters to a month. The other counter keeps its month. Only the control thread
-   * calls this, because it knows which counts were saved. Serving threads admit requests only of the two months that
-   * have a counter. So a month's count continues when a clock returns to the month, and the quota isn't admitted twice.
+   * Assigns one of an account's two counters to a month. Only the control thread calls this, because it knows which
+   * counts were saved. Serving threads admit requests only of the two months that have a counter. So a month's count
+   * continues when a clock returns to the month.
    *
    * @param used the number of requests that are already counted in `month`
    * @returns the month that had the counter, and its final count
@@ -90,8 +89,7 @@ export class Limits {
     const before = Atomics.exchange(this.#words, at, noMonth);
     // With shared ceilings, nothing is admitted until `admitUpTo` is called.
     if (this.isShared) this.#bind(at, used, true, this.ceilings(slot).quota);
-    // The count is exchanged in one atomic step, so that no request is lost. A concurrent request counts in the old
-    // month or in the new month.
+    // The count is exchanged in one atomic step, so that no concurrent request is lost.
     const usedBefore = Atomics.exchange(this.#words, at + usedWord, used);
     Atomics.store(this.#words, at, month);
     return { month: before, used: usedBefore };
@@ -107,10 +105,8 @@ export class Limits {
   }
 
   /**
-   * Keeps all bounds of `admitUpTo` in force until a time. Afterwards nothing is admitted, because other servers take
-   * over this server's part of the ceilings if this server's control thread stops.
-   *
-   * @param steadyMs a time of the clock that `admit` is given
+   * Keeps all bounds in force until a time of `admit`'s clock. Afterwards nothing is admitted, because other servers
+   * take over this server's part of the ceilings if this server's control thread stops.
    */
   keepBounds(steadyMs: number): void {
     Atomics.store(this.#words, boundsUntilWord, steadyMs);
@@ -123,8 +119,7 @@ export class Limits {
   }
 
   /**
-   * Takes one request from the account's bucket and from its month. The bucket holds the requests of one second and
-   * fills steadily. A refused request takes nothing.
+   * Takes one request from the account's bucket and from its month. A refused request takes nothing.
    *
    * @param month the wall clock's month, numbered by `monthOf`
    * @param steadyMs milliseconds of a monotonic clock that all threads share
@@ -166,9 +161,7 @@ export class Limits {
     Atomics.store(this.#groups, Math.floor(slot / groupSlots), 1);
   }
 
-  /**
-   * Reports the accounts whose count a request has changed, or whose bound has refused a request, since the last sweep.
-   */
+  /** Reports the accounts whose count has changed, or whose bound has refused a request, since the last sweep. */
   sweep(tell: (slot: number) => void): void {
     for (let group = this.#groups.indexOf(1); group >= 0; group = this.#groups.indexOf(1, group + 1)) {
       // Marks are cleared before the counts are read, so that a later request sets them again.
@@ -195,7 +188,7 @@ export class Limits {
     }
   }
 
-  /** The requests that this server counted in a month; undefined when the account has no counter for the month. */
+  /** Undefined if the account has no counter for the month. */
   used(slot: number, month: number): number | undefined {
     const at = this.#counterOf(slot, month);
     return Atomics.load(this.#words, at) === month ? Atomics.load(this.#words, at + usedWord) : undefined;
@@ -225,7 +218,6 @@ export class Limits {
     return Math.max(0, this.ceilings(slot).quota - used);
   }
 
-  /** Milliseconds until the bucket has room for a request. */
   burstWaitMs(slot: number, steadyMs: number): number {
     const words = this.#words;
     const base = slot * slotWords;
@@ -234,10 +226,7 @@ export class Limits {
     return Math.max(0, Math.ceil((ahead + ticksPerRequest - ticksPerRequest * burst) / burst));
   }
 
-  /**
-   * Takes a request from the bucket by the generic cell rate algorithm, which is exact because it counts whole ticks. A
-   * clock that steps back admits no additional requests.
-   */
+  /** Uses the generic cell rate algorithm. A clock that steps back admits no additional requests. */
   #takeFromBucket(base: number, steadyMs: number): boolean {
     const words = this.#words;
     const burst = Atomics.load(words, base + burstWord);
@@ -250,8 +239,7 @@ export class Limits {
       const idle = (second - usedAt) | 0;
       const now = Math.imul(idle < 0 ? usedAt * 1000 : steadyMs | 0, burst);
       if (idle > 1) {
-        // The bucket wasn't used for a second or more, so it is full. `fullAt` may have wrapped around, so it is set to
-        // now.
+        // The bucket is full after a second without use. `fullAt` may have wrapped around, so it is set to now.
         if (Atomics.compareExchange(words, base + fullAtWord, fullAt, now) === fullAt)
           Atomics.compareExchange(words, base + usedAtWord, usedAt, second);
         continue;

@@ -7,7 +7,7 @@ import { maxAccounts } from "./limits.ts";
 export const maxNameLength = 64;
 const cellBytes = 2 + maxNameLength;
 
-/** A table with a cell for each account slot. A cell holds the plan's index, the name's length, and the name. */
+/** A cell for each account slot holds the plan's index, the name's length, and the name. */
 export class AccountNames {
   readonly buffer: SharedArrayBuffer;
   readonly #bytes: Uint8Array;

@@ -6,7 +6,7 @@ import type { Account, Channel, Store, StoredEvent } from "../store/store.ts";
 
 /** Records events when a count reaches 80, 90 and 100 % of the quota, and defines when a failed delivery is retried. */
 
-/** Counts at which events are recorded, in percent of the quota. */
+/** Percent of the quota. */
 export const thresholds = [80, 90, 100] as const;
 
 /** The highest threshold that a count has reached; 0 for none. */
@@ -18,9 +18,7 @@ export function eventTypeOf(threshold: number): "quota.warning" | "quota.exhaust
   return threshold < 100 ? "quota.warning" : "quota.exhausted";
 }
 
-/**
- * Records the event of each threshold that a count has reached, unless it is recorded already. @returns the new events
- */
+/** Records the event of each threshold that a count has reached, unless it is recorded already. */
 export function recordEvents(
   store: Store,
   account: Account,
@@ -34,7 +32,7 @@ export function recordEvents(
     .flatMap((threshold) => recordEvent(store, account, month, threshold, used, now) ?? []);
 }
 
-/** Records the event of one threshold. @returns undefined if it was recorded before or the account is deleted */
+/** Returns undefined if the event was recorded before or the account is deleted. */
 export function recordEvent(
   store: Store,
   account: Account,
@@ -95,7 +93,6 @@ export const pausesSeconds = [
   24 * hour,
   27 * hour,
 ];
-/** Tries of a delivery before it fails for good. */
 export const maxTries = pausesSeconds.length + 1;
 /** Maximum number of characters of a receiver's answer that are stored. */
 export const maxAnswerCharacters = 200;

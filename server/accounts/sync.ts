@@ -31,7 +31,6 @@ interface AccountEntry {
   countsBefore: Count[];
 }
 
-/** Tables in shared memory, for serving threads to read and to count in. */
 interface Tables {
   keys: KeyTable;
   limits: Limits;
@@ -41,8 +40,8 @@ interface Tables {
 }
 
 /**
- * Shared memory holds two months: the month of the time this many milliseconds before now, and the month after it. If
- * the clock is changed by less, its month is still one of the two.
+ * Shared memory holds two months: the month of so many milliseconds ago, and the next month. If the clock is changed by
+ * less, its month is still one of the two.
  */
 const lookBackMs = 14 * dayMs;
 
@@ -57,7 +56,6 @@ export class Accounts {
   #monthOfDays = 0;
   /** Unsaved days on which keys were last used, by key id. */
   readonly #keyDays = new Map<number, number>();
-  /** The row number of the last event that was read. */
   #eventRow = 0;
   /** Crossings of a threshold that `recordShared` hasn't recorded yet. */
   readonly #crossed: { account: Account; month: string; used: number }[] = [];
@@ -68,7 +66,6 @@ export class Accounts {
   /** Called with the id of each new or changed account. */
   onChange: (account: number) => void = () => {};
 
-  /** @param tables tables to use; missing tables are made */
   constructor(store: Store, nowMs: number, tables: Partial<Tables> = {}) {
     this.#store = store;
     this.tables = {
@@ -81,7 +78,6 @@ export class Accounts {
     this.#enterDays(monthOf(nowMs));
   }
 
-  /** The first of the two months in memory. */
   get firstMonth(): number {
     return this.#month;
   }
@@ -106,12 +102,11 @@ export class Accounts {
     return this.tables.limits.used(entry.slot, month) ?? (before?.month === month ? before.used : 0);
   }
 
-  /** Applies changes of accounts, keys and events in the database since the last call. */
   refresh(): void {
     this.#refresh((account, month) => this.#store.usage.of(account, monthName(month)));
   }
 
-  /** Tells waiting commands that their changes are applied. @param makeLasting makes them durable; false if it can't */
+  /** Tells commands that their changes are applied. @param makeLasting makes the changes durable; false if it fails */
   giveWord(makeLasting: () => boolean): void {
     if (this.#gaveWord || !makeLasting()) return;
     this.#store.progress.saveApplied(this.#taken);
@@ -186,11 +181,8 @@ export class Accounts {
   }
 
   /**
-   * Loads the counts of the two months that have to be in memory now, also after the clock was set back. Saves the
-   * counts of months that leave memory.
-   *
-   * @returns the new events
-   * @throws Error when counts can't be read or saved; then the months in memory stay
+   * Loads the counts of the two months that have to be in memory now. Saves the counts of months that leave memory.
+   * @returns the new events @throws Error when counts can't be read or saved; then the months in memory stay
    */
   enterMonths(nowMs: number): StoredEvent[] {
     if (monthOf(nowMs) !== this.#monthOfDays) this.#enterDays(monthOf(nowMs));
@@ -227,7 +219,6 @@ export class Accounts {
     const before: Count | undefined = entry.counts[month & 1];
     entry.counts[month & 1] = count;
     if (before === undefined) return;
-    // Saves requests that were counted since the last save.
     if (used !== before.saved) this.#store.usage.save(monthName(before.month), [[entry.account.id, used]]);
     before.used = used;
     entry.countsBefore[month & 1] = before;
@@ -235,10 +226,7 @@ export class Accounts {
 
   /**
    * Records the events of accounts whose total count on all servers has crossed a threshold. If several servers notice
-   * a crossing, the first server records the event.
-   *
-   * @param change changes the state that servers share
-   * @returns the new events
+   * a crossing, the first server records the event. @param change changes the state that servers share
    */
   async recordShared(
     change: <Result>(work: () => Result) => Promise<Result>,
@@ -254,10 +242,8 @@ export class Accounts {
   }
 
   /**
-   * Saves the changed counts of both months, the events of these counts, and the days of last use of keys. Events of
-   * shared ceilings are left to `recordShared`. After a failure, all changed counts are saved again.
-   *
-   * @returns the new events
+   * Saves changed counts, their events, and the days on which keys were last used. `recordShared` records the events of
+   * shared ceilings. After a failure, all changed counts are saved again. @returns the new events
    */
   save(nowMs: number): StoredEvent[] {
     const { limits } = this.tables;
@@ -320,7 +306,6 @@ function dayWithin(month: number, nowMs: number): string {
   return dayName(Math.min(Math.max(nowMs, startOfMonth(month)), startOfMonth(month + 1) - 1));
 }
 
-/** The earlier of the two months that are in memory at a time. */
 function firstMonth(nowMs: number): number {
   return monthOf(nowMs - lookBackMs);
 }

@@ -10,16 +10,12 @@ import { maxAccounts } from "./limits.ts";
 import { maxAnswerCharacters, maxTries, payloadOf, thresholds } from "./quota-events.ts";
 import { webhookFault } from "./webhook-url.ts";
 
-/**
- * Exports and imports accounts as lines of JSON, with their ids and everything that belongs to them, except the days of
- * last use of keys.
- */
+/** Exports and imports accounts as lines of JSON, with all their data except the days of last use of keys. */
 
 const format = "healthcare-charge-query-service accounts";
 const version = 1;
 
 const unknownField = "an unknown field";
-/** A schema of an object that has exactly the given fields. */
 const fields = <Entries extends v.ObjectEntries>(entries: Entries) =>
   v.strictObject(entries, ({ expected, input }) => {
     if (expected === "never") return unknownField;
@@ -52,7 +48,7 @@ const whole = (min: number, max: number) => {
 const head = fields({
   format: v.literal(format, format),
   version: v.number("a number"),
-  /** The number of lines that follow, so that a truncated file is noticed. */
+  /** The number of lines that follow: shows whether the file was truncated. */
   accounts: whole(0, maxAccounts),
 });
 
@@ -60,7 +56,7 @@ const head = fields({
 const maxId = 2 ** 40;
 const id = whole(1, maxId);
 const used = whole(0, maxQuota);
-/** A time in the file is in ISO 8601, for people who read the file. A parsed time is in Unix milliseconds. */
+/** ISO 8601 in the file; Unix milliseconds after parsing. */
 const instant = time();
 
 const key = fields({
@@ -158,7 +154,7 @@ const account = v.pipe(
       "month, threshold and quota",
       ({ month, threshold, quota }) => `${month} ${threshold} ${quota}`,
     ),
-    /** The normalised e-mail addresses that signed up for the account. */
+    /** Normalised e-mail addresses that signed up for the account. */
     mailboxes: distinct(
       fields({ mailbox: text("a mailbox", /^[!-?A-~]{0,64}@[!-?A-~]{1,252}$/), created_at: instant }),
       "mailbox",
@@ -177,7 +173,7 @@ const account = v.pipe(
   ),
 );
 
-/** Exports all accounts, ordered by id. The first line has the number of accounts. */
+/** The accounts are in the order of their ids. */
 export function exportAccounts(store: Store): string {
   const ids = store.accounts.ids();
   const lines = ids.map((account) => JSON.stringify(store.records.read(account), withIsoTimes));
@@ -194,8 +190,7 @@ function withIsoTimes(name: string, value: unknown): unknown {
  * Imports an export under the same ids. An existing account is skipped if it is identical, otherwise refused.
  *
  * @param subject the input's name in messages, such as the file's name
- * @returns the new accounts, the number of skipped accounts, a line for each refused account, and a line if the number
- *   of accounts differs from the number in the file's first line
+ * @returns `known` counts the skipped accounts; `refused` and `miscount` are messages
  * @throws DataError when the first line isn't the first line of an export of this version
  */
 export function importAccounts(
@@ -204,7 +199,6 @@ export function importAccounts(
   subject: string,
 ): { entered: AccountRecord[]; known: number; refused: string[]; miscount: string | undefined } {
   const [first, ...rest] = lines.split("\n");
-  // Blank lines at the end don't count.
   while (rest.at(-1)?.trim() === "") rest.pop();
   const { version: found, accounts } = parsed(head, first, `${subject}, line 1`);
   if (found !== version) throw new DataError(`${subject}, line 1: version`, `${found}`, `${version}`);
@@ -231,9 +225,8 @@ export function importAccounts(
 }
 
 /**
- * Enters an account, unless it exists already. @returns whether the account is new
- * @throws DataError when an existing account with the same id or name differs, or the new account can't be stored, for
- *   example because another account has one of its keys
+ * Enters an account, unless it exists already. @returns whether the account is new @throws DataError when an existing
+ * account with the same id or name differs, or the new account can't be stored
  */
 function enter(store: Store, record: AccountRecord, about: string): boolean {
   const before = store.accounts.byId(record.id) ?? store.accounts.byName(record.name);
@@ -261,14 +254,10 @@ function enter(store: Store, record: AccountRecord, about: string): boolean {
   return false;
 }
 
-/** Whether SQLite refused a record because it violates a constraint of a table. */
 const isConstraintError = (error: unknown): error is Error =>
   error instanceof Error && "code" in error && /^SQLITE_CONSTRAINT/.test(String(error.code));
 
-/**
- * Checks that nothing of a new account is in use. @throws DataError when a key, event or mailbox is in use, or the id
- * belonged to a deleted account
- */
+/** @throws DataError when a key, event or mailbox of the account is in use, or the id belonged to a deleted account */
 function checkFree(store: Store, { id, keys, events, mailboxes }: AccountRecord, about: string): void {
   if (store.accounts.wasDeleted(id))
     throw new DataError(about, `the id ${id} of an account that was deleted`, "one that no account had");
@@ -301,7 +290,7 @@ function parsed<Schema extends v.GenericSchema>(
   throw new DataError(subject, foundIn(issue.input, path), issue.message);
 }
 
-/** Names the account of a line, if the line contains a name. */
+/** Returns an empty list if the line has no name. */
 function accountIn(line: unknown): string[] {
   const found = v.safeParse(v.object({ name: v.string() }), line);
   if (!found.success) return [];

@@ -5,10 +5,7 @@ import { reachOf } from "../shared/special-addresses.ts";
 
 const maxUrlCharacters = 2000;
 
-/**
- * Checks a webhook's URL. Called when the URL is set or imported, and before each delivery. @returns the requirement
- * that the URL breaks; undefined if the URL is valid
- */
+/** Called when a URL is set or imported, and before each delivery. @returns the requirement that the URL breaks */
 export function webhookFault(url: string, allowLoopback: boolean): string | undefined {
   if (!URL.canParse(url) || url.length > maxUrlCharacters) return "a URL";
   // The URL class drops tabs and line breaks silently.

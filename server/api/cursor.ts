@@ -9,10 +9,8 @@ interface Cursor {
   version: string;
   /** The first digits of the data's checksum. */
   content: string;
-  /** Name of the list's endpoint. */
   list: string;
   offset: number;
-  /** The query of the list. */
   query: string;
 }
 
@@ -20,7 +18,6 @@ export const pagesPath = `${basePath}/pages/`;
 const pattern = /^(\d+\.\d+)~([0-9a-f]{8})~([a-z]+)~([1-9]\d{0,14})~([\w.*+%&=-]*)$/;
 const checkBytes = 4;
 
-/** The first digits of an image's checksum, for cursors. */
 export function contentOf(image: Image): string {
   return image.description.sha256.slice(0, 8);
 }
@@ -32,7 +29,7 @@ const path = Buffer.alloc(pagesPath.length + Math.ceil(maxBytes / 3) * 4);
 path.write(pagesPath, "latin1");
 
 /**
- * The length and checksum of the bytes with which all cursors of a list begin. Kept for the list of the last cursor.
+ * The length and checksum of the bytes with which all cursors of a list begin. Kept for the list that was last used.
  * `of` is the image's description instead of the image, so that retired images can be freed.
  */
 let start: { of: Image["description"]; list: string; length: number; check: number } | undefined;
@@ -46,9 +43,7 @@ function startOf(image: Image, list: string): { length: number; check: number } 
 
 /**
  * The path of a page. It is written byte by byte, because with strings an uncached answer takes a fifth longer.
- *
- * @param query percent-encoded: ASCII without `~`
- * @returns ASCII, valid until the next call
+ * @param query percent-encoded: ASCII without `~` @returns ASCII, valid until the next call
  */
 export function pathOfPage(image: Image, list: string, offset: number, query: string): Buffer {
   const { length, check } = startOf(image, list);
@@ -69,10 +64,7 @@ function write(text: string, at: number, before?: number): number {
 
 const digits = Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
 
-/**
- * Writes the first `length` elements of `bytes` into `path` as base64url without padding (RFC 4648, 5). @returns the
- * position after the text in `path`
- */
+/** Writes into `path` as base64url without padding (RFC 4648, 5). @returns the position after the text */
 function writeBase64(length: number): number {
   let at = pagesPath.length;
   // The bytes after the text are cleared, because the spare bits of the last letter must be zero.
@@ -89,7 +81,7 @@ function writeBase64(length: number): number {
   return pagesPath.length + Math.ceil((length * 4) / 3);
 }
 
-/** Decodes a cursor. @returns undefined for a text that isn't exactly a cursor of this service */
+/** @returns undefined for a text that isn't exactly a cursor of this service */
 export function decodeCursor(cursor: string): Cursor | undefined {
   const decoded = Buffer.from(cursor, "base64url");
   if (decoded.length < checkBytes || decoded.toString("base64url") !== cursor) return undefined;

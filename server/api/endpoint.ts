@@ -7,10 +7,8 @@ import type { Usage } from "./responses.ts";
 
 /** Defines endpoints, and the data from which they make answers. */
 
-/** The start of every path of the API. */
 export const basePath = "/api/v1";
 
-/** A data version that is served. */
 export interface Version extends Omit<PublishedVersion, "image"> {
   image: Image;
 }
@@ -21,7 +19,6 @@ export interface Versions {
   byName: ReadonlyMap<string, Version>;
 }
 
-/** The data from which an endpoint makes an answer. */
 export class Context {
   readonly versions: Versions;
   /** The decoded parameter in the path, if the endpoint's path has a parameter. */
@@ -39,7 +36,6 @@ export class Context {
   #image: Image | undefined;
 
   /**
-   * @param usage returns the caller's usage
    * @param findImage returns the image of the data version that the path or the cursor names; without a name, the
    *   current image
    */
@@ -73,7 +69,6 @@ export class Context {
     return this.#usage();
   }
 
-  /** Returns a copy of this context with another data version and offset, for a page of a list. */
   onPage(image: Image, offset: number): Context {
     return new Context(this.versions, this.segment, this.scratch, this.#usage, () => image, offset);
   }
@@ -106,12 +101,9 @@ export interface Endpoint {
   returns: string;
   /** The subject of the answers: one data version, a page of a list, all data versions, or the service itself. */
   kind: "versioned" | "page" | "overall" | "service";
-  /** The parameter in the path. */
   segment?: { name: string; description: string; example: string };
   parameters: v.ObjectSchema<Parameters, undefined>;
-  /** The schema of a JSON answer. */
   response?: v.GenericSchema;
-  /** The content type, if the answer is a file. */
   fileType?: string;
   /** The errors of this endpoint, apart from the errors that any request can get. */
   errors?: readonly ApiErrorType[];
@@ -127,12 +119,8 @@ export interface Endpoint {
 
 /** Reads an endpoint's common queries as numbers, because parsing a query's text costs as much as making the answer. */
 export interface Keyed {
-  /**
-   * Reads a query. @returns a whole number below 2^31 that determines the answer; −1 for queries in another form or
-   * without an answer
-   */
+  /** @returns an integer below 2^31 that determines the answer; −1 for a query in another form or without an answer */
   read(image: Image, query: string): number;
-  /** Makes the body that `Endpoint.answer` makes. @param scratch memory for the answer */
   answer(image: Image, key: number, scratch: Buffer): Uint8Array;
 }
 
@@ -154,7 +142,6 @@ export function endpoint<Schema extends Parameters>(
   };
 }
 
-/** The fields that name the source of an answer's data. */
 export const sourceOf = ({ description: { provenance } }: Image) => ({
   data_year: provenance.dataYear,
   data_version: versionName(provenance),

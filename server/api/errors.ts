@@ -1,8 +1,5 @@
-/**
- * The table of all errors, with the status and the headers of each error, and the documentation of the API's errors.
- */
+/** Documents the API's errors: a table with the status and the headers of each error. */
 
-/** A header of the replies with an error, in addition to the headers of every reply. */
 interface ErrorHeader {
   name: string;
   description: string;
@@ -99,7 +96,6 @@ export const apiErrors: Readonly<Record<keyof typeof documented, DocumentedError
 
 export type ApiErrorType = keyof typeof apiErrors;
 
-/** The errors of the API and of the portal's pages. */
 export const errors = {
   ...apiErrors,
   forbidden: { status: "403 Forbidden" },
@@ -112,7 +108,7 @@ export const errors = {
 
 export type ErrorType = keyof typeof errors;
 
-/** The ceilings that a 429 may be about, by the value of `ceiling`. `reset` describes the time in X-RateLimit-Reset. */
+/** The ceilings that a 429 may be about. `reset` describes the time in X-RateLimit-Reset. */
 export const reachedCeilings = {
   burst: {
     when: "The account's requests per second are used up.",
@@ -137,13 +133,12 @@ export type ReachedCeiling = keyof typeof reachedCeilings;
 interface ErrorDetails {
   /** The parameter or field at fault. */
   param?: string;
-  /** The ceiling that is reached, on a 429. */
   ceiling?: ReachedCeiling;
   /** Value of the error's header if the table has no value: the seconds to wait, or the file's size. */
   header?: number | string;
 }
 
-/** An error response. The message is for people and safe to show to the client. */
+/** The message is for people, and safe to show to the client. */
 export class ApiError extends Error {
   readonly type: ErrorType;
   readonly param: string | undefined;
@@ -163,7 +158,7 @@ export class ApiError extends Error {
     return errors[this.type].status;
   }
 
-  /** The headers of this error, without the headers of every reply. */
+  /** Headers in addition to the headers of every reply. */
   get headers(): { name: string; value: number | string }[] {
     const { headers = [] }: StatusOfError = errors[this.type];
     return headers.flatMap(({ name, value }) => {
@@ -179,7 +174,6 @@ export class ApiError extends Error {
   }
 }
 
-/** The messages that never vary, by error type. */
 const messages = {
   missing_api_key: 'an API key is required: send the header "Authorization: Bearer <API key>"',
   invalid_api_key: "the API key isn't valid",
@@ -193,10 +187,7 @@ const maxEchoLength = 64;
 /** Control characters that JSON doesn't escape, line separators, and characters that change the text's direction. */
 const controls = /[\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g;
 
-/**
- * Makes input safe for an error message: quotes it, cuts it to 64 characters, escapes control characters, and masks API
- * keys.
- */
+/** Makes input safe for an error message: quotes, cuts and escapes it, and masks API keys. */
 export function echo(input: string): string {
   return JSON.stringify(echoBare(input)).replace(
     controls,
@@ -204,7 +195,7 @@ export function echo(input: string): string {
   );
 }
 
-/** Input without quotes, for the `param` field. It is cut to 64 characters, and an API key in it is masked. */
+/** Cuts the input to 64 characters, and masks API keys. */
 export function echoBare(input: string): string {
   const masked = withoutKeys(input);
   if (masked.length <= maxEchoLength) return masked;

@@ -36,7 +36,6 @@ export function gapsOf(image: Image): Coverage {
   return coverage;
 }
 
-/** The error for a data version that isn't loaded. @param asked a version's name, or a year */
 export function unknownVersion({ byName }: Versions, asked: string): ApiError {
   const loaded = [...byName.keys()].join(", ");
   return new ApiError("not_found", `there is no data version ${echo(asked)}; loaded are ${loaded}`);
@@ -57,10 +56,7 @@ export function noPrices(
 
 const nameOf = ({ description }: Image) => versionName(description.provenance);
 
-/**
- * The error for a procedure without prices in any data year. @param images the newest image of each year, or the
- * requested images
- */
+/** @param images the newest image of each year, or the requested images */
 export function noTrend(
   images: readonly Image[],
   code: string,
@@ -75,9 +71,7 @@ export function noTrend(
   return new ApiError("not_found", reason === undefined ? what : `${what}: ${reason}`);
 }
 
-/**
- * The error for a facility without a row of a procedure in any data year. @param images the newest image of each year
- */
+/** @param images the newest image of each year */
 export function noFacilityTrend(images: readonly Image[], ccn: string, code: string): ApiError {
   const isKnown = images.some((image) => findFacility(image, ccn) >= 0);
   const isProcedure = images.some(({ procedureOf }) => procedureOf.has(code));
@@ -102,12 +96,7 @@ export function noRows(
   return notFound(image, `no rows of procedure ${echo(code)}${inState(state)}`, noRowsIn(image, state));
 }
 
-/**
- * The error for an empty list of facilities.
- *
- * @param asked the parameters that narrow the list, as text
- * @param list the empty list
- */
+/** @param asked the parameters that narrow the list, as text */
 export function noFacilities(image: Image, asked: string, { filter, unplaced }: FacilityList): ApiError {
   const what = asked === "" ? "there is no facility" : `no facility matches ${echo(asked)}`;
   const { procedure, minCharge = 0, maxCharge = Number.POSITIVE_INFINITY, states = [] } = filter;
@@ -119,7 +108,6 @@ export function noFacilities(image: Image, asked: string, { filter, unplaced }: 
   return notFound(image, what, states.length === 1 ? noRowsIn(image, states[0]) : undefined);
 }
 
-/** The error for an empty list of procedures. @param minFacilities the requested minimum number of facilities */
 export function noProcedures(image: Image, state: string | undefined, minFacilities: number): ApiError {
   const { pricedRows } = image.description.counts;
   const facilities = minFacilities === 1 ? "a facility" : `${minFacilities} facilities`;
@@ -134,10 +122,8 @@ export function noProcedures(image: Image, state: string | undefined, minFacilit
 }
 
 /**
- * The error for a facility that is unknown or has no prices. For an unknown facility, the error names the newest data
- * version that has the facility, if any version has it.
- *
- * @param facility the facility's index; −1 if no facility has the CCN
+ * The error for a facility that is unknown or has no prices. For an unknown facility, it names the newest data version
+ * that has the facility. @param facility the facility's index; −1 if no facility has the CCN
  */
 export function noFacility(versions: Versions, image: Image, ccn: string, facility: number): ApiError {
   if (facility < 0)
@@ -165,10 +151,7 @@ const whatIsThere: Readonly<Record<DocumentKind, string>> = {
   procedure: "/healthcare/procedures lists all procedure groups",
 };
 
-/**
- * The error for a search without matches. It says why nothing is found, such as a word without a match, matches without
- * prices or matches in other states, and names similar words.
- */
+/** The error says why nothing is found, such as a word without a match or matches in other states. */
 export function noMatches(
   image: Image,
   kind: DocumentKind,
@@ -228,7 +211,7 @@ export function noMatches(
   return new ApiError(type, [message, ...hints].join("; "));
 }
 
-/** The error for missing data. @param what names the missing data, without the data version */
+/** @param what names the missing data, without the data version */
 function notFound({ description }: Image, what: string, reason?: string): ApiError {
   const place = `${what} in data version ${versionName(description.provenance)}`;
   return new ApiError("not_found", reason === undefined ? place : `${place}: ${reason}`);
@@ -239,7 +222,7 @@ export function noProcedure(versions: Versions, image: Image, code: string): Api
   return notFound(image, `there is no procedure ${echo(code)}`, elsewhere);
 }
 
-/** Names the newest data version for which `has` is true; undefined if there is none. */
+/** Names the newest data version for which `has` is true. */
 function whereElse({ images }: Versions, has: (image: Image) => boolean): string | undefined {
   const other = images.find(has);
   return other && `data version ${versionName(other.description.provenance)} has it`;
@@ -247,7 +230,6 @@ function whereElse({ images }: Versions, has: (image: Image) => boolean): string
 
 const inState = (state: string | undefined) => (state === undefined ? "" : ` in ${state}`);
 
-/** Says why the rows have no price; undefined where there are no rows. */
 function unpriced({ rows, suppressed }: RowCounts): string | undefined {
   if (rows === 0) return undefined;
   const kind =
@@ -255,7 +237,7 @@ function unpriced({ rows, suppressed }: RowCounts): string | undefined {
   return rows === 1 ? `the only row is ${kind}` : `all ${rows} rows are ${kind}`;
 }
 
-/** Says why a state has no rows; undefined if the state has rows, or no reason is known. */
+/** Says why a state has no rows. Undefined if the state has rows, or no reason is known. */
 function noRowsIn(image: Image, state: string | undefined): string | undefined {
   if (state === undefined || rowsOfScope(image, { procedure: null, state }).rows > 0) return undefined;
   return gapsOf(image).missing_states.find((missing) => missing.state === state)?.reason;

@@ -87,7 +87,7 @@ function isVariant(schema: v.GenericSchema | { type: string }): schema is Varian
   return schema.type === "variant";
 }
 
-/** The OpenAPI discriminator of a union: the property whose value selects the schema. */
+/** The OpenAPI discriminator of a union names the property whose value selects the schema. */
 function discriminatorOf({ key: propertyName, options }: Variant) {
   const mapping = options.flatMap((option) => {
     if (!("entries" in option)) return [];
@@ -98,7 +98,6 @@ function discriminatorOf({ key: propertyName, options }: Variant) {
   return { propertyName, mapping: Object.fromEntries(mapping) };
 }
 
-/** Options for the library that converts the schemas to JSON Schema. */
 const conversion: ConversionConfig = {
   target: "draft-2020-12",
   typeMode: "output",
@@ -151,7 +150,6 @@ const ceilingErrorSchema = errorOf(["type", "message", "ceiling"], {
   },
 });
 
-/** The schemas of the answers, of all titled parts of the answers, and of errors, by name. */
 function schemasOf(entries: readonly Endpoint[]): Record<string, unknown> {
   const definitions: Record<string, v.GenericSchema> = {};
   for (const { name, response } of entries)
@@ -178,10 +176,7 @@ function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown
   return reference("schemas", title);
 }
 
-/**
- * A query parameter. Its first example is the value in the request that belongs to the endpoint's example answer.
- * Further examples are other allowed values.
- */
+/** The first example belongs to the endpoint's example answer. Further examples are other allowed values. */
 function queryParameter([name, schema]: [string, v.GenericSchema]) {
   const converted = toJsonSchema(schema, conversion);
   const { $schema: _, description, examples, default: given, ...rest } = converted;
@@ -285,17 +280,13 @@ const cacheHeaders = {
   Vary: reference("headers", "Vary"),
 };
 
-/** References to the examples with the given names. Names without an example are left out. */
+/** Names without an example are left out. */
 const examplesOf = (...names: string[]) =>
   Object.fromEntries(
     names.filter((name) => name in examples).map((name) => [name, reference("examples", name)]),
   );
 
-/**
- * A response for the errors of one status, which all have the same headers.
- *
- * @param operation the operation whose examples are used, if operations have different examples
- */
+/** A response for errors of one status, which all have the same headers. */
 function errorResponse(types: readonly ApiErrorType[], operation = "") {
   const { headers: own = [] } = apiErrors[types[0]];
   const ownHeaders = own.map(({ name, description, value, pattern }) => {
@@ -318,7 +309,6 @@ function errorResponse(types: readonly ApiErrorType[], operation = "") {
   };
 }
 
-/** The responses for errors that any request can get. */
 const responses = {
   Unauthorized: errorResponse(["missing_api_key", "invalid_api_key"]),
   MethodNotAllowed: errorResponse(["method_not_allowed"]),
@@ -446,7 +436,7 @@ function describe(entries: readonly Endpoint[]) {
 
 let document: Buffer | undefined;
 
-/** The document's bytes. They are made on the first request, because few threads need them. */
+/** The document is made on the first request, because few threads need it. */
 export function openapiDocument(): Buffer {
   document ??= Buffer.from(JSON.stringify(describe(allEndpoints)));
   return document;
@@ -471,7 +461,6 @@ const openapi: Endpoint = endpoint({
 
 const overview = overviewOf(() => allEndpoints.map(outlineOf));
 
-/** Describes an endpoint for the overview. */
 function outlineOf({ path, kind, summary, segment, parameters }: Endpoint) {
   const inPath = segment === undefined ? [] : [{ ...segment, in: "path", required: true, schema: {} }];
   const inQuery = Object.entries(parameters.entries as Record<string, v.GenericSchema>).map(queryParameter);

@@ -10,10 +10,8 @@ export function badCursor(segment: string): ApiError {
 }
 
 /**
- * Path of the next page; null when there is no next page.
- *
- * @param query returns the list's parameters, percent-encoded; called only if there is a next page
- * @throws ApiError when this page begins after the list's end
+ * Path of the next page, if there is one. @param query returns the list's parameters, percent-encoded; called only if
+ * there is a next page @throws ApiError when this page begins after the list's end
  */
 export function nextPage(
   { image, offset: start, segment }: Pick<Context, "image" | "offset" | "segment">,
@@ -27,7 +25,7 @@ export function nextPage(
   return offset < total ? pathOfPage(image, list, offset, query()) : null;
 }
 
-/** Parameters as a query string, without the undefined parameters. */
+/** Leaves out undefined parameters. */
 export function queryOf(values: object): string {
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
   return new URLSearchParams(

@@ -5,23 +5,14 @@ import { ApiError, echo, echoBare } from "./errors.ts";
 
 /** Reads and checks the parameters of a request. */
 
-/**
- * The schemas of an endpoint's parameters. A schema takes the decoded text, and its messages say what was
- * expected.
- */
+/** The schemas of an endpoint's parameters. A schema takes the decoded text; its messages say what was expected. */
 export type Parameters = v.ObjectEntries;
 
-/**
- * Parses a query string strictly: `+` is a space, percent escapes are UTF-8, and control characters and repeated
- * names are errors.
- *
- * @param query the undecoded text after the `?`
- * @throws ApiError `invalid_parameter`
- */
+/** Parses a query. Control characters and repeated names are errors. @throws ApiError `invalid_parameter` */
 export function parseQuery(query: string): Map<string, string> {
   const values = new Map<string, string>();
   if (query === "") return values;
-  // Most queries have nothing to decode.
+  // Shortcut: most queries have nothing to decode.
   const isPlain = /^[\w.~&=-]*$/.test(query);
   for (let start = 0; start <= query.length; ) {
     const ampersand = query.indexOf("&", start);
@@ -46,22 +37,13 @@ function decodeInQuery(text: string, param: string, what?: string): string {
   return decode(text.replaceAll("+", " "), param, what);
 }
 
-/**
- * Decodes a parameter in the path, as strictly as a parameter in the query. In a path, `+` is a plus.
- *
- * @throws ApiError `invalid_parameter`
- */
+/** Decodes a parameter in the path. In a path, `+` is a plus. @throws ApiError `invalid_parameter` */
 export function decodeSegment(segment: string, name: string): string {
-  // Most segments have nothing to decode.
+  // Shortcut: most segments have nothing to decode.
   return /^[\w.-]*$/.test(segment) ? segment : decode(segment, name);
 }
 
-/**
- * Decodes percent escapes. @throws ApiError `invalid_parameter`
- *
- * @param param the parameter that the text belongs to
- * @param what names the text in the error
- */
+/** @param param the name of the parameter @param what names the text in errors @throws ApiError `invalid_parameter` */
 function decode(text: string, param: string, what = "the value of"): string {
   let decoded: string;
   try {
@@ -82,7 +64,6 @@ const abortEarly = { abortEarly: true };
 
 /**
  * Checks an endpoint's parameters. Reports unknown names before missing parameters, because a typo causes both errors.
- *
  * @throws ApiError `invalid_parameter` or `missing_parameter`
  */
 export function checkParameters<Schema extends Parameters>(
@@ -111,7 +92,6 @@ export function checkParameters<Schema extends Parameters>(
   });
 }
 
-/** A non-empty text of at most `most` characters. */
 export function textUpTo(most: number, expected: string) {
   return v.pipe(
     v.string(),
@@ -144,7 +124,7 @@ export const state = v.optional(
   ),
 );
 
-/** A comma-separated list of 1 to `most` values, from which duplicates are then removed. */
+/** A comma-separated list of 1 to `most` values. Duplicates are removed. */
 function listOf(value: string, most: number, expected: string, description: string, example: string) {
   return v.pipe(
     v.string(),
@@ -188,7 +168,6 @@ export const versionNames = v.optional(
   ),
 );
 
-/** Dollars with at most two decimals. */
 export function dollars(max: number) {
   const expected = `dollars from 0 to ${max}, with at most two decimals`;
   return v.pipe(

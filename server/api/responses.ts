@@ -2,19 +2,14 @@ import * as v from "valibot";
 import { documentKinds, rowStatuses } from "../../engine/query.ts";
 import { planNames } from "../shared/plans.ts";
 
-/**
- * The schemas of the endpoints' responses. A schema with a title is a component of the OpenAPI document. The
- * examples of an object's fields are from one recorded answer.
- */
+/** The schemas of the endpoints' responses. A schema with a title is a component of the OpenAPI document. */
 
 const described = <Schema extends v.GenericSchema>(description: string, schema: Schema) =>
   v.pipe(schema, v.description(description));
 const object = <Entries extends v.ObjectEntries>(description: string, entries: Entries) =>
   described(description, v.object(entries));
-/** An object whose schema is a component of the OpenAPI document. */
 const component = <Entries extends v.ObjectEntries>(title: string, description: string, entries: Entries) =>
   v.pipe(v.object(entries), v.title(title), v.description(description));
-/** A list of objects. The objects' schema is a component of the OpenAPI document. */
 const rows = <Entries extends v.ObjectEntries>(description: string, title: string, entries: Entries) =>
   described(description, v.array(v.pipe(v.object(entries), v.title(title))));
 const text = (description: string, example: string) =>

@@ -25,9 +25,7 @@ const table: ReadonlyMap<string, Endpoint> = new Map(
 const versionedPaths = allEndpoints.filter(({ kind }) => kind === "versioned").map(({ path }) => path);
 
 /**
- * Finds the endpoint of a path. The path's parameters stay encoded, so that an escaped slash separates nothing. They
- * are decoded after the method is checked.
- *
+ * Finds the endpoint of a path. Parameters stay encoded, so that an escaped slash separates nothing.
  * @throws ApiError `unknown_endpoint`
  */
 export function resolve(path: string): Target {
@@ -39,7 +37,7 @@ export function resolve(path: string): Target {
   throw new ApiError("unknown_endpoint", `there is no endpoint at ${echo(path)}${hint}`);
 }
 
-/** A target with its parameters decoded. @throws ApiError `invalid_parameter` */
+/** Decodes a target's parameters. @throws ApiError `invalid_parameter` */
 export function decodeTarget({ endpoint, version, segment }: Target): Target {
   return {
     endpoint,
@@ -53,7 +51,6 @@ const parametersOf: ReadonlyMap<Endpoint, ReadonlySet<string>> = new Map(
   allEndpoints.map((endpoint) => [endpoint, new Set(Object.keys(endpoint.parameters.entries))]),
 );
 
-/** The names of the query parameters of a path; none if the path has no endpoint. */
 export function parametersAt(path: string): ReadonlySet<string> {
   const target = targetOf(path);
   return (target && parametersOf.get(target.endpoint)) ?? noParameters;
@@ -86,7 +83,6 @@ function find(path: string, version: string | null): Target | undefined {
   );
 }
 
-/** The target of a path whose parameter is at the given positions. */
 function withSegment(path: string, start: number, end: number, version: string | null): Target | undefined {
   if (start >= end) return undefined;
   const endpoint = table.get(`${path.slice(0, start)}*${path.slice(end)}`);
@@ -97,14 +93,10 @@ function allowed(endpoint: Endpoint, version: string | null, segment: string): T
   return version !== null && endpoint.kind !== "versioned" ? undefined : { endpoint, version, segment };
 }
 
-/**
- * Finds the image of a version. A bare year means the year's newest revision. Null means the current version. @throws
- * ApiError `not_found`
- */
+/** @param version null for the current version; a bare year for the year's newest revision @throws ApiError */
 export function findVersion(versions: Versions, version: string | null): Image {
   if (version === null) return versions.images[0];
   const isYear = /^\d{4}$/.test(version);
-  // Images are ordered newest first, so a year's first image is its newest revision.
   const image = isYear
     ? versions.images.find(({ description }) => String(description.provenance.dataYear) === version)
     : versions.byName.get(version)?.image;
@@ -127,7 +119,7 @@ export const routes: readonly string[] = [
 ];
 const routeOfTemplate = new Map(routes.map((template, route) => [template, route]));
 
-/** The route of a path, as an index into `routes`. */
+/** Returns an index into `routes`. */
 export function routeOf(path: string): number {
   if (!isApiPath(path)) return 1;
   const exact = routeOfTemplate.get(path);

@@ -5,14 +5,14 @@ import { unknownVersion } from "./not-found.ts";
 
 /** Chooses the data versions that trends compare, and describes them as a source. */
 
-/** The newest revision of each year, oldest first. Synthetic versions are left out if a real version is loaded. */
+/** Oldest first. Synthetic versions are left out if a real version is loaded. */
 export function newestOfYears({ images }: Versions): Image[] {
   const real = images.filter((image) => !isInvented(image));
   const ofOneKind = real.length > 0 ? real : images;
   return ofOneKind.filter((image) => statusOf(ofOneKind, image) !== "superseded").toReversed();
 }
 
-/** The named versions, oldest first. @throws ApiError if a version isn't loaded */
+/** Oldest first. @throws ApiError if a version isn't loaded */
 export function versionsNamed(versions: Versions, names: readonly string[]): Image[] {
   for (const name of names) if (!versions.byName.has(name)) throw unknownVersion(versions, name);
   return versions.images
@@ -22,7 +22,7 @@ export function versionsNamed(versions: Versions, names: readonly string[]): Ima
 
 const isInvented = ({ description }: Image) => isSynthetic(description.provenance);
 
-/** @param images the versions used in the answer, oldest first */
+/** @param images oldest first */
 export function sourceOfYears(images: readonly Image[]) {
   const provenances = images.map(({ description }) => description.provenance);
   return {

@@ -25,13 +25,9 @@ export const accountOptions = v.object({
 });
 export type AccountOptions = v.InferOutput<typeof accountOptions>;
 
-/** Usage of the options that describe an account, except the account's name. */
 export const accountUsage = `[--plan ${planNames.join("|")}] [--burst N --quota N] [--webhook URL|none] [--email ADDRESS|none]`;
 
-/**
- * Determines an account's plan and limits. An enterprise account has the given limits, and keeps a limit that isn't
- * given. Any other account has the limits of its plan. @throws DataError
- */
+/** An enterprise account has the given limits, and keeps a limit that isn't given. @throws DataError */
 function ceilings({ account, plan = undefined, burst, quota }: AccountOptions, known: Account | undefined) {
   const name = plan ?? known?.plan;
   if (name === undefined)
@@ -49,22 +45,18 @@ function ceilings({ account, plan = undefined, burst, quota }: AccountOptions, k
   return { plan: name, burst: numbers.burst, quota: numbers.quota };
 }
 
-/** The message with a webhook's signing secret, which can't be shown again. */
+/** The secret can't be shown again. */
 export function secretShown(secret: string): string {
   return `webhook signing secret, shown this once: ${secret}\n`;
 }
 
-/** The address after an option is applied: unchanged without the option, null after `none`. */
+/** The address is unchanged without the option, and null after `none`. */
 function addressAsked(option: string | undefined, known: string | null = null): string | null {
   if (option === undefined) return known;
   return option === "none" ? null : option;
 }
 
-/**
- * The account after the options are applied. Other fields stay as in `known`.
- *
- * @throws DataError when the options contradict each other, lack a limit or plan, or name a webhook that isn't allowed
- */
+/** The account after the options are applied. @throws DataError for contradicting, missing or forbidden options */
 export function accountAsked(
   options: AccountOptions,
   known: Account | undefined,
@@ -79,7 +71,6 @@ export function accountAsked(
   };
 }
 
-/** The fields whose changes are reported. */
 const reported = ["plan", "burst", "quota", "webhook", "email"] as const;
 
 export function differences(before: NewAccount, after: NewAccount) {

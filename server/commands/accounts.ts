@@ -13,10 +13,7 @@ import type { Account, Store } from "../store/store.ts";
 import { secretShown } from "./account-options.ts";
 import { type Context, checkEnd, listed, overlapOptions, runCommand } from "./command.ts";
 
-/**
- * The `accounts` command: manages, exports and imports accounts, and lists and forgets servers that share them. The
- * `keys` command creates accounts.
- */
+/** The `accounts` command: manages, exports and imports accounts. The `keys` command creates accounts. */
 
 function list(args: string[], { store, now }: Context): CommandOutput {
   const month = monthName(monthOf(now.getTime()));
@@ -48,7 +45,6 @@ function findAccount(store: Store, command: string, name: string | undefined): A
   return account;
 }
 
-/** Suspends an account. Its keys stop working, and nothing else changes. */
 function suspend([name, ...more]: string[], { store, now }: Context): CommandOutput {
   const account = findAccount(store, "suspend", name);
   checkEnd("accounts suspend", more, "the name");
@@ -90,7 +86,7 @@ function remove([name, ...more]: string[], { store }: Context): CommandOutput {
   return { result: `deleted account ${account.name}, with ${all}\n` };
 }
 
-/** Replaces a webhook's signing secret. During the overlap both secrets sign. */
+/** During the overlap, both the old and the new secret sign. */
 function rotateSecret([name, ...args]: string[], { store, now }: Context): CommandOutput {
   const account = findAccount(store, "rotate-secret", name);
   const { overlap } = readOptions("accounts rotate-secret", overlapOptions, args);
@@ -110,7 +106,7 @@ function rotateSecret([name, ...args]: string[], { store, now }: Context): Comma
   };
 }
 
-/** Writes all accounts to a file that only its owner can read, or to stdout. */
+/** Only the file's owner can read the file. */
 function exportAll([file, ...more]: string[], { store }: Context): CommandOutput {
   checkEnd("accounts export", more, "the file");
   const lines = exportAccounts(store);
@@ -143,7 +139,7 @@ function importAll(args: string[], { store, input }: Context): CommandOutput {
   const { entered, known, refused, miscount } = importAccounts(store, input, inputOf(file));
   const faults = miscount === undefined ? refused : [miscount, ...refused];
   if (faults.length > 0 && !isSkipping(args)) {
-    // A DataError is thrown, because with Redis any other error would be taken for a fault of Redis.
+    // A DataError, because with Redis any other error would be taken for a fault of Redis.
     const error = new DataError(inputOf(file), `${faults.length} wrong lines`, "none");
     throw Object.assign(error, { message: faults.join("\n") });
   }

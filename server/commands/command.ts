@@ -33,23 +33,17 @@ interface Help {
   about: string;
 }
 
-/** A subcommand that works on the state's folder and changes nothing there. */
 interface FolderSubcommand extends Help {
   onFolder(args: string[], stateDir: string): string;
 }
 
-/** A subcommand that concerns the servers sharing a state. */
 interface ServersSubcommand extends Help {
   onServers(args: string[], part: PartRun): Promise<string>;
 }
 
-/** A subcommand that works on the state. */
 interface Subcommand extends Help {
-  /**
-   * Whether the subcommand may create a state. If not, a missing state is an error, because STATE_DIR may be mistyped.
-   */
+  /** If false, a missing state is an error, because STATE_DIR may be mistyped. */
   makesState?: boolean;
-  /** Reads the subcommand's input, if it has input in addition to its arguments. */
   read?(args: string[]): Promise<string>;
   run(args: string[], context: Context): CommandOutput;
 }
@@ -72,11 +66,7 @@ STATE_DIR names the folder of the state (default: var), whether a server runs on
 `;
 }
 
-/**
- * Runs an operator's command on the state, in one transaction. A failure changes nothing.
- *
- * @param parts the parts of the server, one of which may share the state
- */
+/** Runs an operator's command on the state, in one transaction. A failure changes nothing. */
 export async function runCommand(
   name: string,
   parts: readonly Part[],
@@ -125,12 +115,11 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
     return;
   }
   checkServed(stateDir);
-  // No database is made while a server runs. A starting server makes its own database. A running server has a database,
-  // or `checkServed` has thrown.
+  // No database is made while a server runs: a starting server makes its own database.
   const mayCreate = subcommand.makesState === true && !isServed(stateDir);
   const isNew = !existsSync(databaseFile(stateDir));
   const context = { settings, now: new Date(), input };
-  // The command is first tried in memory, so that a command that fails creates no database. STATE_DIR may be mistyped.
+  // First tries the command in memory, so that a failing command creates no database in a mistyped STATE_DIR.
   if (isNew && mayCreate) rehearse(subcommand, args, context);
   const store = Store.open(stateDir, { mayCreate });
   try {
@@ -154,7 +143,6 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
   }
 }
 
-/** Tries a command on a new in-memory database. Throws what the command throws. */
 function rehearse(subcommand: Subcommand, args: string[], context: Omit<Context, "store">): void {
   const store = Store.inMemory();
   try {
@@ -164,7 +152,7 @@ function rehearse(subcommand: Subcommand, args: string[], context: Omit<Context,
   }
 }
 
-/** Runs work in a transaction. @throws DataError when the database can't be written */
+/** @throws DataError when the database can't be written */
 function transact<Result>(store: Store, folder: string, work: () => Result): Result {
   try {
     return store.atomically(work);
@@ -177,10 +165,7 @@ function transact<Result>(store: Store, folder: string, work: () => Result): Res
 const reaches = (done: Changes, wanted: Changes) =>
   done.accounts >= wanted.accounts && done.keys >= wanted.keys;
 
-/**
- * Returns a warning if a running server hasn't applied a change in time, or can't be asked; undefined if no server runs
- * or the change is applied.
- */
+/** Returns a warning if a running server hasn't applied a change in time, or can't be asked. */
 async function doubtAbout(store: Store, folder: string, changes: Changes): Promise<string | undefined> {
   const stored = "this is stored, but the running server";
   try {
@@ -193,18 +178,14 @@ async function doubtAbout(store: Store, folder: string, changes: Changes): Promi
   }
 }
 
-/** Checks that a command has no more arguments. @throws DataError for surplus arguments */
+/** @throws DataError for surplus arguments */
 export function checkEnd(command: string, more: string[], last = "the id"): void {
   if (more.length > 0) throw new DataError(command, `${shown(more.join(" "))} after ${last}`, "nothing more");
 }
 
 type Cell = string | number | null;
 
-/**
- * Formats a list: as a JSON array with `--json`, otherwise as tab-separated rows with a header.
- *
- * @param inWords formats a cell; null becomes a dash
- */
+/** Formats a list: as a JSON array with `--json`, otherwise as tab-separated rows with a header. */
 export function listed<Item>(
   command: string,
   args: string[],

@@ -34,9 +34,8 @@ function list(args: string[], { store }: Context): CommandOutput {
 }
 
 /**
- * Makes an event's deliveries pending for each of the account's channels that hasn't delivered the event. If all have
- * delivered it, all deliveries become pending. The event keeps its place in the account's order, so it waits for earlier
- * pending events, and later events wait for it.
+ * Sends an event again by each channel that hasn't delivered it, or by all channels if all have. The event keeps its
+ * place in the account's order, so it waits for earlier pending events, and later events wait for it.
  */
 function retry([id, ...more]: string[], { store, now }: Context): CommandOutput {
   if (id === undefined) throw new DataError("events retry", "nothing", "one event id from events list");

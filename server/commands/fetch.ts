@@ -38,7 +38,7 @@ const megabyte = 1e6;
 
 type FetchOptions = ReturnType<typeof parseOptions>;
 
-/** Parses the options. @throws DataError if the command line is not as `usage` says */
+/** @throws DataError if the command line isn't as `usage` says */
 export function parseOptions(args: string[], environment: NodeJS.ProcessEnv) {
   const text = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;
@@ -77,7 +77,7 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv) {
       throw new DataError(String(name), shownAddress(address), "an http or https URL, without a password");
   if (out === "") throw new DataError("--out", "nothing", "a folder");
   return {
-    /** The data year to fetch; undefined for all years. */
+    /** Undefined for all years. */
     year: year === undefined ? undefined : Number(year),
     isList: list,
     isJson: json,
@@ -95,7 +95,7 @@ async function fetchOffer(offer: Offer, options: FetchOptions, caller: Caller, n
   const path = downloadPath(out, url);
   const isKnownMonth =
     released !== null && released >= String(year) && released <= now.toISOString().slice(0, 7);
-  // The import's options are checked here, so that a bad option fails before the download.
+  // Checks the import's options before the download.
   const importOptions = parseImportOptions(
     [
       ...[`--year=${year}`, `--out=${out}`, `--source-url=${url}`],
@@ -126,7 +126,7 @@ async function fetchOffer(offer: Offer, options: FetchOptions, caller: Caller, n
   }
 }
 
-/** Reports the progress of a download whose size is known, with at most one line for each tenth of the file. */
+/** Tells at most one line for each tenth of the file. */
 export function byteProgress(
   clock: Pick<Clock, "now">,
   tell: (line: string) => void,
@@ -185,7 +185,7 @@ export async function run(args: string[]): Promise<void> {
   await fetchOffer(offer, options, caller, now);
 }
 
-/** Fetches all releases, oldest first. After a failure, continues with the next release. */
+/** Fetches the oldest release first. After a failure, continues with the next release. */
 async function fetchAll(
   offered: readonly Offer[],
   options: FetchOptions,

@@ -41,7 +41,7 @@ and nothing is written.
 The registry in STATE_DIR (default: var) has all version numbers that were ever served. They aren't used again.
 `;
 
-/** Parses the options. @throws DataError if the command line is not as `usage` says, or names a time after `now` */
+/** @throws DataError if the command line isn't as `usage` says, or names a time after `now` */
 export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now: Date): ImportOptions {
   const text = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;
@@ -82,10 +82,7 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now
   return { file, year: Number(year), out, codesFile, released, sourceUrl, allowUnterminated, force };
 }
 
-/**
- * Checks the year against the name of a file or URL. CMS's file names contain the year, as DY23 in
- * MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv. @throws DataError for another year
- */
+/** Checks the year in a file's name, such as DY23 in MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv. @throws DataError */
 function checkDataYear(what: string, named: string, year: string): void {
   for (const [part, , digits] of path
     .basename(named)
@@ -94,7 +91,7 @@ function checkDataYear(what: string, named: string, year: string): void {
       throw new DataError("--year", shown(year), `20${digits} for ${what} with ${part} in its name`);
 }
 
-/** Imports a release. Prints the snapshot's path on stdout, everything else on stderr. */
+/** Prints the snapshot's path on stdout, everything else on stderr. */
 export async function importAndPrint(options: ImportOptions, environment: NodeJS.ProcessEnv): Promise<void> {
   const known = registryOf(environment);
   const imported = await importFile(options, known);

@@ -37,7 +37,7 @@ const expiryOptions = v.object({
   ),
 });
 
-/** Finds or creates the account of a new key. @throws DataError when the options differ from an existing account */
+/** @throws DataError when the options differ from an existing account */
 function accountFor(options: AccountOptions, { store, settings, now }: Context) {
   const known = store.accounts.byName(options.account);
   const wanted = accountAsked(options, known, settings.WEBHOOK_ALLOW_LOOPBACK);
@@ -56,7 +56,6 @@ const ceilingsOf = ({ plan, burst, quota }: Account) =>
   `plan ${plan}, ${burst} requests per second, ${quota} per month`;
 const ending = (expires: number | null) => (expires === null ? "" : `, which expires at ${isoTime(expires)}`);
 
-/** Returns a warning if the account of a new key is suspended. */
 const suspension = ({ name, suspended_at }: Account) =>
   suspended_at === null
     ? ""
@@ -101,7 +100,7 @@ function update(args: string[], { store, settings }: Context): CommandOutput {
   };
 }
 
-/** A key's state for operators. A valid key of a suspended account is shown as suspended. */
+/** A valid key of a suspended account is shown as suspended. */
 const shownState = (key: StoredKey, suspendedAt: number | null, now: Date) => {
   const state = keyState(key, now);
   return state === "active" && suspendedAt !== null ? "suspended" : state;
@@ -156,7 +155,7 @@ function revoke(args: string[], { store, now }: Context): CommandOutput {
   return { result: `revoked key ${key.id} of account ${key.name}\n` };
 }
 
-/** Changes when a key expires. A key that has expired works again. @throws DataError when the key is revoked */
+/** A key that has expired may work again. @throws DataError when the key is revoked */
 function expire([id, ...args]: string[], { store, now }: Context): CommandOutput {
   const key = findKey(store, "expire", id === undefined ? [] : [id]);
   const { at } = readOptions("keys expire", expiryOptions, args);

@@ -3,13 +3,13 @@ import { asksForHelp } from "../shared/settings.ts";
 
 /** Code that all commands share: help, errors on stderr, and closed output pipes. */
 
-// Handles write errors, because a reader such as head may stop reading early.
+// A reader such as head may stop reading early.
 for (const stream of [process.stdout, process.stderr])
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") fail(`the command's output can't be written: ${error.message}`);
   });
 
-/** Writes a line to stderr. Stdout has only the command's result. */
+/** Writes to stderr, because stdout has only the command's result. */
 export function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
@@ -19,7 +19,7 @@ function fail(message: string): void {
   say(message);
 }
 
-/** Runs a command, or prints its help. After an error, stderr has the error's message, and the exit code is 1. */
+/** After an error, stderr has the error's message, and the exit code is 1. */
 export async function runProgram(
   helpFor: (words: string[]) => string,
   run: (words: string[]) => void | Promise<void>,

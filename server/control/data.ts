@@ -13,13 +13,13 @@ import type { State } from "./state.ts";
 /** Loads the snapshots in the folder. An empty folder is filled first, by fetching or with a sample. */
 
 const settleStepMs = 100;
-/** Interval between reads of the index at DATASETS_URL. */
+/** Interval between reads of the index. */
 const mirrorMs = 10_000;
-/** Interval between reads of the index at DATASETS_URL while no snapshot can be served. */
+/** Interval between reads of the index while no snapshot can be served. */
 const firstMirrorMs = 1000;
 const sampleYears = [2023, 2024];
 
-/** Checks that there is or will be a snapshot to serve. Called before a state is made. @throws DataError */
+/** Checks that there is or will be a snapshot to serve. @throws DataError */
 export function checkSnapshots({
   DATASETS_DIR: datasetsDir,
   DATASETS_URL: datasetsUrl,
@@ -33,10 +33,7 @@ export function checkSnapshots({
   );
 }
 
-/**
- * Loads the folder's snapshots. An empty folder is filled first, from DATASETS_URL or with a sample. If no snapshot can
- * be loaded, waits for a snapshot from DATASETS_URL. Without DATASETS_URL, throws DataError.
- */
+/** If no snapshot can be loaded, waits for a snapshot from DATASETS_URL. Without DATASETS_URL, throws DataError. */
 export async function loadData(
   { DATASETS_DIR: datasetsDir, DATASETS_URL: datasetsUrl, STATE_DIR: stateDir }: Settings,
   { store: registry, guard }: State,
@@ -75,7 +72,7 @@ export async function loadData(
 }
 
 async function writeSample(folder: string, stateDir: string): Promise<void> {
-  // These modules are loaded on demand, because the snapshot writer costs memory and start-up time.
+  // Loaded on demand, because the snapshot writer costs memory and start-up time.
   const [{ publishSnapshot }, { defaultSampleRows, defaultSampleSeed, syntheticSnapshot }, engine] =
     await Promise.all([
       import("../../datasets/publish/publish.ts"),

@@ -4,7 +4,7 @@ import pino, { type Logger } from "pino";
 
 /** Writes the log and other lines to stdout and stderr without blocking. */
 
-/** Maximum bytes buffered for a slow reader. Further lines are dropped. */
+/** Maximum bytes buffered for a slow reader. Lines beyond it are dropped. */
 const maxWaitingBytes = 2 ** 20;
 /** Maximum wait at exit for a reader that has stopped reading. */
 const maxFlushMs = 500;
@@ -12,23 +12,22 @@ const flushStepMs = 5;
 
 /**
  * Writes lines to stdout or stderr. A write never throws and never waits for a reader. A line is lost if the reader is
- * gone or slow, or the disk is full. Node's own stdout and stderr behave like this on pipes, sockets and files, because
- * they buffer, or report errors as events. On a stopped terminal they would block, so a terminal is written through a
- * ReadStream.
+ * gone or slow, or the disk is full. Node's own stdout and stderr do the same, except that they would block on a
+ * stopped terminal. So a terminal is written through a ReadStream.
  */
 export class Output {
   readonly isTerminal: boolean;
   readonly #stream: Socket;
   readonly #onDrop: () => void;
 
-  /** @param onDrop is called for each line that is lost */
+  /** @param onDrop called for each line that is lost */
   constructor(descriptor: 1 | 2, onDrop: () => void) {
     const standard = descriptor === 1 ? process.stdout : process.stderr;
     this.isTerminal = isatty(descriptor);
     this.#stream = this.isTerminal ? new ReadStream(descriptor) : standard;
     this.#onDrop = onDrop;
-    // The listener does nothing, because each write reports its own error. Without a listener, an error would end the
-    // process. `standard` gets a listener too, because Node writes warnings to it.
+    // Each write reports its own error, but an error without a listener would end the process. `standard` gets a
+    // listener too, because Node writes warnings to it.
     for (const stream of [this.#stream, standard]) stream.on("error", () => {});
   }
 
@@ -62,7 +61,7 @@ export function logTo(output: Output): Logger {
 const isStack = (name: string, value: unknown): value is string =>
   name === "stack" && typeof value === "string";
 
-/** A line of the log as text: time, level, message, details, and the stack below. */
+/** Formats a line as text: time, level, message, details, and the stack below. */
 export function readable(line: string): string {
   const { level, time, msg, ...details } = JSON.parse(line);
   const grave = printable(String(level)).toUpperCase().padEnd(5);

@@ -12,10 +12,7 @@ import type { Settings } from "../shared/settings.ts";
 import { closers, log, metrics } from "./running.ts";
 import type { Health } from "./state.ts";
 
-/**
- * The operator's listener for liveness, readiness, metrics and a part's pages. The listener needs no key, so it isn't
- * for the public.
- */
+/** The operator's listener: liveness, readiness, metrics, a part's pages. It needs no key, so it mustn't be public. */
 
 const maxConnections = 128;
 /** The longest time for a request to arrive. Without a limit, slow clients could take all connections. */
@@ -27,7 +24,7 @@ const maxWaitingRequests = 16;
 interface OpsOptions {
   isReady(): boolean;
   metrics: Pick<Metrics, "text" | "contentType">;
-  /** The pages that the core doesn't serve, such as the console; undefined until the server is ready. */
+  /** The pages that the core doesn't serve; undefined until the server is ready. */
   pages(): OpsPages | undefined;
   /** Host names that requests may have, in addition to localhost and IP addresses. */
   allowedHosts: readonly string[];
@@ -35,7 +32,7 @@ interface OpsOptions {
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** Makes the HTTP server for `/livez`, `/readyz`, `/metrics` and a part's pages. The server doesn't listen yet. */
+/** Makes the HTTP server, which doesn't listen yet. */
 export function opsServer(options: OpsOptions): Server {
   const times = {
     headersTimeout: maxRequestMs,
@@ -52,11 +49,9 @@ export function opsServer(options: OpsOptions): Server {
 
 export interface Operator {
   port: number;
-  /** The pages that the core doesn't serve, such as the console; undefined until the server is ready. */
   pages: OpsPages | undefined;
 }
 
-/** Starts the operator's listener, before the rest of the server. */
 export async function listenOps(settings: Settings, health: Health): Promise<Operator> {
   const { OPS_HOST: host, OPS_PORT: port, OPS_ALLOWED_HOSTS: allowedHosts = [] } = settings;
   const operator: Operator = { port, pages: undefined };
@@ -72,7 +67,7 @@ export async function listenOps(settings: Settings, health: Health): Promise<Ope
   } catch (error) {
     throw new Error(`can't listen on ${host} port ${port} (ops): ${reasonOf(error)}`);
   }
-  // Logs errors of the listener, such as a connection that can't be accepted because too many files are open.
+  // An error is, for example, a connection that can't be accepted because too many files are open.
   server.on("error", (error) =>
     log.error({ reason: reasonOf(error) }, "error on the operator's listener; the listener still answers"),
   );
@@ -81,10 +76,7 @@ export async function listenOps(settings: Settings, health: Health): Promise<Ope
   return operator;
 }
 
-/**
- * Answers a connection's requests one at a time. Answering all pipelined requests at once would block the thread for
- * seconds.
- */
+/** Answers a connection's requests one at a time. To answer all of them at once would block the thread for seconds. */
 function oneAtATime(answer: Answer): (request: IncomingMessage, response: ServerResponse) => void {
   const queues = new WeakMap<Socket, [IncomingMessage, ServerResponse][]>();
   return safely(async (request, response) => {
@@ -157,9 +149,9 @@ function reply(
 }
 
 /**
- * Returns the reason for refusing a request: its host isn't allowed, or a page of another site sent it. A page of
- * another site can give its own host name this server's address (DNS rebinding). A page can't do so with an IP address,
- * and browsers always send `Host`.
+ * Returns the reason for refusing a request: its host isn't allowed, or a page of another site sent it. Another site
+ * can give its own host name this server's address (DNS rebinding). This doesn't work with an IP address, and browsers
+ * always send `Host`.
  */
 function refusalOf({ headers }: IncomingMessage, allowedHosts: readonly string[]): string | undefined {
   const { host, origin } = headers;

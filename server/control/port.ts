@@ -5,15 +5,12 @@ import { reasonOf } from "../../engine/query.ts";
 /** Finds the port that the serving threads share, and keeps other servers from using it. */
 
 /**
- * Checks that a port is free, and claims it until this process ends. Serving threads share a port by SO_REUSEPORT. A
- * second server would share it unnoticed, and each server would get half of the requests.
- *
- * @param port 0 for any free port
- * @returns the port
- * @throws Error when the port is taken or the address can't be listened on
+ * Claims a free port until this process ends. Serving threads share a port by SO_REUSEPORT. A second server would share
+ * it unnoticed, and each server would get half of the requests.
+ * @param port 0 for any free port @throws Error when the port is taken or the address can't be listened on
  */
 export async function claimPort(host: string, port: number): Promise<number> {
-  // A given port is claimed before it is checked. The check takes the port for a moment, and the threads of another
+  // A given port is claimed before it is checked, because the check takes the port for a moment. The threads of another
   // server couldn't listen on the port in that moment.
   if (port !== 0 && !(await claim(host, port)))
     throw new Error(`can't listen on ${host} port ${port}: another server uses it`);
@@ -23,7 +20,7 @@ export async function claimPort(host: string, port: number): Promise<number> {
   }
 }
 
-/** Checks that nobody listens on a port, and finds a free port for 0. @throws Error when listening fails */
+/** Checks that nobody listens on a port. Finds a free port for 0. @throws Error when listening fails */
 async function findFree(host: string, port: number): Promise<number> {
   const probe = createServer();
   try {
@@ -37,10 +34,7 @@ async function findFree(host: string, port: number): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : port;
 }
 
-/**
- * Claims a port by a socket in the abstract namespace (unix(7)). Such a socket has no file and one owner, and ends with
- * its process. @returns whether the port is claimed now
- */
+/** Uses a socket in the abstract namespace (unix(7)): it has no file and one owner, and ends with its process. */
 async function claim(host: string, port: number): Promise<boolean> {
   const mark = createServer().unref();
   try {

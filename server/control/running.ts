@@ -8,7 +8,7 @@ import { logTo, Output } from "./log.ts";
 
 /** Maximum time from SIGTERM to the end of the process. */
 const maxStopMs = 9000;
-/** Maximum time for one shutdown step. After this time the next steps, such as saving counts, run anyway. */
+/** Maximum time for one shutdown step. Afterwards the next steps, such as saving counts, run anyway. */
 const maxCloseMs = 7000;
 
 export const metrics = new Metrics();
@@ -16,7 +16,7 @@ const countDropped = () => metrics.logLinesDropped.inc();
 export const [stdout, stderr] = [new Output(1, countDropped), new Output(2, countDropped)];
 export const log = logTo(stderr);
 
-/** Shutdown steps. The step that is registered last runs first. */
+/** The shutdown steps. The step that is registered last runs first. */
 export const closers: (() => void | Promise<void>)[] = [];
 const stopping = new AbortController();
 
@@ -24,7 +24,7 @@ export function isStopping(): boolean {
   return stopping.signal.aborted;
 }
 
-/** Waits for a step of starting the server. @throws when the server is stopping */
+/** @throws when the server is stopping */
 export async function unlessStopping<Result>(work: Promise<Result>): Promise<Result> {
   const result = await work;
   stopping.signal.throwIfAborted();
@@ -49,8 +49,8 @@ export function repeat(what: string, everyMs: number, work: () => void | Promise
 }
 
 /**
- * Runs the shutdown steps and ends the process. The exit code is 1 if a step fails, otherwise `exitCode`. A further
- * call only sets the exit code. If a step doesn't end in time, the process is killed.
+ * Runs the shutdown steps and ends the process. The exit code is 1 if a step fails. A further call only sets the exit
+ * code. If a step doesn't end in time, the process is killed.
  */
 export async function end(exitCode: number, logEnd = () => log.info("stopped")): Promise<void> {
   if (exitCode > 0) process.exitCode = exitCode;

@@ -29,9 +29,8 @@ const maxYoungGenerationSizeMb = 8;
 /** Maximum time for requests in flight when the server stops. */
 const maxDrainMs = 5000;
 
-/** Receives the reports of all serving threads. */
 interface Owner {
-  /** Replies to a post. @returns null if no part has pages */
+  /** Replies to a post. Null if no part has pages. */
   act(request: PortalRequest): Promise<PortalReply | null>;
   /** Called at most once for each thread, when the thread fails or ends unexpectedly. */
   fail(reason: string): void;
@@ -96,21 +95,16 @@ export class ServingThreads {
   readonly #threads: ServingThread[];
   /** Rejects when a thread can't start. */
   readonly #failed = Promise.withResolvers<never>();
-  /** Limits the access log's lines of all threads together. In addition, each thread limits its own lines. */
+  /** Limits the access log's lines of all threads together. */
   readonly #accessLines: PerSecond;
   #pages: Pages | undefined;
   #isListening = false;
   readonly #gate = new Int32Array(new SharedArrayBuffer(4));
 
-  /**
-   * Makes the threads. They load their modules during the rest of the start.
-   *
-   * @param pagesModule URL of the module that serves pages beside the API
-   */
+  /** @param pagesModule URL of the module that serves pages beside the API */
   constructor(settings: Settings, pagesModule: string | undefined) {
     this.#accessLines = new PerSecond(settings.ACCESS_LOG);
-    // A rejection isn't reported as unhandled, because the promise is awaited later, when the threads get something to
-    // serve.
+    // The promise is awaited later. Until then, a rejection mustn't be reported as unhandled.
     this.#failed.promise.catch(() => {});
     const code = { gate: this.#gate.buffer, trustedProxies: settings.TRUSTED_PROXIES, pagesModule };
     const owner: Owner = {
@@ -130,12 +124,7 @@ export class ServingThreads {
     } else this.#failed.reject(new Error(`a serving thread can't start: ${reason}`));
   }
 
-  /**
-   * Resolves when all threads listen.
-   * @param traffic one block per thread
-   * @param published the first versions to serve
-   * @throws Error when one of the threads can't start
-   */
+  /** Resolves when all threads listen. @param traffic one block per thread @throws Error when a thread can't start */
   async listen(
     data: Omit<ServeData, "traffic">,
     traffic: readonly SharedArrayBuffer[],
@@ -164,7 +153,7 @@ export class ServingThreads {
     return waited;
   }
 
-  /** Publishes images to every thread that serves. Resolves when no thread answers from older images any more. */
+  /** Resolves when no thread answers from older images any more. */
   async publish(published: readonly PublishedVersion[]): Promise<void> {
     if (this.#isListening) await this.#ask({ type: "publish", published }, "published");
   }
@@ -201,7 +190,6 @@ export class ServingThreads {
 
 type Tables = Pick<ServeData, "keys" | "limits" | "areLimitsShared" | "names" | "days" | "events">;
 
-/** Starts to serve on a port. @returns the port */
 export async function startServing(
   settings: Settings,
   threads: ServingThreads,

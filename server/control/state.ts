@@ -11,7 +11,7 @@ import { closers, isStopping, log, repeat } from "./running.ts";
 
 /** Opens the state, applies what commands change, and saves the counts. */
 
-/** Interval between checks for changes. A command waits for the next check. */
+/** Interval between checks for changes by commands, which wait for the next check. */
 const refreshMs = 100;
 const guardMs = 300;
 const saveMs = 1000;
@@ -30,7 +30,7 @@ export class Health {
   isReady = false;
   isSaved = true;
   savedAtMs = performance.now();
-  /** The reason why the state's files can't be used; undefined while they can be used. */
+  /** The reason why the state's files can't be used. */
   fault: string | undefined;
   /** Whether this server's copy of accounts and keys is empty, or older than allowed. */
   isBehind = () => false;
@@ -40,7 +40,7 @@ export class Health {
   }
 }
 
-/** Locks and opens the state. @param isShared whether servers share the state, so that this server has a copy of it */
+/** @param isShared whether servers share the state, so that this server has a copy of it */
 export function openState({ STATE_DIR: stateDir, isTrial }: Settings, isShared: boolean): State {
   const isNew = !existsSync(databaseFile(stateDir));
   const guard = new StateGuard(stateDir);
@@ -64,9 +64,7 @@ export function openState({ STATE_DIR: stateDir, isTrial }: Settings, isShared: 
   return { store, guard };
 }
 
-/**
- * Warns of an old state, which may come from a backup. In such a state, keys that were revoked later are valid again.
- */
+/** Warns of an old state, which may come from a backup: keys that were revoked later are valid again. */
 function warnOfAge(store: Store, nowMs: number): void {
   const savedMs = store.progress.savedAt();
   if (savedMs === undefined || nowMs - savedMs < maxFreshMs) return;
@@ -91,7 +89,6 @@ export function saveAtEnd(health: Health, { store, guard }: State, save: () => v
   });
 }
 
-/** Watches the state's files, applies changes, and saves counts, until the server has sent its last answer. */
 export function keepState(
   health: Health,
   { store, guard }: State,

@@ -30,10 +30,7 @@ const scanMs = 500;
 /** Maximum wait for other servers to apply a change. */
 const maxTakenMs = 1000;
 
-/**
- * Makes the account `demo` at a trial's first start, unless servers share accounts. @returns the account's key, which
- * is shown once; undefined if no account is made
- */
+/** Makes the account `demo` at a trial's first start, unless servers share accounts. @returns the account's key */
 function createDemo({ isTrial }: Settings, isShared: boolean, store: Store): string | undefined {
   if (isShared || !isTrial || store.accounts.exist()) return undefined;
   return store.atomically(() => {
@@ -61,7 +58,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   const state = openState(settings, isShared);
   const { store, guard } = state;
   const pagesModule = parts.find(({ serving }) => serving !== undefined)?.serving?.href;
-  // The threads are made before the data is loaded, so that the threads load their modules meanwhile.
+  // The threads load their modules while the data is loaded.
   const threads = new ServingThreads(settings, pagesModule);
   const publish = (published: readonly PublishedVersion[]) => threads.publish(published);
   const snapshots = await loadData(settings, state, publish);
@@ -106,8 +103,8 @@ async function start({ settings, parts }: Configuration): Promise<void> {
     gone: () => shared?.gone() ?? [],
     showPages: (files) => threads.showPages(files),
   };
-  // `keepState` is called before the serving threads start, because shutdown steps run in reverse order. So changes are
-  // applied and counts saved until the last answer.
+  // `keepState` is called before the serving threads start, because shutdown steps run in reverse order. So counts are
+  // saved until the last answer.
   keepState(health, state, accounts, save);
   const running = [];
   for (const part of parts) if (part.start !== undefined) running.push(await part.start(core));
@@ -126,7 +123,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   const port = await startServing(settings, threads, tables, snapshots, pages, connections, traffic);
   repeat("looking for snapshots", scanMs, () => snapshots.scan());
 
-  // The account is made late, so that few failures of a start can lose its key, which is shown only once.
+  // The account is made late, so that few failures of a start lose its key.
   const demoKey = createDemo(settings, isShared, store);
   const api = url(settings.HOST, port);
   for (const part of running) await part.begin?.(api);
@@ -142,7 +139,6 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   stdout.write(`ready ${api} ops ${url(settings.OPS_HOST, operator.port)}\n`);
 }
 
-/** Used when no part has pages for the operator's listener. */
 const noPages = { file: () => undefined, streamPath: "", stream() {} };
 
 async function mailerOf({ SMTP_URL: smtpUrl, MAIL_FROM: from }: Settings): Promise<Mailer | undefined> {
@@ -150,9 +146,8 @@ async function mailerOf({ SMTP_URL: smtpUrl, MAIL_FROM: from }: Settings): Promi
   return new (await import("../shared/mail.ts")).Mailer({ smtpUrl, from });
 }
 
-// Our own callbacks catch their errors, except `watchHeap`: OutOfMemory ends the server. Other errors that arrive here
-// come from a library's callback, for example when the server at the address of Redis isn't Redis. They don't interrupt
-// our own work, so the server continues.
+// Our own callbacks catch their errors, except `watchHeap`: OutOfMemory ends the server. Other errors come from a
+// library's callback, for example when the server at the address of Redis isn't Redis. The server continues.
 process.on("unhandledRejection", (error) => log.error({ reason: reasonOf(error) }, "unhandled error"));
 process.on("uncaughtException", (error) => {
   const { stack } = error;
@@ -181,14 +176,14 @@ async function main(parts: readonly Part[], words: string[]): Promise<void> {
     throw new DataError(calledAs("start"), shown(words.join(" ")), "--help or nothing more");
   const configuration = configure(parts, process.env);
   const faults = await unlessStopping(machineFaults(process.env));
-  // The set removes duplicates, because both lists report a malformed address.
+  // The set removes duplicates, because both lists of faults may have a malformed address.
   const wrong = new Set([...(Array.isArray(configuration) ? configuration : []), ...faults]);
   if (Array.isArray(configuration) || wrong.size > 0) throw new Error([...wrong].join("\n"));
   log.level = configuration.settings.LOG_LEVEL;
   await start(configuration);
 }
 
-/** Runs a server with the given parts until the server is stopped. Reads the process's arguments and environment. */
+/** Runs a server until it is stopped. Reads the process's arguments and environment. */
 export async function run(parts: readonly Part[]): Promise<void> {
   try {
     await main(parts, process.argv.slice(2));

@@ -8,7 +8,7 @@ import { PerSecond } from "../shared/per-second.ts";
 import { addressPartsOf, clientAddress } from "./client-address.ts";
 import type { HttpRequest, HttpResponse } from "./listener.ts";
 
-/** Chooses the requests for the access log, and describes each of them without secrets. */
+/** Chooses the requests for the access log, and describes the requests without secrets. */
 
 const maxUserAgentLength = 200;
 const maxAddressLength = 64;
@@ -16,17 +16,14 @@ const maxMethodLength = 16;
 const maxTargetLength = 2000;
 const masked = "…";
 
-/**
- * The sender of a request to log, and the time at which the request came. They are read before the answer, because the
- * request can't be read afterwards.
- */
+/** The sender and the time of a request. They are read before the answer, because the request can't be read later. */
 export type Caller = Partial<Holder> & Pick<Access, "address" | "userAgent"> & { beganMs: number };
 
 type Holder = Required<Pick<Access, "account" | "keyId">>;
 
 interface AccessLogOptions {
   perSecond: number;
-  /** Names of the accounts whose requests are logged; undefined to log all requests, with a key or without. */
+  /** Names of the accounts whose requests are logged; undefined to log all requests. */
   accounts: readonly string[] | undefined;
   keys: KeyTable;
   names: AccountNames;
@@ -46,12 +43,8 @@ export class AccessLog {
   }
 
   /**
-   * Decides whether to log a request, up to the maximum per second. With ACCESS_LOG_ACCOUNTS, the requests of the named
-   * accounts are logged. Without ACCESS_LOG_ACCOUNTS, only requests that are timed for the metrics are logged, so that
-   * the clock isn't read for other requests.
-   *
-   * @param isTimed whether the request is timed for the metrics
-   * @returns undefined for a request that isn't logged
+   * Returns undefined for a request that isn't logged. Without ACCESS_LOG_ACCOUNTS, only requests that are timed for
+   * the metrics are logged, so that the clock isn't read for other requests.
    */
   callerOf(res: HttpResponse, req: HttpRequest, isTimed: boolean): Caller | undefined {
     const holderOf = () => this.#holderOf(req.getHeader("authorization"));
@@ -73,7 +66,6 @@ export class AccessLog {
     };
   }
 
-  /** Logs an answered request. @param bytes length of the answer's body */
   tell(
     { beganMs, ...caller }: Caller,
     requestId: string,
@@ -85,7 +77,7 @@ export class AccessLog {
     this.#options.tell({ requestId, ...caller, request, status, bytes, ms });
   }
 
-  /** Finds a key's account and id, even if the key is revoked or expired. @returns undefined without a known key */
+  /** Finds a key's account and id, even if the key is revoked or expired. */
   #holderOf(authorization: string): Holder | undefined {
     const key = bearerKey(authorization);
     if (key === undefined || !isWellFormed(key)) return undefined;
@@ -97,7 +89,6 @@ export class AccessLog {
   }
 }
 
-/** Removes keys from a text, replaces characters that aren't printable ASCII, and cuts a long text. */
 function printable(text: string, maxLength: number): string {
   // Keys are removed before the text is cut, because half a key isn't recognised.
   return cut(withoutKeys(text.replace(/[^ -~]/g, "?")), maxLength);
@@ -108,20 +99,14 @@ const cut = (text: string, maxLength: number) =>
 
 /**
  * A request in the log: method, path and query. The text has no keys or tokens, and no values of parameters that the
- * path doesn't have.
- *
- * @param path undecoded
- * @param query the undecoded text after the `?`; undefined where there is no `?`
+ * path doesn't have. @param path undecoded @param query undecoded
  */
 export function requestShown(method: string, path: string, query: string | undefined): string {
   const target = query === undefined ? shownPath(path) : `${shownPath(path)}?${shownQuery(path, query)}`;
   return `${withoutKeys(method).slice(0, maxMethodLength)} ${cut(target, maxTargetLength)}`;
 }
 
-/**
- * Paths that may hold the token of a link. The log shows a segment of such a path only if the segment looks like a
- * file's name or a word.
- */
+/** Paths that may hold the token of a link. The log shows only segments that look like a file's name or a word. */
 const withTokens = /^(\/(?:portal|signup))((?:\/.*)?)$/s;
 
 function shownPath(path: string): string {

@@ -5,16 +5,12 @@ import type { Answer } from "./reply.ts";
 const maxBytes = 8 * 2 ** 20;
 /** Bytes that an answer takes besides its body. */
 const overheadBytes = 1024;
-/**
- * Estimated memory of an answer, per byte of its body. An answer may have two compressed forms, each estimated at a
- * quarter of the body.
- */
+/** Estimated memory per byte of an answer's body: the body, and two compressed forms of a quarter of the body each. */
 const bytesPerBodyByte = 1.5;
 
 /**
- * The answers that a thread keeps, in two generations. A requested answer of the old generation is added to the young
- * generation. When the young generation is full, it becomes the old generation, and the answers of the previous old
- * generation are forgotten.
+ * The answers that a thread keeps, in two generations. A requested old answer becomes young. When the young generation
+ * is full, it becomes the old generation, and the answers of the previous old generation are forgotten.
  */
 export class AnswerCache<Key extends string | number> {
   #young = new Map<Key, Answer>();
@@ -46,7 +42,7 @@ export class AnswerCache<Key extends string | number> {
   }
 }
 
-/** Number of counters. A request's hash selects its counter. */
+/** Number of counters. A request's hash selects a counter. */
 const places = 2 ** 14;
 
 /** Counts how often each request is made. Another request with the same counter resets the count. */
@@ -54,10 +50,7 @@ export class AskCounter {
   readonly #hashes = new Int32Array(places);
   readonly #asks = new Uint32Array(places);
 
-  /**
-   * @param hash the request's hash; requests with the same hash are counted together, so their answers are kept sooner
-   * @returns how often the request was made, this time included
-   */
+  /** @param hash requests with the same hash are counted together, so their answers are kept sooner */
   count(hash: number): number {
     const place = (hash ^ (hash >>> 14)) & (places - 1);
     if (this.#hashes[place] !== hash) {

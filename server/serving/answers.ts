@@ -14,19 +14,15 @@ import { Answer, fileReply, Head, headerNames, okLines, type Reply, type Request
 const asksToKeep = 2;
 /**
  * Number of requests at which an answer is kept if its query is read as a number, and the request has neither
- * Accept-Encoding nor If-None-Match. Making such an answer takes a microsecond, and keeping it costs more. With 2
- * instead of 64, a request cost 1.16 times as much CPU under a uniform load, and 1.18 times under a Zipf mix.
+ * Accept-Encoding nor If-None-Match. Making such an answer takes a microsecond, and keeping it costs more.
  */
 const keyedAsksToKeep = 64;
-/**
- * Size in bytes of the buffer in which answers are made. A new buffer for each answer would cost more than the
- * answer.
- */
+/** Bytes of the buffer in which answers are made. A new buffer for each answer would cost more than the answer. */
 const scratchBytes = 64 * 2 ** 10;
 
 /** Cache-Control for answers that change with the current data or with the account. */
 const current = "private, no-cache";
-/** Cache-Control for answers from exact data versions, which the path, the cursor or the query names. */
+/** Cache-Control for answers from exact data versions, which the request names. */
 const immutable = "private, max-age=31536000, immutable";
 
 const hexDigits = Buffer.from("0123456789abcdef");
@@ -40,12 +36,11 @@ export class Answers {
   readonly #asks = new AskCounter();
   #versions: Versions;
   #resetLines = "";
-  /** The head that `#headOf` changes for each answer; undefined before the first such answer. */
+  /** The head that `#headOf` changes for each answer. */
   #keyedHead: Head | undefined;
   /** The position of the ETag's closing quote in `#keyedHead`. */
   #tagEnd = 0;
 
-  /** @param usage returns the usage of the account in a slot */
   constructor(versions: Versions, usage: (slot: number) => Usage) {
     this.#versions = versions;
     this.#usage = usage;
@@ -56,7 +51,6 @@ export class Answers {
     this.#forget();
   }
 
-  /** Sets the lines about the month's end for all further replies, and forgets the kept answers. */
   enterMonth(resetLines: string): void {
     this.#resetLines = resetLines;
     this.#forget();
@@ -68,12 +62,7 @@ export class Answers {
     this.#keyedHead = undefined;
   }
 
-  /**
-   * Answers a request without an account. @returns the parsed JSON
-   *
-   * @param path undecoded
-   * @throws ApiError
-   */
+  /** Answers a request without an account. @returns the parsed JSON @throws ApiError */
   read(path: string, query: string): unknown {
     const target = decodeTarget(resolve(path));
     const context = this.#contextOf(target, () => {
@@ -84,14 +73,7 @@ export class Answers {
     return JSON.parse(Buffer.from(body).toString());
   }
 
-  /**
-   * Makes the reply to an admitted request.
-   *
-   * @param path undecoded
-   * @param slot the slot of the account
-   * @param remaining requests left this month
-   * @throws ApiError when the answer is an error
-   */
+  /** Answers an admitted request. @param path undecoded @param remaining requests left this month @throws ApiError */
   reply(request: RequestHead, path: string, method: string, slot: number, remaining: number): Reply {
     const query = request.getQuery() ?? "";
     const keyed = keyedPaths.get(path);
@@ -135,18 +117,14 @@ export class Answers {
     if (asks < keyedAsksToKeep && !isCoded && request.getHeader(headerNames.ifNoneMatch) === "")
       return { status: 200, head: this.#headOf(image, key, remaining), body };
     const head = { tag: tagOfKey(image, key), cacheControl: current, resetLines: this.#resetLines };
-    // With Accept-Encoding or If-None-Match, an answer is kept sooner, because compressing it again for a later request
-    // would cost more than keeping it.
+    // With Accept-Encoding or If-None-Match, an answer is kept sooner, because it would be compressed for each request.
     const isKept = asks >= asksToKeep;
     const answer = new Answer(head, body, isKept);
     if (isKept) this.#kept.keep(key, answer);
     return answer.replyTo(request, remaining);
   }
 
-  /**
-   * The head of an answer that isn't kept. The ETag is changed in place, because a new text would be encoded for each
-   * request.
-   */
+  /** The ETag is changed in place, because a new text would be encoded for each request. */
   #headOf(image: Image, key: number, remaining: number): Uint8Array {
     if (this.#keyedHead === undefined) {
       const lines = okLines(`"${tagOfKey(image, 0)}"`, current);
@@ -164,7 +142,7 @@ function isImmutable({ byName }: Versions, { endpoint, version }: Target): boole
   return endpoint.kind === "page" || (version !== null && byName.has(version));
 }
 
-/** The text of a versioned answer's ETag. It is derived from request and data, which determine the bytes. */
+/** The ETag's text, from the request and the data version, which determine the body's bytes. */
 function requestTag(image: Image, { endpoint, segment }: Target, query: string): string {
   const key = endpoint.keyed?.read(image, query) ?? -1;
   if (key >= 0) return tagOfKey(image, key);
@@ -173,10 +151,7 @@ function requestTag(image: Image, { endpoint, segment }: Target, query: string):
   return `${tagStart(image)}${isShort ? request : digest(request)}`;
 }
 
-/**
- * The ETag's text for an answer whose query is read as a number. All these texts have the same length, so that they can
- * be changed in place.
- */
+/** The ETag's text for a query that is read as a number. Its length is constant, so that it can be changed in place. */
 function tagOfKey(image: Image, key: number): string {
   return `${tagStart(image)}${key.toString(16).padStart(tagDigits, "0")}`;
 }

@@ -6,7 +6,7 @@ import { errorReply, type Reply, resetLines } from "./reply.ts";
 
 /** Answers requests that a ceiling of the account refuses. */
 
-/** The reply to a refused request. @param why what `Limits.admit` returned */
+/** @param why what `Limits.admit` returned */
 export function ceilingReply(
   why: number,
   limits: Limits,

@@ -2,7 +2,6 @@ import type { HttpRequest, HttpResponse } from "./listener.ts";
 
 /** Finds the address of a request's client. */
 
-/** The parts of a request from which the client's address is determined. */
 export interface AddressParts {
   /** All X-Forwarded-For headers, joined by commas. */
   forwardedFor: string;
@@ -22,10 +21,8 @@ export function addressPartsOf(res: HttpResponse, req: HttpRequest): AddressPart
 }
 
 /**
- * The n-th entry from the right of X-Forwarded-For, where n is `TRUSTED_PROXIES`. Without this header or with n = 0,
- * the result is the socket's address.
- *
- * @returns `unknown` if the header has fewer entries or the entry is empty
+ * The n-th entry from the right of X-Forwarded-For, where n is `TRUSTED_PROXIES`; `unknown` without such an entry. If
+ * the header is missing or n is 0, the socket's address.
  */
 export function clientAddress({ forwardedFor, address }: AddressParts, trustedProxies: number): string {
   if (trustedProxies === 0 || forwardedFor === "") return address;

@@ -10,7 +10,7 @@ export class Month {
   readonly endMs: number;
   readonly resetLines: string;
   readonly missingKey: Reply;
-  /** The reply for every key that isn't valid, whatever the reason, so that a client can't tell the reasons apart. */
+  /** Every invalid key gets this reply, so that a client can't tell why a key is invalid. */
   readonly invalidKey: Reply;
 
   constructor(nowMs: number) {
@@ -32,7 +32,7 @@ export class Month {
   }
 }
 
-/** Interval in milliseconds between readings of the wall clock. Between two readings, the steady clock is used. */
+/** Interval between readings of the wall clock. In between, the steady clock is used. */
 const wallClockMs = 100;
 
 /** The wall clock. It is read seldom, because reading it takes as long as looking up a key. */
@@ -43,13 +43,12 @@ export class WallClock {
   /** Milliseconds by which the wall clock is ahead of the steady clock. */
   #ahead = 0;
 
-  /** @param now Unix milliseconds @param steadyNow milliseconds of a clock that never jumps */
+  /** @param steadyNow milliseconds of a clock that never jumps */
   constructor(now: () => number, steadyNow: () => number) {
     this.#now = now;
     this.#steadyNow = steadyNow;
   }
 
-  /** The wall clock's Unix milliseconds. @param steadyMs milliseconds of the steady clock */
   at(steadyMs: number): number {
     if (steadyMs - this.#readAt >= wallClockMs) {
       this.#readAt = steadyMs;
@@ -58,7 +57,6 @@ export class WallClock {
     return steadyMs + this.#ahead;
   }
 
-  /** The wall clock's Unix milliseconds. */
   now(): number {
     return this.at(this.#steadyNow());
   }

@@ -9,10 +9,8 @@ const preflightHeader = headerName("access-control-request-method");
 const exposed = "ETag, Retry-After, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
 
 /**
- * Answers preflights of allowed origins, which need no key and count against no quota. Adds the CORS headers to all
- * other replies to pages of these origins.
- *
- * @param origins the allowed origins; `*` for all
+ * Answers preflights of allowed origins, without key and quota. Adds the CORS headers to other replies to pages of
+ * these origins. @param origins the allowed origins; `*` for all
  */
 export function withCors(respond: Respond, origins: readonly string[]): Respond {
   const isAllowed = (origin: string) => origins.includes("*") || origins.includes(origin);
@@ -28,7 +26,7 @@ export function withCors(respond: Respond, origins: readonly string[]): Respond 
   };
 }
 
-/** Adds Origin to Vary of each reply, because a reply without the other CORS headers depends on the origin, too. */
+/** Adds Origin to Vary, because a reply without CORS headers depends on the origin, too. */
 function varied({ head }: Reply): string {
   const text = typeof head === "string" ? head : Buffer.from(head).toString("latin1");
   return text.includes("\r\nVary: ")
@@ -36,7 +34,7 @@ function varied({ head }: Reply): string {
     : `${text}\r\nVary: Origin`;
 }
 
-/** Makes the header that allows an origin. The header names the origin itself, never `*`. */
+/** The header names the origin itself, never `*`. */
 function allowing(origin: string): string {
   return `Access-Control-Allow-Origin: ${origin}`;
 }

@@ -5,17 +5,15 @@ import type { Connections } from "../shared/connections.ts";
 /** Listens for HTTP requests and routes them. */
 
 declare module "uWebSockets.js" {
-  /** Sets one of the library's options by name. `silent` removes the response header that names the library. */
+  /** Sets an option of the library. `silent` removes the response header that names the library. */
   export function _cfg(option: "silent"): void;
 }
 
 export type HttpRequest = uws.HttpRequest;
 export type HttpResponse = uws.HttpResponse;
 
-/** The listening HTTP server of one thread. */
 export interface HttpServer {
   stopListening(): void;
-  /** Cuts every connection. */
   close(): void;
 }
 
@@ -24,7 +22,7 @@ interface Answerer {
   answer(res: HttpResponse, req: HttpRequest, path: string, method: string, route: number): void;
 }
 
-/** The path below which posts are allowed, and the function that receives posts. */
+/** Posts are allowed below the path `below`. */
 interface Posts {
   below: string;
   take(res: HttpResponse, req: HttpRequest, route: number): void;
@@ -34,7 +32,7 @@ interface Posts {
  * Listens for HTTP requests. The threads share the port by SO_REUSEPORT.
  *
  * @param paths registered as exact routes. For other paths the library creates a string for each request.
- * @param report called with each error that `answerer` or `posts` throws; the connection is then closed
+ * @param report called with each error of a handler; the connection is then closed
  * @throws Error when the address can't be listened on
  */
 export function serveHttp(

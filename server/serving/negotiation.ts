@@ -9,10 +9,7 @@ export type Coding = "identity" | "br" | "gzip";
 const maxRemembered = 10_000;
 const remembered = new Map<string, Coding>();
 
-/**
- * The best of `br`, `gzip` and `identity` by an Accept-Encoding header (RFC 9110, 12.5.3). In a tie, `br` comes before
- * `gzip`, and `identity` last.
- */
+/** Returns the best coding by an Accept-Encoding header (RFC 9110, 12.5.3). In a tie, `br` comes first, then `gzip`. */
 export function codingOf(accepted: string): Coding {
   let coding = remembered.get(accepted);
   if (coding === undefined) {
@@ -50,13 +47,7 @@ export function matches(condition: string, etag: string): boolean {
   return condition.split(",").some((part) => part.trim().replace(/^W\//, "") === etag);
 }
 
-/**
- * The form of a web file that a client prefers.
- *
- * @param accepted the client's Accept-Encoding header
- * @param condition the client's If-None-Match header
- * @returns lines of the head, and the body; no body if the client has the file already
- */
+/** The form of a web file that a client prefers. @returns no body if the client has the file already */
 export function formOf(
   { head, bodies, etag }: WebFile,
   accepted: string,
@@ -72,10 +63,8 @@ export function formOf(
 }
 
 /**
- * The part of a file that a Range header asks for (RFC 9110, 14.2).
- *
- * @returns the position of the first byte and the position after the last byte; null if the range has no byte of the
- *   file; undefined for the whole file, if the header has no range, several ranges or another form
+ * Reads a Range header (RFC 9110, 14.2). `end` is the position after the last byte. Null if the range has no byte of
+ * the file. Undefined for the whole file, if the header has no range, several ranges or another form.
  */
 export function rangeOf(header: string, size: number): [start: number, end: number] | null | undefined {
   const [, first, last] = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header) ?? ["", "", ""];

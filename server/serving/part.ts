@@ -4,23 +4,16 @@ import type { Respond } from "./responder.ts";
 
 /** The interface between a serving thread and the part that serves pages beside the API. */
 
-/** The type of `pages`, which a part's serving module exports. */
+/** A part's serving module exports a function of this type as `pages`. */
 export type MakePages = (context: PagesContext) => ServingPages;
 
 export interface PagesContext {
   trustedProxies: number;
-  /**
-   * Passes a post to the control thread. @throws Error when the control thread has failed to reply and has logged why
-   */
+  /** Passes a post to the control thread. @throws Error when the control thread has failed to reply and logged why */
   ask(request: PortalRequest): Promise<PortalReply>;
-  /**
-   * Returns the API's answer, as parsed JSON, to a request without a key. Ceilings don't apply.
-   *
-   * @param query the undecoded text after the `?`
-   * @throws ApiError
-   */
+  /** Answers a request without key and ceilings. @param query undecoded @returns the parsed JSON @throws ApiError */
   read(path: string, query: string): unknown;
-  /** Logs an error, with the id of the failed request if it is known. */
+  /** @param requestId the id of the failed request, if it is known */
   report(error: unknown, requestId?: string): void;
 }
 

@@ -8,33 +8,30 @@ import { type After, afterTimeout, hasTooManyChunks, orClose, skipBody, type Wai
 /** Receives posts. Limits the length, the chunks and the time of a body, and the number of posts under way. */
 
 const maxBodyBytes = 16 * 2 ** 10;
-/** Milliseconds that a client has to send a body. */
 const maxBodyMs = 10_000;
-/**
- * Maximum posts of one client that this thread handles at the same time. Each post may hold a buffer of `maxBodyBytes`.
- */
+/** Maximum concurrent posts of one client in this thread. Each post may hold a buffer of `maxBodyBytes`. */
 const maxPostsPerClient = 32;
 const maxPosts = 512;
 
 export interface PostHead extends AddressParts {
   path: string;
-  /** The first Authorization header, or the empty string. */
+  /** Empty if there is no header. */
   authorization: string;
   contentType: string;
 }
 
 export interface Post extends PostHead {
-  /** The body; undefined if it was too long. */
+  /** Undefined if the body was too long. */
   body: Uint8Array | undefined;
 }
 
 export interface PostHandler {
   clientOf(head: PostHead): string;
-  /** Handles a post. @param requestId identifies the request in the log */
+  /** @param requestId identifies the request in the log */
   reply(post: Post, requestId: string): Promise<Reply>;
-  /** The reply if this client, or all clients together, have too many posts in progress. */
+  /** The reply if this client, or all clients together, have too many concurrent posts. */
   busy(who: "client" | "all"): Reply;
-  /** The reply if the promise of `reply` was rejected. */
+  /** The reply after `reply` has failed. */
   failed(error: unknown, requestId: string): Reply;
 }
 
@@ -65,8 +62,7 @@ export class Posts {
       // The body is read first, so that the client gets the reply.
       let cancelSkip = () => {};
       const wait = this.#responder.waitFor(res, () => cancelSkip());
-      // The reply waits until the library has parsed what follows the body. Otherwise the library would accept a second
-      // request after the body.
+      // Waits until the library has parsed what follows the body. Otherwise it would accept a second request there.
       const refuse = () =>
         setImmediate(orClose(res, wait, () => this.#send(res, route, finish(handler.busy(busy)), wait)));
       cancelSkip = skipBody(res, wait, this.#after, refuse);
@@ -136,7 +132,7 @@ class Body {
   #length = 0;
   #chunks = 0;
 
-  /** Adds a chunk. @returns false when the body has too many chunks */
+  /** Returns false when the body has too many chunks. */
   add(chunk: Uint8Array): boolean {
     this.#chunks++;
     if (this.#length + chunk.length <= maxBodyBytes) {
@@ -147,7 +143,7 @@ class Body {
     return !hasTooManyChunks(this.#chunks, this.#length);
   }
 
-  /** The body; undefined if it is too long. */
+  /** Undefined if the body is too long. */
   get content(): Uint8Array | undefined {
     if (this.#length > maxBodyBytes) return undefined;
     return this.#buffer?.subarray(0, this.#length) ?? new Uint8Array(0);

@@ -2,20 +2,19 @@
 
 /*
  * uWebSockets.js buffers the answers to the requests of one TCP segment. The write that finds the buffer full flushes
- * it. If the socket is reset or its client doesn't read, the socket takes only a part of the buffer, and the library
- * drops the write (AsyncSocket::uncork of v20.49, fixed later). A dropped body can be detected, because `tryEnd()`
- * returns that nothing was taken. A dropped part of a head can't be detected, and nothing may be sent after that head.
+ * it. If the socket takes only a part of the buffer, the library drops the write (AsyncSocket::uncork of v20.49, fixed
+ * later). `tryEnd()` shows that a body was dropped. A dropped part of a head can't be detected, and nothing may be sent
+ * after that head.
  */
 
 /** Bytes of AsyncSocket's cork buffer. */
 const bufferBytes = 16 * 2 ** 10;
 /** Maximum bytes that the library adds to a head, which are the protocol, the date and the length. */
 export const headOverheadBytes = 128;
-/** Number of answers remembered. */
 const remembered = 64;
 const withoutBody = 2 ** 32 - 1;
 
-/** The sizes of a thread's last answers, which may all have gone to one connection in one segment. */
+/** The sizes of a thread's last answers. All of them may have gone to one connection in one segment. */
 export class RecentReplies {
   readonly #sizes = new Uint32Array(remembered);
   #last = 0;
@@ -27,16 +26,13 @@ export class RecentReplies {
       bodyBytes === undefined ? withoutBody : headBytes + headOverheadBytes + bodyBytes;
   }
 
-  /**
-   * Whether a head may have been cut off: the buffer may have been full within the last answer's head, or within an
-   * earlier answer without a body.
-   */
+  /** Whether the buffer may have been full within the last head, or within an earlier answer without a body. */
   mayHaveCutHead(headBytes: number): boolean {
     let gathered = 0;
     for (let back = 1; back < remembered; back++) {
       const size = this.#sizes[(this.#last - back) & (remembered - 1)];
       if (size === withoutBody) return true;
-      // The overhead is an upper bound: fewer bytes may be in the buffer.
+      // The overhead is a maximum: fewer bytes may be in the buffer.
       gathered += size;
       if (gathered - back * headOverheadBytes > bufferBytes) return false;
       if (gathered + headBytes + headOverheadBytes > bufferBytes) return true;

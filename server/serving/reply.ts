@@ -4,7 +4,7 @@ import { type Coding, codingOf, compress, matches, rangeOf } from "./negotiation
 
 /** Makes the bytes of replies: heads and bodies. */
 
-/** A request of the HTTP server. It is valid during the call only. */
+/** A request of the HTTP server. It is valid only during the call. */
 export interface RequestHead {
   /** The undecoded text after the `?`; undefined where there is no `?`. */
   getQuery(): string | undefined;
@@ -12,10 +12,7 @@ export interface RequestHead {
   getHeader(lowerCaseName: ArrayBuffer): string;
 }
 
-/**
- * Names of headers that the server reads. The names are buffers, because a string would be encoded again for every
- * request, and a view of a buffer takes the library 10 ns more than the buffer.
- */
+/** Names of headers as buffers: a string would be encoded for every request, and a view of a buffer costs 10 ns. */
 export const headerNames = {
   contentLength: headerName("content-length"),
   transferEncoding: headerName("transfer-encoding"),
@@ -27,7 +24,7 @@ export const headerNames = {
   ifRange: headerName("if-range"),
 };
 
-/** A header's name in the form that `getHeader` takes. @param lowerCase the name in lower case */
+/** @param lowerCase the name in lower case */
 export function headerName(lowerCase: string): ArrayBuffer {
   return new Uint8Array(Buffer.from(lowerCase)).buffer;
 }
@@ -44,7 +41,7 @@ export interface Reply {
   status: number;
   /** The status and the headers, without Content-Length, Date, Connection and the last line break. */
   head: string | Uint8Array;
-  /** The body; undefined if there is a stream, or no body, such as on a 304. */
+  /** Undefined if there is a stream, or no body, such as on a 304. */
   body: Uint8Array | undefined;
   /** Length of the body that a 304 leaves out. */
   absentBytes?: number;
@@ -54,11 +51,7 @@ export interface Reply {
 const json = "application/json";
 const contentType = `Content-Type: ${json}`;
 
-/**
- * The last lines of a head. The caller appends the number of requests left.
- *
- * @param resetMs Unix milliseconds at which the ceiling allows requests again
- */
+/** The last lines of a head. The caller appends the number of requests left. @param resetMs Unix milliseconds */
 export function resetLines(resetMs: number): string {
   return `\r\nX-RateLimit-Reset: ${Math.ceil(resetMs / 1000)}\r\nX-RateLimit-Remaining: `;
 }
@@ -73,11 +66,7 @@ export function errorReply(error: ApiError, resetLines: string, remaining: numbe
   };
 }
 
-/**
- * The first lines of a 200's head: the status, Content-Type, ETag, Cache-Control and Vary.
- *
- * @param etag the ETag with its quotes
- */
+/** The first lines of a 200's head. @param etag the ETag with its quotes */
 export function okLines(etag: string, cacheControl: string): string {
   return `200 OK\r\n${validatorLines(etag, cacheControl)}`;
 }
@@ -86,12 +75,7 @@ function validatorLines(etag: string, cacheControl: string, type = json): string
   return `Content-Type: ${type}\r\nETag: ${etag}\r\nCache-Control: ${cacheControl}\r\nVary: Accept-Encoding, Authorization`;
 }
 
-/**
- * Makes the reply to a request for a file. Files aren't compressed.
- *
- * @param remaining requests left of the month
- * @param mayBePart whether to obey a Range header, if the file has a signature
- */
+/** @param mayBePart whether to obey a Range header, if the file has a signature */
 export function fileReply(
   { tag, cacheControl, resetLines }: AnswerHead,
   { name, length, chunks, signature }: FileBody,
@@ -127,7 +111,6 @@ export function fileReply(
   };
 }
 
-/** A head that ends in the number of requests left. */
 export class Head {
   readonly #lines: string;
   readonly #byDigits: Uint8Array[] = [];
@@ -136,10 +119,7 @@ export class Head {
     this.#lines = lines;
   }
 
-  /**
-   * The head's bytes, valid until the next call. They are changed in place, because a new string would be encoded for
-   * each call.
-   */
+  /** The bytes are valid until the next call. They are changed in place, because a new string would be encoded. */
   with(remaining: number): Uint8Array {
     let digits = 1;
     for (let bound = 10; bound <= remaining; bound *= 10) digits++;
@@ -169,7 +149,6 @@ interface Variant {
   head: Head;
 }
 
-/** Length in bytes above which bodies are compressed. */
 const minCompressedBytes = 1024;
 
 /** The parts of a 200's head that don't depend on the content coding. */
@@ -202,7 +181,6 @@ export class Answer {
     return this.#body.length;
   }
 
-  /** @param remaining requests left of the month */
   replyTo(request: RequestHead, remaining: number): Reply {
     const isSmall = this.#body.length <= minCompressedBytes;
     const accepted = isSmall ? "" : request.getHeader(headerNames.acceptEncoding);

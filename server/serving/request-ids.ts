@@ -5,7 +5,7 @@ import type { Reply } from "./reply.ts";
 
 const prefixBytes = 8;
 
-/** The request ids of one thread: a random prefix, which no other thread or server has, and a count. */
+/** An id is a random prefix, which no other thread or server has, and a count. */
 export class RequestIds {
   readonly #prefix: string;
   #count = 0;
@@ -33,7 +33,7 @@ export class RequestIds {
   }
 }
 
-/** Adds the header `X-Request-Id` to a reply. A head of bytes is copied, because other replies use the same bytes. */
+/** A head of bytes is copied, because other replies use the same bytes. */
 export function withRequestId(reply: Reply, id: string): Reply {
   const line = `\r\nX-Request-Id: ${id}`;
   const { head } = reply;

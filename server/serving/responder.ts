@@ -8,12 +8,7 @@ import { type After, afterTimeout, orClose, skipBody, streamBody, Turns, type Wa
 
 /** Sends replies, as fast as each connection takes them, and closes connections. */
 
-/**
- * Answers a request; must not throw.
- *
- * @param path undecoded
- * @param hasBody whether the request announces a body
- */
+/** Answers a request; must not throw. @param path undecoded */
 export type Respond = (request: RequestHead, path: string, method: string, hasBody: boolean) => Reply;
 
 const empty = new Uint8Array(0);
@@ -22,7 +17,6 @@ const maxBufferedAnswer = 8 * 2 ** 10;
 /** Average bytes that wait in the library's memory for one connection before the connection is closed. */
 const bufferedBytes = 256 * 2 ** 10;
 
-/** A request that is answered later. */
 interface Later {
   requestId: string;
   /** Logs the reply, and adds the request's id to an error. */
@@ -48,14 +42,12 @@ export class Responder {
   #reply!: Reply;
   #isHead = false;
   #isStuck = false;
-  /** Bytes of answers without a body that may still be sent before one of these answers closes its connection. */
+  /** Remaining bytes of answers without a body. When the bytes are used up, an answer closes its connection. */
   #bytesToLast = bufferedBytes;
 
   /**
-   * @param traffic counts the answers
    * @param isEnding whether to close connections instead of answering; called for every request
    * @param accessLog undefined where no request is logged
-   * @param random returns a number from 0 to below 1
    */
   constructor(
     traffic: ThreadTraffic,
@@ -86,7 +78,7 @@ export class Responder {
     return this.#pending;
   }
 
-  /** From now on, answers tell clients by `Connection: close` to close the connection. */
+  /** Sends `Connection: close` with all further answers. */
   drain(): void {
     this.#isDraining = true;
   }
@@ -180,7 +172,7 @@ export class Responder {
     const { head, body } = this.#reply;
     const response = this.#response;
     this.#recent.add(head.length, this.#isHead ? undefined : body?.length);
-    // The head is written as the status, which must come first. A call for each header would cost more.
+    // The whole head is written as the status. A call for each header would cost more.
     response.writeStatus(head);
     if (body !== undefined && !this.#isHead) {
       if (this.#isDraining) response.writeHeader("Connection", "close");
@@ -210,9 +202,8 @@ export class Responder {
     const [, done] = res.tryEnd(body, body.length);
     if (done) return;
     if (body.length > maxBufferedAnswer || res.getWriteOffset() > 0) this.#sendRest(res, body);
-    // The client pipelines and reads slowly, but it isn't known how slowly. If the head may have been cut, the
-    // connection is closed. Otherwise it is closed at random, with a probability in proportion to the answer's length.
-    // So a client that never reads is disconnected in the end.
+    // The client pipelines and reads slowly. If the head may have been cut, the connection is closed. Otherwise it is
+    // closed at random, in proportion to the answer's length. So a client that never reads is disconnected in the end.
     else if (this.#recent.mayHaveCutHead(headBytes) || this.#random() * bufferedBytes < body.length)
       this.#isStuck = true;
     else res.end(body);
@@ -232,9 +223,8 @@ export class Responder {
 
   /**
    * Answers a request that has a body or asks to close the connection, and closes the connection. A body may smuggle a
-   * second request. While the first request waits for its answer, the parser closes the connection when it finds a
-   * second request. Then buffered answers to earlier requests of the segment are lost, because the library has no call
-   * that flushes these answers within a handler.
+   * second request. If the parser finds a second request before the first request is answered, it closes the
+   * connection. Then buffered answers to earlier requests are lost.
    *
    * @param hasBody whether to read the body first. If the connection were closed before, TCP would reset it, and the
    *   client could lose the answer: Caddy then answers 502.
@@ -274,13 +264,12 @@ export class Responder {
   }
 
   /**
-   * Ends an answer without a body, and closes the connection a moment later. Meanwhile uWebSockets.js counts the answer
-   * as unfinished. If another request is in the same TCP segment, the library closes the connection instead of
-   * answering.
+   * Ends an answer without a body, and closes the connection a moment later. Meanwhile uWebSockets.js answers no other
+   * request of the same TCP segment, but closes the connection.
    */
   #endLast(res: HttpResponse, wait = this.waitFor(res)): void {
     closeSoon(res, wait);
-    // Writes the Date header, because the library writes it only when it ends an answer itself.
+    // The library writes the Date header only when it ends an answer itself.
     res.writeHeader("Date", this.#now().toUTCString());
     res.writeHeader("Connection", "close\r\n");
   }
@@ -321,10 +310,7 @@ function closeSoon(res: HttpResponse, wait: Wait): void {
   setImmediate(orClose(res, wait, close));
 }
 
-/**
- * Whether a request may have a body. The parser reads only the first Content-Length header, so all Content-Length
- * headers are checked here.
- */
+/** Whether a request may have a body. Checks all Content-Length headers, because the parser reads only the first. */
 function announcesBody(req: HttpRequest): boolean {
   const length = req.getHeader(headerNames.contentLength);
   if (req.getHeader(headerNames.transferEncoding) !== "") return true;

@@ -24,7 +24,6 @@ interface ServiceOptions extends UsageTables {
   report: (error: unknown) => void;
 }
 
-/** Answers requests, in one thread, from memory that all threads share. */
 export class Service {
   readonly #options: Omit<ServiceOptions, "versions">;
   readonly #authenticator: Authenticator;
@@ -44,21 +43,12 @@ export class Service {
     this.#answers.publish(versions);
   }
 
-  /**
-   * Answers a request that the pages' code makes within the server. No key is needed and no ceiling applies.
-   *
-   * @throws ApiError
-   */
+  /** Answers a request of the pages' code. No key is needed and no ceiling applies. @throws ApiError */
   read(path: string, query: string): unknown {
     return this.#answers.read(path, query);
   }
 
-  /**
-   * Answers a request. Checks key, burst, quota, path, method, parameters and data, in this order.
-   *
-   * @param path undecoded
-   * @param hasBody whether the request announces a body, which no endpoint takes
-   */
+  /** Checks key, burst, quota, path, method, parameters and data, in this order. @param path undecoded */
   answer(request: RequestHead, path: string, method: string, hasBody: boolean): Reply {
     const { limits, traffic } = this.#options;
     let slot = -1;
@@ -92,7 +82,7 @@ export class Service {
     this.#answers.enterMonth(this.#month.resetLines);
   }
 
-  /** Uncounts an admitted request that failed with a server error. @returns requests left of the month */
+  /** Uncounts an admitted request that failed with a server error. @returns requests left this month */
   #giveBack(slot: number): number {
     const { limits } = this.#options;
     limits.giveBack(slot, this.#month.number);
@@ -102,10 +92,7 @@ export class Service {
 
 const internalError = constantError("internal_error");
 
-/**
- * The error of a request that isn't a plain GET or HEAD. @throws ApiError for an unknown path, because an unknown path
- * is reported first
- */
+/** The error of a request that isn't a plain GET or HEAD. Throws the error of an unknown path instead. */
 function methodError(path: string, method: string): ApiError {
   resolve(path);
   return method === "GET" || method === "HEAD"

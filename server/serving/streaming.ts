@@ -19,10 +19,8 @@ export interface Wait {
 }
 
 /**
- * Wraps a callback that continues an answer. The wrapped callback does nothing once the answer is sent or the
- * connection is closed. If the callback throws, the connection is closed.
- *
- * @returns a callback that returns false if `work` returns false, and otherwise true
+ * Wraps a callback. The wrapped callback does nothing once the answer is sent or its connection is closed. If `work`
+ * throws, the connection is closed. @returns a callback that returns false if `work` returns false, and otherwise true
  */
 export function orClose<Args extends unknown[]>(
   res: HttpResponse,
@@ -49,27 +47,19 @@ export const afterTimeout: After = (ms, callback) => {
 
 /** Maximum chunks of a request's body, in addition to a chunk for each `bytesPerChunk` bytes. */
 const maxChunks = 16;
-/**
- * Minimum average bytes of further chunks. Each chunk costs a call, so a body of 16 KiB in chunks of one byte would
- * delay other requests.
- */
+/** Each chunk costs a call, so a body of 16 KiB in chunks of one byte would delay other requests. */
 const bytesPerChunk = 256;
 
-/** Whether a request's body has too many chunks for its length. */
 export const hasTooManyChunks = (chunks: number, bytes: number): boolean =>
   chunks > maxChunks + bytes / bytesPerChunk;
 
-/** Maximum bytes of an unwanted body to read before its request is answered. */
+/** Limits for an unwanted body that is read before its request is answered. */
 const maxUnwantedBytes = 16 * 2 ** 20;
-/** Maximum milliseconds to wait for an unwanted body before its request is answered. */
 const maxUnwantedMs = 5000;
 
 /**
- * Reads a body that nobody wants.
- *
- * @param onEnd called at most once: at the body's end, after `maxUnwantedBytes` or too many chunks, or after
- *   `maxUnwantedMs`; must not throw
- * @returns a function that cancels the deadline
+ * Reads a body that nobody wants. Calls `onEnd` at most once: at the body's end, after `maxUnwantedBytes` or too many
+ * chunks, or after `maxUnwantedMs`. `onEnd` must not throw. @returns a function that cancels the deadline
  */
 export function skipBody(res: HttpResponse, wait: Wait, after: After, onEnd: () => void): () => void {
   let [bytes, chunks, isEnough] = [0, 0, false];
@@ -100,7 +90,6 @@ export class Turns {
   #handledBefore = 0;
   #quietRounds = 0;
 
-  /** @param handled returns how many requests the thread has handled */
   constructor(handled: () => number) {
     this.#handled = handled;
   }
@@ -127,9 +116,9 @@ export class Turns {
 /**
  * Streams a body after its head was written: one chunk in each turn, or a few chunks while the thread is quiet.
  *
- * @param wait ended when the library has the whole body, if the connection stays open
- * @param onChunk called with the length of each chunk in bytes before the chunk is sent
- * @param close called when the socket has taken everything; ends `wait` and closes the connection. Undefined if the
+ * @param wait ended by `close`; without `close`, ended when the library has the whole body
+ * @param onChunk called with the length of a chunk before the chunk is sent
+ * @param close called when the socket has taken the whole body; ends `wait` and closes the connection. Undefined if the
  *   connection stays open
  * @returns whether the socket didn't take all bytes of the first turn
  */

@@ -33,7 +33,7 @@ import { Service } from "./service.ts";
 /** A serving thread: its own HTTP server on the shared port, over images that all threads share. */
 
 /**
- * A draining thread is drained when no connection is open, or after this many milliseconds without a request or an
+ * A draining thread waits until no connection is open, or until so many milliseconds pass without a request or an
  * unfinished answer. The pause gives slow clients time to receive `Connection: close`.
  */
 const quietMs = 1000;
@@ -50,7 +50,7 @@ function versionsOf(published: readonly PublishedVersion[]): Versions {
   return { images, byName: new Map(versions.map((version, i) => [names[i], version])) };
 }
 
-/** Stops listening, and sends `drained` when all threads' connections are closed or this thread's are quiet. */
+/** Sends `drained` when the connections of all threads are closed, or those of this thread are quiet. */
 function drain({ server, responder, connections }: Started): void {
   server.stopListening();
   responder.drain();
@@ -71,11 +71,10 @@ const code: ThreadCode = workerData;
 const state = new Int32Array(code.gate);
 const isEnding = () => Atomics.load(state, 0) === gate.ending;
 
-/** Callbacks for the control thread's replies to posts, by the posts' numbers. */
+/** Callbacks for the control thread's replies to posts, by the number of the post. */
 const posted = new Map<number, (reply: PortalReply | null) => void>();
 let lastPost = 0;
 
-/** Passes a post to the control thread. @throws Error when the control thread has failed to reply and has logged why */
 async function askControl(request: PortalRequest): Promise<PortalReply> {
   const id = ++lastPost;
   send({ type: "post", id, request });
@@ -84,12 +83,11 @@ async function askControl(request: PortalRequest): Promise<PortalReply> {
   return reply;
 }
 
-/** Logs an error, with the id of the failed request if there is one. */
 function report(error: unknown, requestId?: string): void {
   send({ type: "error", stack: stackOf(error), requestId });
 }
 
-/** The pages beside the API; undefined if all paths belong to the API. */
+/** Undefined if all paths belong to the API. */
 const pages = code.pagesModule === undefined ? undefined : await pagesIn(code.pagesModule);
 
 async function pagesIn(module: string): Promise<ServingPages> {

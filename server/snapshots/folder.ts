@@ -15,7 +15,7 @@ function isSnapshotName(name: string): boolean {
   return name.endsWith(".parquet") && !name.startsWith(".");
 }
 
-/** Lists the snapshot files in a folder. A missing folder has no files. @throws DataError */
+/** A missing folder has no files. @throws DataError when the folder can't be read */
 export function listSnapshots(folder: string): string[] {
   try {
     return readdirSync(folder).filter(isSnapshotName).sort();
@@ -29,7 +29,7 @@ export interface FileState {
   /** A text that changes when the file is replaced, or when its size or modification time changes. */
   signature: string;
   changedMs: number;
-  /** When the file came into the folder or was last touched there. The file's modification time doesn't matter. */
+  /** When the file came into the folder or was last touched there. */
   arrivedMs: number;
   /** The kind of file in words; undefined for a regular file. */
   otherThanFile: string | undefined;
@@ -39,10 +39,8 @@ export interface FileState {
 const maxLooks = 3;
 
 /**
- * The state of each snapshot file in a folder, or the system's error for the file. If a file vanishes during the scan,
- * the scan is repeated, because other files or the whole folder may be vanishing too.
- *
- * @throws Error of the system when the folder can't be listed
+ * The state of each snapshot file, or the system's error for the file. If a file vanishes during the scan, the scan is
+ * repeated, because other files or the whole folder may be vanishing too. @throws Error of the system
  */
 export async function listStates(folder: string): Promise<Map<string, FileState | Error>> {
   for (let look = 1; ; look++) {
@@ -59,11 +57,7 @@ export async function listStates(folder: string): Promise<Map<string, FileState 
   }
 }
 
-/**
- * The state of a file or of a link's target; undefined if the path doesn't exist.
- *
- * @throws Error, for example when a link's target is missing
- */
+/** Undefined if the path doesn't exist. @throws Error, for example when a link's target is missing */
 export async function stateOf(path: string): Promise<FileState | undefined> {
   try {
     return fileState(await stat(path));
@@ -99,7 +93,7 @@ export interface OpenFile {
   size: number;
 }
 
-/** Opens a regular file. @returns undefined when the file has changed or isn't regular */
+/** Returns undefined when the file has changed or isn't regular. */
 export async function openFile(path: string, signature: string): Promise<OpenFile | undefined> {
   // With O_NONBLOCK, opening doesn't block even if the file has been replaced by a FIFO.
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -116,7 +110,7 @@ export async function openFile(path: string, signature: string): Promise<OpenFil
   return undefined;
 }
 
-/** Reads a file's metadata: a few bytes at both ends, and its footer. @throws DataError, or Error of the system */
+/** Reads only a few bytes at both ends, and the footer. @throws DataError, or Error of the system */
 export async function readHead({ handle, size }: OpenFile, subject: string): Promise<SnapshotHead> {
   const read = async (start: number, length: number) => {
     const bytes = new Uint8Array(length);

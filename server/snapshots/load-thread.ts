@@ -9,7 +9,7 @@ import { kept } from "../strip-cache.js";
 
 /** Runs in a loader thread: reads a snapshot file, verifies it, and builds its image. */
 
-/** Reads a whole file, which the control thread has opened, into memory that serving threads share. */
+/** Reads a file, which the control thread has opened, into memory that serving threads share. */
 function readFile({ name, fd, size }: LoadData): Uint8Array {
   const bytes = new Uint8Array(new SharedArrayBuffer(size));
   for (let filled = 0; filled < size; ) {

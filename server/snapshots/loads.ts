@@ -27,9 +27,7 @@ const minHeapBytes = 40 * megabyte;
 const minBuildBytes = 16 * megabyte;
 /** Share of a load's free memory for strings on the heap. The rest is for the image. */
 const heapShare = 0.25;
-/**
- * V8's heap limit as a multiple of a load's own limit. V8's limit is higher, because reaching it may end the process.
- */
+/** V8's heap limit as a multiple of a load's own limit, because reaching V8's limit may end the process. */
 const heapReserve = 2;
 /** Maximum heap of a thread's next load, as a multiple of its first load's heap. */
 const furtherShare = 1.25;
@@ -42,7 +40,6 @@ export interface Wanted {
   signature: string;
   arrivedMs: number;
   head: SnapshotHead;
-  /** Called regularly with the number of rows read so far. */
   onRows: (rows: number) => void;
 }
 
@@ -56,22 +53,18 @@ function machineBytes(): number {
   return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 }
 
-/** Loads small snapshots one after the other and, at the same time, large snapshots one after the other. */
+/** Loads at most one small and one large snapshot at a time. */
 export class Loads {
   readonly #small: Lane;
   readonly #large: Lane;
 
-  /** @param maxBytes memory for all loads together @param deadlineMs maximum time of a load */
+  /** @param maxBytes memory for all loads together */
   constructor(maxBytes = machineBytes() * memoryShare, deadlineMs = maxLoadMs) {
     this.#small = new Lane(Math.min(maxBytes * smallShare, maxSmallBytes), deadlineMs);
     this.#large = new Lane(maxBytes * (1 - smallShare), deadlineMs);
   }
 
-  /**
-   * Loads a file when its turn comes. Returns undefined if the file has changed.
-   *
-   * @throws DataError when the file is at fault, any other Error when the system is
-   */
+  /** Returns undefined if the file has changed. @throws DataError when the file is at fault */
   async load(wanted: Wanted): Promise<LoadedSnapshot | undefined> {
     const { name, head } = wanted;
     const least = leastBytes(head);
@@ -86,7 +79,7 @@ export class Loads {
     try {
       return await this.#small.load(wanted);
     } catch (error) {
-      // The snapshot's names are unusually long, so loading takes more memory than the number of rows suggests.
+      // The names in the snapshot are unusually long, so loading takes more memory than the number of rows suggests.
       if (error instanceof SizeError) return this.#large.load(wanted);
       throw error;
     }
@@ -103,7 +96,6 @@ interface Waiting {
 class Lane {
   readonly bytes: number;
   readonly #deadlineMs: number;
-  /** Loads that wait for their turn, the newest file first. */
   readonly #waiting: Waiting[] = [];
   #isRunning = false;
 
@@ -120,10 +112,7 @@ class Lane {
     });
   }
 
-  /**
-   * Runs the waiting loads, in the same thread as far as its heap is large enough. After the first load the code is
-   * compiled, which halves the time of a load.
-   */
+  /** Runs the waiting loads, if possible in one thread: once its code is compiled, a load takes half the time. */
   async #run(): Promise<void> {
     this.#isRunning = true;
     let loader: Loader | undefined;
@@ -150,7 +139,6 @@ class Lane {
   }
 }
 
-/** The memory limits of a load in a lane that has `bytes` of memory. */
 function limitsOf(head: SnapshotHead, bytes: number): BuildLimits {
   const free = bytes - leastBytes(head);
   return {
@@ -174,19 +162,18 @@ class Loader {
     });
   }
 
-  /** Whether the thread can take another load. */
   takes({ heap }: BuildLimits): boolean {
     return this.#isIdle && heap <= furtherShare * this.#heap;
   }
 
-  /** Loads a file, and closes it when the thread no longer reads it. @returns the image and the file's bytes */
+  /** Closes the file when the thread no longer reads it. @returns the image and the file's bytes */
   load({ name, onRows }: Wanted, { handle, size }: OpenFile, limits: BuildLimits, maxMs: number) {
     const thread = this.#thread;
     this.#isIdle = false;
     return new Promise<LoadedSnapshot>((resolve, reject) => {
       const giveUp = () => {
         reject(new DataError(name, `no end of its load within ${maxMs} ms`, "a snapshot that can be loaded"));
-        // The rejection doesn't wait for the thread's end, because the thread may never end.
+        // The rejection doesn't wait for the thread's end, which may never come.
         void thread.terminate();
       };
       const timer = setTimeout(safely(giveUp, reject), maxMs);
@@ -220,7 +207,6 @@ class Loader {
     });
   }
 
-  /** Waits until the thread has ended and its memory is free. */
   async end(): Promise<void> {
     if (this.#isIdle) this.#thread.postMessage(null);
     await this.#ended;

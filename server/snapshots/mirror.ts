@@ -10,7 +10,6 @@ import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
 /** Mirrors the snapshots of a remote index into the snapshots' folder. */
 
 interface MirrorOptions {
-  /** The index's URL. */
   url: string;
   folder: string;
   log: Logger;
@@ -36,19 +35,15 @@ interface Failure {
 
 export class Mirror {
   readonly #options: MirrorOptions;
-  /**
-   * A folder with a second hard link to each fetched file. The links distinguish fetched files from the operator's
-   * files.
-   */
+  /** A folder with a second hard link to each fetched file. The operator's files have no such link. */
   readonly #fetched: string;
   readonly #stopping = new AbortController();
-  /** Failures by version. */
   readonly #failures = new Map<string, Failure>();
   /** The state of each file when its SHA-256 last matched the index, by version. */
   readonly #compared = new Map<string, string>();
   #index: IndexEntry[] = [];
   #etag: string | undefined;
-  /** The reason why the last attempt to read the index failed; undefined if it succeeded. */
+  /** The reason why the last attempt to read the index failed. */
   #indexFault: string | undefined;
   #working: Promise<void> | undefined;
   /** When the folder last had all files of the index; initially the start of the process. */
@@ -60,10 +55,8 @@ export class Mirror {
   }
 
   /**
-   * Reads the index, fetches missing files, and removes fetched files that the index doesn't name any more. If a poll
-   * is running, a call waits for that poll. Never rejects.
-   *
-   * @param steadyMs a monotonic time, by which failed files are tried again after a pause
+   * Reads the index, fetches missing files, and removes fetched files that the index no longer names. If a poll is
+   * running, a call waits for that poll. Never rejects. @param steadyMs a monotonic time
    */
   poll(steadyMs: number): Promise<void> {
     this.#working ??= this.#poll(steadyMs).finally(() => {
@@ -72,12 +65,10 @@ export class Mirror {
     return this.#working;
   }
 
-  /** Milliseconds since the folder last had all files of the index. */
   syncAgeMs(steadyMs: number): number {
     return steadyMs - this.#syncedMs;
   }
 
-  /** Aborts the current download, and waits until the running poll ends. */
   async close(): Promise<void> {
     this.#stopping.abort(new Error("stopped"));
     await this.#working;
@@ -108,7 +99,7 @@ export class Mirror {
     }
   }
 
-  /** Puts a version into the folder, unless a try failed recently. Logs a failure if its reason is a new one. */
+  /** Puts a version into the folder, unless an attempt failed recently. Logs a failure if its reason is new. */
   async #tryToBring(entry: IndexEntry, steadyMs: number): Promise<void> {
     const { version } = entry;
     const before = this.#failures.get(version);
@@ -146,7 +137,7 @@ export class Mirror {
     if (identityOf(fetched) === undefined || (await sha256Of(fetched)) !== sha256)
       await this.#fetch(entry, fetched);
     try {
-      // A link, unlike a rename, never replaces a file that the operator has put there meanwhile.
+      // A link, unlike a rename, never replaces a file that the operator has put there in the meantime.
       await link(fetched, path);
     } catch (error) {
       if (systemCode(error) !== "EEXIST") throw error;
@@ -155,11 +146,7 @@ export class Mirror {
     this.#options.log.info({ version, bytes }, "snapshot fetched");
   }
 
-  /**
-   * Compares a file's content with the index. A wrong file isn't deleted, because it may be the operator's.
-   *
-   * @throws DataError when the content isn't that of the index
-   */
+  /** A wrong file isn't deleted, because it may be the operator's. @throws DataError when the file is wrong */
   async #compare({ version, sha256 }: IndexEntry, path: string): Promise<void> {
     const { ino, mtimeMs, size } = await stat(path);
     const state = `${sha256} ${ino} ${mtimeMs} ${size}`;
@@ -207,7 +194,7 @@ export class Mirror {
       for (const version of known.keys()) if (!versions.has(version)) known.delete(version);
   }
 
-  /** The limits of a download, which isn't retried within a poll, because a later poll tries again. */
+  /** The limits of a download. It isn't retried within a poll, because the next poll tries again. */
   #patience(): Patience {
     const { stallMs = defaultStallMs } = this.#options;
     const stopping = this.#stopping.signal;

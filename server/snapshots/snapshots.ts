@@ -24,7 +24,6 @@ import type { Loads } from "./loads.ts";
 
 /** A file that changed less than this time ago may be incomplete, so it isn't refused yet. */
 const settleMs = 1500;
-/** Advice for a file whose version number belongs to other content. */
 const otherContent =
   "a version number never gets other content: import the rows again, so that they get the next number";
 /** Interval of progress lines in the log during a long load. */
@@ -39,7 +38,7 @@ export interface Surroundings {
   /** Watches the registry's files, so that a database that was replaced is neither read nor written. */
   guard: Pick<StateGuard, "fault" | "checkpoint">;
   loads: Pick<Loads, "load">;
-  /** Passes the served versions to the serving threads. Resolves when every serving thread has them. */
+  /** Resolves when every serving thread has the versions. */
   publish: (published: readonly PublishedVersion[]) => Promise<void>;
 }
 
@@ -64,7 +63,7 @@ interface Served {
   image: Image;
   file: SnapshotFile;
   loadedAt: string;
-  /** The file's signature; undefined while the file is missing. */
+  /** Undefined while the file is missing. */
   signature: string | undefined;
   /** The reason why a newer file of this name is refused. The older file's content is still served. */
   refusal: Refusal | undefined;
@@ -78,28 +77,25 @@ type Decision =
   /** A synthetic version that isn't served because real versions are served. */
   | { is: "hidden"; signature: string | undefined };
 
-/** Work in progress on a file that has no decision yet, or that changed after its decision. */
 type Work =
   | { is: "none" }
   | { is: "loading"; done: Promise<void>; isSample: boolean }
-  /** A loaded snapshot that waits for another try to register its version, because the last try failed. */
+  /** A loaded snapshot whose version couldn't be registered. The registration is tried again. */
   | { is: "loaded"; loaded: Loaded };
 
 interface Entry {
   readonly name: string;
   decision: Decision;
   work: Work;
-  /** The last system error while reading, loading or registering the file. The attempt is repeated. */
+  /** The last system error while reading, loading or registering the file. */
   error: string | undefined;
 }
 
 const none = { is: "none" } as const;
 
-/** Keeps the served versions in step with a folder. */
 export class SnapshotFolder {
   readonly #folder: string;
   readonly #with: Surroundings;
-  /** Entries by file name. */
   readonly #files = new Map<string, Entry>();
   /** The name of the deleted file whose version is still served, because the files of all versions are missing. */
   #kept: string | undefined;
@@ -120,12 +116,12 @@ export class SnapshotFolder {
     this.#with = surroundings;
   }
 
-  /** The served images, newest version first. */
+  /** Newest version first. */
   images(): Image[] {
     return this.#served.map(({ decision }) => decision.image);
   }
 
-  /** The served versions, newest first. */
+  /** Newest version first. */
   published(): PublishedVersion[] {
     return this.#served.map(({ decision: { image, loadedAt, file } }) => ({
       ...{ image: image.buffer, loadedAt, file },
@@ -133,10 +129,7 @@ export class SnapshotFolder {
     }));
   }
 
-  /**
-   * Compares a version with the previous revision. Null if the previous revision isn't served. A pair is compared only
-   * once.
-   */
+  /** Null if the previous revision isn't served. A pair of images is compared only once. */
   #previousOf(image: Image): Previous | null {
     const { provenance } = image.description;
     const version = versionName({ ...provenance, revision: provenance.revision - 1 });
@@ -162,10 +155,7 @@ export class SnapshotFolder {
     return this.#entries.flatMap(({ work }) => (work.is === "loading" ? work : []));
   }
 
-  /**
-   * Files that can't be read, loaded or registered now, and refused files, with the reasons. `at` is the time of a
-   * refusal; null for a file that isn't refused.
-   */
+  /** The time `at` is null for a file that isn't refused, but can't be read, loaded or registered now. */
   refused(): { file: string; reason: string; at: string | null }[] {
     const unreadable = this.#entries.flatMap(({ name, error }) =>
       error === undefined ? [] : { file: name, reason: error, at: null },
@@ -177,9 +167,8 @@ export class SnapshotFolder {
   }
 
   /**
-   * Retires deleted files, and starts to load new files. A call during a scan waits for that scan.
-   *
-   * @throws Error of the system when the folder can't be listed; then nothing changes
+   * Retires deleted files, and starts to load new files. A call during a scan waits for that scan. @throws Error of the
+   * system when the folder can't be listed; then nothing changes
    */
   scan(): Promise<void> {
     this.#scanning ??= this.#scan().finally(() => {
@@ -200,10 +189,8 @@ export class SnapshotFolder {
   }
 
   /**
-   * Enters the published versions into the registry. Later versions are entered before they are published. Nothing is
-   * written before this call, so a failed start leaves no trace of versions that it never served.
-   *
-   * @throws Error when the registry can't be written or was replaced
+   * Enters the published versions into the registry. Nothing is written before this call, so a failed start leaves no
+   * trace of versions that it never served. @throws Error when the registry can't be written or was replaced
    */
   beginServing(): void {
     this.#register(this.images());
@@ -218,8 +205,7 @@ export class SnapshotFolder {
     this.#isDeferring = false;
     if (this.#isClosed) return;
     const states = await listStates(this.#folder);
-    // Nothing is published or retired while the registry's files can't be used. Serving continues, and the fault is
-    // logged elsewhere.
+    // Nothing is published or retired while the registry's files can't be used. The fault is logged elsewhere.
     if (this.#isServing && this.#with.guard.fault() !== undefined) return;
     for (const entry of this.#entries) if (!states.has(entry.name)) this.#forgetFile(entry);
     await this.#retire(states);
@@ -257,10 +243,7 @@ export class SnapshotFolder {
     return this.#files.get(name)?.decision.signature === signature;
   }
 
-  /**
-   * Reads the metadata of a file without a decision, and starts to load the file if the metadata is valid. Serves the
-   * file instead if it is loaded already. Hides or defers a synthetic file beside real files.
-   */
+  /** Starts to load a file, or serves a loaded file. Hides or defers a synthetic file beside real files. */
   async #take(name: string, state: FileState): Promise<void> {
     const entry = this.#entry(name);
     try {
@@ -300,10 +283,7 @@ export class SnapshotFolder {
     }
   }
 
-  /**
-   * Checks a file's name and version number. @throws DataError when the name isn't the version, or the number belongs
-   * to other content; Error when the registry can't be read
-   */
+  /** @throws DataError when the name isn't the version, or the version's number belongs to other content */
   #checkPromise(name: string, version: string, sha256: string): void {
     if (name !== `${version}.parquet`)
       throw new DataError(`${name}: data version in its metadata`, version, name.replace(/\.parquet$/, ""));
@@ -324,7 +304,7 @@ export class SnapshotFolder {
       );
   }
 
-  /** Loads a file and serves it. A version that can't be registered stays loaded. */
+  /** A version that can't be registered stays loaded. */
   async #load(entry: Entry, state: FileState, head: SnapshotHead): Promise<void> {
     const { name } = entry;
     const { log, loads } = this.#with;
@@ -366,10 +346,7 @@ export class SnapshotFolder {
     });
   }
 
-  /**
-   * Runs `work` on the registry. Throws an error if a file of the registry was deleted or replaced. All failures are
-   * plain errors, not DataErrors, so that no snapshot is refused because of them.
-   */
+  /** Runs `work` on the registry. All failures are plain errors, not DataErrors, so that no snapshot is refused. */
   #consult<Result>(work: (registry: Registry) => Result): Result {
     const { guard, registry } = this.#with;
     try {
@@ -381,10 +358,7 @@ export class SnapshotFolder {
     }
   }
 
-  /**
-   * Publishes a version. If requests are answered, enters it into the registry before. Hides a synthetic version
-   * instead if a real version is served.
-   */
+  /** Publishes a version, or hides a synthetic version if a real version is served. */
   async #serve(name: string, { signature, image, file }: Loaded): Promise<void> {
     if (this.#isClosed) return;
     const { provenance, sha256 } = image.description;
@@ -421,7 +395,7 @@ export class SnapshotFolder {
     return samples.map(({ name }) => name);
   }
 
-  /** Hides the entries of synthetic files. @param signature the file's signature, if it wasn't served before */
+  /** @param signature the signature of a file that wasn't served before */
   #hide(entries: Entry[], signature?: string): void {
     if (entries.length === 0) return;
     for (const entry of entries) {
@@ -434,12 +408,7 @@ export class SnapshotFolder {
     );
   }
 
-  /**
-   * Sends the served versions to all threads, and logs the new and the retired versions.
-   *
-   * @param published names of the new versions
-   * @param retired file names of the retired versions
-   */
+  /** @param published names of the new versions @param retired file names of the retired versions */
   #publish(published: string[], retired: string[]): Promise<void> {
     const { log, metrics, publish } = this.#with;
     this.#publishing = this.#publishing

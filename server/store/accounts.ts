@@ -12,12 +12,11 @@ export interface Account {
   quota: number;
   webhook: string | null;
   webhook_secret: string | null;
-  /** The webhook secret before a rotation, which also signs until `webhook_old_secret_until`; null if there is none. */
+  /** The webhook secret before a rotation, which also signs until `webhook_old_secret_until`. */
   webhook_old_secret: string | null;
-  /** Until when the old secret signs, too; null if there is no old secret. */
   webhook_old_secret_until: number | null;
   email: string | null;
-  /** When the account was suspended; null while its keys work. */
+  /** Null while the account's keys work. */
   suspended_at: number | null;
 }
 export type NewAccount = Omit<
@@ -29,15 +28,12 @@ export type NewAccount = Omit<
 
 export const accountColumns =
   "id, name, plan, burst, quota, webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until, email, suspended_at, changed";
-/**
- * The SQL condition that an account exists. Inserts use it, so that counts and events of an account deleted meanwhile
- * are dropped.
- */
+/** An SQL condition for inserts, so that counts and events of an account deleted meanwhile are dropped. */
 export const accountExists = (id = "?") =>
   `EXISTS (SELECT 1 FROM accounts WHERE id = ${id} AND name IS NOT NULL)`;
 
 export class StoredAccounts extends Table {
-  /** Accounts whose `changed` is above a number, ordered by `changed`. `account` is undefined for a deleted account. */
+  /** Changes above a number, in order. `account` is undefined for a deleted account. */
   since(changed: number): { id: number; account: Account | undefined; changed: number }[] {
     const sql = `SELECT ${accountColumns} FROM accounts WHERE changed > ? ORDER BY changed`;
     const rows = this.db.all<Account & { name: string | null; changed: number }>(sql, changed);
@@ -47,8 +43,8 @@ export class StoredAccounts extends Table {
   }
 
   /**
-   * All accounts, ordered by name, with their saved requests in `month` and the number of keys that are valid at `now`.
-   * The saved requests are this server's, or those of all servers in a command's copy of a shared directory.
+   * All accounts by name, with their saved requests in `month` and the number of keys that are valid at `now`. `used`
+   * counts this server's requests, or all servers' in a command's copy of a shared directory.
    */
   list(month: string, now: Date): (Account & { used: number; keys: number })[] {
     return this.db.all(
@@ -94,7 +90,7 @@ export class StoredAccounts extends Table {
     return { id: Number(this.db.change(sql, { ...row, now: now.getTime() }).lastInsertRowid), ...row };
   }
 
-  /** Writes an account's plan, ceilings, webhook and e-mail address, unless the account was deleted. */
+  /** Does nothing if the account was deleted. */
   update(account: Omit<Account, "suspended_at">): void {
     const sql = `UPDATE accounts SET plan = @plan, burst = @burst, quota = @quota, webhook = @webhook,
       webhook_secret = @webhook_secret, webhook_old_secret = @webhook_old_secret,
@@ -103,15 +99,15 @@ export class StoredAccounts extends Table {
     this.db.change(sql, account);
   }
 
-  /** Sets since when an account is suspended; null resumes it. */
+  /** Null resumes the account. */
   suspend(id: number, at: number | null): void {
     const sql = `UPDATE accounts SET suspended_at = ?, changed = ${nextChange} WHERE id = ? AND name IS NOT NULL`;
     this.db.change(sql, at, id);
   }
 
-  /** Deletes an account and everything that belongs to it. The id is never reused. */
+  /** Deletes an account with all its data. The id is never reused. */
   delete(id: number): void {
-    // A trigger deletes everything else of the account, in this database and in every copy of it.
+    // A trigger deletes all other data of the account, in this database and in every copy of it.
     const sql = `UPDATE accounts SET name = NULL, plan = '', burst = 0, quota = 0, webhook = NULL, webhook_secret = NULL,
       webhook_old_secret = NULL, webhook_old_secret_until = NULL, email = NULL, suspended_at = NULL, created_at = 0,
       changed = ${nextChange} WHERE id = ?`;

@@ -2,7 +2,6 @@ import type Database from "better-sqlite3";
 
 /** Runs SQL on the state database. */
 
-/** The open database, with each statement prepared once. */
 export class Connection {
   readonly database: Database.Database;
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
@@ -21,7 +20,6 @@ export class Connection {
     return this.#prepare(sql).get(...values) as Row | undefined;
   }
 
-  /** The row of a query that always returns one row. */
   one<Row>(sql: string, ...values: unknown[]): Row {
     return this.all<Row>(sql, ...values)[0];
   }
@@ -30,7 +28,7 @@ export class Connection {
     return this.#prepare(sql).run(...values);
   }
 
-  /** Runs a statement that writes to accounts, keys or events, and counts the write. */
+  /** Runs a statement that writes to accounts, keys or events. */
   change(sql: string, ...values: unknown[]): Database.RunResult {
     this.ownChanges++;
     return this.run(sql, ...values);

@@ -5,18 +5,15 @@ import { schema, schemaVersion } from "./schema.ts";
 import { databaseFile, foreignLog, hasLog, restoring } from "./served.ts";
 import { createComplete, makeStateFolder } from "./state-files.ts";
 
-/**
- * Opens the state database. A missing database is created if the caller allows it. A damaged or foreign database is
- * refused.
- */
+/** Opens the state database: creates a missing database if allowed, and refuses a damaged or foreign database. */
 
 export interface OpenOptions {
   mayCreate?: boolean;
-  /** How long a call may wait for another process that writes. A server must not wait for long. */
+  /** Maximum wait for another process that writes. A server must not wait for long. */
   maxWaitMs?: number;
 }
 
-/** Opens the database. @throws DataError when the folder or the database can't be used; then no database is changed */
+/** @throws DataError when the folder or the database can't be used; then no database is changed */
 export function openDatabase(
   folder: string,
   { mayCreate = true, maxWaitMs = 5000 }: OpenOptions,
@@ -88,15 +85,12 @@ function create(file: string): void {
       }
     });
   } catch (error) {
-    // EEXIST means that another process has made the database meanwhile.
+    // EEXIST: another process has made the database meanwhile.
     if (systemCode(error) !== "EEXIST") throw error;
   }
 }
 
-/**
- * Checks a database. Opens it read-only, because SQLite would otherwise repair or drop parts of the database. @throws
- * DataError or SqliteError
- */
+/** Opens the database read-only, because SQLite would otherwise change it. @throws DataError or SqliteError */
 function checkSound(folder: string, isLogged: boolean): void {
   const file = databaseFile(folder);
   const stat = lstatSync(file);
@@ -132,15 +126,11 @@ function checkSound(folder: string, isLogged: boolean): void {
   }
 }
 
-/**
- * Whether a database was made by `state backup`. Such a database uses no write-ahead log, so a log beside it belongs to
- * another database.
- */
+/** Whether a database was made by `state backup`. It uses no write-ahead log, so a log beside it is foreign. */
 function isBackup(file: string): boolean {
   const descriptor = openSync(file, "r");
   try {
-    // The byte with the file format's version for reading. It is 2 with a write-ahead log:
-    // https://www.sqlite.org/fileformat2.html
+    // The read version of the file format, which is 2 with a write-ahead log: https://www.sqlite.org/fileformat2.html
     const bytes = new Uint8Array(1);
     readSync(descriptor, bytes, 0, 1, 19);
     return bytes[0] === 1;

@@ -3,7 +3,6 @@ import { nextChange } from "./schema.ts";
 
 /** The directory: table rows that all servers share through Redis, and the version of this database's copy. */
 
-/** The shared tables, each with its primary key. */
 const tables = {
   accounts: ["id"],
   keys: ["id"],
@@ -17,7 +16,7 @@ type SharedTable = keyof typeof tables;
 const tableNames = Object.keys(tables) as SharedTable[];
 
 export interface Row {
-  /** The table and the primary key, such as `keys:12`. */
+  /** The table and the values of the primary key, such as `keys:12`. */
   name: string;
   /** The columns except `changed`, as JSON; null for a deleted row. */
   content: string | null;
@@ -36,9 +35,7 @@ class Undo extends Error {}
 const nameOf = (table: SharedTable, of = "") =>
   `'${table}' || ${tables[table].map((column) => `':' || ${of}${column}`).join(" || ")}`;
 
-/**
- * SQL that makes triggers to record which rows are written. The transaction is rolled back, which removes the triggers.
- */
+/** SQL that records which rows are written. The transaction is rolled back, which removes the triggers. */
 const noting = `CREATE TEMP TABLE touched (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 ${tableNames
   .flatMap((table) =>
@@ -60,7 +57,7 @@ export interface Position {
 export class Directory extends Table {
   readonly #columnsOf = new Map<SharedTable, string[]>();
 
-  /** Whether this database is a copy of accounts in Redis, even when opened without REDIS_URL. */
+  /** Whether this database is a copy of accounts in Redis, even if opened without REDIS_URL. */
   get isCopy(): boolean {
     return this.position().epoch !== "";
   }
@@ -76,8 +73,8 @@ export class Directory extends Table {
     this.db.atomically(() => {
       this.#put(rows);
       if (position === undefined) return;
-      // A database with its own accounts becomes a copy after these accounts were imported into Redis. Redis counts
-      // their earlier requests in the table `imported`, so these requests are subtracted from `usage`.
+      // A database with its own accounts becomes a copy after these accounts were imported into Redis. Redis counts the
+      // requests before the import in the table `imported`, so `usage` must not count these requests, too.
       if (!this.isCopy)
         this.db.run(
           `UPDATE usage SET used = max(0, usage.used - imported.used) FROM imported
@@ -118,19 +115,19 @@ export class Directory extends Table {
     );
   }
 
-  /** The next rows after a version of the directory, by version. Deleted rows are included. */
+  /** The next rows after a version of the directory, by version, with deleted rows. */
   taken(after: number, limit: number): TakenRow[] {
     const sql = "SELECT name, version FROM directory_rows WHERE version > ? ORDER BY version LIMIT ?";
     const known = this.db.all<{ name: string; version: number }>(sql, after, limit);
     return known.map(({ name, version }) => ({ ...this.#row(name), version }));
   }
 
-  /** Inserts, updates or deletes rows. Needs a transaction, because a row may come before a row that it refers to. */
+  /** Needs a transaction, because a row may come before a row that it refers to. */
   #put(rows: readonly TakenRow[]): void {
     this.db.database.pragma("defer_foreign_keys = ON");
     for (const { name, content, version } of rows) {
       const [table, ...values] = partsOf(name);
-      // A later release may share further tables. Only the name and version of a row of an unknown table are kept.
+      // A later release may share further tables. Rows of an unknown table are only noted by name and version.
       const row = content === null ? undefined : JSON.parse(content, fromHex);
       if (table !== undefined && row !== undefined && !this.#isSecond(table, row))
         this.write(table, table === "accounts" ? this.#named(row) : row);
@@ -145,9 +142,8 @@ export class Directory extends Table {
   }
 
   /**
-   * Returns whether a new row is a duplicate to be dropped. If Redis lost a row, two servers may have recorded the same
-   * event of an account, or have made an account for the same mailbox. The row with the lower id stays, so that all
-   * copies become equal. If the new row has the lower id, the other row is deleted here.
+   * Returns whether a new row is a duplicate to be dropped. After Redis has lost rows, two servers may record the same
+   * event, or make an account for the same mailbox. The row with the lower id stays, so that all copies become equal.
    */
   #isSecond(table: SharedTable, row: Record<string, unknown>): boolean {
     const columns =
@@ -181,8 +177,8 @@ export class Directory extends Table {
   }
 
   /**
-   * Gives an account a unique name. Two accounts may have the same name if Redis had lost one account. Then the newer
-   * account's id is appended to its name, whichever account arrives first, so that all copies are equal.
+   * Gives an account a unique name. If Redis has lost an account, another account may get the name. Then the higher id
+   * is appended to its account's name, whichever account arrives first, so that all copies are equal.
    */
   #named(row: Record<string, unknown>): Record<string, unknown> {
     const other = this.db.first<{ id: number }>(
@@ -198,7 +194,6 @@ export class Directory extends Table {
     return row;
   }
 
-  /** Inserts a row, or updates the row that has its primary key. */
   write(table: SharedTable, row: Record<string, unknown>): void {
     const columns = this.#columns(table);
     const isCounted = counted.includes(table);

@@ -6,7 +6,6 @@ import { Table } from "./connection.ts";
 /** Orders an account's events. Events of several quotas may be made in the same millisecond. */
 const inOrder = "created_at, threshold, month, quota";
 
-/** Ways to send events to an account's owner. */
 export type Channel = "webhook" | "email";
 
 export interface StoredEvent {
@@ -21,7 +20,6 @@ export interface StoredEvent {
 }
 
 export interface Delivery {
-  /** The event's id. */
   id: string;
   channel: Channel;
   state: "pending" | "delivered" | "failed";
@@ -33,10 +31,7 @@ export interface Delivery {
 type NoDelivery = Record<"channel" | "next_try_at" | "last_answer", null> & { state: "none"; tries: 0 };
 
 export class StoredEvents extends Table {
-  /**
-   * Adds an event, unless its account is deleted or has an event with the same month, threshold and quota.
-   * @returns whether the event was added
-   */
+  /** Adds an event, unless its account is deleted or has an event with the same month, threshold and quota. */
   create(event: StoredEvent, channels: readonly Channel[]): boolean {
     const sql = `INSERT INTO events (id, account, month, threshold, quota, payload, created_at)
       SELECT @id, @account, @month, @threshold, @quota, @payload, @created_at WHERE ${accountExists("@account")}
@@ -47,7 +42,7 @@ export class StoredEvents extends Table {
     return true;
   }
 
-  /** All events, with one row for each delivery. An event without deliveries has one row. */
+  /** One row for each delivery, and one row for an event without deliveries. */
   list(): (StoredEvent & { name: string } & (Delivery | NoDelivery))[] {
     return this.db.all(
       `SELECT events.*, name, channel, coalesce(state, 'none') AS state, coalesce(tries, 0) AS tries, next_try_at,
@@ -56,10 +51,7 @@ export class StoredEvents extends Table {
     );
   }
 
-  /**
-   * Events of a month whose row numbers are above a number, and the last row number. A new event may get the row number
-   * of a deleted event.
-   */
+  /** Events above a row number, and the last row number. A new event may get the row number of a deleted event. */
   since(
     row: number,
     month: string,
@@ -70,7 +62,7 @@ export class StoredEvents extends Table {
     return { events: this.db.all(sql, row, month), last };
   }
 
-  /** When the last event of an account and month, `YYYY-MM`, was made; 0 if there is no event. */
+  /** The time of the last event of an account and month (`YYYY-MM`); 0 if there is no event. */
   lastAt(account: number, month: string): number {
     const sql = "SELECT coalesce(max(created_at), 0) AS at FROM events WHERE account = ? AND month = ?";
     return this.db.one<{ at: number }>(sql, account, month).at;
@@ -80,7 +72,7 @@ export class StoredEvents extends Table {
     return this.db.first<StoredEvent>("SELECT * FROM events WHERE id = ?", id);
   }
 
-  /** An event's deliveries, with the webhook's delivery first. */
+  /** The webhook's delivery comes first. */
   deliveries(event: string): Delivery[] {
     return this.db.all(
       `SELECT event AS id, channel, state, tries, next_try_at, last_answer FROM deliveries
@@ -90,10 +82,8 @@ export class StoredEvents extends Table {
   }
 
   /**
-   * Deliveries by a channel that may be tried now. An account's events are delivered in order, so only its first
-   * pending event is due, and no event is due while another event of the account is being sent. A first try is due at
-   * once, and comes before all retries.
-   *
+   * Deliveries that may be tried now. An account's events are delivered in order, so only its first pending event is
+   * due, and no event is due while another event of the account is being sent. First tries come before retries.
    * @param underWay ids of the events that are being sent
    */
   due(channel: Channel, now: Date, underWay: readonly string[], limit: number): (StoredEvent & Delivery)[] {
@@ -110,14 +100,14 @@ export class StoredEvents extends Table {
     return this.db.all(sql, channel, now.getTime(), JSON.stringify(underWay), limit);
   }
 
-  /** The pending event of an account and channel that is delivered first. */
+  /** The event that is delivered next. */
   firstPending(account: number, channel: Channel): string | undefined {
     const sql = `SELECT id FROM deliveries JOIN events ON id = event
       WHERE account = ? AND channel = ? AND state = 'pending' ORDER BY ${inOrder} LIMIT 1`;
     return this.db.first<{ id: string }>(sql, account, channel)?.id;
   }
 
-  /** When the oldest event with a pending delivery by a channel was made. */
+  /** The time at which the oldest event with a pending delivery was made. */
   oldestPending(channel: Channel): number | undefined {
     const { created_at } = this.db.one<{ created_at: number | null }>(
       `SELECT min(created_at) AS created_at FROM deliveries JOIN events ON id = event
@@ -134,7 +124,7 @@ export class StoredEvents extends Table {
     this.db.run(sql, Math.round(byMs), latest.getTime(), channel);
   }
 
-  /** Adds a delivery. It replaces an earlier delivery of the same event by the same channel. */
+  /** Replaces an earlier delivery of the same event by the same channel. */
   updateDelivery(delivery: Delivery): void {
     const sql = `INSERT OR REPLACE INTO deliveries (event, channel, state, tries, next_try_at, last_answer)
       VALUES (@id, @channel, @state, @tries, @next_try_at, @last_answer)`;

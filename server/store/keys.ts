@@ -13,17 +13,15 @@ export interface StoredKey {
   created_at: number;
   expires_at: number | null;
   revoked_at: number | null;
-  /** The id of the key that replaced this key in a rotation. */
   replaced_by: number | null;
 }
 
 export class StoredKeys extends Table {
-  /** Keys whose `changed` is above a number. */
   since(changed: number): (StoredKey & { changed: number })[] {
     return this.db.all("SELECT * FROM keys WHERE changed > ? ORDER BY changed", changed);
   }
 
-  /** All keys. `last_used` is the UTC day of the last request to this server with the valid key, as last saved. */
+  /** `last_used` is the UTC day on which the key was last used on this server, as last saved. */
   list(): (StoredKey & {
     name: string;
     plan: Plan;
@@ -36,7 +34,7 @@ export class StoredKeys extends Table {
     );
   }
 
-  /** Writes the day on which a request with a valid key was last received, unless the key is deleted. */
+  /** Writes the day on which a key was last used, unless the key is deleted. */
   saveDay(key: number, day: string): void {
     const sql = `INSERT INTO key_days SELECT ?, ? WHERE EXISTS (SELECT 1 FROM keys WHERE id = ?)
       ON CONFLICT DO UPDATE SET day = excluded.day`;
@@ -69,7 +67,7 @@ export class StoredKeys extends Table {
     return Number(result.lastInsertRowid);
   }
 
-  /** Revokes a key. The time of an earlier revocation stays. */
+  /** The time of an earlier revocation stays. */
   revoke(id: number, now: Date): void {
     const sql = `UPDATE keys SET revoked_at = coalesce(revoked_at, ?), changed = ${nextChange} WHERE id = ?`;
     this.db.change(sql, now.getTime(), id);
@@ -79,7 +77,7 @@ export class StoredKeys extends Table {
     this.db.change(`UPDATE keys SET replaced_by = ?, changed = ${nextChange} WHERE id = ?`, by, id);
   }
 
-  /** Sets when a key expires; null means never. */
+  /** @param at null for never */
   expire(id: number, at: number | null): void {
     this.db.change(`UPDATE keys SET expires_at = ?, changed = ${nextChange} WHERE id = ?`, at, id);
   }

@@ -23,12 +23,12 @@ export class StoredProgress extends Table {
     this.db.run("UPDATE obeyed SET accounts = ?, keys = ?", accounts, keys);
   }
 
-  /** When counts were last saved, or a command or the portal changed the state; undefined before the first save. */
+  /** When counts were last saved, or a command or the portal changed the state. */
   savedAt(): number | undefined {
     return this.db.first<{ at: number }>("SELECT at FROM saved")?.at;
   }
 
-  /** Records the time of a save. Call it in the transaction that saves. */
+  /** Call this in the transaction that saves. */
   noteSaved(now: Date): void {
     if (this.db.run("UPDATE saved SET at = ?", now.getTime()).changes === 0)
       this.db.run("INSERT INTO saved (at) VALUES (?)", now.getTime());

@@ -7,15 +7,14 @@ import { StoredUsage } from "./usage.ts";
 
 /** Reads and writes accounts with everything that exports and imports contain. */
 
-/** An account with everything that belongs to it, except the days of last use of its keys. */
+/** An account with all its data except the days of last use of its keys. */
 export interface AccountRecord extends Account {
   created_at: number;
-  /** The keys, with their hashes in hexadecimal digits. */
+  /** Hashes are in hexadecimal digits. */
   keys: (Omit<StoredKey, "account" | "hash"> & { hash: string })[];
   usage: { month: string; used: number }[];
   days: { day: string; used: number }[];
   events: (Omit<StoredEvent, "account"> & { deliveries: Omit<Delivery, "id">[] })[];
-  /** Mailboxes of the signups that created this account. */
   mailboxes: { mailbox: string; created_at: number }[];
 }
 
@@ -49,7 +48,7 @@ export class AccountRecords extends Table {
     };
   }
 
-  /** Enters the account of a record. The account, its keys and its events keep the ids of the record. */
+  /** The account, its keys and its events keep the ids of the record. */
   enter({ keys, usage, days, events, mailboxes, ...account }: AccountRecord): void {
     this.db.ownChanges++;
     this.#directory.write("accounts", { ...account });

@@ -8,8 +8,6 @@ import { Store } from "./store.ts";
 
 /**
  * Returns all data versions that the server with this environment has ever served; none if there is no state yet.
- * The result is needed to choose a new version number.
- *
  * @throws DataError when the state can't be read, or isn't the state that the server uses
  */
 export function registryOf(environment: NodeJS.ProcessEnv): KnownVersion[] {

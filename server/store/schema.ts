@@ -1,9 +1,6 @@
 /** The schema of the state database. */
 
-/**
- * A database with another schema version is refused. A release that changes the schema increments this number, and has
- * to convert older databases.
- */
+/** A database with another version is refused. A release with another version has to convert older databases. */
 export const schemaVersion = 1;
 
 /**
@@ -137,8 +134,6 @@ export const schema = `
   END;
 `;
 
-/**
- * The next number of `changed`, over accounts and keys. It never decreases, because the rows of deleted accounts stay.
- */
+/** The next number of `changed`. It never decreases, because the rows of deleted accounts stay. */
 export const nextChange = `(SELECT 1 + max((SELECT coalesce(max(changed), 0) FROM accounts),
   (SELECT coalesce(max(changed), 0) FROM keys)))`;

@@ -15,7 +15,7 @@ export const lockFile = (folder: string) => join(folder, "server.lock");
 export const restoring =
   "put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's";
 
-/** Returns true if a server is running or starting on a state folder. */
+/** Whether a server is running or starting on a state folder. */
 export function isServed(folder: string): boolean {
   const file = lockFile(folder);
   if (!existsSync(file)) return false;
@@ -35,15 +35,11 @@ export function hasLog(folder: string): boolean {
   return (lstatSync(`${databaseFile(folder)}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
-/** The paths of the database, and of the files that SQLite makes beside it. */
 export function filesOf(folder: string): string[] {
   return ["", "-wal", "-shm"].map((end) => databaseFile(folder) + end);
 }
 
-/**
- * The identities of the database's files now, in the format of `server.database`: a line for each file, which is empty
- * for a missing file.
- */
+/** The content of `server.database`: a line for each file with its identity, or an empty line for a missing file. */
 export function identitiesIn(folder: string): string {
   return filesOf(folder)
     .map((file) => `${identityOf(file) ?? ""}\n`)
@@ -52,7 +48,7 @@ export function identitiesIn(folder: string): string {
 
 /**
  * Refuses a database for a command if the running server has another database open, because the server would never see
- * what the command writes. If no server runs, checks the database by `checkLeft`. @throws DataError
+ * what the command writes. @throws DataError
  */
 export function checkServed(folder: string): void {
   if (!isServed(folder)) {
@@ -70,9 +66,8 @@ export function checkServed(folder: string): void {
 }
 
 /**
- * Refuses a database if the write-ahead log of a lost database lies beside it, because SQLite would replay that log.
- * Refuses the folder, too, if it has no database in place of the lost one, because an empty database would be made.
- * @throws DataError
+ * Refuses a database beside the write-ahead log of a lost database, because SQLite would replay the log. Refuses a
+ * folder without the lost database, because an empty database would be made. @throws DataError
  */
 export function checkLeft(folder: string): void {
   const [lost, log] = readServed(folder)?.split("\n") ?? [];
@@ -87,11 +82,10 @@ export function checkLeft(folder: string): void {
       "none, although a server used one here and then crashed or lost it",
       `that database: put it back, or ${restoring}, and then ${servedFile(folder)}; to begin a new state, delete all of these`,
     );
-  // In a copy of the folder, the log isn't the lost log. It belongs to the database beside it.
+  // In a copy of the folder, the log has another identity, and belongs to the database beside it.
   if (hasLog(folder) && identityOf(`${file}-wal`) === log) throw foreignLog(folder);
 }
 
-/** The error for a write-ahead log that doesn't belong to the database beside it. */
 export function foreignLog(folder: string): DataError {
   return new DataError(
     `state database ${databaseFile(folder)}`,

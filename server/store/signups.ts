@@ -3,7 +3,7 @@ import { Table } from "./connection.ts";
 /** The table of signups and of the links that were mailed for them. */
 
 export interface Signup {
-  /** The normalised e-mail address, which is the same for all spellings of the address. */
+  /** The normalised e-mail address: equal for all spellings of an address. */
   mailbox: string;
   /** The client's IPv4 address or IPv6 /64. */
   address: string;
@@ -12,15 +12,15 @@ export interface Signup {
 interface SignupLink {
   /** SHA-256 of the link's token. */
   token: Buffer;
-  /** The person's name, from which the account's name is made when the link is used. */
+  /** The account's name is made from the person's name when the link is used. */
   name: string;
   email: string;
 }
 
 export class StoredSignups extends Table {
   /**
-   * Counts the signups after a time: all signups, the signups from a client's address, and the signups for a mailbox.
-   * Signups with unused links are included. Signups without a stored address, such as imported ones, aren't.
+   * Counts the signups after a time: all, by the client's address, and by the mailbox. Signups with unused links count.
+   * Signups without a stored address, such as imported ones, don't.
    */
   countsSince(since: Date, { mailbox, address }: Signup): { all: number; address: number; mailbox: number } {
     const sql = `SELECT count(*) AS "all", count(*) FILTER (WHERE address = ?) AS address,
@@ -44,19 +44,19 @@ export class StoredSignups extends Table {
     this.db.run(sql, { ...signup, ...link, now: now.getTime() });
   }
 
-  /** Finds the unused link with a token, if the link was created after `since`. */
+  /** Finds an unused link that was created after `since`. */
   byToken(token: Buffer, since: Date): (SignupLink & { id: number; mailbox: string }) | undefined {
     const sql = "SELECT id, mailbox, token, name, email FROM signups WHERE token = ? AND created_at > ?";
     return this.db.all<SignupLink & { id: number; mailbox: string }>(sql, token, since.getTime())[0];
   }
 
-  /** Marks a link as used. @param account the account that the link made; null if the mailbox had an account already */
+  /** @param account the account that the link made; null if the mailbox had an account already */
   useLink(id: number, account: number | null): void {
     const sql = "UPDATE signups SET account = ?, token = NULL, name = NULL, email = NULL WHERE id = ?";
     this.db.run(sql, account, id);
   }
 
-  /** Deletes signups made until a time if they have no account, and only their client addresses if they have one. */
+  /** Deletes old signups without an account. Of other old signups, deletes the client's address. */
   forget(until: Date): void {
     const old = "address IS NOT NULL AND created_at <= ?";
     this.db.run(`DELETE FROM signups WHERE ${old} AND account IS NULL`, until.getTime());

@@ -31,14 +31,12 @@ export function makeStateFolder(folder: string): void {
     mkdirSync(folder);
     chmodSync(folder, folderMode);
   } catch (error) {
-    // If the folder exists now, another process has made the folder meanwhile.
+    // Another process may have made the folder meanwhile.
     if (!existsSync(folder)) throw error;
   }
 }
 
-/**
- * Makes an empty file if it is missing, readable by its owner only. SQLite gives the -wal and -shm files the same mode.
- */
+/** Makes an empty file if it is missing. SQLite gives the -wal and -shm files the same mode. */
 function makePrivateFile(file: string): void {
   if (existsSync(file)) return;
   const descriptor = openSync(file, "a", fileMode);
@@ -46,11 +44,7 @@ function makePrivateFile(file: string): void {
   closeSync(descriptor);
 }
 
-/**
- * Makes a private file from what `fill` writes to a draft beside it. The file appears only when it is complete.
- *
- * @throws Error EEXIST if the file exists already, because a link, unlike a rename, never replaces a file
- */
+/** Makes a private file, which appears only when it is complete. @throws Error EEXIST: a link never replaces a file */
 export function createComplete(file: string, fill: (draft: string) => void): void {
   const draft = `${file}.${randomUUID()}`;
   try {
@@ -80,16 +74,10 @@ export function narrowAccess(folder: string): string[] {
   });
 }
 
-/**
- * Maximum wait of a starting server for commands that are reading its lock. A command holds the lock for microseconds.
- */
+/** Maximum wait of a starting server for its lock. A command that reads the lock holds it for microseconds. */
 const maxReadersMs = 1000;
 
-/**
- * Takes a folder's lock, which ends with the process.
- * @returns a function that releases the lock
- * @throws DataError when the lock is taken
- */
+/** Takes a folder's lock, which ends with the process. @returns a function that releases it @throws DataError */
 export function lockFolder(folder: string): () => void {
   makePrivateFile(lockFile(folder));
   const database = new Database(lockFile(folder), { timeout: maxReadersMs });
@@ -114,9 +102,7 @@ export class StateGuard {
   /** The identity of each file when the database was opened, by path. */
   #files = new Map<string, string | undefined>();
 
-  /**
-   * Locks a folder. @throws DataError when the folder is locked or unusable, or the last server's database is lost
-   */
+  /** @throws DataError when the folder is locked or unusable, or the last server's database is lost */
   constructor(folder: string) {
     this.#folder = folder;
     let unlock: (() => void) | undefined;
@@ -146,9 +132,7 @@ export class StateGuard {
 
   /**
    * Moves the write-ahead log into the database, unless a file was deleted or replaced. Called at least once a second:
-   * if the log is lost, at most the last second's counts are lost, as in a crash.
-   *
-   * @returns what happened to the files, see `fault`; undefined if nothing happened to them
+   * if the log is lost, at most the last second's counts are lost. @returns the text of `fault`
    */
   checkpoint(store: { loggedFrames(): number; checkpoint(): void }): string | undefined {
     const fault = this.fault();
@@ -157,7 +141,7 @@ export class StateGuard {
     return this.fault();
   }
 
-  /** Says what has happened to the files; undefined if nothing has happened to them. */
+  /** Undefined if nothing has happened to the files. */
   fault(): string | undefined {
     try {
       for (const [path, identity] of this.#files) {

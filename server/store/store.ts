@@ -23,10 +23,7 @@ export type { AccountRecord } from "./records.ts";
 export type { Signup } from "./signups.ts";
 export { maxDays } from "./usage.ts";
 
-/**
- * The error when a copy of a shared directory is used without Redis. Other servers wouldn't learn of changes to the
- * copy.
- */
+/** The error for a copy of a shared directory without Redis: other servers wouldn't learn of changes to the copy. */
 export const onlyACopy = (stateDir: string) =>
   new DataError(
     `STATE_DIR ${stateDir}`,
@@ -34,7 +31,7 @@ export const onlyACopy = (stateDir: string) =>
     "the REDIS_URL of those servers; or for a server on its own an empty STATE_DIR, into which accounts export and accounts import move the accounts",
   );
 
-/** The state in one SQLite database. A write or a transaction is on the disk when its call returns. */
+/** A write or a transaction is on the disk when its call returns. */
 export class Store extends Table {
   readonly accounts = new StoredAccounts(this.db);
   readonly keys = new StoredKeys(this.db);
@@ -66,7 +63,7 @@ export class Store extends Table {
     for (const mode of ["PASSIVE", "TRUNCATE"]) this.db.database.pragma(`wal_checkpoint(${mode})`);
   }
 
-  /** Copies the database, as of one moment, to an empty file. */
+  /** @param file an empty file */
   copyTo(file: string): void {
     this.db.run("VACUUM INTO ?", file);
   }

@@ -6,7 +6,6 @@ import { Table } from "./connection.ts";
 /** Maximum days kept per account. Two months have no more days. */
 export const maxDays = 62;
 
-/** Requests of an account in a month, `YYYY-MM`. */
 interface Used {
   account: number;
   month: string;
@@ -14,30 +13,27 @@ interface Used {
 }
 
 export class StoredUsage extends Table {
-  /** Saved requests in a month, `YYYY-MM`, by account. A server saves the requests that it counted itself. */
+  /** Saved requests in a month, `YYYY-MM`, by account. A server saves only the requests that it counted itself. */
   ofMonth(month: string): Map<number, number> {
     const sql = "SELECT account, used FROM usage WHERE month = ?";
     const rows = this.db.all<{ account: number; used: number }>(sql, month);
     return new Map(rows.map(({ account, used }) => [account, used]));
   }
 
-  /** Saved requests of one account in a month, `YYYY-MM`. */
+  /** @param month `YYYY-MM` */
   of(account: number, month: string): number {
     const sql = "SELECT used FROM usage WHERE account = ? AND month = ?";
     return this.db.first<{ used: number }>(sql, account, month)?.used ?? 0;
   }
 
-  /** Writes counts of existing accounts. Counts are totals, so that writing a count twice does no harm. */
+  /** Counts are totals, so that writing a count twice does no harm. Counts of deleted accounts are dropped. */
   save(month: string, used: readonly (readonly [account: number, used: number])[]): void {
     const sql = `INSERT INTO usage (account, month, used) SELECT ?, ?, ? WHERE ${accountExists()}
       ON CONFLICT DO UPDATE SET used = excluded.used`;
     for (const [account, count] of used) this.db.run(sql, account, month, count, account);
   }
 
-  /**
-   * Requests that were counted before an account's import into a shared directory, by account and month. The map's keys
-   * are texts such as `7 2026-11`.
-   */
+  /** Requests that were counted before an account's import. The map's keys are texts such as `7 2026-11`. */
   imported(): Map<string, number> {
     const rows = this.db.all<Used>("SELECT * FROM imported");
     return new Map(rows.map(({ account, month, used }) => [`${account} ${month}`, used]));
@@ -47,7 +43,7 @@ export class StoredUsage extends Table {
     this.db.run("INSERT INTO imported (account, month, used) VALUES (?, ?, ?)", account, month, used);
   }
 
-  /** Each account's running total of a month, `YYYY-MM`, at the end of each day. Days without requests are left out. */
+  /** Each account's running total of a month, `YYYY-MM`, at the end of each day with requests. */
   daysOfMonth(month: string): Map<number, [day: number, used: number][]> {
     const sql = "SELECT account, day, used FROM days WHERE day BETWEEN ? || '-01' AND ? || '-31'";
     const rows = this.db.all<{ account: number; day: string; used: number }>(sql, month, month);
@@ -61,9 +57,8 @@ export class StoredUsage extends Table {
   }
 
   /**
-   * Writes the counts of a month up to a day, `YYYY-MM-DD`. Keeps the last `maxDays` days of an account, which include
-   * this month and the month before, because a clock may be set back. The number of days is limited and not their age,
-   * so that a clock that is far ahead for a moment deletes no day of this month.
+   * Writes counts of a month up to a day, `YYYY-MM-DD`. Keeps the last `maxDays` days of an account. Days aren't
+   * deleted by age, so that a clock that is far ahead for a moment deletes no day of this month.
    */
   saveDay(day: string, used: readonly (readonly [account: number, used: number])[]): void {
     for (const [account, count] of used) {

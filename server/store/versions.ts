@@ -14,14 +14,12 @@ export class StoredVersions extends Table {
     return this.db.all("SELECT * FROM versions ORDER BY first_served, version");
   }
 
-  /** The content of a version number; undefined if the version was never served. */
   byName(version: string): StoredVersion | undefined {
     return this.db.first<StoredVersion>("SELECT * FROM versions WHERE version = ?", version);
   }
 
-  /** Records that a version is served. If the version is recorded already, its checksums stay as they are. */
+  /** Does nothing if the version is recorded already. */
   serve(version: string, sha256: string, contentSha256: string, now: Date): void {
-    // A restart writes nothing for versions that were served before.
     if (this.byName(version) !== undefined) return;
     const sql = "INSERT INTO versions (version, sha256, content_sha256, first_served) VALUES (?, ?, ?, ?)";
     this.db.run(sql, version, sha256, contentSha256, now.getTime());

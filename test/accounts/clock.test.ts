@@ -12,7 +12,6 @@ const dayMs = 86_400_000;
 const yearMs = 365 * dayMs;
 const january = Date.UTC(2026, 0, 20, 12);
 
-/** An account on a server with clocks that the test sets. */
 class World extends OnClocks {
   readonly quota: number;
   readonly #key: string;
@@ -23,7 +22,6 @@ class World extends OnClocks {
     this.#key = this.account("acme", quota);
   }
 
-  /** The number of a month's requests in the database. */
   saved(month: number): number {
     return [...this.store.usage.ofMonth(monthName(month)).values()].reduce((sum, count) => sum + count, 0);
   }
@@ -32,7 +30,6 @@ class World extends OnClocks {
     return this.usage(this.#key, 200);
   }
 
-  /** Makes requests. @returns the number of admitted requests */
   admitted(requests: number): number {
     return Array.from({ length: requests }, () => this.ask()).filter(({ status }) => status === 200).length;
   }
@@ -77,7 +74,7 @@ test("clock jumps of up to two weeks refuse no request at any time of a month", 
     }
 });
 
-/** Draws a jump ahead or back of a second to ten years, in milliseconds. Its logarithm is evenly distributed. */
+/** Draws a jump ahead or back of a second to ten years. Its logarithm is evenly distributed. */
 function jump(random: Random): number {
   const length = Math.round(Math.exp((Math.log(10 * yearMs) * random.int(1000)) / 1000) + secondMs);
   return random.int(2) === 0 ? length : -length;
@@ -88,9 +85,7 @@ test("counts equal those of a naive model over restarts and clock jumps of up to
   const random = seededRandom(seed);
   for (let trial = 0; trial < rounds(4); trial++) {
     const world = new World(t, 20);
-    /** Number of admitted requests by month. */
     let used = new Map<number, number>();
-    /** Number of saved requests by month. */
     let saved = new Map<number, number>();
     const visited = [world.wallMs];
     let isTicked = true;
@@ -99,7 +94,7 @@ test("counts equal those of a naive model over restarts and clock jumps of up to
       switch (random.int(6)) {
         case 0:
         case 1:
-          // Sets the clock to a time that it had before, or moves it by a random jump, but not before 1970.
+          // Sets the clock to an earlier time, or moves it by a random jump, but not before 1970.
           world.wallMs = random.int(2) === 0 ? random.pick(visited) : world.wallMs + jump(random);
           if (world.wallMs < 0) world.wallMs += 11 * yearMs;
           visited.push(world.wallMs);

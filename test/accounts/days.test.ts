@@ -16,7 +16,6 @@ const usageBody = v.object({
   days: v.array(v.object({ date: v.string(), used: v.number() })),
 });
 
-/** Two accounts on a server with clocks that the test sets. */
 class World extends OnClocks {
   readonly #keys = ["a", "b"].map((name) => this.account(name, 1e6));
 
@@ -27,7 +26,7 @@ class World extends OnClocks {
     return came;
   }
 
-  /** Requests the usage, which itself counts as a request. */
+  /** Requests the usage. This request counts, too. */
   days(account = 0) {
     const { status, body } = this.usage(this.#keys[account]);
     assert.equal(status, 200, body);

@@ -121,7 +121,6 @@ test("the key is read from an Authorization header with the scheme Bearer", () =
     assert.equal(bearerKey(header), undefined);
 });
 
-/** Makes a hash. Its first word is `first`, and all other bytes are `rest`. */
 function hashOf(first: number, rest: number): Buffer {
   const hash = Buffer.alloc(32, rest);
   hash.writeInt32LE(first);
@@ -250,7 +249,7 @@ test("an account and its key written during a refresh are both known afterwards"
   writer.close();
 });
 
-/** Sends a request with a key over so many connections that both threads of the server answer. */
+/** Uses so many connections that both threads of the server answer. */
 function everywhere(key: string, request = `GET ${pricesPath}?procedure=5073`): Promise<Answer[]> {
   return withConnections(server, 8, async (connections) => {
     const answers: Answer[] = [];
@@ -286,7 +285,6 @@ test("a key works in all threads once create returns and in none once revoke ret
   assert.ok((await everywhere(key)).every(isRefused));
 });
 
-/** Percent-encodes every letter of a text. */
 const escaped = (text: string) => text.replaceAll(/./g, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
 
 test("responses, logs, webhooks and files contain at most the last four characters of a key", async () => {

@@ -17,7 +17,7 @@ import { account as plain } from "../support/state.ts";
 const dayMs = 86_400_000;
 const now = new Date("2027-01-31T12:00:00Z");
 
-/** Makes the control thread's state. Account `a` has two keys, one of them revoked, and account `b` has one key. */
+/** Account `a` has two keys, one of them revoked, and account `b` has one key. */
 function world() {
   const folder = temporaryFolder();
   const [store, operator] = [Store.open(folder), Store.open(folder)];

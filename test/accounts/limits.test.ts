@@ -22,7 +22,6 @@ const month = monthOf(Date.UTC(2026, 0, 15));
 const limits = new Limits();
 const bursts = [1, 3, 7, 10, 50, 500, maxBurst];
 let slots = 0;
-/** Takes a new slot for an account with the given ceilings. */
 function account(burst: number, quota = 1_000_000): number {
   const slot = slots++;
   limits.configure(slot, burst, quota);
@@ -30,14 +29,14 @@ function account(burst: number, quota = 1_000_000): number {
   return slot;
 }
 
-/** Makes requests at the same moment until one is refused. @returns the number of admitted requests */
+/** Makes requests at the same moment until one is refused. */
 function admittedAt(slot: number, steadyMs: number): number {
   let count = 0;
   while (limits.admit(slot, month, steadyMs) >= 0) count++;
   return count;
 }
 
-/** A token bucket by its definition, in integers of any size. When the clock steps back, the time stands still. */
+/** A token bucket by its definition. When the clock steps back, the time stands still. */
 class NaiveBucket {
   readonly #burst: bigint;
   /** Missing tokens, in thousandths of a token. */
@@ -48,7 +47,6 @@ class NaiveBucket {
     this.#burst = BigInt(burst);
   }
 
-  /** Number of requests that the bucket admits at the given time. */
   fitting(steadyMs: number): number {
     const now = BigInt(Math.floor(steadyMs));
     if (this.#latest === undefined || now > this.#latest) {
@@ -63,7 +61,6 @@ class NaiveBucket {
     this.#missing += 1000n * BigInt(count);
   }
 
-  /** Milliseconds until the bucket admits the next request. */
   waitMs(): number {
     const excess = this.#missing + 1000n - 1000n * this.#burst;
     return Number((excess + this.#burst - 1n) / this.#burst);
@@ -143,7 +140,7 @@ test("a changed burst applies at once at any clock time", () => {
     }
 });
 
-/** Steps of the clock: zero, short steps, long steps, and steps close to the step at which 32-bit ticks wrap. */
+/** Steps of the clock: zero, short, long, and close to the step at which 32-bit ticks wrap. */
 const steps = fc.oneof(
   fc.constant(0),
   fc.integer({ min: 1, max: 3 }),
@@ -164,10 +161,10 @@ const starts = fc.oneof(
     .tuple(fc.constantFrom(2 ** 31, 2 ** 32, 2 ** 40), fc.integer({ min: -3000, max: 3000 }))
     .map(([base, off]) => base + off),
 );
-/** Sizes of a trial. Large buckets have smaller trials, because emptying a large bucket takes long. */
+/** Large buckets have smaller trials, because emptying a large bucket takes long. */
 const sizeOf = (burst: number) =>
   burst === maxBurst ? { numRuns: rounds(3), maxLength: 4 } : { numRuns: rounds(20), maxLength: 40 };
-/** Waves of requests. Each wave is a step of the clock, and then a single request, or one request more than fit. */
+/** A wave is a step of the clock, and then a single request, or one request more than fit. */
 const wavesOf = (burst: number) =>
   fc.array(fc.record({ step: steps, all: fc.boolean() }), { maxLength: sizeOf(burst).maxLength });
 
@@ -191,10 +188,7 @@ for (const burst of bursts)
     fc.assert(fc.property(starts, wavesOf(burst), check), { numRuns: sizeOf(burst).numRuns });
   });
 
-/**
- * Makes waves of requests on a clock that also steps back. Passes to `check` what the bucket and the naive bucket
- * return for each request.
- */
+/** Makes requests on a clock that also steps back. Passes to `check` what the bucket and the naive bucket return. */
 function stepBack(burst: number, check: (admitted: boolean, fits: boolean, isBehind: boolean) => void): void {
   const back = fc.oneof(fc.constant(0), fc.constantFrom(1, 700, 1500, 5000, 86_400_000));
   const waves = fc.array(fc.record({ step: fc.integer({ min: 0, max: 3000 }), back, all: fc.boolean() }), {
@@ -285,10 +279,7 @@ test("monthly counts equal those of a naive limiter for random sequences of acti
   fc.assert(property, { numRuns: rounds(100) });
 });
 
-/**
- * Runs threads that make requests of an account, until the rate refuses a request at `endMs`, or anything else refuses
- * one.
- */
+/** Runs threads that make requests of an account until a refusal: by the rate at `endMs`, or by anything else. */
 async function hammer(threads: number, slot: number, endMs: number): Promise<Hammered> {
   const clock = new SharedArrayBuffer(4);
   const workerData: Hammering = { limits: limits.buffer, slot, month, clock, endMs };
@@ -387,7 +378,6 @@ test("a sweep reports each account with requests since the last sweep once", () 
   assert.deepEqual(told(), slots);
   assert.deepEqual(told(), []);
   shared.giveBack(15, month);
-  // The account in slot 16 may make two requests, and makes the second.
   shared.admit(16, month, 5000);
   for (let i = 0; i < 3; i++) shared.admit(0, month, 5000);
   assert.deepEqual(told(), [0, 15, 16]);

@@ -72,7 +72,6 @@ test("keys create leaves an existing account unchanged and rejects other values 
   assert.deepEqual(await succeed(folder, "accounts list --json", "keys list"), before);
 });
 
-/** Finds the webhook's signing secret that a command shows on stderr. */
 function secretIn(stderr: string): string {
   const [, secret] =
     /^webhook signing secret, shown this once: (whsec_[0-9A-Za-z+/]{32})\n$/m.exec(stderr) ?? [];

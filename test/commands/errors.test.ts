@@ -34,7 +34,6 @@ const custom = "create --account new --plan enterprise";
 const another = "create --account large --expires";
 const hook = "update --account large --webhook";
 const hospitals = "update --account A~&~B~hospitals";
-/** Refused commands, each with its error message as a text or a pattern. */
 const refused: [command: string, message: string | RegExp][] = [
   ["", `keys: found no command, expected ${words}`],
   ["toString", `keys: found the command "toString", expected ${words}`],
@@ -209,7 +208,6 @@ test("an unusable STATE_DIR gives one line without a stack trace", async () => {
   }
 });
 
-/** Starts the command `keys` with the given standard output. */
 function spawnKeys(word: string, stdout: "pipe" | number) {
   const file = path.resolve(import.meta.dirname, "../../server/commands/keys.ts");
   const env = {

@@ -19,7 +19,6 @@ const made = await run(stateDir, [
 ]);
 const keys = made.map(({ stdout }) => stdout.trimEnd());
 
-/** Runs `keys list`. @returns the fields of each line, without the header */
 async function listed(folder: string): Promise<string[][]> {
   const [text] = await succeed(folder, "keys list");
   const [header, ...lines] = fieldsOf(text);

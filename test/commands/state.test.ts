@@ -10,7 +10,6 @@ import { account, modeOf } from "../support/state.ts";
 
 /** Tests backups of the whole state. */
 
-/** Makes a state with an account, a key and a data version. */
 function filledState(): string {
   const folder = temporaryFolder();
   const store = Store.open(folder);

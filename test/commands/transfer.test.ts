@@ -181,7 +181,7 @@ test("every invalid account is reported, and --skip-invalid imports the others",
   assert.equal(contentOf(to).split("\n")[1], three);
 });
 
-/** A function that changes an account's line of an export. */
+/** Changes an account's line of an export. */
 type Change = (
   record: Record<string, unknown> & Record<"keys" | "events" | "usage" | "days", Part[]>,
 ) => void;
@@ -193,7 +193,7 @@ const aDay = "a day such as 2027-01-31";
 const aMonth = "a month such as 2027-01";
 const aSecret = "a webhook's signing secret";
 const refusals: [change: Change, message: string][] = [
-  // Ids have a maximum, because the next new id is one more than the largest id.
+  // Ids have a maximum, because the next id is the largest id plus one.
   [(one) => (one.id = 2 ** 40 + 1), `id: found 1099511627777, expected ${wholes(1, 2 ** 40)}`],
   [
     (one) => (one.keys[0].id = 2 ** 53 - 1),

@@ -8,7 +8,7 @@ import { watchHeap } from "../../server/shared/runtime.ts";
 
 const limit = 1000 * 2 ** 20;
 
-/** Runs `watchHeap`. Each reading of the heap in use gives the next percentage, and later the last percentage again. */
+/** Each reading of the heap in use gives the next percentage, and in the end the last percentage again. */
 function look(t: TestContext, ...percents: number[]): void {
   const heap = v8.getHeapStatistics();
   let at = 0;

@@ -23,7 +23,6 @@ import {
 const datasetsDir = datasetsFolder(currentOnly);
 const repository = path.resolve(import.meta.dirname, "../..");
 
-/** A named pipe that this process holds open. */
 class Pipe {
   readonly #file = path.join(temporaryFolder(), "pipe");
   readonly #end: number;
@@ -33,7 +32,7 @@ class Pipe {
     this.#end = openSync(this.#file, constants.O_RDWR | constants.O_NONBLOCK);
   }
 
-  /** Opens a descriptor with which another process can write into the pipe. */
+  /** Opens a descriptor for another process to write. */
   writingEnd(): number {
     return openSync(this.#file, "w");
   }
@@ -49,7 +48,6 @@ class Pipe {
       }
   }
 
-  /** Reads the pipe's content. */
   read(): string {
     const bytes = Buffer.alloc(2 ** 20);
     try {
@@ -76,13 +74,12 @@ function run(t: TestContext, words: string[], stdout: Stdio, stderr: Stdio, env 
   return child;
 }
 
-/** Waits for the end of a process. @returns its exit code or signal as text */
 async function ended(child: ChildProcess): Promise<string> {
   await until("the end", () => child.exitCode !== null || child.signalCode !== null, maxWaitMs);
   return child.signalCode ?? String(child.exitCode);
 }
 
-/** Starts a server without reading its ready line, and waits until it answers. */
+/** Waits until the server answers, instead of reading its ready line. */
 async function startServer(t: TestContext, stdout: Stdio, stderr: Stdio) {
   const stateDir = temporaryFolder();
   const key = createKey(stateDir, "acme", { burst: 1000, quota: 1000 });
@@ -119,7 +116,7 @@ async function startServer(t: TestContext, stdout: Stdio, stderr: Stdio) {
   };
 }
 
-/** Makes a command that writes numbered lines of the given length to stderr, and the number of lost lines to stdout. */
+/** The command writes numbered lines of the given length to stderr, and the number of lost lines to stdout. */
 function writing(lines: number, bytes: number, before = ""): string[] {
   const script = `
     import { Output } from ${JSON.stringify(path.join(repository, "server/control/log.ts"))};

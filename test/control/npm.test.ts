@@ -26,7 +26,7 @@ test("SIGTERM to npm start stops the server cleanly", async (t) => {
   npm.stderr.on("data", (chunk: Buffer) => {
     log += chunk;
   });
-  // "close" is emitted when npm and the server have closed their output, which means that both have ended.
+  // "close" means that both npm and the server have closed their output, so they have ended.
   const ended = once(npm, "close");
   await until("the ready line", () => /^ready http:/m.test(output), maxWaitMs);
   npm.kill("SIGTERM");

@@ -17,7 +17,7 @@ const metrics = {
     return make();
   },
 };
-/** The console that the listener serves; undefined while the server starts. */
+/** Undefined while the server starts. */
 let shown: OperatorConsole | undefined;
 const server = opsServer({
   isReady: () => true,
@@ -67,7 +67,7 @@ test("pipelined requests are answered one at a time, in their order", async () =
   const connection = await Connection.open(url);
   await connection.send(requestText("GET /metrics", {}).repeat(3) + requestText("GET /livez", {}));
   await until("the first one", () => made > 0);
-  // The answer on another connection shows that the server has read all requests sent before.
+  // An answer on another connection shows that the server has read all requests sent before.
   assert.equal((await ask("GET /livez")).status, 200);
   assert.equal(made, 1);
   make = async () => "later\n";

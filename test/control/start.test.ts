@@ -29,7 +29,6 @@ import { preloaded } from "../support/stopping.ts";
 const datasetsDir = datasetsFolder(currentOnly);
 const snapshot = readFileSync(path.join(datasetsFolder(["2023.1"]), "2023.1.parquet"));
 
-/** Makes a state that was last saved at the given time. */
 function stateSavedAt(ms: number): string {
   const folder = temporaryFolder();
   const store = Store.open(folder);
@@ -38,7 +37,7 @@ function stateSavedAt(ms: number): string {
   return folder;
 }
 
-/** Starts a server whose start must fail. @returns its stderr */
+/** The start must fail. @returns the server's stderr */
 async function refusal(env: Record<string, string>, stateDir = temporaryFolder()): Promise<string> {
   const { code, stdout, stderr } = await spawnServer({ stateDir, env }).finished();
   assert.equal(code, 1, stderr);

@@ -11,7 +11,6 @@ const preloaded = path.resolve(import.meta.dirname, "../../server/strip-cache.js
 const folder = temporaryFolder();
 const script = path.join(folder, "script.mts");
 
-/** Runs a source text as a script. @returns the text that it prints */
 function run(source: string, cache: string | undefined): string {
   writeFileSync(script, source);
   const { status, stdout, stderr } = spawnSync(process.execPath, ["--import", preloaded, script], {

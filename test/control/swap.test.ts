@@ -27,7 +27,7 @@ import {
 
 const query = "?procedure=5072";
 
-/** Makes a snapshot file whose lower charge in dollars identifies the version, by default: 20242 in version 2024.2. */
+/** Makes a snapshot file whose lower charge identifies the version, by default: 20242 dollars in version 2024.2. */
 function fileOf(version: string, charge = Number(version.replace(".", ""))): Uint8Array {
   return encodeSnapshot(
     snapshotAs(version, [
@@ -37,7 +37,7 @@ function fileOf(version: string, charge = Number(version.replace(".", ""))): Uin
   );
 }
 
-/** Puts a file into a folder atomically, by renaming it. */
+/** The file appears at once and complete, because it is renamed. */
 function put(folder: string, name: string, bytes: Uint8Array, changed = new Date()): void {
   const beside = path.join(folder, `.${name}.new`);
   writeFileSync(beside, bytes);
@@ -51,13 +51,12 @@ function folderOf(...versions: string[]): string {
   return folder;
 }
 
-// The server has two serving threads, because the tests check both.
+// The tests check both serving threads.
 const server = await startServer({ datasetsDir: folderOf("2023.1", "2024.1"), env: { THREADS: "2" } });
 after(() => server.process.hasEnded || server.stop());
 
 const logLine = v.looseObject({ msg: v.string() });
 
-/** The lines of a server's log with the given message. */
 function logged(server: Pick<TestServer, "process">, message: string) {
   return server.process.stderr
     .split("\n")
@@ -77,10 +76,7 @@ const prices = v.object({
   source: v.object({ data_version: v.string() }),
 });
 
-/**
- * Finds the data version that answers below a path such as `/versions/2024`. Asserts that eight simultaneous requests,
- * spread over the threads, get the same answer.
- */
+/** Finds the version that answers below a path. Asserts that eight requests, spread over the threads, agree. */
 async function answering(server: TestServer, base = ""): Promise<string> {
   const request = `GET /api/v1${base}/healthcare/prices${query}`;
   const answers = await Promise.all(Array.from({ length: 8 }, () => call(server, request)));
@@ -94,7 +90,6 @@ async function answering(server: TestServer, base = ""): Promise<string> {
   return versions[0];
 }
 
-/** Reads each version's changes since the previous revision from `/datasets`. */
 async function previous(server: TestServer) {
   const { data } = v.parse(datasetsResponse, (await call(server, "GET /api/v1/datasets")).json());
   return Object.fromEntries(data.map(({ data_version, previous }) => [data_version, previous]));
@@ -115,7 +110,6 @@ const usedThisMonth = (stateDir: string) => {
   return [...used.values()].reduce((sum, count) => sum + count, 0);
 };
 
-/** Finds the lines on stderr that aren't log lines. */
 function complaints({ stderr }: Finished): string[] {
   return stderr.split("\n").filter((line) => line !== "" && !line.startsWith("{"));
 }

@@ -7,7 +7,6 @@ import { seededRandom } from "../support/random.ts";
 
 /** Tests the counts of serving threads, and their sums in the control thread. */
 
-/** A serving thread's counts, with a clock that the test sets. */
 class Thread {
   readonly #traffic: ThreadTraffic;
   nowMs = 1000;

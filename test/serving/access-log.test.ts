@@ -27,7 +27,6 @@ process.env.SERVER_PARTS = "portal";
 
 type Line = Record<string, unknown>;
 
-/** The log's lines with a message, in order. */
 const linesOf = ({ process }: TestServer, message = "request"): Line[] =>
   process.stderr
     .split("\n")
@@ -35,7 +34,7 @@ const linesOf = ({ process }: TestServer, message = "request"): Line[] =>
     .map((line): Line => JSON.parse(line))
     .filter(({ msg }) => msg === message);
 
-/** Waits for the log's lines of `count` requests after the first `first` lines. */
+/** Waits for the log lines of `count` requests after the first `first` lines. */
 const linesWhen = (server: TestServer, count: number, first = 0) =>
   until(`${count} lines`, () => {
     const lines = linesOf(server).slice(first);
@@ -47,7 +46,6 @@ const send = (server: TestServer, request: string, headers: Record<string, strin
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
 const idOf = (answer: Answer) => answer.header("X-Request-Id");
 
-/** Draws random bytes from a seeded generator. */
 const randomBytes = (random: Random, count: number) =>
   Buffer.from(Array.from({ length: count }, () => random.int(256)));
 
@@ -59,7 +57,7 @@ function secretOf(random: Random): string {
   return random.pick([token, token, token, key, key.slice("hcq_".length), `hcq_${token}`]);
 }
 
-/** Percent-encodes no, some or all letters of a text, once or twice. Hex digits are in upper or lower case. */
+/** Percent-encodes no, some or all letters of a text, once or twice. */
 function spelled(random: Random, text: string): string {
   const escaped = (letter: string, isLower: boolean) => {
     const hex = letter.charCodeAt(0).toString(16);
@@ -72,13 +70,13 @@ function spelled(random: Random, text: string): string {
   return random.int(4) === 0 ? once.replaceAll("%", "%25") : once;
 }
 
-/** Percent-decodes a text again and again until it doesn't change. @returns the text and all decoded texts */
+/** Percent-decodes a text until it doesn't change. @returns the text and all decoded texts */
 function decodings(text: string): string[] {
   const decoded = text.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
   return decoded === text ? [text] : [text, ...decodings(decoded)];
 }
 
-/** Number of consecutive letters of a secret that the log must not show. */
+/** Number of consecutive letters of a secret that a log line mustn't have. */
 const telling = 12;
 
 function assertHidden(shown: string, secret: string, where: string): void {
@@ -87,7 +85,6 @@ function assertHidden(shown: string, secret: string, where: string): void {
       assert.ok(!text.includes(secret.slice(at, at + telling)), `${where}: ${shown}`);
 }
 
-/** Functions that make targets with a secret in different places. */
 const places: ((text: string) => string)[] = [
   (text) => `${pricesPath}?procedure=${text}`,
   (text) => `${pricesPath}?procedure=5072&state=${text}&limit=1`,
@@ -342,8 +339,7 @@ test("with ACCESS_LOG_ACCOUNTS, every request of these accounts is logged and no
     ["GET /api/v1/nothing", bearer(big)],
   ] as const)
     await send(server, request, headers);
-  // Mixes the account's requests with requests of another account. There are more than 1,000 requests, so the server
-  // doesn't time all of them.
+  // More than 1,000 requests, with those of another account, so that the server doesn't time all of them.
   const [asked, others] = [400, 5];
   const text = requestText(`GET ${pricesPath}?procedure=5073`, bearer(server.key)).repeat(others);
   const round = text + requestText("GET /api/v1/usage", bearer(acme));

@@ -9,10 +9,7 @@ import type { Answer } from "../../server/serving/reply.ts";
 const answer = { bodyBytes: 400_000 } as Answer;
 const perGeneration = 7;
 
-/**
- * Puts `count` answers into caches in turn, and lists the keys that are still there afterwards. Each cache is asked for
- * only one key, because asking makes an answer young again.
- */
+/** Lists which of `count` answers stay in a cache. Each cache is asked once, because asking makes an answer young. */
 function kept(count: number, begin = () => new AnswerCache<number>()): number[] {
   return Array.from({ length: count }, (_, key) => key).filter((key) => {
     const cache = begin();

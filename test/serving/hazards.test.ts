@@ -19,7 +19,7 @@ afterEach(async () => {
   assert.equal((await call(server, `GET ${prices}`)).status, 200, "the server lives");
 });
 
-/** Sends bytes. @returns all that the server sends until it closes the connection */
+/** Returns all that the server sends until it closes the connection. */
 async function untilClosed(...chunks: (string | Uint8Array)[]): Promise<string> {
   const connection = await Connection.open(server.api);
   await connection.send(...chunks);
@@ -78,8 +78,8 @@ for (const close of ["close", "TE, close", "Close, TE"])
       if (status === 304) assert.ok(length === undefined || Number(length) === whole.body.length, length);
       if (status === 200) assert.equal(Number(length), whole.body.length);
       assert.equal((await connection.rest()).length, 0);
-      // Idle connections are closed, too. The header `close` shows that this connection isn't closed for being idle.
-      // If the request says exactly `close`, the library closes the connection without this header.
+      // The header `close` shows that this connection isn't closed for being idle. If the request says exactly `close`,
+      // the library closes the connection without this header.
       assert.equal(answer.header("Connection"), close === "close" ? undefined : "close");
     }
   });
@@ -111,7 +111,7 @@ test("a response without a body or in pieces closes its connection as asked, and
       const answer = await connection.answer(request.split(" ")[0]);
       assert.equal(answer.status, status, what);
       if (status === 204) assert.equal(answer.header("Content-Length"), undefined, what);
-      // Sends the request again. The server would answer if the connection were still open.
+      // The server would answer this request if the connection were still open.
       await connection.send(sent);
       assert.equal((await connection.rest()).length, 0, what);
     }

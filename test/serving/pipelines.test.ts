@@ -20,7 +20,7 @@ const server = await startServer();
 after(async () => assert.equal(await server.stop(), 0));
 const key = { Authorization: `Bearer ${server.key}` };
 
-/** Number of bytes that the system's buffers of a connection hold at least, while the client reads nothing. */
+/** Minimum bytes that the system's buffers of a connection hold while the client reads nothing. */
 const socketBytes = 32 * 2 ** 10;
 
 for (const [what, request, headers] of [
@@ -39,8 +39,7 @@ for (const [what, request, headers] of [
       connection.pause();
       const closing = requestText(request, { ...headers, Connection: "close" });
       await connection.send(text.repeat(count - 1) + closing);
-      // The server has one thread, so an answer on another connection shows that it has handled the requests of this
-      // connection.
+      // The server has one thread. So when it answers on another connection, it has handled this connection's requests.
       await call(server, `GET ${pricesPath}?procedure=5073`);
       connection.resume();
       const received = settled((await connection.rest()).toString("latin1"));
@@ -118,7 +117,7 @@ for (const [what, request, status] of [
     };
     const first = await next();
     let last = first;
-    // Reads answers until the connection's last answer. Its position depends on chance.
+    // The position of the connection's last answer depends on chance.
     while (last.header("Connection") === undefined) last = await next();
     assert.equal(last.header("Connection"), "close");
     assert.equal((await connection.rest()).length, 0);
@@ -132,7 +131,7 @@ for (const [what, request, status] of [
 describe("responses gathered in one buffer", () => {
   const sizes = (...bodies: (number | undefined)[]) => {
     const recent = new RecentReplies();
-    // Adds answers of an earlier time, which must have no effect.
+    // Earlier answers, which must have no effect.
     for (let i = 0; i < 64; i++) recent.add(100, 17_000);
     for (const body of bodies) recent.add(300, body);
     return recent.mayHaveCutHead(300);

@@ -31,9 +31,8 @@ const handler: PostHandler = {
   failed: () => reply("500 Internal Server Error"),
 };
 
-/** Callbacks of the pending deadlines of posts. */
 const deadlines = new Set<() => void>();
-/** Callbacks of the pending deadlines of bodies that nobody wants. */
+/** Deadlines of bodies that nobody wants. */
 const unwantedDeadlines = new Set<() => void>();
 const pendingBy = new Map([
   [10_000, deadlines],
@@ -151,7 +150,7 @@ test("a client may have 32 concurrent posts, and other clients' posts are still 
   assert.equal((await late.answer()).status, 429);
   const other = await open(`${head({ "Content-Length": "2", "X-Forwarded-For": "b" })}{}`);
   assert.equal((await other.answer()).status, 200);
-  // Each request that ends makes room for another request, whether it is answered or cut off.
+  // Each request that ends makes room for another, whether it is answered or cut off.
   begun[0].close();
   await begun[1].send("{}");
   assert.equal((await begun[1].answer()).status, 200);

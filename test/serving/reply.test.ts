@@ -12,10 +12,7 @@ import { versionsOf, versionsWith } from "../support/endpoint-oracle.ts";
 import { snapshotOf } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 
-/**
- * Tests X-RateLimit-Remaining, X-RateLimit-Reset and Retry-After in edge cases, with clocks that the tests set.
- * Tests also which part of a file is sent.
- */
+/** Tests the headers about ceilings, with clocks that the tests set. Tests also which part of a file is sent. */
 
 const image = attachImage(buildImage(snapshotOf([["010001", "AL", "5072", 5000, 1000]])));
 const versions = versionsOf(image);
@@ -25,14 +22,14 @@ const buffers = {
   names: new AccountNames().buffer,
 };
 
-/** The service of a thread. All threads share memory, but each has its own clocks. */
+/** A thread's service. All threads share memory, but each thread has its own clocks. */
 class Thread {
   readonly limits = new Limits(buffers.limits);
   readonly keys = new KeyTable(buffers.keys);
   readonly failures: unknown[] = [];
   wallMs = Date.UTC(2026, 0, 15, 12);
   steadyMs = 5_000_000;
-  /** Milliseconds by which both clocks advance at each reading of the steady clock. */
+  /** How far both clocks advance at each reading of the steady clock. */
   perReadMs = 0;
   readonly #service = serviceOf({
     keys: this.keys,
@@ -47,12 +44,11 @@ class Thread {
     report: (error) => this.failures.push(error),
   });
 
-  /** Requests prices, or another path. A query that is a function throws, to simulate a fault of the server. */
+  /** Requests prices, or another path. A query that is a function throws, like a fault of the server. */
   ask(key: string, query: string | (() => string) = "procedure=5072", path = "healthcare/prices"): Told {
     return ask(this.#service, key, `/api/v1/${path}`, typeof query === "string" ? () => query : query);
   }
 
-  /** Advances both clocks. */
   pass(ms: number): void {
     this.wallMs += ms;
     this.steadyMs += ms;
@@ -67,7 +63,6 @@ function serve(limits: Limits, slot: number, wallMs: number): void {
   for (const month of [monthOf(wallMs), monthOf(wallMs) + 1]) limits.enter(slot, month, 0);
 }
 
-/** Makes a new account with a key. @returns the key */
 function account(burst: number, quota: number): string {
   const key = generateKey();
   const slot = slots++;
@@ -252,7 +247,6 @@ test("usage requested as the month ends has all days of that month and none of t
   assert.deepEqual(days.at(-1), { date: "2026-01-31", used: 1 });
 });
 
-/** Makes a service with a snapshot file of the given content, and a function that requests the file. */
 function fileService(content: string) {
   const file = { bytes: Buffer.from(content), sha256: hash("sha256", content) };
   const { service, key } = openService(versionsWith(file, image));

@@ -60,7 +60,7 @@ const loadsHere = {
   },
 };
 
-/** A folder that the test scans, and the data versions that are published from it. */
+/** A folder that the test scans, and the versions that are published from it. */
 class Trial {
   readonly folder = temporaryFolder();
   readonly store: Store;
@@ -68,7 +68,6 @@ class Trial {
   readonly lines: v.InferOutput<typeof logLine>[] = [];
   readonly published: string[][] = [];
   readonly snapshots: SnapshotFolder;
-  /** Called before each publication. */
   onPublish = (_versions: string[]) => {};
 
   constructor(
@@ -112,7 +111,6 @@ class Trial {
     return this.snapshots.images().map(({ description }) => versionName(description.provenance));
   }
 
-  /** Files and reasons of the log lines with the given message. */
   logged(message: string): (string | undefined)[][] {
     return this.lines.filter(({ msg }) => msg === message).map(({ file, reason }) => [file, reason]);
   }
@@ -123,7 +121,6 @@ class Trial {
   }
 }
 
-/** The versions in the registry, in order. */
 const servedEver = (store: Store) =>
   store.versions
     .all()
@@ -281,7 +278,7 @@ test("a version is served only after the registry is flushed to disk", async () 
 
 test("files that aren't regular are refused unopened, and valid snapshots beside them are served", async (t) => {
   const trial = new Trial();
-  // Sets the clock a minute ahead, so that no new file counts as a file that is still being written.
+  // The clock is a minute ahead, so that no new file counts as a file that is still being written.
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() + 60_000 });
   execFileSync("mkfifo", [trial.path("2020.1.parquet")]);
   mkdirSync(trial.path("2020.2.parquet"));
@@ -553,7 +550,6 @@ test("a load that takes too long is aborted and its file refused", async () => {
   ]);
 });
 
-/** Makes the file of a small synthetic snapshot. */
 function sampleOf(version: string, seed = defaultSampleSeed): Buffer {
   const [dataYear, revision] = version.split(".").map(Number);
   return Buffer.from(encodeSnapshot(syntheticSnapshot({ dataYear, revision, rows: 300, seed })));
@@ -600,7 +596,6 @@ test("a real version immediately hides all synthetic ones, even of newer years, 
   assert.ok(!trial.published.some((versions) => versions.includes("2023.2") && versions.length > 1));
   assert.deepEqual(hiddenIn(trial), [["2023.1", "2024.1"]]);
 
-  // A synthetic file that is added later isn't loaded.
   trial.put("2024.2.parquet", sampleOf("2024.2"));
   await trial.snapshots.settle();
   const publications = trial.published.length;
@@ -662,7 +657,6 @@ test("a hidden version returns when the last real one is deleted, but never with
   assert.deepEqual(trial.served, ["2024.1"]);
   assert.equal(trial.logged(refused).length, 1);
 
-  // Adds a real file again, which hides the sample.
   trial.put("2022.1.parquet", fileOf("2022.1"));
   await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2022.1"]);

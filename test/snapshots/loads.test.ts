@@ -23,7 +23,7 @@ async function wantedOf(bytes: Uint8Array): Promise<Wanted> {
 
 const small = encodeSnapshot(snapshotOf([["010001", "AL", "5072", 100, 50]]));
 
-/** Makes the file of a snapshot whose hospitals have names of many words. All words are different. */
+/** A snapshot whose hospitals have names of many words. All words are different. */
 function wordy(facilities: number): Uint8Array {
   const random = seededRandom(1);
   const word = () => random.int(36 ** 6).toString(36);
@@ -34,7 +34,7 @@ function wordy(facilities: number): Uint8Array {
   return encodeSnapshot(snapshotOf(rows));
 }
 
-/** Counts the loader threads during `work`. @returns the maximum at the same time, and the number of all */
+/** Counts the loader threads during `work`: the maximum at the same time, and all. */
 async function threadsOf(work: () => Promise<unknown>): Promise<{ most: number; all: number }> {
   let [living, most, all] = [0, 0, 0];
   const count = (worker: Worker) => {

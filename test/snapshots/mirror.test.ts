@@ -27,14 +27,11 @@ const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A web server with an index of snapshots. Tests set its faults. */
 class Origin {
   readonly files = new Map<string, Buffer>();
   readonly asked: { url: string; status: number }[] = [];
-  /** If set, this handler answers all requests for files. */
   faulty: Handler | undefined;
   index: unknown;
-  /** The index's ETag, which changes with each publication. */
   etag = '"1"';
   readonly #server = createServer((request, response) => {
     response.on("close", () => {
@@ -90,7 +87,6 @@ async function trial({ stallMs = 60_000 } = {}) {
     mirror: new Mirror({ url: origin.url, folder, log, stallMs }),
     /** Returns a time after all pauses between tries. */
     later: () => ++hour * 3_600_000,
-    /** Names of the files in the folder of snapshots. */
     served: () => readdirSync(folder).filter((name) => !name.startsWith(".")),
     read: (version: string) => readFileSync(join(folder, `${version}.parquet`)),
     reasons: () => lines.flatMap(({ reason }) => reason ?? []),

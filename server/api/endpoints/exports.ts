@@ -41,7 +41,7 @@ function answerRows(
   };
 }
 
-/** Makes the name of an export's file. @param parts the procedure and the state, if the rows are filtered by them */
+/** @param parts the procedure and the state, if the rows are filtered by them */
 function fileName(image: Image, extension: string, ...parts: (string | undefined)[]): string {
   const known = parts.filter((part) => part !== undefined);
   return `${["opps", versionName(image.description.provenance), ...known].join("-")}.${extension}`;
@@ -98,7 +98,6 @@ export const parquet: Endpoint = endpoint({
   },
 });
 
-/** Bytes of a snapshot file to send at a time. */
 const chunkBytes = 16 * 2 ** 10;
 
 function* chunksOf(bytes: Uint8Array, start: number, end: number): Generator<Uint8Array, void> {

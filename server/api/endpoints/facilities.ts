@@ -131,9 +131,7 @@ const needed: Partial<Record<string, "procedure" | "near">> = {
   services: "procedure",
 };
 
-/**
- * Checks that a parameter or sort order comes with the parameter that it requires. @throws ApiError `invalid_parameter`
- */
+/** Checks that a parameter or sort order comes with the parameter that it requires. @throws ApiError */
 function checkTogether(values: Values): void {
   for (const [name, value] of Object.entries(values)) {
     const other = needed[name === "sort" ? values.sort : name];
@@ -175,7 +173,7 @@ function filterOf(values: Values, procedure: number | undefined, place: number |
   };
 }
 
-/** The query as shown in the answer: with all defaults, and null for absent parameters. */
+/** The query with all defaults, and null for absent parameters. */
 function understood(values: Values) {
   const { procedure, near } = values;
   const all = Object.keys(parameters.entries).map((name) => [name, values[name as keyof Values] ?? null]);
@@ -219,8 +217,8 @@ export const facilities: Endpoint = endpoint({
     checkTogether(values);
     const { sort, order: _, limit, ...narrowing } = values;
     const { versions, offset } = context;
-    // The place is looked up in the newest version, so that a bad `near` is reported before an unknown version. All
-    // versions have the same table of places.
+    // Looked up in the newest version, so that a bad `near` is reported before an unknown version. All versions have
+    // the same table of places.
     const place = values.near === undefined ? undefined : placeOf(versions.images[0], values.near);
     const { image } = context;
     const procedure = values.procedure === undefined ? undefined : image.procedureOf.get(values.procedure);

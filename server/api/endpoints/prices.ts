@@ -67,17 +67,15 @@ export const prices: Endpoint = {
 const [digitZero, letterA] = [48, 65];
 const letters = 26;
 
-/** The place of each state among a procedure's state groups, by the state's two letters; −1 for other letters. */
+/** The place of a state among a procedure's state groups, by the state's two letters; −1 for other letters. */
 const stateOfLetters = new Int8Array(letters * letters).fill(-1);
 for (const [code, place] of stateIndex)
   stateOfLetters[(code.charCodeAt(0) - letterA) * letters + code.charCodeAt(1) - letterA] = place;
 
 /**
- * Reads a price query as one number: its group in the image and its limit. Nearly all clients send `procedure=` and
- * four digits, then perhaps `&state=` and two capitals, then perhaps `&limit=` and a number. This form is read without
- * making a string, because parsing a query in the usual way costs as much as its answer.
- *
- * @returns the key; −1 if the query has another form or no answer
+ * Reads a price query as one number. Nearly all clients send `procedure=` and four digits, then perhaps `&state=` and
+ * two capitals, then perhaps `&limit=` and a number. This form is read without making a string, because parsing a query
+ * in the usual way costs as much as its answer. @returns the key; −1 if the query has another form or no answer
  */
 export function readPriceKey(image: Image, query: string): number {
   if (!query.startsWith("procedure=")) return -1;
@@ -117,7 +115,6 @@ export function readPriceKey(image: Image, query: string): number {
   return at === query.length ? priceKey(group, limit) : -1;
 }
 
-/** @param limit from 1 to `maxLimit` */
 function priceKey(group: number, limit: number): number {
   return group * limitBase + limit;
 }
@@ -130,7 +127,7 @@ function limitOfKey(key: number): number {
   return key % limitBase;
 }
 
-/** The query that a key stands for, as text for cursors. */
+/** The query of a key, as text for cursors. */
 function queryOfKey(image: Image, key: number): string {
   const group = groupOfKey(key);
   const place = group - image.procedures;
