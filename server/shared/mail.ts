@@ -26,7 +26,8 @@ export class Mailer {
     const hasLogin = username !== "";
     this.#transport = createTransport({
       host,
-      port: port === "" ? (isSecure ? 465 : 587) : Number(port),
+      // The library replaces 0, for a URL without a port, by 465 with TLS from the start, and otherwise by 587.
+      port: Number(port),
       secure: isSecure,
       // A mail server on this machine is used without STARTTLS, because its certificate is usually self-signed. With
       // other mail servers, a login needs TLS.

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import type { Versions } from "../../server/api/endpoint.ts";
 import { searchResponse } from "../../server/api/responses.ts";
 import { ask, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
-import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import { changed, type ShortRow, snapshotOf } from "../support/fixtures.ts";
 
 /** Tests searches within a state, the terms that matched a procedure group, and stop words. */
 
@@ -80,6 +80,11 @@ describe("procedure groups", () => {
   test("a group that is found by its name or code alone lists no matched words", () => {
     assert.deepEqual(matchedOf("level+procedures"), [undefined, undefined]);
     assert.deepEqual(matchedOf("5115"), [undefined]);
+    const parted = changed(snapshotOf([hospital("000001", "CA", "Mercy Hospital")]), ({ procedures }) => {
+      procedures.name[0] = "Heart Beat Procedures";
+    });
+    const [row] = answerTo("q=heartbeat&type=procedure", versionsOf(imageOf(parted))).data;
+    assert.deepEqual([row.type, "matched" in row], ["procedure", false]);
   });
 });
 

@@ -86,6 +86,15 @@ directoryTest("each known abbreviation stands for a word in the hospital directo
     assert.ok(words.has(short) || words.has(long), `${short}, ${long}`);
 });
 
+test("a short direction finds names with the long one", () => {
+  const directions =
+    "n north,s south,so south,e east,w west,ne northeast,nw northwest,nw northwestern,se southeast,sw southwest";
+  for (const direction of directions.split(",")) {
+    const [short, long] = direction.split(" ");
+    assert.equal(find(named(`Grace ${long} Clinic`), `grace ${short} clinic`).length, 1, direction);
+  }
+});
+
 directoryTest("a typo in a word lowers the score from above 0.9 to below 0.5", (image) => {
   const score = (query: string) => find(image, query, "facility", 1)[0].score;
   assert.ok(score("georgetown university hospital") > 0.9);

@@ -280,6 +280,7 @@ test("a column that is missing, added, renamed, mis-typed or out of place is ref
 });
 
 test("an invalid value in a column is rejected", () => {
+  const required = ["ccn", "facility", "city", "state", "procedure_code", "procedure_name"];
   const cases: [string, number, string | number | null, string][] = [
     ["submitted_charge_cents", 0, -1, "submitted_charge_cents: found -1, expected no negative number"],
     ["services", 0, -1, "services: found -1, expected no negative number"],
@@ -291,10 +292,11 @@ test("an invalid value in a column is rejected", () => {
     ["ccn", 4, "3A003", 'CCN: found "3A003", expected six letters or digits'],
     ["ccn", 4, "é00003", 'CCN: found "é00003", expected six letters or digits'],
     ["procedure_code", 4, "507", 'procedure code: found "507", expected four digits'],
-    ["ccn", 1, null, "column ccn: found an absent value, expected text"],
   ];
   for (const [name, row, value, expected] of cases)
     assert.equal(refusal(withCell(name, row, value)), expected, `${name} ${value}`);
+  for (const name of required)
+    assert.equal(refusal(withCell(name, 1, null)), `column ${name}: found an absent value, expected text`);
 });
 
 test("rows that contradict each other or stand out of order are refused", () => {

@@ -114,6 +114,15 @@ test("a compared hospital without a price is described as having none", async ()
   assert.match(metaOf(html, "description") ?? "", / Hospital 000001 has no price for this procedure/);
 });
 
+test("a compared hospital's rank is shown, except around a ZIP code", async () => {
+  const facility = await answerOf<FacilityAnswer>("/healthcare/facilities/000041");
+  const prices = await answerOf<ProcedureAnswer>("/healthcare/procedures/5072");
+  const read = (path: string) => (path.endsWith("/000041") ? facility : { ...prices, data: [] });
+  const headOf = (query: string) => write("/", new URLSearchParams(query), read).head;
+  assert.match(headOf("procedure=5072&with=000041"), / Hospital 000041 charges \$[\d,]+: /);
+  assert.match(headOf("procedure=5072&near=10001&with=000041"), / Hospital 000041 charges \$[\d,]+\. /);
+});
+
 test("a charge's rank is described in words", () => {
   for (const [rank, facilities, words] of [
     [1, 1, "the only price"],
