@@ -4,13 +4,13 @@ import { DataError, reasonOf, shown } from "../../engine/query.ts";
 
 /** Reads command lines. */
 
-/** How a command is called, for its help: by npm in a clone of the repository, or by the package's own command. */
+/** How to call a command, for its help: by npm in a clone of the repository, or by the package's own command. */
 export function calledAs(name: string): string {
   if (process.env.npm_lifecycle_event !== name) return `hcqs ${name}`;
   return name === "start" ? "npm start" : `npm run --silent ${name} --`;
 }
 
-/** Parses a command line. @throws DataError when the command line doesn't match the configuration */
+/** @throws DataError when the command line doesn't match the configuration */
 export function parsedArguments<Config extends ParseArgsConfig>(
   command: string,
   config: Config,
@@ -29,7 +29,7 @@ export function parsedArguments<Config extends ParseArgsConfig>(
       const isGiven = next !== undefined && !next.startsWith("--");
       throw new DataError(option, isGiven ? shown(next) : "nothing", `a value, as ${option}=VALUE`);
     }
-    // Only the error's first sentence is used, because the rest is advice that doesn't fit here.
+    // The rest of the message is advice that doesn't fit here.
     const [reason] = reasonOf(error).split(/\.\s|\.$|\n/);
     throw new DataError(command, reason, expected);
   }

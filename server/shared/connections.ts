@@ -2,10 +2,9 @@ import { readFileSync } from "node:fs";
 
 /** Counts open connections across threads, and refuses connections beyond the limit. */
 
-/** Maximum file descriptors reserved for the state, snapshots, webhooks, the operator's listener and the log. */
+/** Maximum file descriptors for the state, snapshots, webhooks, the operator's listener and the log. */
 const reservedDescriptors = 256;
 const descriptorsPerThread = 16;
-/** Number of files that the process may open, if the system doesn't tell. */
 const defaultMaxDescriptors = 1024;
 const [openWord, refusedWord] = [0, 1];
 
@@ -28,11 +27,7 @@ export class Connections {
     return Atomics.load(this.#words, refusedWord) >>> 0;
   }
 
-  /**
-   * Counts a new connection. A refused connection counts too, until it is closed.
-   *
-   * @returns false when there are too many connections
-   */
+  /** Counts a new connection. A refused connection counts until it is closed. @returns false if it is refused */
   enter(): boolean {
     if (Atomics.add(this.#words, openWord, 1) < this.max) return true;
     Atomics.add(this.#words, refusedWord, 1);

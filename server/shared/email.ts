@@ -1,13 +1,12 @@
 /** An e-mail. The code that sends e-mails is in `mail.ts`, which is loaded only where e-mails are sent. */
 
 export interface Email {
-  /** One address that `emailAddress` accepts. */
+  /** An address that `emailAddress` accepts. */
   to: string;
   subject: string;
   text: string;
-  /** Identifies the e-mail. It is the same on every try, so that a receiver can recognise a duplicate. */
+  /** Identifies the e-mail on all tries, so that a receiver can recognise a duplicate. */
   id: string;
 }
 
-/** Thrown when the SMTP server refuses the recipient for good. */
 export class UnknownRecipient extends Error {}

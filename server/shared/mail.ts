@@ -8,7 +8,7 @@ import { reachOf } from "./special-addresses.ts";
 const maxTryMs = 15_000;
 
 export interface MailSettings {
-  /** URL of the SMTP server, which may contain a password. */
+  /** May contain a password. */
   smtpUrl: string;
   from: { name: string; address: string };
 }
@@ -49,7 +49,6 @@ export class Mailer {
 
   /**
    * Sends an e-mail.
-   *
    * @returns the server's status code
    * @throws UnknownRecipient; the signal's reason after an abort; Error at the deadline and after other failures
    */

@@ -9,7 +9,7 @@ export interface SnapshotFile {
   sha256: string;
 }
 
-/** The previous revision of a version, and what changed since that revision. */
+/** The previous revision of a version, and the changes since then. */
 export type Previous = { data_version: string } & Changes;
 
 export interface PublishedVersion {
@@ -21,10 +21,9 @@ export interface PublishedVersion {
   previous: Previous | null;
 }
 
-/** States of the gate in shared memory. Listening threads wait at the gate until they may answer or must end. */
+/** States of the gate in shared memory, at which listening threads wait until they may answer or must end. */
 export const gate = { shut: 0, open: 1, ending: 2 } as const;
 
-/** The data that a serving thread gets when it is made, before a snapshot is loaded. */
 export interface ThreadCode {
   gate: SharedArrayBuffer;
   trustedProxies: number;
@@ -40,25 +39,23 @@ export interface ServeData {
   corsOrigins: readonly string[];
   keys: SharedArrayBuffer;
   limits: SharedArrayBuffer;
-  /** Whether other servers admit requests of the same accounts. */
   areLimitsShared: boolean;
   names: SharedArrayBuffer;
   days: SharedArrayBuffer;
   events: SharedArrayBuffer;
   traffic: SharedArrayBuffer;
-  /** Maximum number of requests to log per second. */
+  /** Maximum requests to log per second. */
   accessLog: number;
-  /** Accounts whose requests are logged; undefined to log all requests, with a key or without. */
+  /** Accounts whose requests are logged; undefined to log all requests, even without a key. */
   accessLogAccounts: readonly string[] | undefined;
 }
 
 export interface Access {
-  /** The id in the answer's X-Request-Id, if the answer has this header. */
   requestId: string;
   /** The account of the key, even of a revoked key; absent without a known key. */
   account?: string;
   keyId?: number;
-  /** The client's address, from X-Forwarded-For where proxies are trusted. */
+  /** The client's address, from X-Forwarded-For if proxies are trusted. */
   address: string;
   userAgent: string;
   /** Method, path and query, without possible secrets. */
@@ -68,13 +65,10 @@ export interface Access {
   ms: number;
 }
 
-/** A post from a page, to which the control thread replies. */
 export interface PortalRequest {
   path: string;
-  /** The body, which should be JSON. */
   body: string;
   authorization: string;
-  /** The client's IP address, from X-Forwarded-For where proxies are trusted. */
   address: string;
   requestId: string;
 }
@@ -85,7 +79,6 @@ export interface PortalReply {
   headers?: Record<string, string>;
 }
 
-/** A file for browsers, with its content codings. */
 export interface WebFile {
   path: string;
   /** Header lines without Content-Length and without the last line break. */
@@ -93,20 +86,16 @@ export interface WebFile {
   /** Bytes in shared memory. Files below 1 KiB have only `identity`. */
   bodies: { identity: Uint8Array; br?: Uint8Array; gzip?: Uint8Array };
   etag: string;
-  /**
-   * Texts that stand in a page and that serving threads replace with the numbers for the requested address. Absent in a
-   * file without such texts.
-   */
+  /** Texts of a page that serving threads replace with the numbers for the requested address; absent in other files. */
   slots?: { head: string; sentence: string; noscript: string };
 }
 
-/** Messages to a serving thread. */
 export type ToServe =
-  /** Sent once. The data isn't in the thread's `workerData`, because it would stay in memory there. */
+  /** Sent once. In `workerData`, the data would stay in the thread's memory. */
   | { type: "start"; data: ServeData; published: readonly PublishedVersion[] }
   /** The versions to serve, newest first. */
   | { type: "publish"; published: readonly PublishedVersion[] }
-  /** The pages' files, which replace all earlier files. */
+  /** The files that replace all earlier files of the pages. */
   | { type: "pages"; files: readonly WebFile[] }
   /** The reply to the `post` with the same id; null if the control thread failed to reply. */
   | { type: "posted"; id: number; reply: PortalReply | null }
@@ -116,19 +105,16 @@ export type ToServe =
 export type FromServe =
   | { type: "listening" }
   | { type: "failed"; reason: string }
-  /** The reply to `publish`. From now on no new answer comes from an older image. */
+  /** The reply to `publish`. After it, no new answer comes from an older image. */
   | { type: "published" }
   | { type: "drained" }
-  /** A post. The control thread replies with a `posted` that has the same id. */
   | { type: "post"; id: number; request: PortalRequest }
   | { type: "access"; access: Access }
   | { type: "error"; stack: string; requestId: string | undefined };
 
-/** The next load; null if there is no further load. */
 export type ToLoad = LoadData | null;
 
 export interface LoadData {
-  /** The file's name in errors. */
   name: string;
   /** A descriptor that is open for reading until the load ends. */
   fd: number;
@@ -145,7 +131,7 @@ export type FromLoad =
   | { type: "progress"; rows: number }
   | ({ type: "loaded" } & LoadedSnapshot)
   /**
-   * The cause is the file's content, the memory that the file's image would need, or the system. `words` are the three
-   * parts of a DataError or, if the cause is the system, the file's name and the reason.
+   * Says whether the file's content, its image's size or the system is the cause. `words` are the parts of a DataError;
+   * if the system is the cause, the file's name and the reason.
    */
   | { type: "failed"; cause: "content" | "size" | "system"; words: string[] };

@@ -7,17 +7,13 @@ import { bucketBounds, type Traffic, type TrafficSnapshot } from "./traffic.ts";
 
 const packageFile = new URL("../../package.json", import.meta.url);
 
-/**
- * Gauges of the library that are removed, because promtool rejects gauges whose names end in `_total`. The library has
- * the same numbers by type in other gauges.
- */
+/** Gauges to remove: promtool rejects names in `_total`. The library's other gauges have these numbers by type. */
 const miscalledGauges = [
   "nodejs_active_handles_total",
   "nodejs_active_requests_total",
   "nodejs_active_resources_total",
 ];
 
-/** Sources of numbers that are read at each scrape. */
 interface Sources {
   connections: Connections;
   traffic: Traffic;
@@ -59,9 +55,7 @@ export class Metrics {
   );
 
   #traffic: Traffic | undefined;
-  /**
-   * The sums of the counts for the scrape in progress. They are computed once per scrape, because summing is expensive.
-   */
+  /** The sums for the scrape in progress. Summing is expensive, so it is done once per scrape. */
   #counted: TrafficSnapshot | undefined;
 
   constructor() {
@@ -92,7 +86,7 @@ export class Metrics {
     return counted === undefined ? text : `${text}\n${durationsText(counted)}`;
   }
 
-  /** Adds a gauge whose value is read at each scrape; NaN where reading fails. */
+  /** Adds a gauge that is read at each scrape; NaN if reading fails. */
   gauge(name: string, help: string, value: () => number): void {
     new Gauge({
       name,
@@ -118,7 +112,6 @@ export class Metrics {
       "Seconds since the current data version was loaded",
       snapshotAge,
     );
-    /** Adds a counter whose value is kept outside the library. */
     const counter = <Label extends string>(
       name: string,
       help: string,
@@ -164,7 +157,7 @@ export class Metrics {
   }
 }
 
-/** Returns a value, or NaN if it can't be read, so that one failure doesn't hide the other values. */
+/** Returns NaN if a value can't be read, so that a failure doesn't hide the other values. */
 function orNaN(value: () => number): number {
   try {
     return value();

@@ -7,7 +7,7 @@ export function monthOf(wallMs: number): number {
   return date.getUTCFullYear() * 12 + date.getUTCMonth();
 }
 
-/** Unix milliseconds of a month's first instant. */
+/** A month's first instant in Unix milliseconds. */
 export function startOfMonth(month: number): number {
   return Date.UTC(Math.floor(month / 12), month % 12);
 }

@@ -2,7 +2,6 @@
 
 /** Lets an event pass if fewer events than the limit passed in the preceding second. */
 export class PerSecond {
-  /** Times of the last events that passed, in a ring buffer. */
   readonly #passedMs: Float64Array;
   #oldest = 0;
 
@@ -10,7 +9,7 @@ export class PerSecond {
     this.#passedMs = new Float64Array(max).fill(Number.NEGATIVE_INFINITY);
   }
 
-  /** Whether an event passes. @param nowMs milliseconds of a steady clock */
+  /** @param nowMs milliseconds of a steady clock */
   pass(nowMs: number): boolean {
     // With a limit of 0 there is no oldest event: the difference is NaN, and nothing passes.
     if (!(nowMs - this.#passedMs[this.#oldest] >= 1000)) return false;

@@ -1,6 +1,6 @@
 /**
- * Rates and quotas of the plans. Enterprise accounts have their own numbers. The plan `portal` is meant
- * for the account that visitors without a key share.
+ * Rates and quotas of the plans. Enterprise accounts have their own numbers. The plan `portal` is meant for the account
+ * that visitors without a key share.
  */
 
 export const plans = {
@@ -15,7 +15,7 @@ export const plans = {
 export type Plan = keyof typeof plans;
 export const planNames = Object.keys(plans) as Plan[];
 
-/** The largest rate of an account in requests per second, because the counters have 32 bits. */
+/** Requests per second. The counters have 32 bits. */
 export const maxBurst = 1_000_000;
-/** The largest quota of an account in requests per month, because the counters have 32 bits. */
+/** Requests per month. The counters have 32 bits. */
 export const maxQuota = 2_000_000_000;

@@ -4,14 +4,11 @@ import { runInNewContext } from "node:vm";
 
 /** A thread's access to the runtime: steady clock, garbage collection, heap limit, and `node:http`. */
 
-/** Node's `node:http`, read without an import, because an import would also load everything that `fetch` needs. */
+/** Node's `node:http` without an import, which would also load everything that `fetch` needs. */
 export const http = process.getBuiltinModule("node:http");
 
 const heapWatchMs = 250;
-/**
- * The share of the heap's limit at which a thread ends with an error. At the limit, V8 would end the process without an
- * error message.
- */
+/** Share of its limit at which a heap is full. At the limit, V8 would end the process without a message. */
 const maxHeapShare = 0.8;
 
 /** Returns a steady clock in milliseconds that is the same in all threads, unlike `performance.now()`. */
@@ -20,18 +17,15 @@ export function steadyClock(): () => number {
   return () => performance.now() + offset;
 }
 
-/** Collects this thread's garbage, so that the memory of a retired image is freed at once. */
+/** Frees the memory of a retired image at once. */
 export function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   runInNewContext("gc")();
 }
 
-/** Thrown when a thread's heap is nearly full. */
 export class OutOfMemory extends Error {}
 
-/**
- * Checks this thread's heap regularly. Throws OutOfMemory, uncaught, when the heap is nearly full after a collection.
- */
+/** Checks this thread's heap regularly. Throws OutOfMemory, uncaught, if it is nearly full after a collection. */
 export function watchHeap(): void {
   const isFull = () => {
     const { used_heap_size, heap_size_limit } = getHeapStatistics();
@@ -42,8 +36,7 @@ export function watchHeap(): void {
     collectGarbage();
     const limitMb = Math.round(getHeapStatistics().heap_size_limit / 2 ** 20);
     if (!isFull()) return;
-    // The checks stop, because they collect garbage, and V8 ends a process without an error message after several vain
-    // collections.
+    // The checks stop: after several vain collections, V8 would end the process without a message.
     clearInterval(timer);
     throw new OutOfMemory(`out of memory: ${maxHeapShare * 100} % of a heap of ${limitMb} MB are used`);
   };

@@ -1,6 +1,6 @@
 /** Keeps a callback's error from ending the process. */
 
-/** An error's stack for the log; the text of anything else that was thrown. */
+/** The stack of an error, or the text of anything else that was thrown. */
 export function stackOf(error: unknown): string {
   return error instanceof Error ? String(error.stack) : String(error);
 }
@@ -14,7 +14,7 @@ export function safely<Args extends unknown[]>(
     try {
       onError(error, ...args);
     } catch {
-      // `onError` failed too, and there is nowhere to report its error.
+      // There is nowhere to report an error of `onError`.
     }
   };
   return (...args) => {

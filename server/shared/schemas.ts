@@ -52,7 +52,7 @@ export const month = v.pipe(
 
 const anEmailAddress = "an e-mail address such as ann@example.com";
 /**
- * The usual form of an e-mail address in RFC 5321. The form allows no quotes, comments or lists, and nothing that could
+ * The usual form of an e-mail address in RFC 5321, without quotes, comments or lists, and without anything that could
  * end a header or a command. The domain has a dot, and its last label isn't a number.
  */
 const emailForm =

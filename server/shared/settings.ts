@@ -6,10 +6,7 @@ import { emailAddress, wholeNumber } from "./schemas.ts";
 
 /** Reads settings from environment variables. Each setting is declared once, in a table. */
 
-/**
- * Settings by the names of their variables. A schema says how the setting is read, its default, and its description for
- * `--help`.
- */
+/** Settings by their variables' names. A schema has the default, and the description for `--help`. */
 export type SettingTable = Record<string, v.GenericSchema<string | undefined, unknown>>;
 export type ValuesOf<Table extends v.ObjectEntries> = Readonly<
   v.InferOutput<v.ObjectSchema<Table, undefined>>
@@ -57,7 +54,7 @@ export const trueOrFalse = v.pipe(
   v.transform((text) => text === "true"),
 );
 
-/** A setting whose value messages never show. @param parse throws a DataError whose `found` may be shown */
+/** Makes a setting whose value messages never show. @param parse throws a DataError whose `found` may be shown */
 export function secretSetting<Value>(about: string, parse: (text: string) => Value) {
   const parsed = v.rawTransform<string, Value>(({ dataset, addIssue, NEVER }) => {
     try {
@@ -101,7 +98,6 @@ const sender = v.pipe(
   v.check(({ address }) => v.is(emailAddress, address), aSender),
 );
 
-/** The core's settings; each part has a table of its own. */
 export const coreSettings = {
   HOST: v.pipe(v.optional(host, "127.0.0.1"), v.description("the address of the API")),
   PORT: v.pipe(v.optional(wholeNumber(0, 65535), "8080"), v.description("its port; 0 picks a free one")),
@@ -199,7 +195,7 @@ export interface Settings extends Readonly<v.InferOutput<typeof schema>> {
   readonly isDefaultDatasetsDir: boolean;
 }
 
-/** Reads the core's settings. @returns the settings, or a line for each wrong setting */
+/** @returns the core's settings, or a line for each wrong setting */
 export function readSettings(environment: NodeJS.ProcessEnv): Settings | string[] {
   const given = givenIn(coreSettings, environment);
   const parsed = v.safeParse(schema, given);
@@ -211,7 +207,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings | string[
   });
 }
 
-/** Reads the settings of a table. @returns their values, or a line for each wrong setting */
+/** @returns the values of a table's settings, or a line for each wrong setting */
 export function readTable<Table extends SettingTable>(
   table: Table,
   environment: NodeJS.ProcessEnv,
@@ -221,7 +217,6 @@ export function readTable<Table extends SettingTable>(
   return parsed.success ? parsed.output : faultsOf(table, parsed.issues, given);
 }
 
-/** The values of a table's settings in the environment. Empty values count as unset. */
 export function givenIn(table: SettingTable, environment: NodeJS.ProcessEnv): Record<string, string> {
   const given: Record<string, string> = {};
   for (const name of Object.keys(table)) {
@@ -231,7 +226,6 @@ export function givenIn(table: SettingTable, environment: NodeJS.ProcessEnv): Re
   return given;
 }
 
-/** A line for each setting that is wrong, in the table's order. */
 export function faultsOf(
   table: SettingTable,
   issues: readonly v.BaseIssue<unknown>[],

@@ -3,9 +3,9 @@ import { BlockList, isIP, isIPv4 } from "node:net";
 /** Recognises IP addresses that aren't public. */
 
 /**
- * IPv4 networks that webhooks may not be in, so that nobody makes the server talk to itself or its own network. The
- * list has all networks in IANA's registries of special-purpose addresses. Globally reachable networks are included,
- * because an address in such a network may lead to a service of the server's own network. The registries are below
+ * IPv4 networks that webhooks may not be in. Otherwise a webhook could make the server talk to itself or its own
+ * network. The list has all networks in IANA's registries of special-purpose addresses. It includes globally reachable
+ * networks, because their addresses may lead to a service of the server's own network. The registries are below
  * https://www.iana.org/assignments/: iana-ipv4-special-registry, iana-ipv6-special-registry, multicast-addresses and
  * ipv6-address-space.
  */
@@ -38,10 +38,7 @@ function familyOf(address: string): "ipv4" | "ipv6" {
   return isIPv4(address) ? "ipv4" : "ipv6";
 }
 
-/**
- * Whether an address is a loopback address, in another special-purpose network, or public. An IPv4 address in IPv6 form
- * counts as IPv4. @throws RangeError when the text isn't an IP address
- */
+/** An IPv4 address in IPv6 form counts as IPv4. @throws RangeError when the text isn't an IP address */
 export function reachOf(address: string): "loopback" | "special" | "public" {
   if (isIP(address) === 0) throw new RangeError(`found ${address}, expected an IP address`);
   const family = familyOf(address);

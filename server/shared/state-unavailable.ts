@@ -1,6 +1,6 @@
 /** The error of a change that can't be made at the moment. */
 
-/** Thrown when the state that servers share can't be read or changed at the moment. A later try may succeed. */
+/** Thrown when the servers' shared state can't be read or changed at the moment. A later try may succeed. */
 export class StateUnavailable extends Error {
   readonly expected: string;
 

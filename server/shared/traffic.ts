@@ -3,15 +3,14 @@ import { PerSecond } from "./per-second.ts";
 /** Counts answers by route and status, with their bytes and latencies, in shared memory. */
 
 /*
- * Each thread has its own block of shared memory. No other thread writes to the block, so plain stores are enough. The
- * counts of two threads never share a cache line, and counting takes no Atomics. The control thread sums the blocks on
- * request.
+ * Each thread writes only to its own block of shared memory, so plain stores are enough, and no two threads' counts
+ * share a cache line. The control thread sums the blocks.
  *
  * A count is an aligned 64-bit float. The supported 64-bit machines store and load such a float whole, so a reader
  * never sees half of a change. Whole numbers are exact up to 2^53. Two counts may be read a moment apart.
  */
 
-/** Statuses that have their own counters. All other statuses count as "other", which is the first counter. */
+/** Statuses that have their own counters. The first counter, "other", has all other statuses. */
 const statuses = [
   200, 201, 202, 204, 206, 303, 304, 400, 401, 403, 404, 405, 409, 413, 415, 416, 429, 500, 503,
 ];
@@ -24,10 +23,7 @@ const statusNames: readonly string[] = ["other", ...statuses.map(String)];
 export const ceilings = ["burst", "quota", "early", "clock"] as const;
 type Ceiling = (typeof ceilings)[number];
 
-/**
- * Reasons for a 401: no key, a malformed key, an unknown key, or an inactive key. An inactive key is revoked or
- * expired, or its account is suspended or deleted.
- */
+/** Reasons for a 401. An inactive key is revoked or expired, or its account is suspended or deleted. */
 const keyFaults = ["missing", "malformed", "unknown", "inactive"] as const;
 export type KeyFault = (typeof keyFaults)[number];
 
@@ -36,11 +32,9 @@ export const bucketBounds: readonly number[] = Array.from({ length: 25 }, (_, i)
 const buckets = bucketBounds.length + 1;
 
 const cacheLineWords = 8;
-/** Words at the start of a block: the counts of 429s by reason, and then the counts of 401s by reason. */
+/** A block begins with the counts of 429s by reason, and then of 401s by reason. */
 const refusalWords = cacheLineWords;
-/**
- * The counts by reason are followed by a cell for each route and status: answers, bytes, timed milliseconds, buckets.
- */
+/** After the counts by reason comes a cell for each route and status: answers, bytes, timed milliseconds, buckets. */
 const [countWord, bytesWord, timeWord, bucketsWord] = [0, 1, 2, 3];
 const cellWords = Math.ceil((bucketsWord + buckets) / cacheLineWords) * cacheLineWords;
 
@@ -50,14 +44,10 @@ const cellOf = (route: number, status: number) =>
 const placeOfStatus = new Uint8Array(1000);
 for (const [i, status] of statuses.entries()) placeOfStatus[status] = i + 1;
 
-/**
- * Up to this number of requests per second, a thread times all requests. Further requests are sampled, because timing
- * costs more than counting.
- */
+/** Up to this number of requests per second, a thread times all. It samples the rest, because timing costs more. */
 const maxTimedEach = 1000;
-/** Average number of further requests of which one, chosen at random, is timed. */
+/** On average, one of this many further requests is timed. The choice is random. */
 const busyStride = 16;
-/** Marks a request that isn't timed. */
 const untimed = -1;
 
 export class ThreadTraffic {
@@ -66,11 +56,10 @@ export class ThreadTraffic {
   readonly #random: () => number;
   /** Weight of the next timed request: the number of requests from which it is chosen. */
   #stride = 1;
-  /** Number of requests until the next timed request. */
   #untilTimed = 1;
   readonly #each = new PerSecond(maxTimedEach);
 
-  /** @param nowMs returns milliseconds of a steady clock @param random returns a number from 0 to below 1 */
+  /** @param nowMs milliseconds of a steady clock @param random returns a number from 0 to below 1 */
   constructor(buffer: SharedArrayBuffer, nowMs = () => performance.now(), random = Math.random) {
     this.#words = new Float64Array(buffer);
     this.#nowMs = nowMs;
@@ -82,18 +71,17 @@ export class ThreadTraffic {
     return --this.#untilTimed === 0 ? this.#nowMs() : untimed;
   }
 
-  /** Counts an answer of a route with its body's bytes. @param begun what `begin` returned */
+  /** @param begun what `begin` returned */
   answered(route: number, status: number, bytes: number, begun: number): void {
     const cell = this.#count(route, status, bytes);
     if (begun !== untimed) this.#time(cell, begun);
   }
 
-  /** Begins timing a request that is answered later. The result is passed to `answeredLater`. */
   beginLater(): number {
     return this.#nowMs();
   }
 
-  /** Counts the answer to a post, which is made after the handler has returned. Posts are few, so all are timed. */
+  /** Counts the answer to a post, made after the handler has returned. Posts are few, so all are timed. */
   answeredLater(route: number, status: number, bytes: number, begun: number): void {
     this.#addTime(this.#count(route, status, bytes), this.#nowMs() - begun, 1);
   }
@@ -122,17 +110,14 @@ export class ThreadTraffic {
     this.#words[cell + bucketsWord + bucketOf(tookMs)] += requests;
   }
 
-  /**
-   * Adds a timed request. Its weight is the number of requests from which it was chosen, so that quiet and busy times
-   * weigh alike.
-   */
+  /** Adds a timed request. By its weight, quiet and busy times count alike. */
   #time(cell: number, begun: number): void {
     const nowMs = this.#nowMs();
     const tookMs = nowMs - begun;
     this.#addTime(cell, tookMs, this.#stride);
     const isBusy = !this.#each.pass(nowMs);
     this.#stride = isBusy ? busyStride : 1;
-    // The next timed request is chosen at random, because requests may follow a pattern.
+    // Requests may follow a pattern, so the choice is random.
     this.#untilTimed = isBusy ? 1 + Math.floor(this.#random() * (2 * busyStride - 1)) : 1;
   }
 }
@@ -147,7 +132,7 @@ export interface Answers {
   status: string;
   requests: number;
   bytes: number;
-  /** Latency histogram. Timed requests are weighted, so that the sum is about `requests`. */
+  /** Latency histogram. Timed requests are weighted, so the sum is about `requests`. */
   buckets: number[];
   seconds: number;
 }
@@ -158,7 +143,6 @@ export interface TrafficSnapshot {
   unauthorized: Record<KeyFault, number>;
 }
 
-/** Sums the counts of all threads, in the control thread. */
 export class Traffic {
   readonly buffers: readonly SharedArrayBuffer[];
   readonly #routes: readonly string[];
@@ -171,10 +155,7 @@ export class Traffic {
     this.#blocks = this.buffers.map((buffer) => new Float64Array(buffer));
   }
 
-  /**
-   * Sums the counts. A route's statuses that never occurred are left out, except 500, so that a first 500 shows as a
-   * rise.
-   */
+  /** Leaves out a route's statuses that never occurred, except 500, so that a first 500 shows as a rise. */
   snapshot(): TrafficSnapshot {
     const answers: Answers[] = [];
     for (const [route, name] of this.#routes.entries())

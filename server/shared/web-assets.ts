@@ -19,21 +19,18 @@ const types: Record<string, string> = {
   ".ts": "text/javascript; charset=utf-8",
 };
 
-/** The name of the asset with all style sheets. */
 const style = "style.css";
 
-/** The libraries of every page, by import name. */
 const pageLibraries = {
   preact: "preact/dist/preact.mjs",
   "preact/hooks": "preact/hooks/dist/hooks.mjs",
   htm: "htm/dist/htm.mjs",
 };
-/** The parts of d3 that pictures use, which are half of d3. Each part comes after the parts that it needs. */
+/** The half of d3 that pictures use. Each part comes after the parts that it needs. */
 export const d3Files = [
   ...["array", "color", "format", "interpolate", "path", "time", "time-format", "scale", "shape"],
 ].map((part) => `d3-${part}/dist/d3-${part}.min.js`);
 
-/** Path of a file in an npm package, even if the package's `exports` lack it. */
 function libraryFile(name: string): string {
   const parts = name.split("/");
   const packageName = parts.slice(0, name.startsWith("@") ? 2 : 1).join("/");
@@ -45,22 +42,17 @@ function libraryFile(name: string): string {
 
 interface Assets {
   files: WebFile[];
-  /** The names of a module and of all modules that it imports, directly or not. */
+  /** The names of a module and of its direct and indirect imports. */
   modulesOf(name: string): string[];
-  /**
-   * The URL of an asset. An asset's name is its path below `server/`, or the name of a library, or `style.css` for all
-   * style sheets.
-   */
+  /** @param name an asset's path below `server/`, the name of a library, or `style.css` for all style sheets */
   url(name: string): string;
-  /** The import map of the page, as JSON. */
   importMap: string;
 }
 
 /**
- * Reads assets.
- *
+ * Reads a page's assets, including the files that all pages share.
  * @param base the path that all URLs begin with; it ends with a slash
- * @param folder the folder of the page's own files, below `server/`; the files that all pages share are read too
+ * @param folder the folder of the page's own files, below `server/`
  * @param libraries more files of npm packages, by name; several files with the same name become one asset
  */
 export function readAssets(
@@ -88,7 +80,7 @@ export function readAssets(
   });
   const styles = read.filter(({ path }) => extname(path) === ".css").map(({ content }) => content);
   const sources = new Map(
-    // All style sheets are joined, so that a page needs only one request for them.
+    // All style sheets are one asset, so a page needs only one request for them.
     [
       { name: style, path: style, content: styles.join("") },
       ...read.filter(({ path }) => extname(path) !== ".css"),
@@ -125,26 +117,24 @@ export function readAssets(
 export interface PageOptions {
   title: string;
   description: string;
-  /** The HTML of the body. */
   body: string;
   /** Scripts that aren't modules. They run in this order, after `first` and before `modules`. */
   scripts?: readonly string[];
   /** A module that runs before the scripts and the other modules. */
   first?: string;
-  /** The main module, which runs, and other modules, which are only preloaded. */
+  /** The main module, and other modules, which are only preloaded. */
   modules?: readonly string[];
-  /** Assets to preload. */
   data?: readonly string[];
   /** Origins of pages that may show this page in a frame. */
   framedBy?: readonly string[];
-  /** Settings for the page's modules, in the element `settings`, as JSON. */
+  /** Settings for the page's modules. The element `settings` has them as JSON. */
   settings?: object;
 }
 
 export const escapeHtml = (text: string) =>
   text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** The HTML that describes a page to browsers and to sites that preview links. @param title,description plain text */
+/** Makes the HTML that describes a page to browsers and link previews. @param title,description plain text */
 export function headOf(title: string, description: string): string {
   const [name, about] = [escapeHtml(title), escapeHtml(description)];
   return [
@@ -171,7 +161,7 @@ export function pageOf(assets: Assets, path: string, options: PageOptions): WebF
     "base-uri 'none'",
     `frame-ancestors ${framedBy.length === 0 ? "'none'" : framedBy.join(" ")}`,
   ].join("; ");
-  // `<` is escaped, because `</script>` in a text would end the element.
+  // `</script>` in a text would end the element.
   const json = JSON.stringify(options.settings ?? {}).replaceAll("<", "\\u003c");
   const lines = [
     "<!doctype html>",
@@ -185,7 +175,7 @@ export function pageOf(assets: Assets, path: string, options: PageOptions): WebF
     `<link rel="stylesheet" href="${assets.url(style)}">`,
     `<script type="importmap">${assets.importMap}</script>`,
     ...ahead.map(run),
-    // The scripts come first, because they are the largest files. The modules are small, so they need little bandwidth.
+    // The scripts come first, because they are the largest files.
     ...scripts.map((name) => `<script defer fetchpriority="high" src="${assets.url(name)}"></script>`),
     // Without preloading, each module would be fetched only after the module that imports it.
     ...[...imported].map((name) => `<link rel="modulepreload" href="${assets.url(name)}">`),

@@ -5,9 +5,9 @@ import type { WebFile } from "./messages.ts";
 
 /** Makes web files in shared memory, in each content coding. */
 
-/** Size in bytes below which files aren't compressed. */
+/** Files below this size aren't compressed. */
 const minCodedBytes = 1024;
-/** Brotli's quality. The best quality would take half a second longer and make the files 5 % smaller. */
+/** The best quality would take half a second longer and make the files 5 % smaller. */
 const brotliQuality = 7;
 const maxWindowBits = zlib.BROTLI_DEFAULT_WINDOW;
 
@@ -17,7 +17,7 @@ const security = [
   "Cross-Origin-Opener-Policy: same-origin",
 ];
 
-/** Makes a web file. @param lifetime whether the content of the path ever changes @param headers more header lines */
+/** @param lifetime whether the content of the path ever changes @param headers more header lines */
 export function webFile(
   path: string,
   type: string,
@@ -39,7 +39,7 @@ export function webFile(
   if (body.length < minCodedBytes) return file;
   for (const [coding, code] of codings) {
     const make = () => code(body);
-    // Pages aren't cached. Their content may change with each start, so the cache would only fill the disk.
+    // The content of pages may change with each start, so a cache of them would only fill the disk.
     file.bodies[coding] = shared(type.startsWith("text/html") ? make() : kept(`${name}.${coding}`, make));
   }
   return file;
@@ -53,7 +53,7 @@ const codings = [
 function brotli(body: Buffer): Buffer {
   const params = {
     [zlib.BROTLI_PARAM_QUALITY]: brotliQuality,
-    // The window is no larger than the file needs, because the usual window of 4 MB takes most of a small file's time.
+    // The window is no larger than the file needs. The usual window of 4 MB takes most of a small file's time.
     [zlib.BROTLI_PARAM_LGWIN]: Math.min(maxWindowBits, Math.ceil(Math.log2(body.length))),
     [zlib.BROTLI_PARAM_SIZE_HINT]: body.length,
   };

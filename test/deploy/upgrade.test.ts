@@ -9,15 +9,13 @@ import { succeed } from "../support/commands.ts";
 import { call, pricesPath, startServer, temporaryFolder } from "../support/server.ts";
 
 /**
- * Tests that this release works with files of release 0.1.0. The files were made with that release by `sample` with 300
- * rows, `keys create` for acme (plan developer) and other (plan free), `accounts suspend other`, five requests, and
- * `accounts export`.
+ * Tests that this release works with files of release 0.1.0, made by `sample` with 300 rows, `keys create` for acme
+ * (plan developer) and other (plan free), `accounts suspend other`, five requests, and `accounts export`.
  */
 
 const files = path.resolve(import.meta.dirname, "../support/0.1.0");
 const key = "hcq_1yKGlapv06eAO2pOyCEW3SBFc9P2dDgvCjVTs7y7Dge0rA2Pn";
 
-/** Makes the folders of an installation of release 0.1.0. */
 function installation(): { datasetsDir: string; stateDir: string } {
   const folder = temporaryFolder();
   const [datasetsDir, stateDir] = ["datasets", "state"].map((name) => path.join(folder, name));

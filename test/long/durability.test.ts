@@ -42,7 +42,6 @@ async function kill(server: Running): Promise<void> {
   assert.doesNotMatch(server.stderr, /"level":"(error|fatal)"/);
 }
 
-/** Makes an account with a key, like the operator's command. */
 function storeAccount(store: Store, name: string, quota: number) {
   return store.atomically(() => {
     const now = new Date();
@@ -53,10 +52,7 @@ function storeAccount(store: Store, name: string, quota: number) {
   });
 }
 
-/**
- * Sends `each` requests over each of four connections. @returns the number of answers 200, and whether all answers
- * arrived
- */
+/** Sends `each` requests over each of four connections. @returns the number of answers 200, and whether all arrived */
 async function ask(api: string, key: string, each: number): Promise<{ admitted: number; isWhole: boolean }> {
   const text = requestText(request, { Authorization: `Bearer ${key}` }).repeat(each);
   let admitted = 0;
@@ -140,7 +136,6 @@ test("kill -9 loses no saved count, key, account or event, and adds no counts", 
     }
     server = start(stateDir);
     if (random.int(4) === 0) {
-      // Kills the server during its start, or soon after the start.
       await delay(random.int(maxStartMs));
       await kill(server);
       server = start(stateDir);

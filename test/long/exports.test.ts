@@ -27,7 +27,6 @@ import { sizeFrom } from "./trial.ts";
 
 /** Tests the content of exports of whole data versions, and their transmission to slow readers. */
 
-/** Number of rows of the export that slow readers download. */
 const exportRows = sizeFrom("EXPORT_ROWS", defaultSampleRows);
 
 const tables = [
@@ -162,7 +161,6 @@ test(`a CSV export of ${exportRows} rows takes at most 1 MB of memory for each s
   const before = held();
   const readers = await Promise.all(Array.from({ length: 16 }, open));
   let most = 0;
-  // All readers read slowly while the server's memory is measured.
   for (let piece = 0; piece < 100; piece++) {
     for (const reader of readers) if (reader.read() === null) await once(reader, "readable");
     most = Math.max(most, held());

@@ -13,13 +13,11 @@ import { createKey } from "../support/server.ts";
 /** Tests servers under load during a failover of Redis, with Sentinels and with a Cluster. */
 
 const count = 3;
-/** The ceilings of every account. */
 const ceilings = { burst: 500, quota: 1500 };
 
 /** Servers that share a Redis, and accounts with a key each. */
 class Fleet {
   readonly replicas: Replica[];
-  /** Keys by account number minus 1. Each account has one key. */
   readonly keys: string[];
   readonly #url: string;
 
@@ -37,7 +35,6 @@ class Fleet {
     return this;
   }
 
-  /** Waits until every server knows the number of servers. */
   async inStep(): Promise<void> {
     for (const replica of this.replicas)
       await until("all to be members", async () => {
@@ -52,7 +49,7 @@ class Fleet {
     const clients = await Promise.all(this.replicas.map((replica) => Client.of(replica, key)));
     const used = Promise.all(
       clients.map(async (client) => {
-        // Pauses after a refused request, so that the servers get processor time.
+        // After a refused request, a pause gives the servers processor time.
         while ((await client.ask()) !== "month") if (client.last !== "admitted") await delay(10);
       }),
     );
@@ -67,7 +64,6 @@ class Fleet {
     return result;
   }
 
-  /** Checks that a command waits for the new primary. */
   async listsKeys(): Promise<void> {
     const { code, stderr } = await this.run("keys list");
     assert.equal(code, 0, stderr);
@@ -80,7 +76,6 @@ class Fleet {
     );
   }
 
-  /** Makes a key on one machine, and revokes the key on another machine. */
   async changeKeys(): Promise<void> {
     const made = await this.run("keys create --account later --plan business");
     assert.equal(made.code, 0, made.stderr);

@@ -31,7 +31,6 @@ async function post(server: TestServer, target: string, body: object): Promise<n
   return (await rawRequest(server.api, requestText(`POST ${target}`, headers) + content)).status;
 }
 
-/** Reads the first event about the state from the console's stream. */
 async function stateOnConsole(server: TestServer): Promise<{ server: { fault: string | null } }> {
   const request = get(`${server.ops}/console/stream`);
   const [response] = await once(request, "response");
@@ -47,7 +46,6 @@ async function stateOnConsole(server: TestServer): Promise<{ server: { fault: st
   throw new Error(`the stream ended: ${text}`);
 }
 
-/** Uses all features of the service, and checks that it still serves. */
 async function useAll(server: TestServer): Promise<void> {
   for (const target of ["/", "/livez", "/readyz", "/metrics", "/console/stream"])
     await rawRequest(server.ops, requestText(`HEAD ${target}`, { Connection: "close" }));
@@ -80,7 +78,6 @@ const damages: Record<string, (file: string) => void> = {
   },
 };
 
-/** Checks that a running server keeps running when a file of its state is damaged. */
 async function damageState(name: string, damage: (file: string) => void): Promise<void> {
   const env = { PORTAL: "on", SIGNUP: "open", SIGNUP_DAILY: "1000" };
   const server = await startServer({ env });
@@ -120,7 +117,7 @@ test("the service keeps serving after it had no file descriptors left", async ()
   assert.equal(await server.stop(), 0);
 });
 
-/** A server that isn't Redis. `answer` is sent for each command. */
+/** A server that isn't Redis. It sends `answer` for each command. */
 interface FalseRedis {
   answer: string;
   greeting?: string;
@@ -143,13 +140,12 @@ test("the service keeps serving when another program answers in place of Redis",
     socket.write(kind.greeting ?? "");
     socket.on("data", (data) => {
       asked++;
-      // Sends an answer for each command of a pipeline.
       const commands = data.toString("latin1").match(/\*\d+\r\n\$/g)?.length ?? 1;
       socket.write(kind.answer.repeat(commands));
     });
   });
   after(() => redis.close());
-  // Uses a real Redis for the first start, because a start with accounts needs it. False servers replace it afterwards.
+  // A start with accounts needs a real Redis. False servers replace it afterwards.
   const node = await RedisNode.start();
   const env = { REDIS_URL: `redis://127.0.0.1:${node.port}`, QUOTA_WITHOUT_REDIS: "free" };
   const server = await startServer({ env });

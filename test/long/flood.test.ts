@@ -32,16 +32,13 @@ const unreadBlock = 64 * 2 ** 10;
 const maxUnreadBytes = 64 * 2 ** 20;
 /** Maximum bytes sent by a client that sends requests one by one and reads nothing. */
 const maxUnreadInPieces = 4 * 2 ** 20;
-/**
- * Number of requests of a client that reads no answers. If a thread handled all of them, a stop would take too long.
- */
+/** Number of requests of a client that reads no answers. A thread that handled them all would delay a stop too long. */
 const unreadRequests = 20_000;
 /** Maximum milliseconds after which a stalled client resets its connection. The server may close it earlier. */
 const maxStallMs = 60;
 
 const known = `GET ${pricesPath}?procedure=5072&state=al&limit=50`;
 
-/** Lists a request for each kind of answer. */
 async function requestsOf(server: TestServer): Promise<string[]> {
   const key = { Authorization: `Bearer ${server.key}` };
   const first = await call(server, `GET ${pricesPath}?procedure=5072&limit=10`);
@@ -81,7 +78,6 @@ function draw(random: Random, kinds: readonly string[]): string {
   return text + (random.int(4) === 0 ? random.pick(kinds.filter(ends)) : "");
 }
 
-/** Plays a client from its connection to its end. */
 async function flood(random: Random, api: string, text: string): Promise<void> {
   const { hostname, port } = new URL(api);
   const end = random.pick(["reset", "reset", "reset in the middle", "half-close", "stall", "read"] as const);
@@ -119,7 +115,7 @@ async function askUnread(api: string, text: string, isInPieces: boolean): Promis
   while (isOpen && left > 0) {
     const written = new Promise<void>((resolve) => socket.write(requests, () => resolve()));
     await Promise.race([written, closed]);
-    // Lets Node emit the connection's events, which it does only between turns of the event loop.
+    // Node emits the connection's events only between turns of the event loop.
     await nextTurn();
     left -= requests.length;
   }
@@ -162,7 +158,7 @@ for (const threads of [1, 2, 4])
     t.diagnostic(`${share} connections; resident MB after each quarter: ${memory.map(Math.round).join(" ")}`);
 
     await until("all connections to be gone", async () => (await openConnections(server)) === 0);
-    // Allows two descriptors more than before, because requests to the operator's listener take some for a moment.
+    // Requests to the operator's listener take some descriptors for a moment.
     await until("the descriptors of before", () => descriptors(pid) <= descriptorsBefore + 2);
     const after = await call(server, known);
     assert.deepEqual([after.status, after.body], [200, before.body]);

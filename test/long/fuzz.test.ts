@@ -27,7 +27,7 @@ const latin1 = "latin1";
 
 const isOurs = (answer: Answer) => answer.header("X-RateLimit-Remaining") !== undefined;
 
-/** Checks an answer of the service. @param message the request; undefined if the request isn't certain */
+/** @param message the request that is answered; undefined if it isn't known */
 function checkOurs(answer: Answer, message: Message | undefined): void {
   assert.ok(answer.status < 500, `answered ${answer.status}`);
   if (message === undefined) return;
@@ -38,16 +38,14 @@ function checkOurs(answer: Answer, message: Message | undefined): void {
   else assert.ok(isRead || answer.status > 400, `${message.method} is answered with ${answer.status}`);
 }
 
-/** Checks an answer of the HTTP parser itself. It is an HTML page without the service's headers. */
+/** The HTTP parser itself answers with an HTML page, without the service's headers. */
 function checkParsers(answer: Answer): void {
   assert.ok([400, 431, 505].includes(answer.status), `the parser answered ${answer.status}`);
   // The page may be empty, because the connection may end before the page arrives.
   assert.match(answer.body.toString(latin1), /^(<!?[a-z]|$)/i);
 }
 
-/**
- * Splits received bytes into answers. An answer's `message` is undefined if it isn't certain which request it answers.
- */
+/** Splits received bytes into answers. An answer's `message` is its request; undefined if it isn't known. */
 function answersIn(received: Buffer, messages: readonly Message[]) {
   const answers: { answer: Answer; message: Message | undefined; isWhole: boolean }[] = [];
   let known = true;
@@ -72,7 +70,7 @@ function answersIn(received: Buffer, messages: readonly Message[]) {
   return answers;
 }
 
-/** Plays an exchange to its end. @returns all bytes received */
+/** @returns all bytes received */
 async function play(api: string, { messages, segments, end }: Exchange): Promise<Buffer> {
   const { hostname, port } = new URL(api);
   const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
@@ -82,7 +80,7 @@ async function play(api: string, { messages, segments, end }: Exchange): Promise
     socket.setTimeout(maxExchangeMs, () => reject(new Error(`not over in ${maxExchangeMs} ms`)));
     socket.on("close", () => resolve());
     socket.on("end", () => socket.destroy());
-    // Errors are ignored, because a server that refuses the rest of a request resets the connection.
+    // A server that refuses the rest of a request resets the connection.
     socket.on("error", () => {});
     socket.on("data", (bytes) => {
       chunks.push(bytes);
@@ -119,7 +117,6 @@ function splitsRequestLine({ messages, segments }: Exchange): boolean {
   });
 }
 
-/** Checks all answers of an exchange, and counts them. */
 function check(exchange: Exchange, received: Buffer, count: (what: string) => void): void {
   const { messages, end } = exchange;
   // If the parser closes the connection, its answer and a part of the answer before it may be lost.
@@ -150,8 +147,7 @@ function check(exchange: Exchange, received: Buffer, count: (what: string) => vo
     last = message?.kind === "last";
   }
   if (mayBeCut || last || answers.length === messages.length) return;
-  // In rare cases the connection ends after an answer without a body, or after a long answer. Then the remaining
-  // requests get no answer.
+  // In rare cases the connection ends after an answer that is long or has no body.
   assert.ok(
     messages.some(mayLackBody) || messages.some(mayBeLong),
     `${answers.length} answers to ${messages.length} requests`,
@@ -187,8 +183,7 @@ test(`${requests} random requests get valid responses and leak no memory`, {
         assert.ok(!server.process.hasEnded, `the server ended: ${server.process.stderr.slice(-500)}`);
         check(next, received, count);
         for (const { answer } of answersIn(received, next.messages)) {
-          // An answer 200 or 304 may have a key, because it repeats the parameters of a search in its body or in its
-          // ETag.
+          // An answer 200 or 304 may have a key, because its body or its ETag repeats the parameters of a search.
           if (answer.status < 400) continue;
           const shown = answer.head + answer.body.toString(latin1);
           for (const secret of secrets) assert.ok(!shown.includes(secret), "a key is echoed");
@@ -221,7 +216,7 @@ test(`${requests} random requests get valid responses and leak no memory`, {
   for (const what of expected) assert.ok((counts.get(what) ?? 0) > 0, `${what} came`);
   const cutShort = counts.get("cut short") ?? 0;
   assert.ok(cutShort <= requests / 2000, `${cutShort} exchanges were cut short`);
-  // Growth is measured after the first third, when the caches are full.
+  // After the first third, the caches are full.
   const growth = (memory.at(-1) ?? Number.NaN) - memory[parts / 3 - 1];
   assert.ok(growth < maxGrowthMb, `memory grew by ${growth} MB`);
 

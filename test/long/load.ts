@@ -6,7 +6,6 @@ import { seededRandom } from "../support/random.ts";
 
 /** A thread that sends requests over many connections without a pause, and checks every answer byte by byte. */
 
-/** The data versions from which a server has to answer, or must not answer, at a moment of a trial. */
 export interface Served {
   /** Data versions for which requests must get an answer. */
   always: string[];
@@ -20,19 +19,18 @@ export interface LoadOptions {
   api: string;
   key: string;
   connections: number;
-  /** Query strings, each beginning with `?`. */
   queries: string[];
   seed: number;
 }
 
 export type ToLoad =
-  /** Announces the expected bodies of a version, one for each query. Sent before the version is served. */
+  /** The expected bodies of a version, one for each query. Sent before the version is served. */
   | { type: "expect"; version: string; bodies: PricesBody[] }
   | { type: "serve"; served: Served }
   | { type: "stop" };
 
 export type FromLoad =
-  /** `serving` answers `serve`: the given versions apply to all requests sent from now on. */
+  /** The answer to `serve`: the given versions apply to all requests sent from now on. */
   { type: "serving" } | { type: "stopped"; answered: number; failed: number; failures: string[] };
 
 const maxReportedFailures = 10;
@@ -60,7 +58,6 @@ function fail(what: string): void {
   if (failures.length < maxReportedFailures) failures.push(what);
 }
 
-/** A request in flight. `query` is the index of the query, `served` the versions at the time of sending. */
 interface Asked {
   query: number;
   version: string | null;
@@ -114,7 +111,6 @@ function check(asked: Asked, status: string, body: Buffer): void {
   }
 }
 
-/** Opens a connection and sends requests over it, one at a time. */
 function keepAsking(): void {
   const socket: Socket = connect(Number(port), hostname);
   socket.setNoDelay(true);

@@ -3,12 +3,8 @@ import { dirname, join, resolve } from "node:path";
 import * as ts from "typescript/unstable/ast";
 import { API } from "typescript/unstable/sync";
 
-/**
- * Makes mutants of TypeScript by the compiler's syntax tree and of Lua by patterns, and finds the files that each file
- * runs.
- */
+/** Makes mutants of TypeScript by its syntax tree and of Lua by patterns, and finds the files that each file runs. */
 
-/** A source file with a single change. */
 export interface Mutant {
   file: string;
   line: number;
@@ -19,7 +15,6 @@ export interface Mutant {
 
 const { SyntaxKind } = ts;
 
-/** Replacements by operator. */
 const operators: ReadonlyMap<ts.SyntaxKind, string> = new Map([
   [SyntaxKind.LessThanToken, "<="],
   [SyntaxKind.LessThanEqualsToken, "<"],
@@ -44,7 +39,6 @@ const operators: ReadonlyMap<ts.SyntaxKind, string> = new Map([
   [SyntaxKind.BarEqualsToken, "&="],
 ]);
 
-/** A replacement of the text from `start` to `end` by `instead`. */
 interface Change {
   start: number;
   end: number;
@@ -94,7 +88,6 @@ function numbersBeside(literal: string): string[] {
   return numbers.map((number) => (number.startsWith("-") ? `(${number})` : number));
 }
 
-/** Whether a sum concatenates texts. */
 function isText(node: ts.Node): boolean {
   if (ts.isBinaryExpression(node)) return isText(node.left) || isText(node.right);
   return ts.isStringLiteral(node) || ts.isTemplateExpression(node);
@@ -118,10 +111,9 @@ const luaOperators: Readonly<Record<string, string>> = {
   "~=": "==",
 };
 
-/** Makes every mutant of a Lua script. */
 function luaMutantsOf(root: string, file: string): Mutant[] {
   const text = readFileSync(join(root, file), "utf8");
-  // Replaces comments by spaces, so that positions stay the same.
+  // Spaces in place of comments keep positions the same.
   const code = text.replace(/--\[\[[\s\S]*?\]\]|--.*$/gm, (comment) => " ".repeat(comment.length));
   return luaChanges.flatMap(([pattern, insteadOf]) =>
     Array.from(code.matchAll(pattern)).flatMap(({ 0: found, index: start }) =>
@@ -130,7 +122,7 @@ function luaMutantsOf(root: string, file: string): Mutant[] {
   );
 }
 
-/** Makes every mutant of the files. @param files paths from `root` */
+/** @param files paths from `root` */
 export function mutantsOf(root: string, files: readonly string[]): Mutant[] {
   const isOf = (file: string, kind: "browser" | "lua") =>
     kind === "lua" ? file.endsWith(".lua") : file.includes("/browser/");
@@ -144,7 +136,6 @@ export function mutantsOf(root: string, files: readonly string[]): Mutant[] {
   ];
 }
 
-/** Makes every mutant of the files of a TypeScript project. */
 function treeMutantsOf(root: string, configuration: string, files: readonly string[]): Mutant[] {
   const api = new API({ cwd: root });
   try {
@@ -154,7 +145,7 @@ function treeMutantsOf(root: string, configuration: string, files: readonly stri
       if (tree === undefined) throw new Error(`${file} is no part of ${project.configFileName}`);
       const mutants: Mutant[] = [];
       const visit = (node: ts.Node): void => {
-        // Types aren't changed, because they are stripped before the code runs.
+        // Types are stripped before the code runs.
         if (ts.isTypeNode(node) || ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) return;
         for (const change of changesOf(node)) mutants.push(mutantOf(file, tree.text, change));
         node.forEachChild(visit);
@@ -179,10 +170,7 @@ function mutantOf(file: string, text: string, { start, end, instead }: Change): 
   };
 }
 
-/**
- * Finds the files that each file runs. A file runs another file by importing it, by starting it as a thread or process,
- * or by naming its folder.
- */
+/** Finds the files that each file imports, starts as a thread or process, or whose folder it names. */
 export function importsOf(root: string, files: readonly string[]): Map<string, string[]> {
   return new Map(
     files.map((file) => {

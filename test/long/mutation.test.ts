@@ -13,22 +13,19 @@ import { sizeFrom, trialRandom } from "./trial.ts";
 /** Tests that the nearest tests notice random single changes of the engine's and the server's code. */
 
 const tried = sizeFrom("MUTANTS", 200);
-/** Whether the run is short. A short run leaves out files that only slow tests cover, with Redis or a browser. */
+/** A short run leaves out files that only slow tests cover, with Redis or a browser. */
 const isShort = tried < 50;
 const atOnce = 2;
 const minKilled = 0.85;
-/** Surviving mutants that are always allowed, because some mutants are equivalent and a small sample varies. */
+/** Surviving mutants that are always allowed. Some mutants are equivalent, and a small sample varies. */
 const alwaysAllowed = 4;
-/** How many test files run on a change, at least. Not for files in `browser/`. */
+/** Minimum number of test files that run on a change outside `browser/`. */
 const minTestFiles = 6;
-/**
- * How many test files from rooms that don't cover the changed file run on a change, at least. Not for files in
- * `browser/`.
- */
+/** Minimum number of test files from other rooms that run on a change outside `browser/`. */
 const minOtherFiles = 3;
 /** Milliseconds that a test file is assumed to need until it has passed once. */
 const firstMs = 15_000;
-/** Maximum milliseconds of a test file with a change. If it takes longer, it may be in an endless loop. */
+/** Maximum milliseconds of a test file with a change. A longer run may be in an endless loop. */
 const deadlineOf = (neededMs: number) => 10_000 + 5 * neededMs;
 /** Maximum milliseconds of a test file without a change, on a busy machine. */
 const unchangedDeadlineMs = 300_000;
@@ -56,16 +53,14 @@ const furtherRooms: Readonly<Record<string, string[]>> = {
   shared: ["control"],
 };
 
-/** The room of a file of the server or of a test, such as `serving`. The room of a part is the part's name. */
+/** The room of a part is the part's name. */
 const roomOf = (file: string) => file.replace(/^(server|test)\/(parts\/)?/, "").split("/")[0];
 
-/** The file that runs each Redis script. */
 const runnerOf: Readonly<Record<string, string>> = {
   "server/parts/replicas/shares.lua": "server/parts/replicas/redis.ts",
   "server/parts/replicas/directory.lua": "server/parts/replicas/directory.ts",
 };
 
-/** Lists the browser tests of the pages that use a file. */
 function browserTestsOf(file: string): string[] {
   const pages = file.startsWith("server/parts/console/") ? ["console"] : ["explore", "account", "console"];
   return pages.map((page) => `test/system/${page}.test.ts`);
@@ -96,18 +91,17 @@ function testsOf(file: string): string[] {
     .map(({ testFile }) => testFile);
 }
 
-/** A small number of simulations of several servers. They take half a minute. */
+/** Simulations of several servers take half a minute. */
 const smallTrials = { SHARES_RUNS: "10" };
 
 type Outcome = "passed" | "failed" | "cut off";
 
-/** A copy of the repository in which a single file is changed at a time. */
 class Copy {
   readonly #folder = temporaryFolder();
 
   constructor() {
     for (const file of tracked) cpSync(join(root, file), join(this.#folder, file));
-    // The copy is a Git repository, because some tests ask Git for the repository's files.
+    // Some tests ask Git for the repository's files.
     for (const words of [
       ["init", "--quiet"],
       ["add", "--all"],
@@ -117,7 +111,6 @@ class Copy {
     mkdirSync(join(this.#folder, "tmp"));
   }
 
-  /** Runs a test file, with a change or without a change. */
   async run(testFile: string, mutant?: Mutant): Promise<Outcome> {
     if (mutant === undefined) return this.#run(testFile, unchangedDeadlineMs);
     const path = join(this.#folder, mutant.file);
@@ -142,14 +135,14 @@ class Copy {
         TMPDIR: join(this.#folder, "tmp"),
       },
       stdio: ["ignore", "pipe", "ignore"],
-      // The process gets its own process group, so that it can be killed with its children.
+      // In its own process group, the process can be killed with its children.
       detached: true,
     });
     const end = () => {
       try {
         if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
       } catch {
-        // An error means that the process has already ended.
+        // The process has already ended.
       }
     };
     let outcome: Outcome = "passed";
@@ -158,7 +151,6 @@ class Copy {
       end();
     };
     const timer = setTimeout(() => endAs("cut off"), deadlineMs);
-    // Ends the test file at its first failure.
     createInterface(child.stdout).on("line", (line) => {
       if (/^ *not ok /.test(line)) endAs("failed");
     });

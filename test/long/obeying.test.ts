@@ -30,9 +30,7 @@ after(async () => {
   assert.equal(await server.stop(), 0);
 });
 
-/**
- * Sends a request over each of many connections, to reach both threads of the server. @returns the different statuses
- */
+/** Sends requests over many connections, to reach both threads of the server. @returns the different statuses */
 async function statuses(key: string): Promise<number[]> {
   const request = requestText("GET /api/v1/usage", { Authorization: `Bearer ${key}` });
   const asked = Array.from({ length: 6 }, async () => (await rawRequest(server.api, request)).status);
@@ -55,8 +53,7 @@ test("a key works as soon as create returns and stops working as soon as revoke 
 });
 
 test("while the server is suspended, a command ends with a warning, and its change applies later", async () => {
-  // Suspends the server while this process has the database's write lock. So the server isn't suspended in the middle
-  // of a write, which would leave the database locked.
+  // With the database's write lock here, the server isn't suspended in a write, which would leave the database locked.
   const idle = Store.open(stateDir);
   idle.atomically(() => {
     server.process.signal("SIGSTOP");
@@ -87,7 +84,7 @@ test("commands don't wait when no server runs", async () => {
   const store = Store.open(folder);
   store.progress.saveApplied({ accounts: 0, keys: 0 });
   store.close();
-  // Leaves a lock behind like a crashed server. The lock must not delay commands.
+  // A crashed server leaves such a lock behind. It must not delay commands.
   lockFolder(folder)();
   const results = await run(folder, ["keys create --account a --plan free", "keys revoke 1"]);
   for (const { code, stderr } of results) {

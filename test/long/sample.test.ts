@@ -37,7 +37,7 @@ function makeSample(options: Partial<SampleOptions> = {}) {
 
 const samples = new Map<string, Sample>();
 
-/** Returns a sample for the options. Each sample is made only once, so tests must not change it. */
+/** Each sample is made only once, so tests must not change it. */
 function sample(options: Partial<SampleOptions> = {}): Sample {
   const wanted = JSON.stringify({ ...defaults, ...options });
   const made = samples.get(wanted) ?? makeSample(options);
@@ -48,7 +48,6 @@ function sample(options: Partial<SampleOptions> = {}): Sample {
 const full = sample();
 const otherSeeds = [0, 1, 2 ** 32 - 1];
 
-/** Indexes of the priced rows, by procedure. */
 function pricedRows({ rows, procedures }: Sample): number[][] {
   const priced: number[][] = procedures.code.map(() => []);
   rows.charge.forEach((charge, row) => {
@@ -61,7 +60,6 @@ function meanOf(amounts: Int32Array, rows: number[]): number {
   return rows.reduce((sum, row) => sum + amounts[row], 0) / rows.length;
 }
 
-/** Amounts by CCN and procedure code. */
 function byKey({ rows, facilities, procedures }: Sample, amounts: Int32Array): Map<string, number> {
   const keys = Array.from(
     amounts,
@@ -157,7 +155,7 @@ test("samples with one row, CCNs with letters, or the first or last year can be 
     // Decoding checks that all values are in order and in range.
     const read = decodeSnapshot(encodeSnapshot(snapshot), JSON.stringify(options));
     assert.equal(read.sha256, snapshot.sha256);
-    // No charge reaches the maximum, at which charges are cut off.
+    // At the maximum, charges are cut off.
     assert.ok(snapshot.rows.charge.every((cents) => cents < maxCents));
   }
 });

@@ -52,8 +52,7 @@ for (const losesWrites of [false, true])
         }),
       ),
     );
-    // Throws only after all runs have ended, because a run that still goes on would write into a database that later
-    // tests use.
+    // A run that goes on would write into a database that later tests use, so this throws after all runs have ended.
     for (const end of ends) if (end.status === "rejected") throw end.reason;
     t.diagnostic(`${runs} runs from seed ${firstSeed}: ${JSON.stringify(sums)}`);
   });

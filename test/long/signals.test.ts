@@ -36,10 +36,7 @@ test("SIGTERM or SIGINT at any moment of a start stops the server cleanly", asyn
   t.diagnostic(await trialOfStops(random, moments));
 });
 
-/**
- * Asserts that servers exit with 0 after a signal. @param moments for each server, milliseconds from first instruction
- * to signal
- */
+/** Asserts that servers exit with 0. @param moments milliseconds from a server's first instruction to the signal */
 async function trialOfStops(random: Random, moments: number[]): Promise<string> {
   const stateDir = temporaryFolder();
   let early = 0;
@@ -81,8 +78,7 @@ test("a server whose serving thread hangs saves its counts and is killed within 
 });
 
 test("a start that fails late exits with its reason instead of an abort", async (t) => {
-  // Without randomness, the control thread can't make the demo account. At this time the serving threads already
-  // listen.
+  // Without randomness, the control thread fails to make the demo account, after the serving threads listen.
   const home = temporaryFolder();
   const script = `
     import crypto from "node:crypto";
@@ -100,7 +96,6 @@ test("a start that fails late exits with its reason instead of an abort", async 
 
 const canUnshare = spawnSync("unshare", ["--pid", "--fork", "--mount-proc", "true"]).status === 0;
 
-/** Starts a server as process 1 of a new namespace. */
 function startAsFirst(t: TestContext) {
   const env = { PATH: process.env.PATH, PORT: "0", OPS_PORT: "0", THREADS: "1" };
   const folders = { DATASETS_DIR: datasetsDir, STATE_DIR: temporaryFolder() };

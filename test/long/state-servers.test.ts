@@ -28,9 +28,7 @@ import {
 } from "../support/server.ts";
 import { modeOf, modesIn, namesIn } from "../support/state.ts";
 
-/**
- * Tests how servers and commands handle a state that is lost, replaced while they run, or readable by other users.
- */
+/** Tests servers and commands with a state that is lost, replaced while they run, or readable by other users. */
 
 const datasetsDir = datasetsFolder(currentOnly);
 const saysOf = (version: string, what: string) =>

@@ -23,7 +23,7 @@ const swapEveryMs = 1000;
 /** Number of first swaps whose memory isn't compared. After them, caches are full and garbage has been collected. */
 const warmingSwaps = 3;
 const maxGrowthMb = 40;
-/** Number of rows of a large snapshot. Its image takes about 66 MB. */
+/** The image of a snapshot with so many rows takes about 66 MB. */
 const largeRows = 300_000;
 const leastReturnedMb = 50;
 
@@ -132,15 +132,14 @@ test("swapping snapshots every second under full load gives only correct respons
     const pace = delay(swapEveryMs);
     const next = snapshotOf(++revision, seed);
     expect(next);
-    // Usually removes the oldest version. Sometimes removes the newest version, which makes an older version current
-    // until `next` is published.
+    // Usually the oldest version goes. If the newest goes, an older version is current until `next` is published.
     const gone = serving.length < 2 ? undefined : random.int(5) > 0 ? serving[0] : serving.at(-1);
     const staying = serving.filter((other) => other !== gone);
     await serve(staying, null);
     if (gone !== undefined && random.int(2) > 0) unlinkSync(fileOf(gone));
     put(next);
     if (gone !== undefined) rmSync(fileOf(gone), { force: true });
-    // Sometimes sends SIGHUP, which must have no effect. The periodic scan finds the files.
+    // SIGHUP must have no effect. The periodic scan finds the files.
     if (random.int(2) > 0) server.process.signal("SIGHUP");
     assert.equal(await logged(server, "published", nameOf(revision)), nameOf(revision));
     if (gone !== undefined) {
@@ -151,7 +150,7 @@ test("swapping snapshots every second under full load gives only correct respons
     await serve(serving, nameOf(revision));
     memory.push(Math.round(residentMb(server.process.pid)));
     if (swap % 3 === 2) {
-      // Removes the newest version, so that the previous version is current again.
+      // The previous version is current again.
       const newest = revision;
       serving = serving.slice(0, -1);
       await serve(serving, null);

@@ -21,7 +21,6 @@ export function trialRandom(t: TestContext): Random {
   return seededRandom(seed);
 }
 
-/** Reads the resident memory of a process in MiB. */
 export function residentMb(pid: number): number {
   return memoryBytes("VmRSS", pid) / 2 ** 20;
 }

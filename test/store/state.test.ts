@@ -102,7 +102,6 @@ test("the state's guard reports no fault if the database had journal mode DELETE
   guard.close();
 });
 
-/** Makes an open database with a guard. */
 function guarded() {
   const folder = path.join(temporaryFolder(), "state");
   const guard = new StateGuard(folder);
@@ -245,7 +244,6 @@ function guardedWithBackup() {
   return { ...world, backup, end };
 }
 
-/** Opens a state like a server. @returns the names of the state's accounts */
 function namesAtStart(folder: string): string[] {
   const guard = new StateGuard(folder);
   try {

@@ -17,7 +17,7 @@ import { SmtpServer } from "../support/smtp.ts";
 
 /** Tests the pages for keys, account, reference and data in Debian's Chromium, from a visitor's view. */
 
-/** Maximum wait in milliseconds for something to appear. It is long, because a busy machine is slow. */
+/** Maximum milliseconds until something appears. A busy machine is slow. */
 const patienceMs = 120_000;
 const smallQuota = 3;
 
@@ -45,7 +45,6 @@ before(async () => {
         MAIL_FROM: "keys@example.com",
       },
     }),
-    // This server has no key for visitors.
     startServer({
       env: { PORTAL: "on", SIGNUP: "email", SMTP_URL: smtp.url(), MAIL_FROM: "keys@example.com" },
     }),
@@ -58,7 +57,7 @@ after(async () => {
 });
 
 async function open(path: string, options: Parameters<typeof openPage>[2] = {}, of = server): Promise<Page> {
-  // Each page gets another client address, because the tests make more requests than a client may make.
+  // The tests make more requests than a client may make, so each page gets another client address.
   const extraHTTPHeaders = { "X-Forwarded-For": `192.0.2.${++addresses}` };
   const guarded = await openPage(browser, of.api, { extraHTTPHeaders, ...options });
   opened.push(guarded);
@@ -67,7 +66,6 @@ async function open(path: string, options: Parameters<typeof openPage>[2] = {}, 
   return guarded.page;
 }
 
-/** Closes the pages of a test, and fails if a page did something forbidden. */
 afterEach(async () => {
   for (const guarded of opened.splice(0)) {
     await guarded.close();
@@ -83,7 +81,7 @@ const newKey = (page: Page) => page.getByRole("group", { name: "Your new key" })
 const keptKey = (page: Page) => page.evaluate(() => localStorage.getItem("hcqs-key"));
 const last4 = (key: string) => key.slice(-4);
 
-/** Waits until the page shows a new key. @param before the key that the page has shown until now */
+/** @param before the key that the page has shown until now */
 async function shownKey(page: Page, before?: string): Promise<string> {
   const shown = before === undefined ? newKey(page) : newKey(page).filter({ hasNotText: before });
   return (await shown.textContent()) ?? "";
@@ -101,7 +99,7 @@ test("a visitor can get a key, use it, see its usage, rotate it and revoke it", 
   await page.getByRole("link", { name: "Get a key" }).click();
   const { burst, quota } = plans.free;
   await says(page, `${burst} requests a second, ${quota.toLocaleString("en-US")} a month`);
-  // Fills in the form by keyboard. The keyboard doesn't reach the hidden field that is for bots.
+  // The keyboard doesn't reach the hidden field that is for bots.
   await page.getByLabel("Your name").focus();
   await page.keyboard.press("Enter");
   for (const text of ["Enter your name.", "Enter your e-mail address."]) await page.getByText(text).waitFor();
@@ -262,7 +260,7 @@ test("the reference lists every operation, and its forms show the API's response
     .locator(".shown b")
     .nth((await sends.count()) - 1)
     .waitFor();
-  // Every example gets the status 200, because the examples are from the loaded data.
+  // The examples are from the loaded data.
   for (const status of await page.locator(".shown b").allTextContents()) assert.equal(status, "200 OK");
 
   const most = await call(server, "GET /api/v1/healthcare/procedures?sort=facilities&limit=1");

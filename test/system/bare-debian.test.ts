@@ -44,7 +44,7 @@ function build(): string {
   return work;
 }
 
-/** Runs the Dockerfile's second stage. @returns the number of bytes that it adds to Debian */
+/** @returns the number of bytes that the second stage adds to Debian */
 function assemble(built: string): number {
   execFileSync("mmdebstrap", ["--quiet", "--variant=apt", "bookworm", root]);
   const bare = bytesOf(root);
@@ -62,7 +62,7 @@ const path = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 const mounts = `
 mount --rbind /dev "$ROOT/dev"
 mount -t proc -o subset=pid proc "$ROOT/proc"`;
-/** A shell script that makes the mounts of a container, and then replaces itself by the command. */
+/** Makes the mounts of a container, and then replaces itself by the command. */
 const asContainer = `
 mount --bind "$ROOT" "$ROOT"
 mount -o remount,bind,ro "$ROOT"
@@ -73,7 +73,6 @@ const asMachine = `
 ${mounts}
 exec chroot "$ROOT" "$@"`;
 
-/** Starts a command in new namespaces. */
 function startIn(script: string, command: string[], env: Record<string, string>, folder = "/") {
   const inside = [
     "env",
@@ -107,12 +106,11 @@ function startIn(script: string, command: string[], env: Record<string, string>,
 }
 type Started = ReturnType<typeof startIn>;
 
-/** Starts a command as in a container of the image. */
 function start(command: string[], env: Record<string, string> = {}): Started {
   return startIn(asContainer, command, { ...path, ...image.env, ...env }, image.folder);
 }
 
-/** Waits for a server's ready line, sends it a request, and ends it. @returns the server's `/proc/PID/status` */
+/** @returns the server's `/proc/PID/status` */
 async function useServer({ child, said, ended }: Started, port: number, key: string): Promise<string> {
   const isReady = () => {
     if (child.exitCode !== null) throw new Error(said.stderr);
@@ -180,8 +178,7 @@ test("the image creates snapshots and keys, serves as process 1, reports health 
 
 test("the README's commands install a working service", async () => {
   const block = readmeBlocks("sh").find((text) => text.includes("hcqs.service")) ?? assert.fail("no block");
-  // The first command isn't run, because the image already has its result. The last two commands aren't run, because
-  // they need systemd.
+  // The image already has the first command's result, and the last two commands need systemd.
   const [install, ...commands] = block.trim().split("\n");
   assert.equal(install, `cd ${wordsOf(buildStage, "WORKDIR")[0]} && ${wordsOf(buildStage, "RUN")[1]}`);
   assert.equal(commands.pop(), "systemctl daemon-reload && systemctl enable --now hcqs");
@@ -200,7 +197,7 @@ test("the README's commands install a working service", async () => {
   const port = await freePort();
   const user = unitValues("User")[0];
   const env = { ...path, ...unitEnvironment, PORT: String(port), OPS_PORT: "0" };
-  // The script makes the cache folder, which systemd would make.
+  // systemd would make the cache folder.
   const cache = `/var/cache/${unitValues("CacheDirectory")[0]}`;
   const start = `install --directory --owner=${user} ${cache} && exec setpriv --reuid=${user} --regid=${user} --clear-groups ${unitValues("ExecStart")[0]}`;
   await useServer(

@@ -12,8 +12,6 @@ import {
   temporaryFolder,
 } from "../support/server.ts";
 
-/** Tests the operator's console in Debian's Chromium: a load, a swap, a refused file, an exhausted account. */
-
 const patienceMs = 120_000;
 const datasetsDir = datasetsFolder(["2023.2", "2024.3"]);
 let server: TestServer;

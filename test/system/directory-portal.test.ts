@@ -27,7 +27,7 @@ test("simultaneous signups on two servers stay within the daily limits", async (
   const read = async () => {
     for (const { directory } of servers) await directory.read();
   };
-  /** Signs up at both servers at the same time. @returns the sorted statuses, and the last message */
+  /** @returns the sorted statuses, and the last message */
   const signUp = async (addresses: readonly string[], name: string, ms: number) => {
     await read();
     const replies = await Promise.all(

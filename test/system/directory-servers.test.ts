@@ -34,7 +34,7 @@ before(async () => {
   url = await proxy.listen();
   const env = { PORTAL: "on", SIGNUP: "open", WEBHOOK_ALLOW_LOOPBACK: "true" };
   for (let i = 0; i < 2; i++) replicas.push(new Replica(temporaryFolder(), url, env));
-  // Starts the servers one after the other, so that the first server delivers events.
+  // The first server delivers events, so the servers start one after the other.
   for (const replica of replicas) await replica.start();
 });
 after(async () => {
@@ -43,12 +43,9 @@ after(async () => {
   await redis.stop();
 });
 
-/**
- * Whether all servers had applied the changes when the last commands ended. On a busy machine a command may stop
- * waiting for the servers.
- */
+/** Whether all servers had applied the last commands' changes. On a busy machine a command may stop waiting. */
 let areConfirmed = true;
-/** Number of calls of `succeed` after which a server hadn't applied a change yet, in all tests of this file. */
+/** Number of calls of `succeed` in this file after which a server hadn't applied a change yet. */
 let timesUnconfirmed = 0;
 
 /** Runs commands on a machine without a state. The commands have to succeed. @returns the stdout of each command */
@@ -78,7 +75,7 @@ const statuses = (key: string) =>
     replicas.map(async ({ api }) => (await fetch(`${api}/api/v1/usage`, { headers: headers(key) })).status),
   );
 
-/** Sends requests to servers in turn until they have admitted all that is left, and then one more to each server. */
+/** Sends requests to servers in turn until they admit no more, and then one more request to each server. */
 async function useUp(key: string, left: number, servers: readonly Replica[]): Promise<void> {
   let admitted = 0;
   const askAll = async () => {

@@ -29,7 +29,7 @@ const hash = (of: string) => Buffer.alloc(32, of);
 
 const rows = "hc:{directory}:rows";
 
-/** Makes a group of copies of a directory. Each group has its own database of Redis. */
+/** Each group of copies has its own database of Redis. */
 function group() {
   const client = redis.clients[next++];
   const backup = new Map<string, Buffer>();
@@ -286,7 +286,7 @@ test("suspensions and deletions apply in every copy, and a deleted account's ids
   });
   await read(a, b);
   assert.equal(b.store.accounts.byId(1)?.suspended_at, now.getTime());
-  // Saves counts that each server has only for itself.
+  // Each server has these counts only for itself.
   for (const { store } of [a, b]) {
     store.usage.save("2027-01", [[2, 5]]);
     store.usage.saveDay("2027-01-31", [[2, 5]]);
@@ -309,7 +309,7 @@ test("suspensions and deletions apply in every copy, and a deleted account's ids
   }
   const contents = Object.values(await client.hgetall(rows)).join("\n");
   assert.doesNotMatch(contents, /two|a@b\.cd|evt_|"account":2/, "nor has Redis anything of it");
-  // The new key and account are made by a copy that never had the deleted account and key.
+  // The copy that makes the new key and account never had the deleted key and account.
   assert.equal(await command.directory.change(make(command.store, "two")), 3, "a key's id isn't given again");
   assert.equal(command.store.accounts.byName("two")?.id, 3);
 });
@@ -376,8 +376,7 @@ test("after a loss, changes wait until a server with many rows has restored all 
       return answer;
     },
   };
-  // The server `new` reads first, and gives servers 0 ms to resend their rows. So only the restore by `a` makes changes
-  // wait.
+  // The server `new` reads first, and gives servers 0 ms for their rows. So only the restore by `a` makes changes wait.
   await join("new").directory.read();
   await join("a", a.store, watched, 9000).directory.read();
   assert.deepEqual(accepted, [0, 0]);
@@ -404,8 +403,7 @@ test("a server that joins late after a loss adds its accounts, and duplicate nam
       ["three", 1],
       ["three-3", 1],
     ]);
-    // Redis gave the id 2 to the account `two` before the loss, and to `three` after the loss. The later account keeps
-    // the id.
+    // Redis gave the id 2 to `two` before the loss, and to `three` after it. The later account keeps the id.
     assert.equal(store.accounts.byName("three")?.id, 2);
   }
   await b.directory.change(make(b.store, "four"));
@@ -480,8 +478,7 @@ for (const isFromBackup of [false, true]) {
     await command.directory.read();
     await client.hincrby(rows, "since", -2000);
     const waiting = command.directory.change(make(command.store, "new"));
-    // Waits for the answer to a ping, which Redis gets after the command's first try. So the server reads after this
-    // try.
+    // Redis gets the ping after the command's first try. So the server reads after this try.
     await client.ping();
     await read(server);
     await waiting;

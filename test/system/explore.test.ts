@@ -38,7 +38,7 @@ import {
 const maxFirstViewBytes = 160_000;
 const maxFirstViewRequests = 45;
 const maxLayoutShift = 0.01;
-/** Maximum wait in milliseconds for something to appear. It is long, because a busy machine is slow. */
+/** Maximum milliseconds until something appears. A busy machine is slow. */
 const patienceMs = 120_000;
 
 let server: TestServer;
@@ -68,7 +68,6 @@ async function open(path: string, options: Parameters<typeof openPage>[2] = {}):
   return guarded;
 }
 
-/** Closes the pages of a test, and fails if a page did something forbidden. */
 afterEach(async () => {
   for (const guarded of opened.splice(0)) {
     await guarded.close();
@@ -82,7 +81,7 @@ const procedures = "/api/v1/healthcare/procedures";
 const dollars = (amount: number) => `$${Math.round(amount).toLocaleString("en-US")}`;
 const heading = (page: Page, text: string | RegExp) =>
   page.locator(".sentence h1", { hasText: text }).waitFor();
-/** Waits until the page's modules have drawn the map. The server itself writes only the heading. */
+/** The server itself writes only the heading of the map. */
 const drawn = (page: Page) => page.locator('.state[data-state="NY"]').waitFor();
 const card = (page: Page, title: string) =>
   page.locator("section.card", { has: page.getByRole("heading", { name: title }) });
@@ -95,7 +94,7 @@ test("the first view shows the API's numbers with three API requests and few byt
     page,
     `${facilities} hospitals charge from ${dollars(min_charge)} to ${dollars(max_charge)} for ${plainOf("5072")?.name}. Half charge ${dollars(median_charge)} or more; Medicare allows ${dollars(median_allowed)} at the median.`,
   );
-  // Waits for the rows. The server writes the heading, but the page's modules send the requests and draw the rows.
+  // The server writes the heading. The page's modules send the requests and draw the rows.
   await page.locator(".facilities tbody tr").nth(9).waitFor();
   assert.deepEqual(asked.slice(0, 3).sort(), [
     "/api/v1/healthcare/facilities?procedure=5072&sort=charge&limit=50",
@@ -154,14 +153,14 @@ test("without JavaScript, pages show a table and the same title and sentence as 
     const rows = bare.locator("noscript tbody tr");
     if (withPrices.includes(path)) assert.match(await rows.last().innerText(), /\$/);
     else assert.ok((await bare.locator(".under a").count()) > 0, path);
-    // Closes the page early, before the browser warns about preloaded files that only JavaScript uses.
+    // Closes the page before the browser warns about preloaded files that only JavaScript uses.
     await close();
     const { page, close: closeAgain } = await open(path, { mayFail });
     const drawn = withPrices.includes(path)
       ? "svg.drawing, .standing tbody tr"
       : ".chips, .embed .small, .explore[aria-busy]:not(:has(.controls))";
     await page.locator(drawn).first().waitFor({ state: "attached" });
-    // Waits for each line, because the reason why no prices are found may be loaded after the pictures.
+    // The reason why no prices are found may be loaded after the pictures.
     for (const line of said.split("\n").filter((text) => text.trim() !== ""))
       await page.locator("h1, .under", { hasText: line.trim() }).first().waitFor();
     assert.equal(await page.title(), title);
@@ -409,7 +408,7 @@ test("text confirmed by Enter or Tab before suggestions appear selects its match
     await procedure.fill("qqqq");
     if (waits) await page.locator(".procedure .said", { hasText: "Nothing here matches" }).waitFor();
     await page.keyboard.press("Tab");
-    // The field shows the chosen procedure again, and no error, although the chosen state has no prices.
+    // The field shows the chosen procedure again, although the chosen state has no prices.
     await until("the field's own text", async () => (await procedure.inputValue()) !== "qqqq");
     assert.equal(await page.locator(".procedure .said").isVisible(), false);
   }
@@ -443,7 +442,6 @@ test("the keyboard focus stays near a chosen, entered or removed item", async ()
   await from.press("Enter");
   await page.getByRole("heading", { name: "60 hospitals that charge $1" }).waitFor();
   assert.match(await focused(), /charges/);
-  // Text that isn't an amount changes nothing.
   await from.fill("abc");
   await from.press("Enter");
   assert.equal(new URL(page.url()).searchParams.get("from"), "1");
@@ -516,7 +514,7 @@ test("clicking a histogram bar lists its hospitals and keeps its price range as 
   assert.equal(await rows.count(), count);
   await page.getByRole("button", { name: `these ${count} as CSV` }).waitFor();
   assert.deepEqual(await page.locator(".bar").first().boundingBox(), before, "the bar stays where it is");
-  // The range is kept for another place, even if no hospital there is in the range.
+  // Choosing another place keeps the price range, even if no hospital there is in it.
   await page.getByRole("combobox", { name: "State, city or ZIP code" }).fill("New York");
   await page.keyboard.press("Enter");
   await heading(page, "In New York");
@@ -597,7 +595,7 @@ test("a facility's page shows the API's data and links back with the facility se
   const { page } = await open("/facilities/000001");
   await heading(page, "Hospital 000001");
   const { data } = await answerOf<FacilityAnswer>("/api/v1/healthcare/facilities/000001");
-  // Waits for the rows. The server writes the heading, but the page's modules draw the rows.
+  // The server writes the heading, and the page's modules draw the rows.
   await page.locator(".standing tbody tr").first().waitFor();
   const rows = await page.locator(".standing tbody tr").allInnerTexts();
   assert.equal(rows.length, data.length);
@@ -638,7 +636,7 @@ describe("the explore page", () => {
         "Its only row is suppressed by CMS (10 services or fewer): this hospital's charge isn't published.",
       )
       .waitFor();
-    // Waits for the year. The server writes the text, but the page's modules fill in the year.
+    // The server writes the text, and the page's modules fill in the year.
     await page.locator("#year option:checked", { hasText: "2024" }).waitFor({ state: "attached" });
     assert.equal(new Set(asked).size, asked.length, "no request is sent twice");
     const field = page.getByRole("combobox", { name: "Procedure" });
@@ -732,7 +730,7 @@ test("related elements are aligned", async () => {
   const [title] = await boxesOf(".card:has(.map) h2");
   const [button] = await boxesOf(".card:has(.map) .actions button");
   assert.ok(button.y > title.y, "the buttons have a line of their own");
-  // The button's text begins nine pixels inside the button's edge. The edge is visible only on hover.
+  // The button's text begins nine pixels inside the button's edge, which is visible only on hover.
   assert.ok(Math.abs(button.x + 9 - title.x) <= 1, `${button.x} and ${title.x}`);
   await page.goto("/reference");
   await page.locator(".try select").first().waitFor();
@@ -786,7 +784,6 @@ test("all controls can be reached and used by keyboard alone", async () => {
     // The focus stays on the hospital's row when the row moves.
     await page.locator(`.facilities tr.pinned [data-ccn="${ccn}"]:focus`).waitFor();
   }
-  // With three compared hospitals, no button offers to compare a fourth hospital.
   await page.locator(`.facilities [data-ccn="${ccns[3]}"]`).waitFor({ state: "detached" });
   assert.equal(await compare.count(), 3);
   await page.keyboard.press("Enter");

@@ -4,8 +4,6 @@ import { freePort } from "../support/connection.ts";
 import { documentedAddress, readmeBlock } from "../support/readme.ts";
 import { maxIdleSeconds, nginxCommand, startProxied, testProxy } from "./proxy.ts";
 
-/** Tests the README's nginx block as a proxy in front of the service. */
-
 const listening = await freePort();
 const proxied = await startProxied((folder, upstream, port) => {
   const block = readmeBlock("nginx", {

@@ -16,7 +16,7 @@ const options = { cwd: folder, encoding: "utf8" } as const;
 const { PATH, NODE_EXTRA_CA_CERTS } = process.env;
 const home = { PATH: PATH?.replace(join(repository, "node_modules/.bin"), "/bin"), HOME: folder };
 const npmSetting = (name: string) => execFileSync("npm", ["config", "get", name], options).trim();
-// Keeps npm's cache and configuration, although the home folder is replaced.
+// The home folder is replaced, so npm's cache and configuration are named.
 const env = {
   ...home,
   NODE_EXTRA_CA_CERTS,
@@ -87,7 +87,7 @@ test("a trial server starts in the current folder, answers its printed curl comm
     ["datasets/snapshots", "var"].map((name) => existsSync(join(folder, name))),
     [true, true],
   );
-  // The compile cache has files, which one thread has written for all threads.
+  // One thread has written the compile cache for all threads.
   assert.ok(readdirSync(compiled).some((name) => name.endsWith(".js")));
   server.kill("SIGTERM");
   assert.deepEqual(await ended, [0, null]);

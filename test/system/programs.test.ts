@@ -20,7 +20,7 @@ const keys = new Map(Object.keys(languages).map((language) => [language, keyOf(l
 const poor = new Map(Object.keys(languages).map((language) => [language, keyOf(`poor ${language}`, 1)]));
 const server = await startServer({ stateDir });
 
-/** Runs a program of the README in a language. @returns the exit code and the output */
+/** @returns the exit code and the output */
 async function run(language: string, [command, ...words]: string[], key = "") {
   const [program, ...others] = blocksOf(documentAt("server/api/README.md"), language);
   assert.deepEqual(others, []);
@@ -61,7 +61,7 @@ test("the TypeScript example compiles in strict mode", () => {
 
 const needed: Record<string, string[]> = { bash: ["bash", "curl", "jq"], python: ["python3"], ts: [] };
 
-/** Finds the first command that a program needs and that the machine doesn't have; undefined if the machine has all. */
+/** Finds the first command that a program needs and this machine lacks; undefined if the machine has all. */
 async function missing(language: string): Promise<string | undefined> {
   for (const command of needed[language]) {
     const child = spawn(command, ["--version"], { stdio: "ignore" });

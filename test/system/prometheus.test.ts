@@ -24,7 +24,6 @@ interface Panel {
 }
 const { panels }: { panels: Panel[] } = JSON.parse(readFileSync(join(monitoring, "dashboard.json"), "utf8"));
 
-/** The dashboard's queries, in the form in which Grafana sends them for all servers. */
 const queries = panels.flatMap(({ title, targets = [] }) =>
   targets.map(({ expr }) => ({
     title,
@@ -74,7 +73,6 @@ async function ask<Data>(path: string): Promise<Data | undefined> {
   return data;
 }
 
-/** Makes requests of several kinds. */
 async function load(): Promise<void> {
   await call(server, `GET ${pricesPath}?procedure=5072`);
   await call(server, "GET /api/v1/search?q=hospital");
@@ -161,7 +159,7 @@ test("Prometheus accepts the configuration, and the alert rules and dashboard us
   assert.deepEqual(new Set(asked), new Set(jobs));
 });
 
-/** Checks metrics with promtool, which reports faults on stderr and by its exit code. */
+/** promtool reports faults on stderr and by its exit code. */
 function checkMetrics(text: string): void {
   const { status, stderr } = spawnSync("promtool", ["check", "metrics"], { input: text, encoding: "utf8" });
   assert.deepEqual([status, stderr], [0, ""]);

@@ -23,7 +23,6 @@ import {
 
 /** Seconds after which a proxy must have closed its idle connections. */
 export const maxIdleSeconds = 8;
-/** The service, a proxy in front of it, and keys. */
 export interface Proxied {
   service: TestServer;
   /** Address of the proxy, with a key of the service. */
@@ -32,17 +31,11 @@ export interface Proxied {
   spentKey: string;
   /** A key of an account with a rate of one request per second. */
   slowKey: string;
-  /** Port of the service, to which the proxy connects. */
   port: number;
   stop(): Promise<void>;
 }
 
-/**
- * Starts the service and a proxy.
- *
- * @param command returns the proxy's command for a folder, the service's address and the proxy's port; the command has
- *   to stay in the foreground
- */
+/** @param command returns the proxy's command, which has to stay in the foreground */
 export async function startProxied(
   command: (folder: string, upstream: string, port: number) => string[],
   port: number,
@@ -136,10 +129,9 @@ ${block}
   return ["nginx", "-p", folder, "-c", file];
 }
 
-/** States of connections in /proc/net/tcp. */
 const states = { open: "01", closedFirst: "06" };
 
-/** The proxy's ports of connections to the service that are in a given state. */
+/** The proxy's ports of connections to the service in a state. */
 function upstreamPorts({ port }: Proxied, state: keyof typeof states): number[] {
   const portOf = (address: string) => Number.parseInt(address.split(":")[1], 16);
   return readFileSync("/proc/net/tcp", "utf8")
@@ -152,7 +144,7 @@ function upstreamPorts({ port }: Proxied, state: keyof typeof states): number[] 
     .sort();
 }
 
-/** Names of headers that a proxy has to pass on unchanged. */
+/** Headers that a proxy has to pass on unchanged. */
 const passedHeaders = [
   ...["Content-Type", "Content-Length", "Content-Encoding", "ETag", "Cache-Control", "Vary"],
   ...["X-RateLimit-Reset", "WWW-Authenticate", "Allow"],
@@ -160,7 +152,6 @@ const passedHeaders = [
 
 type Asked = [request: string, status: number, headers?: Record<string, string | undefined>];
 
-/** Lists requests for every endpoint, with and without a version, with several headers, and for most errors. */
 async function requestsFor({ service, spentKey }: Proxied): Promise<Asked[]> {
   const { next } = (await call(service, "GET /api/v1/search?q=hospital&limit=2")).json() as { next: string };
   const queries: Record<string, string> = {
@@ -199,7 +190,6 @@ async function requestsFor({ service, spentKey }: Proxied): Promise<Asked[]> {
   return requests;
 }
 
-/** Sends a request to the service and to the proxy, and asserts that the answers are equal. */
 async function assertSame({ service, proxy }: Proxied, [request, status, headers]: Asked): Promise<void> {
   const direct = await call(service, request, headers);
   const proxied = await call(proxy, request, headers);
@@ -223,7 +213,6 @@ async function assertSame({ service, proxy }: Proxied, [request, status, headers
 
 const priceRequest = "GET /api/v1/healthcare/prices?procedure=5072&limit=50";
 
-/** Sends requests one after the other on the same connection to the proxy. */
 async function askInTurn({ proxy }: Proxied, count: number): Promise<void> {
   const connection = await Connection.open(proxy.api);
   const text = requestText(priceRequest, { Authorization: `Bearer ${proxy.key}` });
@@ -234,7 +223,6 @@ async function askInTurn({ proxy }: Proxied, count: number): Promise<void> {
   connection.close();
 }
 
-/** Defines the tests of a proxy. */
 export function testProxy(proxied: Proxied): void {
   const { service, proxy, slowKey } = proxied;
 

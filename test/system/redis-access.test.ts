@@ -14,7 +14,6 @@ import { createKey, node, Running } from "../support/server.ts";
 
 /** Tests connections to Redis: with TLS, as a user with minimum rights, to a Cluster and with Sentinels. */
 
-/** Makes a certificate authority, and a certificate for this machine that the authority has signed. */
 function certificates(): { authority: string; certificate: string; key: string } {
   const folder = temporaryFolder();
   const openssl = (words: string) =>
@@ -292,8 +291,7 @@ test("a server switches from a primary that refuses writes when the Sentinels na
   createKey(seed, "one", { burst: 500, quota: 900 });
   const server = new Replica(seed, `redis+sentinel://127.0.0.1:${sentinel.port}/hc`);
   await server.start();
-  // Makes the old primary refuse writes, as if it were cut off from its replicas and the Sentinels, but not from the
-  // server.
+  // Makes the old primary refuse writes, as if only the server could reach it.
   await old.client.config("SET", "min-replicas-to-write", "1");
   await until("the server to say why", () => /"reason":"NOREPLICAS .*"Redis is down/.test(server.log));
   await sentinel.client.call("SENTINEL", "REMOVE", "hc");

@@ -16,7 +16,7 @@ const seconds = Number(process.env.REPLICAS_SECONDS ?? 4);
 const count = 3;
 const seed = temporaryFolder();
 let accounts = 0;
-/** Makes a new account with a key. Call it before the servers start. @returns the id, key and ceilings */
+/** Call this before the servers start. */
 const account = (burst: number, quota: number) => {
   accounts++;
   return { id: accounts, burst, quota, key: createKey(seed, `account ${accounts}`, { burst, quota }) };
@@ -61,7 +61,6 @@ async function allMembers(): Promise<void> {
 }
 
 const opened: Client[] = [];
-/** Makes a client, which is closed when the tests end. */
 async function clientOf(replica: Replica, key: string): Promise<Client> {
   const client = await Client.of(replica, key);
   opened.push(client);
@@ -69,7 +68,6 @@ async function clientOf(replica: Replica, key: string): Promise<Client> {
 }
 const clientsOf = (key: string) => Promise.all(replicas.map((replica) => clientOf(replica, key)));
 
-/** Sends requests with each client until its replica answers that the quota is used up. */
 async function useUp(clients: readonly Client[]): Promise<void> {
   await Promise.all(clients.map((client) => client.askUntil(() => client.last === "month")));
 }
@@ -151,7 +149,7 @@ test("a stopped server returns its lease, and a server that starts without Redis
     const contents = await Promise.all(
       hashes.map(async (key) => JSON.stringify(await redis.client.hgetall(key))),
     );
-    // Ignores the fields `left` and `old`, because they may have the server's id after the server has left.
+    // The fields `left` and `old` may have the server's id after the server has left.
     const others = contents.map((content) => content.replace(/\\"(left|old)\\":\{[^}]*\}/g, ""));
     return !others.some((content) => content.includes(replicas[2].id));
   });
@@ -175,7 +173,6 @@ test("a stopped server returns its lease, and a server that starts without Redis
   await replicas[2].start();
 });
 
-/** Lists the servers with their leases by `accounts servers`. */
 async function listed(): Promise<{ id: string; state: string; leased: number }[]> {
   const [{ code, stdout, stderr }] = await command("accounts servers --json");
   assert.equal(code, 0, stderr);
@@ -189,7 +186,7 @@ test("after a server is killed the quota isn't exceeded, and forgetting the serv
   await Promise.all(clients.map((client) => client.askUntil(() => sum(clients) >= 600)));
   await replicas[2].kill();
   await replicas[2].start();
-  // Opens new connections, because a start may take longer than servers keep idle connections.
+  // A start may take longer than servers keep idle connections, so new connections are opened.
   const users = await clientsOf(killed.key);
   const all = [...clients, ...users];
   await useUp(users);

@@ -9,10 +9,7 @@ import { Client, Replica } from "../support/replicas.ts";
 import { ample, createKey } from "../support/server.ts";
 import { nginxCommand, startProxy } from "./proxy.ts";
 
-/**
- * Tests a rolling restart with the setup of `compose.replicas.yaml`, without a container engine, and with three servers
- * instead of two.
- */
+/** Tests a rolling restart with the setup of `compose.replicas.yaml`, with three servers and no container engine. */
 
 const count = 3;
 const { services } = parse(deployFile("compose.replicas.yaml"), { merge: true });
@@ -31,7 +28,6 @@ const replicas = ports.map(
 );
 await Promise.all(replicas.map((replica) => replica.start()));
 
-/** Makes nginx' configuration for the servers of this test. */
 function configuration(): string {
   const [first, ...others] = [
     ...deployFile("nginx.replicas.conf").matchAll(/^ {2}server api-\d:8080(.*)$/gm),
@@ -58,10 +54,7 @@ async function inStep(): Promise<void> {
     await until("all to be members", async () => (await replica.metric("hcqs_replicas")) === count);
 }
 
-/**
- * Sends requests through the proxy until `isDone`. Reconnects, because nginx closes connections after 1,000 requests.
- * @returns the number of answers
- */
+/** Reconnects, because nginx closes connections after 1,000 requests. @returns the number of answers */
 async function load(key: string, isDone: () => boolean): Promise<number> {
   let answered = 0;
   while (!isDone()) {
@@ -93,8 +86,7 @@ test("no request fails while three servers are restarted one after the other", a
     const all = used.reduce((total, one) => total + (one?.used ?? Number.NaN), 0) - looks;
     return all >= answered && all;
   });
-  // If a server counts a request and stops before it answers, nginx repeats the request, and the next server counts the
-  // request again.
+  // If a server stops before it answers a counted request, nginx repeats the request, which is counted again.
   t.diagnostic(`${answered} requests were answered, ${counted - answered} more counted`);
   assert.ok(counted - answered <= keys.length * 2 * count, `${counted - answered} more were counted`);
 });

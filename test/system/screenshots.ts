@@ -49,7 +49,7 @@ for (const [size, viewport] of Object.entries({ wide, narrow }))
       await page.getByRole("heading", { level: 1 }).waitFor({ state: "attached" });
       if (name === "console") await page.getByText("serving thread").waitFor();
       else await page.waitForLoadState("networkidle");
-      // Waits for the rows. Waiting for an idle network isn't enough, because a busy machine may answer slowly.
+      // Waiting for an idle network isn't enough, because a busy machine may answer slowly.
       if (["explore", "state", "facility"].includes(name))
         await page.locator(".facilities tbody tr").first().waitFor();
       await page.screenshot({

@@ -40,7 +40,6 @@ interface MonthAnswer {
   copy?: string;
 }
 
-/** A server that calls the script only when the test says so. */
 class Caller {
   readonly said = { seq: 0, answered: 0, life: "", read: 0, part: 0, knew: 0 };
   months = months;
@@ -62,14 +61,12 @@ class Caller {
     return answer;
   }
 
-  /** Reports the use of account 1 in the first month. */
   async report(used: number, granted: number, wanted = 0, more: object = {}): Promise<MonthAnswer> {
     const month = { quota, base: 0, used, granted, wanted, fresh: true, ...more };
     const { rows } = await this.call([{ id: 1, burst: 10, months: { [months[0]]: month } }]);
     return rows[0].months[months[0]];
   }
 
-  /** Reports the demand for the rate of account 1. */
   async demand(demand: number, share: number) {
     const { rows } = await this.call([{ id: 1, burst: 10, months: {}, demand, share }]);
     return rows[0];
@@ -223,7 +220,6 @@ test("after Redis loses its data, a silent server's part of the rate stays unuse
   for (let i = 0; i < 8; i++) {
     for (const caller of all) await caller.call();
     ms += 1000;
-    // By now the third server knows that there are three servers.
     all[2].said.knew = 3;
   }
   const sum = all.reduce((total, { said }) => total + said.part, 0);
@@ -443,8 +439,7 @@ test("the highest rate that a server has reported determines the credits", async
   const month = { quota, base: 0, used: 0, granted: 0, wanted: 0, fresh: false };
   for (const burst of [10, 400]) await a.call([{ id: 1, burst, months: { [months[0]]: month } }]);
   for (let i = 0, held = 0; i < 20; i++) held = (await b.report(0, held, 1000)).granted;
-  // At the rate 400, server a has a credit of a quarter of its half of the quota. Redis doesn't grant this credit to
-  // server b.
+  // At the rate 400, server a has a credit of a quarter of its half of the quota. Redis grants server b only the rest.
   assert.ok((await record()).servers.b.granted <= quota - quota / 8);
 });
 
@@ -499,7 +494,7 @@ test("no lease is granted during recovery, and one reported too late is kept onl
   assert.ok(held > 900, String(held));
   const late = await a.report(50, granted);
   assert.equal(late.granted, Math.max(50, quota - held));
-  // When the quota becomes smaller, a server keeps what it was granted until it reports a smaller grant.
+  // When the quota becomes smaller, a server keeps its grant until it reports a smaller grant.
   quota = 300;
   assert.equal((await b.report(0, held)).granted, held);
 });

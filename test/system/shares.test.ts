@@ -16,7 +16,6 @@ beforeEach(async () => {
   await redis.client.flushall();
 });
 
-/** Starts `count` simulated servers, and waits until each knows the number of servers. */
 async function servers(count: number, ...accounts: Ceilings[]) {
   const simulation = new Simulation({ seed: 1, client: redis.client, accounts });
   for (let i = 0; i < count; i++) simulation.add();
@@ -29,7 +28,6 @@ type Server = Simulation["servers"][number];
 
 /**
  * Plans requests at equal intervals from now on.
- *
  * @param serverOf chooses the server of the i-th request at the time of the request; by default all servers in turn
  */
 function load(
@@ -49,7 +47,7 @@ const admittedAtOnce = (simulation: Simulation) =>
     .filter(({ isUp }) => isUp)
     .map((server) => Array.from({ length: 100 }, () => simulation.request(server, 0)).filter(Boolean).length);
 
-/** Makes requests, to all servers in turn or to one of them, until `count` were admitted. */
+/** Makes requests until `count` were admitted. @param only the index of a server; by default all servers in turn */
 async function useUp(simulation: Simulation, count: number, only?: number): Promise<void> {
   for (let i = 0; simulation.tally(0).admitted < count; i++) {
     simulation.request(simulation.servers[only ?? i % simulation.servers.length], 0);
@@ -242,8 +240,7 @@ test("after ceilings are lowered, at most a request on each server is refused, a
   await simulation.run(simulation.nowMs + 70_000);
   load(simulation, 12, 7000);
   await simulation.run(simulation.nowMs + 86_000);
-  // The first request on each server may be refused. The server's report of the refusal removes the flag that the
-  // change has set.
+  // The first request on each server may be refused. The report of this removes the flag that the change has set.
   assert.ok(simulation.tally(0).admitted >= 30, String(simulation.tally(0).admitted));
   const [a, b] = simulation.servers;
   simulation.kill(b);
@@ -257,7 +254,7 @@ for (const isRunning of [true, false])
   test(`a rate that is raised while servers ${isRunning ? "run" : "are stopped"} gives no credit beyond the quota`, async () => {
     const ceilings = { burst: 10, quota: 360 };
     const simulation = await servers(3, ceilings);
-    // The server with all counts starts last, so that the servers before it report nothing when they start.
+    // The server with all counts starts last. So the servers before it report nothing when they start.
     await useUp(simulation, 310, isRunning ? undefined : 2);
     await simulation.run(simulation.nowMs + 8000);
     if (!isRunning) {
@@ -369,8 +366,7 @@ test("a nearly used-up quota isn't exceeded while servers restore an emptied Red
   const simulation = await servers(3, { burst: 20, quota });
   load(simulation, 2000, 10);
   while (simulation.tally(0).admitted < quota - 10) await simulation.run(simulation.nowMs + 10);
-  // While Redis refuses calls for 1.5 s, the servers' copies of the record become old. So their next call requests a
-  // new copy.
+  // While Redis refuses calls, the servers' copies of the record become old. So their next call requests a new copy.
   simulation.isRefusing = true;
   await simulation.run(simulation.nowMs + 1500);
   await simulation.restartRedis("empty");
@@ -570,8 +566,7 @@ for (const isUsedUp of [false, true])
     assert.deepEqual((await serversOf(redis.client)).map(({ id }) => id).sort(), ["s0.1", "s1.1"]);
     load(simulation, 3000, 25, (i) => simulation.servers[i % 2]);
     await simulation.run(simulation.nowMs + 80_000);
-    // The forgotten server may have made 41 requests within a second from a full bucket, and has a credit of 6. These
-    // requests still count as used.
+    // The forgotten server may have made 41 requests in a second from a full bucket, and has a credit of 6.
     const kept = 41 + 6;
     assert.equal(simulation.tally(0).admitted, 1000 - kept + unsaid);
     assert.equal((await simulation.record(0)).total, 1000);
@@ -599,8 +594,8 @@ for (const [what, change] of [
   test(`a server that misses two losses keeps its part of the rate when ${what}`, async () => {
     const simulation = await servers(2, { burst: 40, quota: 100_000 });
     const [a, b] = simulation.servers;
-    // A lease covers ten seconds of arriving requests. Far more requests arrive than the rate admits, so each server's
-    // lease lasts until the end of the test, even while server b is cut off.
+    // A lease covers ten seconds of arriving requests, far more than the rate admits. So each server's lease lasts
+    // until the end of the test, even while server b is cut off.
     load(simulation, 10_000, 4);
     await simulation.run(simulation.nowMs + 3000);
     b.isCut = true;
@@ -702,7 +697,7 @@ test("one server at a time delivers events, and another takes over when it is si
 
 test("a change waits until all servers with a call in the last minute have applied it", async () => {
   const simulation = await servers(3, { burst: 30, quota: 1000 });
-  // Calls the script with the simulation's time instead of Redis' time.
+  // The simulation's time replaces Redis' time.
   const evalsha: ScriptClient["evalsha"] = (digest, keys, ...values) =>
     redis.client.evalsha(
       ...[digest, keys, ...values.slice(0, -1)],

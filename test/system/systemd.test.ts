@@ -27,7 +27,7 @@ test("systemd-analyze rates the unit's exposure within the allowed limit", (t) =
 test("systemd-analyze verify accepts the unit", () => {
   const folder = temporaryFolder();
   const [start] = unitValues("ExecStart");
-  // Replaces the path of the program, which isn't installed on this machine.
+  // The program isn't installed on this machine.
   const program = join(folder, "hcqs");
   writeFileSync(program, "", { mode: 0o755 });
   mkdirSync(join(folder, "units"));

@@ -54,7 +54,6 @@ const field = (page: Page, label: string, text: string) =>
 const textOf = async (download: Download) =>
   Buffer.concat(await (await download.createReadStream()).toArray());
 
-/** Runs actions on the portal from its first page, and takes a picture after each action. */
 async function walk(
   who: string,
   steps: (page: Page, act: (work: Promise<unknown>) => Promise<void>) => Promise<void>,
@@ -75,7 +74,7 @@ async function walk(
   guarded.assertWellBehaved();
 }
 
-/** Finds the texts of a saved picture that extend beyond the picture's right edge. */
+/** Finds the texts of a saved picture that extend beyond its right edge. */
 function textsBeyond(svg: string): (string | null)[] {
   const host = document.createElement("div");
   host.innerHTML = svg;

@@ -36,24 +36,22 @@ export interface PortalOptions
 }
 
 const maxClients = 10_000;
-/** If the key table has this many keys, people can't make more. The rest of the table is for the operator. */
+/** The rest of the key table is for the operator. */
 const maxOwnKeys = Math.floor(maxKeys * 0.9);
 
 const missingKey = constantError("missing_api_key");
 
 type Reply = PortalReply | Promise<PortalReply>;
 
-/** A function that checks the request and runs the action. */
 type Route = (request: PortalRequest, now: Date) => Reply;
 
-/** Handles the portal's posts in the control thread. */
 export class PortalActions {
   readonly #options: PortalOptions;
   readonly #signup: SignupOptions;
   readonly #requestsOfClient = new Buckets(30, 1, maxClients);
   readonly #requests = new Buckets(1000, 500, 1);
   readonly #writesOfAccount = new Buckets(20, 0.2, maxClients);
-  /** Limits the writes of all visitors together, because each write waits for the disk. */
+  /** All visitors share this limit, because each write waits for the disk. */
   readonly #writes = new Buckets(50, 10, 1);
   readonly #routes: ReadonlyMap<string, Route>;
 
@@ -118,7 +116,7 @@ export class PortalActions {
     return route(request, now);
   }
 
-  /** Makes a route for people without an account. The route refuses requests while signup is off. */
+  /** Makes a route for people without an account. It refuses requests while signup is off. */
   #forNewcomers<Entries extends v.ObjectEntries>(
     fields: v.StrictObjectSchema<Entries, undefined>,
     act: (values: v.InferOutput<typeof fields>, address: string, now: Date) => Reply,
@@ -129,7 +127,7 @@ export class PortalActions {
     };
   }
 
-  /** Makes a route for callers who have an account's key. The key of the pages is refused. */
+  /** Makes a route for callers with an account's key. It refuses the key of the pages. */
   #forOwners<Entries extends v.ObjectEntries>(
     fields: v.StrictObjectSchema<Entries, undefined>,
     act: (caller: Caller, values: v.InferOutput<typeof fields>, now: Date) => Reply,
@@ -153,7 +151,7 @@ export class PortalActions {
     if (key === undefined || keyState(key, now) !== "active") throw invalidKey;
     const account = store.accounts.byId(key.account);
     if (account === undefined || account.suspended_at !== null) throw invalidKey;
-    // All visitors share the key of the pages, so this key must not change anything.
+    // All visitors share the key of the pages, so it must not change anything.
     if (account.name === settings.portalAccount)
       throw new ApiError("forbidden", "this key is the portal's own: sign up for one of yours");
     return { account, key };
@@ -168,8 +166,7 @@ export class PortalActions {
     try {
       await takeEffect();
     } catch (error) {
-      // Throws no error, because the change is stored and takes effect later. An error would lose a new key, which is
-      // shown only once.
+      // The change is stored and takes effect later. An error would lose a new key, which is shown only once.
       log.error({ reason: reasonOf(error) }, "a change by the portal isn't confirmed by all servers yet");
     }
     return result;

@@ -26,7 +26,6 @@ export async function startPortal(settings: PortalSettings, core: Core): Promise
     keyCount: () => core.accounts.tables.keys.count,
     now: () => new Date(),
   });
-  // Revokes the pages' keys at the server's end, after the last answer and before the state is closed.
   core.atEnd(async () => {
     if (core.fault() === undefined) await portal.end();
   });

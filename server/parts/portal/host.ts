@@ -12,8 +12,7 @@ import { errorReply, unavailable } from "./reply.ts";
 const hourMs = 3_600_000;
 const renewedAfterMs = 24 * hourMs;
 /**
- * Milliseconds until a key of the pages expires. The key is replaced earlier, so that open pages keep working. A key
- * that a crash leaves behind expires, too.
+ * Milliseconds until a key of the pages expires. A living server replaces it earlier, so that open pages keep working.
  */
 const keyLivesMs = 26 * hourMs;
 
@@ -35,7 +34,6 @@ export class PortalHost {
   #actions: PortalActions | undefined;
   #key: string | null = null;
   #madeAt = 0;
-  /** Ids of the current key and of the previous key, which may still be valid. */
   #ids: number[] = [];
 
   /** @throws DataError when the account doesn't exist and the server may not create it */
@@ -48,21 +46,21 @@ export class PortalHost {
     if (account !== undefined) this.#newKey();
   }
 
-  /** Makes the assets, and the pages with their key. The key is valid once `begin` or `renewKey` has stored it. */
+  /** The pages' key is valid once `begin` or `renewKey` has stored it. */
   files(): WebFile[] {
     const { settings, mailer } = this.#options;
     const shown = { key: this.#key, signup: settings.signup, mail: mailer !== undefined };
     return this.#pages.files(shown, settings.embedOrigins);
   }
 
-  /** Stores the pages' key and starts to accept requests. @param publicUrl the URL of the pages */
+  /** Stores the pages' key and starts to accept requests. */
   async begin(publicUrl: string): Promise<void> {
     this.#actions = new PortalActions({ ...this.#options, publicUrl });
     try {
       await this.#storeKey();
     } catch (error) {
       if (!(error instanceof StateUnavailable)) throw error;
-      // Makes `renewKey` replace the key at its next call.
+      // Then the next `renewKey` replaces the key.
       this.#madeAt = Number.NEGATIVE_INFINITY;
     }
   }
@@ -92,7 +90,7 @@ export class PortalHost {
   /** Replaces the pages' API key if it is a day old. @returns whether the key, and so the pages, have changed */
   async renewKey(): Promise<boolean> {
     const age = this.#options.now().getTime() - this.#madeAt;
-    // A negative age means that the clock was set back. Then the key is replaced, too.
+    // A negative age means that the clock was set back.
     if (this.#key === null || (age >= 0 && age < renewedAfterMs)) return false;
     const before = { key: this.#key, madeAt: this.#madeAt };
     this.#newKey();
@@ -107,7 +105,7 @@ export class PortalHost {
     return true;
   }
 
-  /** Revokes the pages' keys. If the revocation can't be stored, the keys expire by themselves. */
+  /** Revokes the pages' keys. If that can't be stored, the keys expire by themselves. */
   async end(): Promise<void> {
     const { store, change, now } = this.#options;
     if (this.#ids.length === 0) return;
@@ -118,7 +116,7 @@ export class PortalHost {
     });
   }
 
-  /** Executes a visitor's post. Never rejects. */
+  /** Never rejects. */
   async act(request: PortalRequest): Promise<PortalReply> {
     return (
       this.#actions?.act(request, this.#options.now()) ??

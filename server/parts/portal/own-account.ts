@@ -83,7 +83,7 @@ export class OwnAccount {
   async setWebhook(caller: Caller, { url }: Fields<typeof webhookFields>, now: Date): Promise<PortalReply> {
     if (url === caller.account.webhook) return done({ webhook: url });
     const { webhookAllowLoopback } = this.#options.settings;
-    // Checks the URL before the rate limit, so that an invalid URL doesn't count as a change.
+    // An invalid URL doesn't count as a change, so it is checked before the rate limit.
     const fault = url === null ? undefined : webhookFault(url, webhookAllowLoopback);
     if (fault !== undefined) throw invalid("url", echo(url ?? ""), fault);
     const changed = await this.#change(caller, now, (account) =>
@@ -100,7 +100,7 @@ export class OwnAccount {
   ): Promise<Part> {
     const { store } = this.#options;
     return this.#options.write(caller, now, () => {
-      // Reads the account again, because it may have changed since the caller was checked.
+      // The account may have changed since the caller was checked.
       const account = store.accounts.byId(caller.account.id) ?? caller.account;
       const part = partOf(account);
       store.accounts.update({ ...account, ...part });
@@ -134,7 +134,7 @@ export class OwnAccount {
     this.#checkMayMakeKey(caller, now);
     const { store } = this.#options;
     const made = await this.#options.write(caller, now, () => {
-      // Checks again within the transaction, because other keys may have been made since the first check.
+      // Other keys may have been made since the first check.
       this.#checkMayMakeKey(caller, now);
       return makeKey(store, caller.account.id, expires, now);
     });
@@ -188,7 +188,6 @@ function done(body: object): PortalReply {
   return { status: 200, body };
 }
 
-/** Makes the reply with a new key, which is shown only once. */
 function newKey({ id, key, expires }: NewKey, more: object = {}): PortalReply {
   const shown = { id, key, last4: key.slice(-4), expires: isoTimeOrNull(expires) };
   return { status: 201, body: { ...shown, ...more } };

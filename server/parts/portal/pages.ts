@@ -8,17 +8,15 @@ import { tabTitle } from "./browser/words.ts";
 
 /** Makes the portal's pages. */
 
-/** Settings of this server that the pages need. In the browser, `api.ts` reads these settings from the page. */
+/** Settings of the pages, which `api.ts` reads in the browser. */
 export interface PageSettings {
-  /** The key of the pages; null if the Explore page has to ask visitors for a key. */
+  /** Null if the Explore page has to ask visitors for a key. */
   key: string | null;
   signup: "open" | "email" | "off";
   mail: boolean;
-  /** Whether pages of other sites may show a picture in a frame. */
   embeds: boolean;
-  /** URL of the map of the states. */
   states: string;
-  /** The page's module; it exports the component `Page`. */
+  /** The page's module, which exports the component `Page`. */
   page: string;
 }
 
@@ -32,7 +30,7 @@ const browser = "parts/portal/browser";
 export const facilityPage = "/facilities/*";
 export const embedPage = "/embed/*";
 export const missingPage = "/*";
-/** The module of each page, which `main.ts` loads, and a title for the pages whose title doesn't depend on the URL. */
+/** The module of each page, and its title if the title doesn't depend on the URL. */
 const pages: Readonly<Record<string, readonly [module: string, title?: string]>> = {
   "/": ["explore.ts"],
   [facilityPage]: ["facility.ts"],
@@ -54,7 +52,6 @@ const links = [
 const name = tabTitle(undefined);
 const description =
   "What each US hospital charges for an outpatient procedure, and what Medicare allows: explore, compare, download.";
-/** The placeholder sentences of the pages whose content depends on the URL. */
 const sentences: Readonly<Record<string, string>> = {
   "/": '<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. Loading the numbers…</p></div>',
   [facilityPage]: '<div class="sentence hospital-head"></div>',
@@ -85,13 +82,11 @@ function bodyOf(path: string): string {
   return `<div id="app"><header class="top"><a class="skip" href="#main">Skip to the content</a><a class="name" href="/">${name}</a><span class="about">Medicare outpatient, by hospital</span><nav aria-label="Pages">${links.map(link).join(" ")}</nav></header>${main}</div>`;
 }
 
-/** Reads the assets once, and makes the pages whenever their settings change. */
 export class Pages {
   readonly #assets = readAssets("/portal/", browser, libraries);
-  /** The API's OpenAPI document, which the pages read without a key. */
+  /** The pages read this document without a key. */
   readonly #openapi = webFile("/openapi.json", "application/json", openapiDocument(), "changing");
 
-  /** Makes the files that the portal serves: the assets, the pages and the OpenAPI document. */
   files(
     settings: Omit<PageSettings, "states" | "embeds" | "page">,
     embedOrigins: readonly string[],
@@ -119,7 +114,7 @@ export class Pages {
         } satisfies PageSettings,
       });
       const sentence = sentences[path];
-      // Without a key of the pages, visitors need their own key to see numbers, so the server writes no numbers.
+      // Without a key of the pages, visitors need their own key to see numbers, so the server writes none.
       if (settings.key === null || sentence === undefined) return file;
       return { ...file, slots: { head: headOf(title, description), sentence, noscript } };
     });

@@ -12,7 +12,7 @@ interface Bucket {
   atMs: number;
 }
 
-/** Token buckets by name. If there are too many buckets, the least recently used bucket is forgotten. */
+/** Token buckets by name. If there are too many, the least recently used is forgotten. */
 export class Buckets {
   readonly #capacity: number;
   readonly #perSecond: number;
@@ -25,7 +25,7 @@ export class Buckets {
     this.#maxBuckets = maxBuckets;
   }
 
-  /** Takes a token. @returns 0, or the seconds until the next token if the bucket is empty */
+  /** @returns 0, or the seconds until the next token if the bucket is empty */
   take(name: string, nowMs: number): number {
     const before = this.#buckets.get(name) ?? { tokens: this.#capacity, atMs: nowMs };
     // The difference is negative if the clock was set back.
@@ -44,9 +44,8 @@ export class Buckets {
 const withPort = /^(?:\[([^\]]+)\](?::\d*)?|([\d.]+):\d*)$/;
 
 /**
- * The name under which a client's requests are counted: an IPv4 address, even if mapped into IPv6, or the /64 of an
- * IPv6 address. All texts that aren't addresses have the same name. Otherwise a sender could become many clients by
- * changing the text.
+ * Makes the name for counting a client's requests: an IPv4 address, even if mapped into IPv6, or the /64 of an IPv6
+ * address. All other texts have the same name, because a sender could become many clients by changing the text.
  */
 export function clientOf(address: string): string {
   const [, inBrackets, beforePort] = withPort.exec(address) ?? [];

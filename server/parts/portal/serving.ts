@@ -17,10 +17,7 @@ import { write } from "./written.ts";
 
 /** Answers requests for the portal's pages and assets, and passes its posts to the control thread. */
 
-/**
- * Maximum number of pages per second into which a thread writes numbers. A page takes 1 to 2 ms, and no key's ceiling
- * limits these requests.
- */
+/** Maximum pages per second into which a thread writes numbers, in 1 to 2 ms each. No key limits these requests. */
 const maxWrittenPerSecond = 50;
 
 export const pages: MakePages = (context) => {
@@ -41,7 +38,6 @@ export class Portal {
   readonly #context: Pick<PagesContext, "read" | "report">;
   readonly #writing: PerSecond;
 
-  /** @param writing limits the pages into which numbers are written; beyond the limit, pages have no numbers */
   constructor(files: readonly WebFile[], context: Pick<PagesContext, "read" | "report">, writing: PerSecond) {
     this.#context = context;
     this.#writing = writing;
@@ -77,7 +73,7 @@ export class Portal {
     try {
       const written = write(path, new URLSearchParams(request.getQuery()), this.#context.read);
       let html = Buffer.from(page.bodies.identity).toString();
-      // The replacement is a function, because `$` has a special meaning in a replacement text.
+      // `$` has a special meaning in a replacement text, so a function is used.
       for (const name of ["head", "sentence", "noscript"] as const)
         html = html.replace(page.slots[name], () => written[name]);
       const body = Buffer.from(html);
@@ -105,7 +101,7 @@ function plain(status: string, text: string, ...headers: string[]): Reply {
   return { status: Number.parseInt(status, 10), head: lines.join("\r\n"), body: Buffer.from(text) };
 }
 
-/** Maximum number of this thread's posts that wait for the control thread's reply at the same time. */
+/** Maximum posts of this thread that wait for the control thread's reply. */
 const maxUnderWay = 64;
 
 export function portalPosts({ trustedProxies, ask, report }: Omit<PagesContext, "read">): PostHandler {
@@ -122,7 +118,7 @@ export function portalPosts({ trustedProxies, ask, report }: Omit<PagesContext, 
       const { path, authorization, contentType, body } = post;
       if (body === undefined)
         return failure(new ApiError("body_too_large", "a body has at most 16384 bytes"));
-      // Accepts only JSON, because another origin's page can't send that content type without a CORS preflight.
+      // Another origin's page can't send JSON without a CORS preflight.
       if (!isJson(contentType)) return failure(notJson);
       if (!isUtf8(body)) return failure(new ApiError("invalid_parameter", "the body isn't UTF-8"));
       if (underWay >= maxUnderWay) return failure(tooManyPosts);

@@ -6,7 +6,7 @@ import { isOrigin, origins, type Settings, type ValuesOf } from "../../shared/se
 /** Defines the portal's settings, with defaults that depend on the core's settings. */
 
 const maxSignupDaily = 100_000;
-/** Name of the account whose key the pages use if the server runs without `STATE_DIR`. */
+/** Name of the account whose key the pages use if `STATE_DIR` isn't set. */
 const trialAccount = "explore";
 
 export const settingTable = {
@@ -46,11 +46,7 @@ export const settingTable = {
 
 export type PortalSettings = ReturnType<typeof portalSettings>;
 
-/**
- * Applies the defaults that depend on the core's settings.
- *
- * @throws DataError when SIGNUP needs e-mail and no mail server is set
- */
+/** @throws DataError when SIGNUP needs e-mail and no mail server is set */
 export function portalSettings(own: ValuesOf<typeof settingTable>, core: Settings) {
   const signup: "open" | "email" | "off" = own.SIGNUP ?? (core.isTrial ? "open" : "off");
   if (signup === "email" && core.SMTP_URL === undefined)
@@ -63,9 +59,8 @@ export function portalSettings(own: ValuesOf<typeof settingTable>, core: Setting
     /** Name of the account whose key the pages use; undefined if visitors need their own key. */
     portalAccount,
     mayMakeAccount: core.isTrial && portalAccount === trialAccount,
-    /** The public URL of the pages; undefined for the address on which the server listens. */
+    /** Undefined for the address on which the server listens. */
     publicUrl: own.PUBLIC_URL,
-    /** Origins of pages that may show a picture in a frame. */
     embedOrigins: own.EMBED_ORIGINS ?? [],
   };
 }

@@ -21,11 +21,11 @@ const daySeconds = 86_400;
 const maxSignupsPerClient = 5;
 const maxLinksPerMailbox = 3;
 /**
- * Maximum number of e-mails being sent at the same time. A slow mail server can delay an e-mail by seconds. Meanwhile
- * the visitor's post counts against the serving thread's maximum of posts in flight.
+ * Maximum number of e-mails being sent. A slow mail server can take seconds, and meanwhile the visitor's post counts
+ * against `maxUnderWay` of the serving thread.
  */
 const maxEmailsUnderWay = 16;
-/** Milliseconds that a person needs to fill in the form. Faster senders are taken for bots. */
+/** Faster senders of the form are taken for bots. */
 const minElapsedMs = 2000;
 const maxPersonNameLength = 100;
 
@@ -51,18 +51,15 @@ export const linkFields = v.strictObject({ token: v.string("the token of a link"
 
 export interface SignupOptions extends Pick<Core, "store" | "log" | "mailer"> {
   settings: PortalSettings;
-  /** The portal's URL without a slash at the end, for links. */
+  /** The portal's URL for links, without a slash at the end. */
   publicUrl: string;
   /** Number of e-mails that the mail server hasn't accepted yet. */
   emails: { underWay: number };
-  /**
-   * Runs a change in a transaction. If another server has written in between, the change runs again. So the change
-   * itself has to read everything that it depends on.
-   */
+  /** Runs a change in a transaction, perhaps several times. So the change has to read everything that it depends on. */
   write<Result>(now: Date, work: () => Result): Promise<Result>;
 }
 
-/** Makes an account, or mails a link that makes it. @throws ApiError when the person can't have an account now */
+/** @throws ApiError when the person can't have an account now */
 export async function signUp(
   { name, email }: v.InferOutput<typeof signupFields>,
   address: string,
@@ -73,8 +70,8 @@ export async function signUp(
   const isMailed = options.settings.signup === "email";
   const { store } = options;
   /**
-   * Checks whether the person may sign up. @returns the number of the mailbox's signups within a day @throws ApiError
-   * beyond a limit, or if no link is mailed and the mailbox has an account
+   * @returns the number of the mailbox's signups within a day
+   * @throws ApiError beyond a limit, or if no link is mailed and the mailbox has an account
    */
   const check = () => {
     const counts = store.signups.countsSince(dayBefore(now), signup);
@@ -89,7 +86,7 @@ export async function signUp(
   if (isMailed)
     return linksBefore < maxLinksPerMailbox ? mailLink(name, email, signup, check, options, now) : linkSent;
   return options.write(now, () => {
-    // Checks again within the transaction, because other people may have signed up since the first check.
+    // Other people may have signed up since the first check.
     check();
     store.signups.forget(dayBefore(now));
     return make(name, email, options, now, (account) => store.signups.create(signup, account, now));
@@ -98,10 +95,7 @@ export async function signUp(
 
 const linkSent: PortalReply = { status: 202, body: { sent: true } };
 
-/**
- * Sends a link by e-mail. The reply doesn't depend on whether the mailbox has an account, so that strangers can't find
- * this out.
- */
+/** Replies the same whether or not the mailbox has an account, so that strangers can't find out. */
 async function mailLink(
   name: string,
   email: string,
@@ -115,7 +109,7 @@ async function mailLink(
     throw unavailable("too many e-mails wait to be sent; try again later", 10);
   const token = randomBytes(32).toString("base64url");
   const link = { token: hashed(token), name, email };
-  // The e-mail has no text from the form. Otherwise the form could be used to send messages to strangers.
+  // The e-mail has no text from the form. Otherwise the form could send messages to strangers.
   const text = `Somebody asked for an API key with this e-mail address. If it was you, open this link within 24 hours:\n\n${publicUrl}/signup?token=${token}\n\nIf it wasn't you, ignore this e-mail.\n`;
   const id = `signup-${link.token.toString("hex").slice(0, 32)}`;
   const subject = "Your API key for hospital charges: confirm your address";
@@ -145,9 +139,7 @@ async function mail(letter: Email, { mailer, log }: SignupOptions): Promise<void
 }
 
 /**
- * Makes the account of a mailed link.
- *
- * @returns a reply with an error if the mailbox has an account already; the link is used up then, too
+ * @returns a reply with an error if the mailbox has an account already. Then the link is used up, too.
  * @throws ApiError when the link isn't valid
  */
 export async function confirmSignup(token: string, options: SignupOptions, now: Date): Promise<PortalReply> {
@@ -160,7 +152,7 @@ export async function confirmSignup(token: string, options: SignupOptions, now: 
   };
   find();
   return options.write(now, () => {
-    // Checks again within the transaction, because the link or its mailbox may have been used since the first check.
+    // The link or its mailbox may have been used since the first check.
     const link = find();
     if (store.signups.hasAccount(link.mailbox)) {
       store.signups.useLink(link.id, null);
@@ -204,7 +196,7 @@ function hashed(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** The mailbox of an e-mail address: the address in lower case, without a tag, and for Gmail without dots. */
+/** Returns an e-mail address in lower case, without a tag, and for Gmail without dots. */
 function mailboxOf(email: string): string {
   const [local, domain] = email.toLowerCase().split("@");
   const [name] = local.split("+");
@@ -213,13 +205,13 @@ function mailboxOf(email: string): string {
 }
 
 const base32 = "abcdefghijklmnopqrstuvwxyz234567";
-/** Number of characters of an account name's random suffix. There are a billion such suffixes. */
+/** There are a billion such suffixes. */
 const suffixLength = 6;
 const maxNameTries = 5;
 
 /**
- * Makes an account name from the ASCII letters and digits of a person's name, and a random suffix. The suffix prevents
- * people from taking names that the operator wants for clients' accounts.
+ * Makes an account name from the ASCII letters and digits of a person's name, and a random suffix. So people can't take
+ * names that the operator wants for clients' accounts.
  */
 function accountName(person: string): string {
   const plain = person

@@ -22,7 +22,7 @@ export function written(
   };
 }
 
-/** The caveat, if it is a synthetic sample's; empty for real data. */
+/** The caveat of a synthetic sample; empty for real data. */
 export const caveatOf = ({ caveat }: { caveat: string }) => (isSynthetic(caveat) ? caveat : "");
 
 export const noteOf = (source: { caveat: string }) => {

@@ -34,16 +34,13 @@ import { caveatOf, htmlOf, noteOf, tableOf, type Written, written } from "./writ
  */
 
 type Query = Record<string, string | number | null>;
-/** Reads an answer of the API, from the chosen data version unless another base path is given. @throws ApiError */
+/** Reads an answer of the chosen data version, or below another base path. @throws ApiError */
 type Ask = <T>(path: string, query?: Query, base?: string) => T;
 type PricesAnswer = Prices & { source: { data_year: number; data_version: string; caveat: string } };
 
 const listed = 10;
 
-/**
- * @param path the URL's path, undecoded: of the Explore page, a hospital or a picture
- * @param read the function of `PagesContext` that reads answers
- */
+/** @param path the undecoded path of the Explore page, a hospital or a picture */
 export function write(
   path: string,
   parameters: URLSearchParams,
@@ -74,7 +71,7 @@ function writePrices(path: string, parameters: URLSearchParams, choice: Choice, 
             limit: leastForQuartiles,
           }),
         );
-  // Chooses the same procedure as the browser: the default procedure, unless the nation has no price for it.
+  // The browser chooses the same procedure: the default, unless the nation has no price for it.
   const isUsual = () =>
     orNone(() => ask(`/healthcare/procedures/${defaultProcedure}`, { bins: 1 })) !== undefined;
   const most = () =>
@@ -95,12 +92,12 @@ function writePrices(path: string, parameters: URLSearchParams, choice: Choice, 
     orNone(() => ask<FacilitiesAnswer>("/healthcare/facilities", { procedure: procedure.code, ...query }))
       ?.data ?? [];
 
-  // Reads the hospitals one by one, so that a missing hospital doesn't hide the rest.
+  // Hospitals are read one by one, so that a missing hospital doesn't hide the rest.
   const own = pinned.flatMap((ccn) => {
     const found = orNone(() => ask<FacilityAnswer>(`/healthcare/facilities/${encodeURIComponent(ccn)}`));
     return found === undefined ? [] : [entryOf(found, procedure.code)];
   });
-  // Around a ZIP code, the clauses don't rank the hospitals, because that needs the prices of all hospitals there.
+  // Around a ZIP code, a rank would need the prices of all hospitals there, so the clauses have none.
   const clauses = own.map((entry) => {
     const clause = isPriced(entry)
       ? ownClause(choice, answer, entry, near === null ? entry : {}, null)
@@ -145,7 +142,6 @@ function aroundOf(answer: FacilitiesAnswer & PricesAnswer): PricesAnswer {
   return isAll ? { ...answer, allowed: { min: Math.min(...amounts), max: Math.max(...amounts) } } : answer;
 }
 
-/** Writes the reason why no prices are found, in the same words as the browser. */
 function writeNothing(
   path: string,
   parameters: URLSearchParams,
@@ -225,7 +221,6 @@ function writeHospital(path: string, year: string | null, procedure: string | nu
 const hospitalPath = (ccn: string, year: string | null) =>
   `/facilities/${ccn}${year === null ? "" : `?${new URLSearchParams({ year })}`}`;
 
-/** Returns an answer; undefined if the API answers with an error. */
 function orNone<T>(ask: () => T): T | undefined {
   try {
     return ask();

@@ -12,13 +12,13 @@ import type { RedisAddress } from "./redis-url.ts";
 /** Runs an operator's command on the accounts in Redis, from any machine. */
 
 const maxConnectMs = 3000;
-/** Maximum wait in milliseconds for Redis to answer where a failover is possible, with Sentinel or Cluster. */
+/** Maximum milliseconds to wait for Redis if a failover is possible, with Sentinel or Cluster. */
 const maxFailoverMs = 20_000;
 const connectStepMs = 10;
-/** Maximum wait in milliseconds until all servers with a heartbeat in the last minute have applied a change. */
+/** Maximum milliseconds to wait until all servers have applied a change. */
 const maxTakenMs = 1500;
 
-/** Runs work with a connection to Redis. @throws DataError that names the Redis that can't be used */
+/** @throws DataError that names the Redis that can't be used */
 async function withRedis<Result>(
   address: RedisAddress,
   work: (client: RedisClient) => Promise<Result>,
@@ -27,7 +27,7 @@ async function withRedis<Result>(
   const client = await connectRedis(address, (fault) => {
     reason = fault;
   });
-  // Asks for two keys, because in a Cluster the two may be on different primaries.
+  // In a Cluster, the two keys may be on different primaries.
   const isThere = () =>
     Promise.all(["hc:{0}:servers", "hc:{directory}:rows"].map((key) => client.exists(key))).then(
       () => true,
@@ -59,7 +59,7 @@ async function withRedis<Result>(
   }
 }
 
-/** What is expected of a Redis that answers but refuses to write, by the beginning of its error. */
+/** What is expected of a Redis that refuses to write, by the beginning of its error. */
 const refusals = [
   ["OOM ", "one with free memory: raise its maxmemory"],
   ["READONLY ", "a primary, because a replica can't be written to"],
@@ -72,13 +72,12 @@ function placeOf({ kind, hosts, primary }: RedisAddress): string {
   return kind === "cluster" ? `the Cluster of ${known}` : known;
 }
 
-/** The names of the current month and of the next month, `YYYY-MM`. */
+/** This month and the next, `YYYY-MM`. */
 function monthsOf(now: Date): [string, string] {
   const month = monthOf(now.getTime());
   return [monthName(month), monthName(month + 1)];
 }
 
-/** The servers that share the accounts, with their state and the requests that each server has leased. */
 export async function listServers(address: RedisAddress): Promise<SharingServer[]> {
   return withRedis(address, async (client) => {
     const leases = await leasesOf(client, monthsOf(new Date()));
@@ -89,7 +88,7 @@ export async function listServers(address: RedisAddress): Promise<SharingServer[
   });
 }
 
-/** Gives back the leases of a server that is gone for good. @throws DataError when the server is unknown or running */
+/** @throws DataError when the server is unknown or running */
 export async function forgetServer(address: RedisAddress, id: string): Promise<string> {
   return withRedis(address, async (client) => {
     const servers = await serversOf(client);
@@ -109,9 +108,8 @@ export async function forgetServer(address: RedisAddress, id: string): Promise<s
 }
 
 /**
- * Runs a command on an in-memory copy of the directory in Redis, writes its changes to Redis, and waits up to
- * `maxTakenMs` until the servers have applied them.
- * @throws DataError when Redis can't be used
+ * Runs a command on an in-memory copy of the directory, writes its changes to Redis, and waits up to `maxTakenMs` until
+ * the servers have applied them. @throws DataError when Redis can't be used
  */
 export async function runShared(address: RedisAddress, command: SharedCommand): Promise<CommandOutput> {
   const store = Store.inMemory();
@@ -125,7 +123,6 @@ export async function runShared(address: RedisAddress, command: SharedCommand): 
 async function runOn(client: RedisClient, store: Store, command: SharedCommand): Promise<CommandOutput> {
   const directory = new Directory(store, client, false);
   const isSettled = await directory.settle();
-  /** Whether Redis had no accounts just before the last try to write. */
   let wasNew = false;
   const months = monthsOf(command.now);
   const [month] = months;
@@ -134,7 +131,7 @@ async function runOn(client: RedisClient, store: Store, command: SharedCommand):
   const shared = new Map(ids.map((id, i) => [id, records[i] === null ? 0 : JSON.parse(records[i]).total]));
   const before = store.directory.position().version;
   const run = () => {
-    // Read again in each try, because another command may import accounts in between.
+    // Another command may import accounts between tries.
     const imported = store.usage.imported();
     const used = store.accounts
       .ids()

@@ -17,48 +17,40 @@ import { Shares } from "./shares.ts";
 
 /** Shares accounts and ceilings with other servers through Redis. While Redis is down, this server continues alone. */
 
-/** Milliseconds between checks whether this server's counts have changed. */
 const stepMs = 10;
-/** Milliseconds between checks whether a read of other servers' counts is due. */
 const recordsMs = 100;
-/** Milliseconds between reads of accounts and keys from Redis. A command that changes them waits for the next read. */
+/** Milliseconds between reads of accounts and keys. Commands that change them wait for the next read. */
 const directoryMs = 250;
-/** Milliseconds between checks whether the sum of all servers' counts has crossed a threshold. */
 const recordMs = 1000;
-/** Milliseconds between checks for servers that are gone. */
 const goneMs = 5000;
 /**
- * Maximum milliseconds that a start waits for this server's part of the ceilings while Redis answers. A lost server
- * keeps its part for a minute. A server with many accounts in use may need some seconds to make its part smaller.
+ * Maximum milliseconds that a start waits for this server's part. A lost server keeps its part for a minute. A server
+ * with many accounts in use may need some seconds to make its part smaller.
  */
 const maxShareWaitMs = 75_000;
-/** Maximum milliseconds that a start waits for the reason why Redis can't be reached. */
 const maxConnectMs = 6000;
 const waitStepMs = 20;
-/** Maximum milliseconds that a start waits for accounts and keys. */
 const maxDirectoryWaitMs = 3000;
-/** Maximum milliseconds in which a stopping server gives back leases and shares. */
 const maxLeaveMs = 3000;
 /**
- * Maximum milliseconds that the warning that Redis is away waits for its reason. Longer than the maximum wait for an
+ * Maximum milliseconds that the warning that Redis is away waits for its reason. Exceeds the maximum wait for an
  * answer, 2 s, because a missing answer may be the reason.
  */
 const maxReasonWaitMs = 2500;
 
 interface Options {
   address: RedisAddress;
-  /** Whether a server may admit the whole known rest of a quota while Redis is down (QUOTA_WITHOUT_REDIS=free). */
   isFreeWithoutRedis: boolean;
-  /** Age in milliseconds of the copy of accounts and keys beyond which this server isn't ready; 0 for no limit. */
+  /** If the copy of accounts and keys is older than these milliseconds, this server isn't ready; 0 for no limit. */
   maxAgeMs: number;
 }
 
-/** The reason of the last failed connection or call; undefined once the reason is logged or a call succeeds. */
+/** The reason of the last failed connection or call; undefined after it is logged or a call succeeds. */
 interface RedisState {
   reason: string | undefined;
 }
 
-/** Reads accounts, keys and events from Redis. Ceilings are shared after the core calls `shareCeilings`. */
+/** Reads accounts, keys and events from Redis. Ceilings are shared after a call of `shareCeilings`. */
 export async function shareState(options: Options, context: PartContext): Promise<SharedState> {
   const { store, log, metrics, repeat, atEnd, fault, unlessStopping } = context;
   let shares: Shares | undefined;
@@ -81,10 +73,7 @@ export async function shareState(options: Options, context: PartContext): Promis
     () => directory.syncAgeMs(performance.now()) / 1000,
   );
   await readAtStart(options.address, context, client, directory, state);
-  /**
-   * Runs `work`. Ignores StateUnavailable and, while Redis is away, all other errors but DataError, because Redis'
-   * absence is logged elsewhere.
-   */
+  /** Ignores StateUnavailable, and while Redis is away all errors but DataError. Redis' absence is logged elsewhere. */
   const unlessAway = async (work: () => Promise<void>): Promise<void> => {
     await work().catch((error) => {
       const isAway = client.status !== "ready" || shares?.isAway(performance.now());
@@ -118,7 +107,7 @@ export async function shareState(options: Options, context: PartContext): Promis
         ),
       );
       await ready();
-      // Commands elsewhere didn't wait for this server before it joined, so their changes are read now.
+      // Commands elsewhere don't wait for a server that hasn't joined. So their changes are read now.
       if (sharing.isReady) await unlessStopping(unlessAway(() => directory.read()));
       repeat("reading accounts and keys from Redis", directoryMs, async () => {
         if (fault() === undefined) await unlessAway(() => directory.read());
@@ -139,7 +128,7 @@ export async function shareState(options: Options, context: PartContext): Promis
 }
 
 /**
- * Reads accounts, keys and events. If that takes too long, warns, and this server's copy stays in use.
+ * Reads accounts, keys and events. If that takes too long, warns, and this server goes on with its copy.
  * @throws DataError when Redis has other accounts, or can't be used while this server has accounts that Redis hasn't
  */
 async function readAtStart(
@@ -171,8 +160,7 @@ async function readAtStart(
       break;
     } catch (error) {
       if (!(error instanceof StateUnavailable)) throw error;
-      // Without a connection, a call's error doesn't say why there is none. The callback that `connectRedis` was given
-      // sets `state.reason` then.
+      // Without a connection, a call's error doesn't give the cause. The callback of `connectRedis` does.
       if (client.status === "ready") state.reason = error.message;
     }
   }
@@ -194,11 +182,7 @@ async function warnOfLosses({ kind }: RedisAddress, client: RedisClient, log: Lo
   }
 }
 
-/**
- * Shares the ceilings from now on.
- * @returns the sharing, and a function that waits, up to `maxShareWaitMs`, until this server has its part or Redis is
- *   away
- */
+/** @returns `ready` waits up to `maxShareWaitMs`, until this server has its part or Redis is away */
 function startSharing(
   { isFreeWithoutRedis }: Options,
   { store, log, metrics, repeat, atEnd, unlessStopping }: PartContext,

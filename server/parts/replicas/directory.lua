@@ -35,7 +35,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local known = call('HMGET', rows, 'epoch', 'version', 'run', 'life', 'since', 'learning', 'served', 'count')
 local epoch, version, life = known[1] or '', tonumber(known[2] or 0), known[4] or ''
 local since, learning, served = tonumber(known[5] or 0), tonumber(known[6] or 0), known[7] == '1'
--- If the end of the wait is too far ahead, Redis' clock was set back, so the wait ends now.
+-- If the end of the wait is too far ahead, Redis' clock was set back. Then the wait ends now.
 if learning > now + tooLongMs then learning = now end
 
 -- Writes a number as text with all of its digits. Lua's own conversion rounds large numbers.
@@ -49,7 +49,7 @@ local count = call('ZCARD', names)
 local seen = op == 'read' and tonumber(ARGV[3]) or 0
 if known[3] ~= run or count ~= tonumber(known[8] or 0) or op == 'read' and ARGV[6] == life and seen > version then
   life = run .. ':' .. time[1] .. string.format('%06d', time[2])
-  -- If there are names but no epoch, the names remain from a lost directory, which a server had read.
+  -- Names without an epoch remain from a lost directory, which a server had read.
   since, learning, served = now, 0, served or epoch == '' and count > 0
   version = math.max(version, time[1] * 1000000 + time[2])
   call('HSET', rows, 'run', run, 'life', life, 'since', now, 'learning', 0, 'served', served and 1 or 0, 'count', count)
@@ -59,9 +59,8 @@ if seen > version or known[4] ~= life then
   call('HSET', rows, 'version', whole(version))
 end
 
--- Whether servers have resent what Redis may have lost, or no server has anything to resend. Redis may have lost
--- `served`, too, so commands wait for `noticedMs` even if no server seems to have read. `abs`, because Redis' clock may
--- be set back.
+-- Whether servers have resent what Redis may have lost, or have nothing to resend. Redis may have lost `served`, too,
+-- so commands wait for `noticedMs` even if no server seems to have read. `abs`, because Redis' clock may be set back.
 local function isSettled()
   if learning > 0 then return now >= learning end
   return not served and math.abs(now - since) >= noticedMs

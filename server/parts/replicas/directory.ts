@@ -9,34 +9,27 @@ import { notRedis, type ScriptClient, scriptIn } from "./redis.ts";
 /** Keeps a copy of the accounts, keys and events in Redis: reads changes from Redis, and writes changes to it. */
 
 const maxRowsPerCall = 1000;
-/**
- * Rows are applied in slices, and between slices the thread does other work. A slice ends after the account with which
- * it reaches this number of rows.
- */
+/** Minimum rows to apply in a slice. Whole accounts are applied, and between slices the thread does other work. */
 const maxRowsPerSlice = 200;
-/** Maximum tries of a change. A try fails if another server has written, or while servers restore lost rows. */
+/** Maximum tries of a change. A try fails if another server has written, or while servers resend lost rows. */
 const maxTries = 100;
-/** Milliseconds between checks whether Redis was restarted. */
 const checkMs = 1000;
-/**
- * Milliseconds that servers have to resend rows that Redis may have lost, from the first server's read on. A server
- * reconnects in less time.
- */
+/** Milliseconds from a server's first read in which servers resend lost rows. Servers reconnect in less time. */
 const learningMs = 2000;
 const askSettledMs = 50;
 
 const script = scriptIn("directory.lua");
-/** Redis keys with the same hash tag, so that a Cluster keeps them on one node. */
+/** Redis keys with the same hash tag. So a Cluster keeps them on one node. */
 const keys = ["rows", "names"].map((name) => `hc:{directory}:${name}`);
 
 type ReadAnswer = [
   epoch: string,
   version: number,
-  /** The version up to which all changed rows are returned. If it is below `version`, there are more rows. */
+  /** The version up to which the answer has all changed rows. If it is below `version`, there are more rows. */
   upTo: number,
   rows: [version: number, name: string, content: string][],
   life: string,
-  /** 1 if servers have had time to resend rows that Redis may have lost, or no server has rows to resend; else 0. */
+  /** 1 if servers have had time to resend lost rows, or have no rows to resend; else 0. */
   isSettled: number,
 ];
 
@@ -49,13 +42,13 @@ export class Directory {
   readonly #isServer: boolean;
   readonly #learningMs: number;
   #isSettled = true;
-  /** Resolves when the newest read or change has ended. Reads and changes run one after the other. */
+  /** Resolves when the newest read or change has ended. Reads and changes run in turn. */
   #turn: Promise<unknown> = Promise.resolve();
   #reading: Promise<void> | undefined;
-  /** Time at which this copy last equalled Redis, in milliseconds since the process started; 0 before a read. */
+  /** When this copy last equalled Redis, by `performance.now()`; 0 before a read. */
   #syncedMs = 0;
   #checkedMs = Number.NEGATIVE_INFINITY;
-  /** Called with each slice of rows that was written to this copy, and with an empty slice at the end. */
+  /** Called with each slice of rows after it was written to this copy. An empty slice comes last. */
   onTaken: (rows: readonly TakenRow[]) => void = () => {};
 
   /**
@@ -69,17 +62,16 @@ export class Directory {
     this.#learningMs = ms;
   }
 
-  /** Whether this database isn't a copy of Redis yet, because Redis had no accounts or wasn't read. */
+  /** Whether this database isn't a copy of Redis, because Redis had no accounts or wasn't read. */
   get isNew(): boolean {
     return !this.#store.directory.isCopy;
   }
 
-  /** Whether this copy has accounts that neither were read from Redis nor written to it. */
+  /** Whether this copy has accounts that were neither read from Redis nor written to it. */
   get isApart(): boolean {
     return this.isNew && this.#store.accounts.exist();
   }
 
-  /** Whether this copy has no accounts because Redis hasn't been read yet. */
   get isUnread(): boolean {
     return this.#syncedMs === 0 && !this.#store.accounts.exist();
   }
@@ -102,12 +94,11 @@ export class Directory {
   }
 
   /**
-   * Reads the rows that changed in Redis into this copy.
+   * Reads changed rows into this copy.
    * @throws StateUnavailable when Redis doesn't answer
    * @throws DataError when Redis has other accounts than this copy, or something else in the directory's place
    */
   read(): Promise<void> {
-    // Calls that wait for their turn share the same read.
     this.#reading ??= this.#inTurn(async () => {
       this.#reading = undefined;
       const nowMs = performance.now();
@@ -132,7 +123,7 @@ export class Directory {
         if (rows.length === 0) return result;
         await prepare?.(rows);
         const isDone = await this.#write(epoch, version, rows, false).catch((error) => {
-          // Redis has refused the change if its error has a code, such as OOM.
+          // If the error has a code, such as OOM, Redis has refused the change.
           if (error instanceof DataError || /^[A-Z]+ /.test(reasonOf(error))) throw error;
           throw new StateUnavailable(`${reasonOf(error)}: it isn't known whether the change is stored`);
         });
@@ -160,13 +151,12 @@ export class Directory {
     const before = this.#store.directory.position();
     let [epoch, version, upTo, rows, life] = await this.#page(before, before.version);
     if (epoch === "" && this.isApart) {
-      // Redis has nothing yet, so the directory begins with the rows of this database.
       if (await this.#write("", 0, this.#store.directory.rows(), true)) await this.#read();
       return;
     }
     if (epoch !== "" && before.epoch !== "" && epoch !== before.epoch) throw otherAccounts();
     if (before.epoch !== "" && before.life !== life) {
-      // Redis may have lost rows. For example, it was restarted, or a primary died before its replicas had all rows.
+      // Redis may have lost rows: it was restarted, or a primary died before its replicas had all rows.
       await this.#restore(before);
       this.#store.directory.take([], { ...before, life });
       return this.#read();
@@ -178,7 +168,7 @@ export class Directory {
       [epoch, version, upTo, rows] = await this.#page(before, upTo);
       all.add(rows);
     }
-    // Without an epoch Redis has no directory, or only what is left of a lost one. Neither is applied.
+    // Without an epoch Redis has at most the rest of a lost directory, which isn't applied.
     if (epoch === "") return;
     if (this.isApart) this.#checkOwn(all);
     for (const slice of all.slices()) {
@@ -190,14 +180,13 @@ export class Directory {
     this.onTaken([]);
   }
 
-  /** @throws DataError when this database has an account or a key that Redis lacks or has with other content */
+  /** @throws DataError when Redis lacks an account or a key of this database, or has it with other content */
   #checkOwn(all: RowsByAccount): void {
     const own = this.#store.directory.rows().filter(({ name }) => /^(accounts|keys):/.test(name));
     const there = new Map([...all.slices()].flat().map(({ name, content }) => [name, content]));
     if (own.some(({ name, content }) => there.get(name) !== content)) throw otherAccounts();
   }
 
-  /** Reads up to `maxRowsPerCall` rows that changed since a version. */
   async #page({ version, life }: Position, from: number): Promise<ReadAnswer> {
     const values = [this.#isServer ? 1 : "", version, from, maxRowsPerCall, life, this.#learningMs];
     const answer = await this.#call<ReadAnswer>("read", ...values);
@@ -206,14 +195,14 @@ export class Directory {
     return answer;
   }
 
-  /** @returns whether Redis accepted the rows. Redis refuses them after another writer's change, or during a restore */
+  /** @returns false if Redis refused the rows, because another server has written or servers resend lost rows */
   async #write(epoch: string, version: number, rows: readonly Row[], isFounding: boolean): Promise<boolean> {
     const list = JSON.stringify(rows.flatMap(({ name, content }) => [name, content ?? ""]));
     const values = [epoch, version, randomBytes(9).toString("base64url"), list, isFounding ? 1 : 0];
     return (await this.#call<[isDone: number]>("write", ...values))[0] === 1;
   }
 
-  /** Resends all rows to Redis, which takes the rows that it lacks or has only in an older version. */
+  /** Resends all rows. Redis takes rows that it lacks or has only in an older version. */
   async #restore({ epoch }: Position): Promise<void> {
     let rows = this.#store.directory.taken(0, maxRowsPerCall);
     do {
@@ -247,7 +236,6 @@ export class Directory {
   }
 }
 
-/** Groups rows of Redis by account, so that they can be applied in slices. */
 class RowsByAccount {
   readonly #rows = new Map<string, TakenRow[]>();
   readonly #accountOfEvent = new Map<string, string>();
@@ -262,8 +250,8 @@ class RowsByAccount {
   }
 
   /**
-   * Returns the rows in slices. All rows that name an account are in the same slice, for two reasons: they refer to the
-   * account's own row, and its imported requests have to count as soon as the account exists. Other rows come last.
+   * Returns all rows of an account in the same slice: other rows refer to the account's own row, and imported requests
+   * have to count as soon as the account exists. Rows without an account come last.
    */
   *slices(): Iterable<TakenRow[]> {
     let slice: TakenRow[] = [];

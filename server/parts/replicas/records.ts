@@ -11,17 +11,16 @@ interface ServerRow {
   isGone: boolean;
   /** Milliseconds since the last heartbeat. */
   age: number;
-  /** The version of the directory that the server has applied. */
+  /** The applied version of the directory. */
   taken: string;
 }
 
-/** The methods of an `ioredis` client that read records. */
 interface RecordsClient {
   hmget(key: string, ...fields: string[]): Promise<(string | null)[]>;
   hscan(key: string, cursor: string, count: "COUNT", rows: number): Promise<[next: string, page: string[]]>;
 }
 
-/** Reads records of accounts in a month, `YYYY-MM`, as JSON. Accounts without a record have null. */
+/** Reads records in a month, `YYYY-MM`, as JSON; null for an account without a record. */
 export async function recordsOf(
   client: RecordsClient,
   accounts: readonly number[],
@@ -30,7 +29,7 @@ export async function recordsOf(
   return accounts.length > 0 ? client.hmget(monthKey(month), ...accounts.map(String)) : [];
 }
 
-/** Reads the servers that have joined, without those that have left or were forgotten. */
+/** Reads the servers that have joined, and haven't left or been forgotten. */
 export async function serversOf(client: ScriptClient): Promise<ServerRow[]> {
   const { servers } = await sharesIn(client)<{ servers: ServerRow[] | object }>([], { op: "servers" });
   // An empty list comes from Lua as an object.
@@ -51,7 +50,7 @@ export async function serversBehind(client: ScriptClient, version: number, maxMs
   }
 }
 
-/** Reads the records of all accounts that have one in a month, `YYYY-MM`, in pages. */
+/** @param month `YYYY-MM` */
 async function* recordPages(
   client: RecordsClient,
   month: string,
@@ -67,7 +66,7 @@ async function* recordPages(
   } while (cursor !== "0");
 }
 
-/** Counts the requests that each server has leased and not used in the given months, `YYYY-MM`. */
+/** Counts leased and unused requests by server. @param months `YYYY-MM` */
 export async function leasesOf(
   client: RecordsClient,
   months: readonly string[],
@@ -82,8 +81,8 @@ export async function leasesOf(
 }
 
 /**
- * Gives back what a server that is gone has leased in the given months, `YYYY-MM`.
- * @returns the number of requests given back. `shares.lua` keeps two seconds' worth and one request of each lease.
+ * Gives back the leases of a server that is gone. @param months `YYYY-MM`
+ * @returns the number of requests given back. `shares.lua` keeps `2 * burst + 1` requests of each lease.
  */
 export async function forget(
   client: RecordsClient & ScriptClient,
@@ -105,8 +104,8 @@ export async function forget(
 }
 
 /**
- * Keeps the ceilings that accounts have now in their records of the given months, `YYYY-MM`. Call this before a change
- * lowers them: a server may have used a credit that the present ceilings allow, without reporting it.
+ * Keeps the present ceilings in the accounts' records. Call this before a change lowers the ceilings: a server may have
+ * used credit by the present ceilings without reporting it. @param months `YYYY-MM`
  */
 export async function keepCeilings(
   client: ScriptClient,

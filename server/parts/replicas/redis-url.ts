@@ -12,14 +12,14 @@ export interface RedisAddress {
   username: string | undefined;
   password: string | undefined;
   db: number;
-  /** The primary's name among the Sentinels. */
+  /** The primary's name, if there are Sentinels. */
   primary: string | undefined;
 }
 
 const form =
   "redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], redis+sentinel://…HOST[:PORT],…/NAME[/DB] or redis+cluster://…HOST[:PORT],…; with rediss for TLS";
 
-/** Parses a URL of Redis. @throws DataError that names the wrong part, without showing a possible password */
+/** @throws DataError that names the wrong part, without showing a possible password */
 export function redisAddress(text: string): RedisAddress {
   const [, protocol, several, rest] = /^(rediss?)(?:\+(sentinel|cluster))?:\/\/(.*)$/s.exec(text) ?? [];
   if (rest === undefined) {
@@ -66,10 +66,7 @@ function credentialsOf(text: string): Pick<RedisAddress, "username" | "password"
   return { username, password };
 }
 
-/**
- * Parses a host with an optional port.
- * @param isAlone whether user and password are already cut off; otherwise the text behind a colon may be a password
- */
+/** @param isAlone whether user and password are cut off; otherwise the text after a colon may be a password */
 function hostOf(text: string, defaultPort: number, isAlone: boolean): RedisAddress["hosts"][number] {
   const inWords = (part: string) =>
     isAlone || !text.includes(":") ? shown(part) : "(not shown: it may be a password without @HOST)";

@@ -10,7 +10,7 @@ import type { RedisAddress } from "./redis-url.ts";
 
 export type RedisClient = Redis | Cluster;
 
-/** Maximum wait for an answer, in milliseconds. `Shares` ignores answers that come later. */
+/** Milliseconds after which `Shares` ignores an answer. */
 const maxAnswerMs = 2000;
 /** Milliseconds without an answer after which a connection is closed and reopened. */
 const maxSilenceMs = 3000;
@@ -18,9 +18,7 @@ const firstPauseMs = 50;
 const maxPauseMs = 1000;
 
 interface Fault extends Error {
-  /** The command that Redis refused. */
   command?: { name: string };
-  /** The reason why no node of a Cluster can be used. */
   lastNodeError?: Error;
 }
 
@@ -29,7 +27,6 @@ const pauseMs = (tries: number) => Math.min(maxPauseMs, firstPauseMs * 2 ** Math
 /**
  * Makes a client. While it has no connection, commands fail immediately. No command is sent twice.
  * @param onFault called with the reason when there is no connection
- * @param onConnect called for each new connection
  */
 export async function connectRedis(
   address: RedisAddress,
@@ -44,8 +41,7 @@ export async function connectRedis(
     ...(password !== undefined && { password }),
     db,
     connectionName: "hcqs",
-    // `enableAutoPipelining` is left out. Each pipeline would wait for the answers to the previous pipeline, so calls
-    // to a distant Redis would queue.
+    // No `enableAutoPipelining`: pipelines wait for earlier answers, so calls to a distant Redis would queue.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -53,7 +49,7 @@ export async function connectRedis(
     connectTimeout: maxAnswerMs,
     socketTimeout: maxSilenceMs,
     retryStrategy: pauseMs,
-    // After these errors the primary has become a replica or is cut off. Reconnecting finds the new primary.
+    // After these errors the primary is a replica or cut off. Reconnecting finds the new primary.
     reconnectOnError: ({ message }: Error) =>
       message.startsWith("READONLY") || (kind === "sentinel" && message.startsWith("NOREPLICAS")),
     ...(isTls && { tls: {} }),
@@ -68,7 +64,7 @@ export async function connectRedis(
           redisOptions: common,
           enableOfflineQueue: false,
           slotsRefreshTimeout: maxAnswerMs,
-          // Commands aren't repeated after a failover, because the failed node may have run them.
+          // The failed node may have run the commands, so they aren't repeated.
           retryDelayOnFailover: 0,
           clusterRetryStrategy(tries, reason) {
             if (reason !== undefined) onFault(reason.message);
@@ -77,9 +73,8 @@ export async function connectRedis(
         })
       : new Redis({ ...common, ...(kind === "sentinel" ? sentinels : hosts[0]) });
   if (client instanceof Cluster) {
-    // Asks for the primaries regularly. Otherwise the client wouldn't learn of a new primary while commands wait for a
-    // failover. The library's own timer isn't used, because it may go on after `disconnect` and keep the process from
-    // ending.
+    // Without a timer, the client wouldn't learn of a new primary while commands wait for a failover. The library's own
+    // timer may go on after `disconnect` and keep the process from ending.
     const refreshing = setInterval(
       safely(
         () => client.refreshSlotsCache(),
@@ -92,22 +87,21 @@ export async function connectRedis(
   client.on("connect", onConnect);
   client.on("+node", (node: Redis) => node.on("connect", onConnect));
   client.on("node error", ({ message }: Error) => onFault(message));
-  // After an attempt to connect is given up, its later errors aren't reported, because the first error is their cause.
+  // The first error of an attempt is the cause of its later errors, which aren't reported.
   let isGivenUp = false;
   client.on("connecting", () => {
     isGivenUp = false;
   });
   const onError = (error: Fault) => {
     if (isGivenUp) return;
-    // Gives up an attempt that fails before the connection is ready. For example, if the database can't be selected,
+    // Gives up an attempt that fails before the connection is ready. Otherwise, if the database can't be selected,
     // later commands would run on database 0.
     if (client instanceof Redis && client.status === "connect") {
       isGivenUp = true;
       client.disconnect(true);
     }
     const { message } = error.lastNodeError ?? error;
-    // The client also reports this message when it starts again at the first Sentinel. Then the message has no "Last
-    // error", and says nothing new.
+    // The client repeats this message when it starts again at the first Sentinel, without "Last error".
     if (/^All sentinels are unreachable(?!.*Last error)/.test(message)) return;
     onFault(error.command?.name === "select" ? `database ${db}: ${message}` : inWords(message, isTls));
   };
@@ -118,19 +112,18 @@ export async function connectRedis(
   return client;
 }
 
-/** Describes an error. It replaces messages that name neither the cause nor the setting to change. */
+/** Replaces messages that name neither the cause nor the setting to change. */
 function inWords(message: string, isTls: boolean): string {
   if (/\bNOAUTH\b/.test(message)) return "a password is asked for, and none was sent";
   return isTls && /ETIMEDOUT|wrong version number/i.test(message) ? `no answer by TLS (${message})` : message;
 }
 
-/** The methods of an `ioredis` client that run scripts. */
 export interface ScriptClient {
   evalsha(digest: string, keys: number, ...values: (string | number)[]): Promise<unknown>;
   eval(source: string, keys: number, ...values: (string | number)[]): Promise<unknown>;
 }
 
-/** Makes a function that runs a Lua script of this folder. It throws `StateUnavailable` when Redis can't run it. */
+/** Makes a function that runs a Lua script of this folder. The function throws `StateUnavailable` on failure. */
 export function scriptIn(file: string) {
   const source = readFileSync(new URL(file, import.meta.url), "utf8");
   const digest = createHash("sha1").update(source).digest("hex");
@@ -150,12 +143,11 @@ export function scriptIn(file: string) {
 }
 
 /**
- * The key of the hash with the records of a month, `YYYY-MM`: one record as JSON for each account. By the hash tag
- * `{0}`, a Cluster keeps all keys of ceilings on one node.
+ * The hash with an account's record as JSON in each field. By the hash tag `{0}`, a Cluster keeps all keys of ceilings
+ * on one node. @param month `YYYY-MM`
  */
 export const monthKey = (month: string) => `hc:{0}:q:${month}`;
 
-/** Runs `shares.lua`. The call and the answer are objects whose fields have the script's names. */
 export type SharesScript = <Answer>(
   months: readonly string[],
   call: Readonly<Record<string, unknown>>,

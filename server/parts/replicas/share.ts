@@ -5,47 +5,40 @@ import { monthName } from "../../shared/months.ts";
 /** Redis counts as away after these milliseconds and three round trips without an answer. */
 const awayMs = 1500;
 /**
- * Milliseconds without an answer after which no request is admitted, unless QUOTA_WITHOUT_REDIS is free. After 60 s
+ * Milliseconds without an answer after which no request is admitted, unless QUOTA_WITHOUT_REDIS is `free`. After 60 s
  * without a call, Redis gives this server's part to other servers.
  */
 const lapseMs = 50_000;
 /** Minimum milliseconds without a request after which an account is idle: its lease and share are given back. */
 const minIdleMs = 1000;
-/** An account with a low rate is idle after the time in which this server's part of it allows this many requests. */
+/** An account with a low rate is idle after the time in which this server's part allows this many requests. */
 const idleRequests = 3;
 /**
- * A client that was refused for lack of a lease is awaited for these milliseconds, times the number of servers plus 1.
- * The client retries after a second, perhaps on another server.
+ * For `comesBackMs * (servers + 1)` after a refusal for lack of a lease, a server keeps a leased request. The client
+ * retries after a second, perhaps on another server.
  */
 const comesBackMs = 2000;
-/** Maximum milliseconds to wait for the return of a refused client. */
 const maxAwaitedMs = 30_000;
 /** A lease covers the demand of this many seconds. */
 const leaseSeconds = 10;
-/** Milliseconds from the sending of a call to the end of the share that its answer grants. */
+/** Milliseconds from the sending of a call to the end of the share that the answer grants. */
 const shareMs = 2000;
-/**
- * Milliseconds without demand after which a server proposes that an account be at rest. Longer than `restMs` in the
- * script.
- */
+/** Milliseconds without demand before a server proposes that an account be at rest. Exceeds the script's `restMs`. */
 const restMs = 5500;
-/** Milliseconds between proposals that an account be at rest. */
 const proposeMs = 5000;
-/** Age in milliseconds from which the copy of a record is requested again. */
+/** Age in milliseconds from which a record is copied again. */
 const copyMs = 1000;
 const never = Number.NEGATIVE_INFINITY;
 
-/** The counts of requests, and the bounds up to which requests are admitted. */
 export interface Counts {
-  /** The ids of all accounts. */
   accounts(): Iterable<number>;
   /** Requests per second. */
   burst(account: number): number;
-  /** Requests that all servers may admit in a month. */
+  /** Requests that all servers together may admit. */
   quota(account: number, month: number): number;
-  /** Requests that this server's present and earlier processes admitted in a month. */
+  /** Requests that this server's present and earlier processes admitted. */
   used(account: number, month: number): number;
-  /** Requests that were refused since the start, because of the bounds of `admitUpTo`. */
+  /** Requests refused since the start because of `admitUpTo`. */
   refused(account: number): number;
   /**
    * Sets the bound of a month: a request is admitted while `used` is below `count`.
@@ -53,13 +46,11 @@ export interface Counts {
    * @param left the quota minus other servers' counts
    */
   admitUpTo(account: number, month: number, count: number, reason: "burst" | "quota", left: number): void;
-  /** Keeps all bounds in force until a time. After that time no request is admitted. */
+  /** Keeps all bounds in force until a time. Later requests aren't admitted. */
   keepBounds(untilMs: number): void;
 }
 
-/** A report about an account's month. All counts are requests. */
 interface MonthRow {
-  /** The requests that all servers together may admit. */
   quota: number;
   /** The count of this server's earlier processes. `used`, `granted` and `wanted` don't include it. */
   base: number;
@@ -71,7 +62,6 @@ interface MonthRow {
   fresh: boolean;
 }
 
-/** A report about an account. */
 export interface Row {
   id: number;
   /** Requests per second. */
@@ -83,24 +73,20 @@ export interface Row {
   share?: number;
 }
 
-/** The answer to a report. */
 export interface RowAnswer {
   active?: true;
   share?: number;
   months: Record<string, { granted: number; total: number; tight?: true; copy?: string }>;
 }
 
-/** This server's relation to the other servers and to Redis, which is the same for all accounts. */
+/** This server's relation to the other servers and to Redis. It is the same for all accounts. */
 export class Membership {
   readonly counts: Counts;
-  /** Number of servers that this server's previous process knew; 0 if there was no such process. */
+  /** Number of servers that this server's previous process knew; 0 if there was none. */
   readonly knew: number;
   readonly #isFreeWithoutRedis: boolean;
   members = 1;
-  /**
-   * The servers that are gone: their number, and the sum of the parts that they had. They may have used credit (see
-   * `credit`) without reporting it.
-   */
+  /** Servers that are gone, and the sum of their parts. They may have used credit without reporting it. */
   lost = { count: 0, part: 0 };
   /** This server's part of all accounts, from 0 to 1. */
   part = 0;
@@ -108,11 +94,10 @@ export class Membership {
   joinedMs: number;
   /** Whether this server has read all flags, which say which accounts are active or tight. */
   hasReadFlags = false;
-  /** Whether this server has read Redis' records of all accounts since its start. */
   hasReadRecords = false;
   isLearning = true;
   isLeaving = false;
-  /** When the last call that Redis answered was sent. */
+  /** When this server sent the last call that Redis answered. */
   contactMs: number;
   tripMs = 0;
 
@@ -133,32 +118,29 @@ export class Membership {
     return nowMs > this.contactMs + awayMs + 3 * this.tripMs;
   }
 
-  /** Whether all requests that are known to be left of a quota may be used. */
   isFree(nowMs: number): boolean {
     return this.#isFreeWithoutRedis && this.isAway(nowMs);
   }
 
-  /** When this server stops using its part and its shares; never if QUOTA_WITHOUT_REDIS is free. */
+  /** When this server stops using its part and its shares; infinity if QUOTA_WITHOUT_REDIS is `free`. */
   get lapsesMs(): number {
     return this.#isFreeWithoutRedis ? Number.POSITIVE_INFINITY : this.contactMs + lapseMs;
   }
 
-  /** The part that this server may use. */
   partAt(nowMs: number): number {
     if (nowMs >= this.lapsesMs) return 0;
     return this.part === 0 && this.isFree(nowMs) ? 1 / Math.max(1, this.knew) : this.part;
   }
 
-  /** This server's credit: requests of an account that it may admit without a lease now. */
+  /** Requests of an account that this server may admit without a lease. */
   credit(burst: number, quota: number, nowMs: number): number {
     const mayUse = this.hasReadFlags && this.hasReadRecords && nowMs < this.contactMs + lapseMs;
     return mayUse ? creditOf(burst, quota, this.part) : 0;
   }
 
   /**
-   * The number of requests that have to be left of a quota to cover the credits of all servers, and what gone servers
-   * may have used without reporting it. The script marks an account as tight at about this number.
-   *
+   * The number of requests that must be left of a quota to cover all servers' credits, and credits that gone servers
+   * may have used. The script marks an account as tight at about this number.
    * @param highest the highest ceilings of the month, by which gone servers may have used credit
    */
   scarce(burst: number, quota: number, highest: { burst: number; quota: number }): number {
@@ -173,7 +155,6 @@ interface HeldRecord {
   servers: Record<string, { used: number; granted: number }>;
 }
 
-/** The requests of a record that are used or leased. */
 function heldOf({ left, servers }: HeldRecord): number {
   const counts = [
     ...Object.values(left),
@@ -191,23 +172,19 @@ function creditOf(burst: number, quota: number, part: number): number {
 interface MonthShare {
   month: number;
   name: string;
-  /** The count of earlier processes, which is included in this server's count. */
+  /** The count of earlier processes. This server's count includes it. */
   base: number;
   /** The count up to which Redis has granted requests. */
   granted: number;
-  /** This server's count and grant that Redis knows by the last answer; undefined before the first answer. */
+  /** This server's count and grant in Redis' last answer; undefined before the first answer. */
   known: { used: number; granted: number } | undefined;
-  /** Requests that other servers counted, as far as known. */
   others: number;
   isTight: boolean;
   quota: number;
   burst: number;
-  /**
-   * Whether the quota was lowered or the rate raised, and Redis doesn't know it yet. While this is true, the server has
-   * no credit. When the quota is lowered, the lease from the higher quota is given back.
-   */
+  /** Whether Redis doesn't know a lowered quota or a raised rate yet. Meanwhile the server has no credit. */
   isUnconfirmed: boolean;
-  /** A copy of Redis' record, from which the record is restored if Redis loses it. */
+  /** A copy of Redis' record, which restores it after a loss. */
   copy: string | undefined;
   copiedMs: number;
 }
@@ -216,11 +193,11 @@ export class Share {
   readonly account: number;
   readonly #member: Membership;
   #months: MonthShare[] = [];
-  /** Requests that the rate allowed at `#levelMs`. */
+  /** Requests that the bucket held at `#levelMs`. */
   #level = 0;
   #levelMs: number;
   isActive = false;
-  /** The share of the rate while active, in requests per second. It ends at `#untilMs`. */
+  /** The share of the rate until `#untilMs`, in requests per second. */
   #rate = 0;
   #untilMs = 0;
   #counted = 0;
@@ -231,11 +208,10 @@ export class Share {
   #demand = 0;
   #lookedMs: number;
   #usedMs = never;
-  /** When a request was last refused for lack of a lease; `never` if a request was admitted since. */
+  /** When a request was last refused for lack of a lease; `never` after an admitted request. */
   #dryMs = never;
   /** Whether Redis may have a share for this server. */
   #isListed = false;
-  /** When to propose that the account be at rest. */
   #proposesMs = 0;
 
   /** @param firstMonth the earlier of the two months in which requests are counted */
@@ -262,17 +238,14 @@ export class Share {
     return this.#member.counts.quota(this.account, month);
   }
 
-  /** Requests that this server counted in the two months together. */
   get count(): number {
     return this.#months.reduce((sum, each) => sum + this.#used(each), 0);
   }
 
-  /** Requests that are leased and not used. */
   get charged(): number {
     return this.#months.reduce((sum, each) => sum + Math.max(0, each.granted - this.#used(each)), 0);
   }
 
-  /** Whether Redis doesn't know the account's ceilings yet. */
   get isUnconfirmed(): boolean {
     return this.#months.some(({ isUnconfirmed }) => isUnconfirmed);
   }
@@ -300,7 +273,6 @@ export class Share {
     return { month, name: monthName(month), base: used, ...open, ...ceilings, ...none };
   }
 
-  /** Milliseconds without a request after which the account is idle, at least `minIdleMs`. */
   get #idleMs(): number {
     return Math.max(minIdleMs, (1000 * idleRequests * this.#member.members) / this.#burst);
   }
@@ -320,7 +292,7 @@ export class Share {
     return nowMs < this.#untilMs ? this.#rate : Math.min(this.#rate, rest);
   }
 
-  /** Refills the bucket, which holds one second's worth plus one request. */
+  /** Refills the bucket, which holds the requests of one second plus one. */
   fill(nowMs: number): void {
     const endMs = Math.min(nowMs, this.#member.lapsesMs);
     const cutMs = this.isActive ? Math.min(Math.max(this.#untilMs, this.#levelMs), endMs) : endMs;
@@ -333,13 +305,11 @@ export class Share {
     this.#level = Math.min(this.#level, this.#rateAt(nowMs) + 1);
   }
 
-  /** The count up to which this server may admit requests of a month by its lease and credit. */
   #leased(each: MonthShare, nowMs: number): number {
     if (each.isTight || each.isUnconfirmed) return each.granted;
     return each.granted + this.#member.credit(this.#burst, this.#quota(each), nowMs);
   }
 
-  /** Refills the bucket, and sets the bounds of the counts by leases, credit and rate. */
   bind(nowMs: number): void {
     this.fill(nowMs);
     const used = this.#months.map((each) => this.#used(each));
@@ -360,7 +330,7 @@ export class Share {
     }
   }
 
-  /** Updates demand and bucket with the requests since the last call of this method, and then sets the bounds. */
+  /** Applies the requests since the last `look` to demand and bucket, and then sets the bounds. */
   look(nowMs: number): void {
     this.fill(nowMs);
     const count = this.count;
@@ -393,14 +363,14 @@ export class Share {
     if (this.#isIdle(nowMs)) return false;
     return this.#months.some((each) => {
       const used = this.#used(each);
-      // When the quota is used up, or nearly used up, another immediate report would be useless.
+      // If the quota is used up, or nearly used up, another immediate report is useless.
       const isOver = each.others + used >= this.#quota(each);
       const isVain = isOver || (each.known !== undefined && each.known.granted <= used && each.isTight);
       return !isVain && this.#leased(each, nowMs) - used < Math.ceil(this.#soon / 2);
     });
   }
 
-  /** Whether no report and no refill is needed before the next request. */
+  /** Whether neither a report nor a refill is needed before the next request. */
   isOver(nowMs: number): boolean {
     const isFull = this.#level >= this.#rateAt(nowMs) + 0.999;
     return !this.isActive && this.#isIdle(nowMs) && isFull && this.charged === 0;
@@ -408,8 +378,7 @@ export class Share {
 
   /**
    * Lowers the bounds to the requests that are needed, and makes a report.
-   * @param month the current month
-   * @param reportsAll whether to include numbers that haven't changed since the last report
+   * @param reportsAll whether to include unchanged numbers
    * @returns undefined if there is nothing to report
    */
   report(nowMs: number, month: number, reportsAll: boolean): Row | undefined {
@@ -428,7 +397,7 @@ export class Share {
     this.bind(nowMs);
     const row: Row = { id: this.account, burst, months: {} };
     for (const each of this.#months) {
-      // The count is read after the bound was lowered, because requests were admitted until then.
+      // Reads the count after lowering the bound, because requests are admitted until then.
       const report = this.#monthRow(each);
       const used = report.used + each.base;
       const demand = Math.max(this.#soon, each.isTight ? 0 : Math.ceil(this.#demand * leaseSeconds));
@@ -452,22 +421,19 @@ export class Share {
     return row.demand !== undefined || Object.keys(row.months).length > 0 ? row : undefined;
   }
 
-  /** Whether the next report has to include demand and share. */
   #needsRate(nowMs: number, isIdle: boolean): boolean {
     if (this.isActive) return !isIdle || this.#isListed || nowMs >= this.#proposesMs;
     const rest = this.#burst * this.#member.part;
     const isShort = this.#isShort || (this.#demand > 0.8 * rest && this.#level < (rest + 1) / 2);
-    // Just after this server has got its part, its bucket is low because it is still filling, not because the part is
-    // too small.
+    // After this server gets its part, its bucket is low because it is still filling.
     return isShort && !isIdle && this.#member.part < 1 && this.#member.isRested(nowMs);
   }
 
-  /** Makes the last report, which gives everything back; undefined if there is nothing to report or to give back. */
+  /** Makes the last report, which gives everything back; undefined if there is nothing to report or give back. */
   lastReport(): Row | undefined {
     if (!this.#isListed && !this.#months.some((each) => each.known || this.#used(each) > each.base))
       return undefined;
-    // The report includes the copies of Redis' records, because Redis may have lost its records just when all servers
-    // leave.
+    // Redis may have lost its records just when all servers leave, so the report has copies of them.
     const months = this.#months.map((each) => [each.name, { ...this.#monthRow(each), copy: each.copy }]);
     const row = { id: this.account, burst: this.#burst, months: Object.fromEntries(months) };
     return this.#isListed ? { ...row, demand: 0, share: 0 } : row;
@@ -480,7 +446,6 @@ export class Share {
     return { quota: this.#quota(each), base, ...held, wanted: 0, fresh: false };
   }
 
-  /** Applies an answer. @param row the report that it answers */
   applyAnswer(row: Row, answer: RowAnswer, sentMs: number, nowMs: number): void {
     for (const each of this.#months) {
       const [report, lease] = [row.months[each.name], answer.months[each.name]];
@@ -488,7 +453,7 @@ export class Share {
       const granted = lease.granted + each.base;
       const isOutdated = report.quota > each.quota || row.burst < each.burst;
       each.known = { used: report.used + each.base, granted };
-      // While Redis learns, its record may lack the requests of servers that haven't reported yet, and its tight flag.
+      // While Redis learns, its record may lack the tight flag and the requests of servers that haven't reported yet.
       if (this.#member.isLearning) continue;
       if (!isOutdated) Object.assign(each, { granted, isUnconfirmed: false });
       each.others = lease.total - each.known.used;
@@ -504,7 +469,7 @@ export class Share {
     this.#isListed = row.demand > 0 || answer.share > 0;
   }
 
-  /** Applies a flag: the account is active, or its quota of a month is tight. @param month undefined for active */
+  /** Applies a flag: the quota of `month` is tight. If `month` is undefined, the account is active. */
   applyFlag(month: string | undefined, nowMs: number): void {
     for (const each of this.#months) if (each.name === month) each.isTight = true;
     if (month === undefined && !this.isActive) {
@@ -519,8 +484,8 @@ export class Share {
 
   /**
    * Applies Redis' record of a month: whether the quota is tight, and the other servers' count. The count isn't applied
-   * if the account is in use here and has counted requests since the last answer, or if the record is of another life
-   * and this server already has a copy of the record.
+   * in two cases: the account is in use here and has counted requests since the last answer, or the record is of
+   * another life and this server already has a copy.
    * @param copy the record as JSON; null if there is none
    * @param isLive whether the account is in use here
    * @param life the life of Redis that this server knows. A record of another life may lack requests.
@@ -531,8 +496,8 @@ export class Share {
     const none = { burst: 0, quota: 0, left: {}, servers: {} };
     const record = copy === null ? none : JSON.parse(copy);
     const used = this.#used(each);
-    // The quota may be tight although the record has no flag: Redis may have lost the flag, the credits may have become
-    // larger since the last report, or servers may have been lost without reporting what they used.
+    // The quota may be tight although the record has no flag. Redis may have lost the flag, credits may have grown
+    // since the last report, or gone servers may have used requests without reporting them.
     const highest = {
       burst: Math.max(this.#burst, record.burst),
       quota: Math.max(each.quota, record.quota ?? 0),
@@ -542,7 +507,7 @@ export class Share {
     if (copy === null) return;
     if (isLive && (each.known?.used ?? each.base) !== used) return;
     if (each.copy !== undefined && record.life !== life) return;
-    // Counts that Redis doesn't know yet make the difference too small, never too large.
+    // Redis may not know this server's latest requests. Then the difference is too small, never too large.
     each.others = Math.max(0, record.total - used);
     each.copy = copy;
     this.bind(nowMs);

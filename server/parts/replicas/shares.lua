@@ -10,17 +10,22 @@ time, and the tests check them:
 
 An account that needs more on a server is flagged. The flag "ID" means that the account is active: its servers have
 shares and no resting parts. The flag "ID@MONTH" means that its quota is tight: its servers have no credit. Flags are
-numbered. Each call names the last flag that the calling server has read. A server that hasn't read a flag counts as if
-it still used its credit and its resting part. When a flag has ended, a server learns it by its next report about the
-account, and uses less than allowed until then. A server reports less only after it uses less. It uses more only after
-an answer allows it. A call may be lost, repeated or late, because calls are numbered and have absolute values.
+numbered. Each call names the last flag that the calling server has read. Until a server has read a flag, its credit and
+its resting part count as used. When a flag has ended, a server learns it by its next report about the account, and uses
+less than allowed until then. A server reports less only after it uses less. It uses more only after an answer allows
+it. A call may be lost, repeated or late, because calls are numbered and have absolute values.
 
 A server's id consists of its place and the number of its start. The record of an account in a month has these fields:
-`servers` is what each server used and was granted, with `base`, the count of the earlier servers at its place. `left`
-is what earlier servers at each place used, `total` the use of all servers as the answers tell it, `n` the number of the
-record's version, `tight` the number of its flag while the quota is tight, `life` the life of Redis in which a server
-last reported it, `ceilings` the last reported rate and quota, `burst` and `quota` the highest ones, and `till` a minute
-after they last changed.
+
+  servers        what each server used and was granted, with `base`, the count of the earlier servers at its place
+  left           what earlier servers at each place used
+  total          the use of all servers, as the answers have it
+  n              the number of the record's version
+  tight          the number of its flag while the quota is tight
+  life           the life of Redis in which a server last reported it
+  ceilings       the last reported rate and quota
+  burst, quota   the highest ceilings
+  till           a minute after the ceilings last changed
 
 KEYS  1 hash with the servers in meta, a heartbeat beat:ID for each server, and rate:ID for each active account
       2 sorted set of the flags by number
@@ -31,34 +36,33 @@ local hash, flags = KEYS[1], KEYS[2]
 local call, floor, min, max = redis.call, math.floor, math.min, math.max
 local ask = cjson.decode(ARGV[1])
 
--- Milliseconds of learning after a loss of data: servers report their leases and shares, and Redis grants nothing.
+-- Milliseconds of learning after a loss of data. Servers report their leases and shares, and Redis grants nothing.
 local learningMs = 2000
--- Milliseconds that Redis goes on learning for the first call of a known server, and for the next call of a server that
--- has more to report. A server sends a lost call again after 2 s, and may have to connect first.
+-- Milliseconds for which Redis goes on learning: it awaits the first call of each known server, and the next call of
+-- each unfinished report. A server sends a lost call again after 2 s, and may have to connect first.
 local nextCallMs = 6000
 -- Milliseconds that a share counts as used. A server uses it for 2 s. The margin covers changes of Redis' clock.
 local shareMs = 3500
--- Milliseconds without demand after which an account is at rest again, even if a server hasn't given back its share.
+-- Milliseconds without demand after which an account is at rest again, even if a server still has a share.
 local restMs = 5000
--- Milliseconds without a heartbeat after which a server is gone. It has stopped using its part 10 s before, unless
--- QUOTA_WITHOUT_REDIS is free.
+-- A server counts as gone after these milliseconds without a heartbeat. It stops using its part 10 s earlier, unless
+-- QUOTA_WITHOUT_REDIS is `free`.
 local goneMs = 60000
--- Milliseconds after a server has left in which its late or repeated calls are ignored.
+-- For these milliseconds after a server has left, its late or repeated calls are ignored.
 local lateMs = 10000
 local monthKeptMs = 100 * 86400000
--- Milliseconds without a report from the server that delivers events, after which Redis chooses another server. The
--- former server stops 2 s after its last answered report. The margin covers changes of Redis' clock.
+-- If the server that delivers events sends no report for these milliseconds, Redis chooses another server. The former
+-- server stops 2 s after its last answered report. The margin covers changes of Redis' clock.
 local delivererMs = 3000
 
 local meta = cjson.decode(call('HGET', hash, 'meta') or
   '{"version":0,"learning":0,"skew":0,"knew":0,"old":{},"flags":0,"servers":{},"left":{},"months":{}}')
 local before = cjson.encode(meta)
--- For a minute after a loss, `old` has the servers from before the loss, by place: those that Redis still has, and
--- those that have called since. The value is the part that the server had at the time of the loss, or an equal part if
--- the server was restarted since. It is false until the server calls.
+-- For a minute after a loss, `old` has the servers from before the loss, by place. The value is false until the server
+-- calls. Then it is the server's part at the time of the loss, or an equal part if the server was restarted.
 meta.old = meta.old or {}
--- `servers` has what each server has reported, by id. `beats` has each server's heartbeat, by id. `last` is the latest
--- time known. `writes` has the fields of the hash to write.
+-- `servers` has the servers' reports, and `beats` their heartbeats, by id. `last` is the latest known time. `writes`
+-- has the fields of the hash to write.
 local servers, beats, last, writes = meta.servers, {}, 0, {}
 for id in pairs(servers) do
   beats[id] = cjson.decode(call('HGET', hash, 'beat:' .. id))
@@ -74,7 +78,7 @@ local function startOf(id)
   return tonumber(string.match(id, '%d*$')) or 0
 end
 
--- `now` advances at most as much as the caller's steady clock, because Redis' clock may be set.
+-- Redis' clock may be set, so `now` advances at most as much as the caller's steady clock.
 local raw = ask.ms
 if not raw then
   local time = call('TIME')
@@ -85,8 +89,8 @@ if ask.elapsed and last > 0 then now = min(now, last + ask.elapsed) end
 if ask.elapsed then meta.skew = raw - now end
 
 -- Redis may have lost writes if its run id, the number of flags or the hash of a month isn't as expected. A backup may
--- also be put back without a restart. Then Redis doesn't know the number of a flag that the caller has read, or a call
--- that Redis has answered in this life.
+-- also be put back without a restart. Then Redis doesn't know a flag that the caller has read, or a call that Redis has
+-- answered in this life.
 local run = meta.run
 if ask.check or not run then run = ask.run or string.match(call('INFO', 'server'), 'run_id:(%w+)') end
 local beat, read = beats[ask.server], ask.read or 0
@@ -96,32 +100,30 @@ for i, month in ipairs(ask.months or {}) do
   if meta.months[month] and call('EXISTS', KEYS[2 + i]) == 0 then isLost, meta.months[month] = true, nil end
 end
 if isLost and ask.op ~= 'tick' then
-  -- A command has found the loss. The next call of a server begins the new life, because servers then report what they
-  -- hold.
+  -- A command has found the loss. Only a server's call begins the new life, because servers then report what they hold.
   meta.run = nil
 elseif isLost then
-  -- The name of a life consists of Redis' run id and the time. The time alone could occur twice: a backup may be
-  -- restored, and the clock may be set back.
+  -- The time alone could name two lives, because the clock may be set back. So the name also has Redis' run id.
   meta.life = string.format('%s:%.0f', run, raw)
   meta.run, meta.learning, meta.since = run, now + learningMs, now
   meta.version = max(meta.version, raw, read, tonumber(call('ZREVRANGE', flags, 0, 0, 'WITHSCORES')[2] or 0))
   meta.knew, meta.old = 0, {}
-  -- Servers that don't report may still use their leases and parts, so the time until they are gone starts now.
+  -- Servers that don't report may still use their leases and parts. The time until they are gone starts now.
   for id, server in pairs(servers) do
     server.read, server.till, meta.old[placeOf(id)] = 0, 0, false
     beats[id].at = now
     writes['beat:' .. id] = beats[id]
   end
 end
--- Soon after a loss, a caller may know of more servers than the earlier callers, which may have been new. Then Redis
--- goes on learning.
+-- Soon after a loss, a caller may know more servers than earlier callers, which may be new. Then Redis goes on
+-- learning.
 if ask.knew and ask.life ~= meta.life and ask.knew > meta.knew and now < meta.since + nextCallMs then
   meta.knew, meta.learning = ask.knew, max(meta.learning, now)
 end
 local isLearning, heard = isLost or now < meta.learning, 0
 for _, server in pairs(servers) do isLearning = isLearning or now < (server.till or 0) end
 for _, part in pairs(meta.old) do heard = heard + (part and 1 or 0) end
--- Redis goes on learning for a while if it hasn't heard from all servers that were known before the loss.
+-- Redis goes on learning until it has heard from all servers from before the loss, but at most for `nextCallMs`.
 if meta.learning > 0 and heard < meta.knew and now < meta.since + nextCallMs then isLearning = true end
 if not isLearning then meta.learning = 0 end
 
@@ -145,20 +147,20 @@ local function save()
   end
 end
 
--- `me` is the caller's id, `own` its entry in `servers`. `count` is the number of servers that aren't gone. `missing` is
--- the number of servers that were known before a loss and haven't called since, `unheard` the sum of their parts.
+-- `me` is the caller's id, `own` its entry in `servers`. `count` is the number of servers that aren't gone. `missing`
+-- is the number of servers from before a loss that haven't called since, `unheard` the sum of their parts.
 local me, own, count, missing, unheard = ask.server, nil, 0, 0, 0
--- The servers that are gone: their number, and the sum of the parts that they had.
+-- The number of servers that are gone, and the sum of their parts.
 local lost = { count = 0, part = 0 }
 
--- A server's credit: requests that it may admit without a lease. Must equal the result of `creditOf` in share.ts.
+-- Requests that a server may admit without a lease. Must equal `creditOf` in share.ts.
 local function creditOf(burst, quota, part)
   return part > 0 and min(floor(quota * part / 4), max(1, floor(burst * part + 1e-6))) or 0
 end
 
--- Returns the sum of the credits that present servers may use, and the sum of the credits that gone servers may have
--- used without reporting it. The caller, and servers that have called more than a minute after the ceilings last
--- changed, use the present ceilings. Any other server counts with the highest ones.
+-- Returns two sums of credits: what present servers may use, and what gone servers may have used without reporting it.
+-- The present ceilings apply to the caller, and to servers that have called more than a minute after the ceilings
+-- changed. The highest ceilings apply to all other servers, which may not know the change.
 local function credits(month, record, burst, quota, tight)
   local live, gone = 0, 0
   for id, server in pairs(servers) do
@@ -176,7 +178,7 @@ local function credits(month, record, burst, quota, tight)
 end
 
 local function writeRecord(i, account, record)
-  -- While Redis learns, `n` stays as it is. So the newest copy of a record has the highest `n`, even after a loss.
+  -- While Redis learns, `n` stays the same. So the newest copy of a record has the highest `n`, even after a loss.
   if not isLearning then record.n = record.n + 1 end
   local text = cjson.encode(record)
   call('HSET', KEYS[2 + i], account, text)
@@ -192,18 +194,17 @@ local function writeRecord(i, account, record)
   return text
 end
 
--- Returns the largest number of requests that a server may have used: what it was granted, or what it reported if that
--- is more. A forgotten server counts with at most 2 * burst + 1 requests above its report: a full bucket allows them in
--- its last second, which it may not have reported.
+-- Returns the largest number of requests that a server may have used: its grant, or its report if that is larger. A
+-- forgotten server counts with at most 2 * burst + 1 requests above its report. It may not have reported its last
+-- second, in which a full bucket allows this number.
 local function charged(id, entry, burst)
   local most = servers[id] and servers[id].forgotten and entry.used + 2 * burst + 1 or math.huge
   return max(entry.used, min(entry.granted, most))
 end
 
--- `base` is the number of requests that earlier servers at a server's place counted. Adds to a record as many of them
--- as it lacks, and returns whether it lacked any. The lacking requests first become used requests of the earlier
--- servers' leases. The remaining requests are added to `left`. A server reports `base` again after each start, so no
--- count is lost with Redis' records, and no count is added twice.
+-- `base` is the number of requests that earlier servers at a server's place counted. If a record has fewer, adds the
+-- lacking requests: first to the earlier servers' leases, then to `left`. Returns whether requests were lacking. A
+-- server reports `base` again after each start, so no count is lost with Redis' records or added twice.
 local function settle(record, id, base, burst)
   local place, earlier = placeOf(id), {}
   local left = record.left[place] or 0
@@ -222,15 +223,15 @@ local function settle(record, id, base, burst)
   return true
 end
 
--- Returns an account's record and its text. The text is nil if there is no record yet.
+-- Returns an account's record and its text, which is nil if there is no record yet.
 local function readRecord(i, account)
   local text = call('HGET', KEYS[2 + i], account)
   return text and cjson.decode(text) or { n = 0, left = {}, total = 0, servers = {} }, text or nil
 end
 
--- Keeps a month's highest ceilings in a record, because a server may have used the credit that they allow without
--- reporting it. Until a server calls more than a minute after a change, it counts as if it didn't know the change.
--- Returns whether the record has changed.
+-- Keeps a month's highest ceilings in a record: servers may have used credit by them without reporting it. A server
+-- counts as not knowing a change until it calls more than a minute after the change. Returns whether the record has
+-- changed.
 local function keepHighest(record, burst, quota)
   local ceilings = burst .. '/' .. quota
   if record.ceilings == ceilings then return false end
@@ -247,8 +248,8 @@ local function lease(row, i, report)
   if report.copy and isLearning then
     local copy = cjson.decode(report.copy)
     if copy.n > record.n or isNew then
-      -- Adds the reports since the loss to the copy, because they are newer. Earlier starts come first, because `settle`
-      -- relies on the counts of earlier servers. An entry from before an upgrade may lack `base`.
+      -- Adds the reports since the loss to the copy, because they are newer. Earlier starts come first, because
+      -- `settle` needs the counts of earlier servers. An entry from before an upgrade may lack `base`.
       local since = {}
       for id, entry in pairs(record.servers) do
         if entry.life == meta.life then copy.servers[id], since[#since + 1] = entry, id end
@@ -281,7 +282,7 @@ local function lease(row, i, report)
   if record.tight then kept, keptByGone = credits(month, record, row.burst, quota, record.tight) end
   local free = quota - others - kept - keptByGone
   local granted = max(report.granted, report.used)
-  -- A report that claims more than the record grants comes too late: other servers may have been granted the requests.
+  -- If a report claims more than the record grants, it comes too late. Other servers may have got the requests.
   if not isLearning and granted > max(charged(me, mine, record.burst), report.used) then
     granted = max(report.used, min(granted, free))
   end
@@ -293,7 +294,7 @@ local function lease(row, i, report)
       granted, free = granted + grant, free - grant
     end
     local scarce = live + count
-    -- While Redis learns, assumes the largest credit, because servers may get parts and credit before the next report.
+    -- While Redis learns, assumes the largest credit. Servers may get parts and credit before their next report.
     if isLearning then scarce = 2 * creditOf(record.burst, record.quota, 1) + max(count, meta.knew) end
     if not tight and free < scarce then
       record.tight = flag(row.id .. '@' .. month)
@@ -303,15 +304,15 @@ local function lease(row, i, report)
     end
   end
   used = used + report.used
-  -- If all of the quota is used or held by gone servers, the leases of gone servers count as used.
+  -- If the quota is used or held by gone servers, the leases of gone servers count as used.
   local total = used + dead + keptByGone >= quota and max(used, quota) or used
   if isNew or mine.used ~= report.used or mine.granted ~= granted or mine.life ~= meta.life
     or record.tight ~= tight or record.total ~= total or ask.isLeaving then
     record.total = total
     granted = ask.isLeaving and report.used or granted
     record.servers[me] = { used = report.used, granted = granted, base = report.base, life = meta.life }
-    -- While Redis learns, the entry of a server that leaves stays in `servers`. Another server may send a newer copy of
-    -- the record, and its `left` would lack the requests of the server that leaves.
+    -- While Redis learns, the entry of a server that leaves stays in `servers`. Otherwise its requests would only be in
+    -- `left`, and another server may send a newer copy of the record without these requests.
     if ask.isLeaving and not isLearning then
       local place = placeOf(me)
       record.left[place], record.servers[me] = (record.left[place] or 0) + report.used, nil
@@ -326,7 +327,7 @@ local function share(row)
   local field, burst = 'rate:' .. row.id, row.burst
   local text = call('HGET', hash, field)
   local rate = text and cjson.decode(text)
-  -- Grants no share while Redis learns, because shares from before the loss have to expire first.
+  -- Shares from before a loss have to expire first, so Redis grants no share while it learns.
   if isLearning then return {} end
   local function rest()
     call('HDEL', hash, field)
@@ -364,30 +365,29 @@ local function share(row)
 end
 
 -- Adds the caller to the servers, marks other servers as gone, and returns the caller's part. A report may take several
--- calls. `read` and `part` get their new values with the last call of the report. Until then, Redis may lack requests
--- that the caller admitted before it read a flag or lowered its part, so Redis still reserves the caller's earlier
--- credit.
+-- calls. Only its last call changes `read` and `part`. Until then Redis reserves the caller's earlier credit, because
+-- it may lack requests from before the caller read a flag or lowered its part.
 local function join()
   own = servers[me]
   local isAsserting = ask.life ~= meta.life
   if not own then
-    -- All fields have values, because setting a missing one to nil may change the order in which the table is encoded.
+    -- All fields have values: setting a missing field to nil may change the order in which the table is encoded.
     own = { read = 0, part = 0, till = 0, gone = false, forgotten = false }
     servers[me] = own
-    -- A backup from before this call lacks the server. If it is put back, the new number shows that data were lost.
+    -- A backup from before this call lacks the server. If the backup is restored, the new number shows the loss.
     meta.version = meta.version + 1
   end
   if isAsserting then
-    -- A new process doesn't know its predecessor's part, so an equal part for each server is assumed.
+    -- A new process doesn't know its predecessor's part. An equal part for each server is assumed.
     local place, part = placeOf(me), ask.answered == 0 and 1 / ask.knew or ask.part
     if ask.knew > 0 then meta.old[place] = max(meta.old[place] or 0, part) end
     -- The caller uses its part from before the loss while its report takes several calls.
     if isLearning then own.part = max(own.part, ask.part) end
   end
-  -- Goes on learning until the caller's next call if the caller has more to report.
+  -- If the caller has more to report, Redis goes on learning until the caller's next call.
   local hasMore = isAsserting and isLearning and (ask.hasMore or ask.life ~= '')
   own.till = hasMore and min(now + nextCallMs, meta.since + goneMs) or 0
-  -- Uses the caller's number of servers only while Redis learns. A later number may be from after the loss.
+  -- After the learning, the caller's number of servers may be from after the loss, so it isn't used.
   if isAsserting and isLearning then meta.knew = max(meta.knew, ask.knew) end
   own.months, own.taken = ask.months, ask.taken
   if not ask.hasMore then
@@ -409,7 +409,7 @@ local function join()
     end
   end
   count = max(1, count)
-  -- For a minute after a loss, servers that were known before it may use parts that Redis doesn't know.
+  -- For a minute after a loss, servers from before it may use parts that Redis doesn't know.
   if now - meta.since >= goneMs then
     meta.old = {}
   else
@@ -428,8 +428,8 @@ local function join()
   return own.part
 end
 
--- Returns whether the caller delivers events. One server at a time delivers events, until it stops reporting. While
--- Redis learns, no other server is chosen, because the server chosen before the loss may still deliver.
+-- Returns whether the caller delivers events. One server delivers events until it stops reporting. While Redis learns,
+-- no other server is chosen, because the server from before the loss may still deliver.
 local function delivers()
   local holder = servers[meta.deliverer]
   if not isLearning and (not holder or holder.gone or now - beats[meta.deliverer].at >= delivererMs) then
@@ -446,8 +446,8 @@ function ops.tick()
     if now - at > lateMs then meta.left[id] = nil end
   end
   if meta.left[me] or own and ask.seq <= beats[me].seq then return { stale = true } end
-  -- Either this is a late or repeated call of a server that has left, or the caller counts as gone. The answer makes
-  -- the caller join again, and report its leases and shares.
+  -- An unknown caller has left, and its call is late or repeated, or it counts as gone. The answer makes the caller
+  -- join again, and report its leases and shares.
   local isKnown = own and not own.gone
   if not isKnown and ask.life == meta.life and not (own and ask.isLeaving) then return { gone = true } end
   local part = 0
@@ -488,8 +488,8 @@ function ops.servers()
 end
 
 -- Gives back the leases of a server that is gone for good. From now on `charged` counts fewer requests for the server.
--- The totals of the named accounts may include its leases, and servers don't ask for more than a total leaves. So the
--- totals are set to the requests used.
+-- The totals of the named accounts may include the leases, and servers don't ask for more than a total leaves. So the
+-- totals become the used requests.
 function ops.forget()
   servers[ask.server].forgotten = true
   for _, account in ipairs(ask.accounts) do

@@ -3,46 +3,43 @@ import type { SharesScript } from "./redis.ts";
 import { type Counts, Membership, type Row, type RowAnswer, Share } from "./share.ts";
 
 /**
- * This server's side of shared quotas and rates: what it reports to Redis, and how it applies the answers. Time, Redis
- * and the counts are arguments. A server lowers its bounds before it reports lower numbers, raises its bounds only
- * after an answer allows it, and applies only the answer to its last call. `shares.lua` has the side of Redis.
+ * This server's side of shared quotas and rates: what it reports to Redis, and how it applies the answers. A server
+ * lowers its bounds before it reports lower numbers, raises its bounds only after an answer allows it, and applies only
+ * the answer to its last call. `shares.lua` has the side of Redis.
  */
 
 /** Milliseconds between calls while accounts are in use, or this server joins. */
 const tickMs = 100;
 const heartbeatMs = 1000;
-/** An urgent call is sent no sooner than these milliseconds after the last check whether a call is due. */
+/** Minimum milliseconds between checks whether a call is due, even if a call is urgent. */
 const minPauseMs = 2;
 /** Milliseconds to wait for an answer. A later answer counts as lost. */
 const maxAnswerMs = 2000;
 /**
  * Milliseconds for which the bounds stay in force after a `tick`. A suspended process can't lower its bounds when its
- * share ends, 2 s after it sent the call that got the share. Redis may give the share to other servers 3.5 s after that
- * call, so the bounds have to end within 1.5 s.
+ * share ends, 2 s after the call for the share. Redis may give the share to other servers 3.5 s after that call, so the
+ * bounds end within 1.5 s.
  */
 const maxUntickedMs = 1500;
 /** Milliseconds that a call may need to reach Redis, in addition to the usual round trip. */
 const lateMs = 500;
-/** Maximum accounts in a call. A call blocks Redis for some 20 ms. */
+/** Maximum accounts in a call. A call of this size blocks Redis for some 20 ms. */
 const maxRows = 250;
-/** Maximum accounts in a read of records. */
 const maxRecords = 1000;
-/** Milliseconds between reads of other servers' counts. */
 const recordsMs = 5000;
 /** Milliseconds for which an answer lets this server deliver events; shorter than `delivererMs` in the script. */
 const deliversForMs = 2000;
 const never = Number.NEGATIVE_INFINITY;
 
-/** The script's answer to a call. */
 interface Answer {
   stale?: true;
   gone?: true;
   life: string;
   isLearning: boolean;
   members: number;
-  /** Number of servers that may use parts: `members`; for a minute after a loss, no less than before the loss. */
+  /** `members`, but for a minute after a loss at least the number of servers before it. */
   knew: number;
-  /** The servers that are gone: their number, and the sum of the parts that they had. */
+  /** Servers that are gone, and the sum of their parts. */
   lost: { count: number; part: number };
   part: number;
   /** New flags: `ID` of an active account, `ID@YYYY-MM` of a tight month. An empty list comes as an object. */
@@ -56,15 +53,15 @@ interface Answer {
 type RecordReader = (accounts: readonly number[], month: string) => Promise<(string | null)[]>;
 
 interface SharesOptions {
-  /** The id of this process: the server's id and the number of its start. */
+  /** The server's id and the number of its start. */
   server: string;
   counts: Counts;
   script: SharesScript;
-  /** Whether the known rest of the quota may be used while Redis is away. */
+  /** Whether this server may use the known rest of the quota while Redis is away. */
   isFreeWithoutRedis: boolean;
-  /** Number of servers that the previous process knew; 0 if there was no such process. */
+  /** Number of servers that the previous process knew; 0 if there was none. */
   knew: number;
-  /** The version of the directory that this server has applied. */
+  /** The applied version of the directory. */
   taken: () => number;
   /** Milliseconds of a steady clock. */
   clock: () => number;
@@ -76,40 +73,32 @@ export class Shares {
   readonly #shares = new Map<number, Share>();
   /** Accounts that are in use, or have a lease or a share. */
   readonly #live = new Set<Share>();
-  /** Accounts that still have to be reported after Redis lost data. */
+  /** Accounts to report again after Redis lost data. */
   #toReport = new Set<Share>();
   #firstMonth: number;
   /** The life of Redis (a period without losses) as of the last answer; "" to join again. */
   #life = "";
-  /** Number of servers to reserve parts for if Redis loses its data. Unchanged while accounts have to be reported. */
+  /** Number of servers to reserve parts for if Redis loses its data; fixed while accounts have to be reported. */
   #knew: number;
   /** The number of the last flag that was read. */
   #read = 0;
-  /**
-   * Accounts that the current report still has to include. The last element is reported next. A report may take several
-   * calls, because a call has at most `maxRows` accounts.
-   */
+  /** Accounts that the current report still lacks; the last element is next. A report may take several calls. */
   #round: Share[] = [];
-  /** The number of the last flag that was read before the current report began. */
   #roundRead = 0;
   #sequence = 0;
-  /** The number of the last call that was answered. */
   #answered = 0;
   #deliversUntilMs = never;
   #isUnderWay = false;
   #isChecking = true;
   #checkedMs = never;
-  /** The time by which a call was requested; infinity if none was requested. */
+  /** The time by which a call was requested; infinity without a request. */
   #askedMs: number;
-  /** When this server last checked whether a call is due. */
   #lookedMs = never;
-  /** When a call was last sent. */
   #sentMs = never;
   #refilledMs = never;
   #wasAway = false;
-  /** Number of accounts whose records `readRecords` has read in the current pass over all accounts. */
+  /** Accounts read in the current pass over all records. */
   #recordsRead = 0;
-  /** When `readRecords` reads next. */
   #recordsDueMs = never;
 
   /** @param firstMonth the earlier of the two months in which requests are counted */
@@ -134,12 +123,12 @@ export class Shares {
     return this.#member.members;
   }
 
-  /** Number of servers to reserve parts for if Redis loses its data; at least 1 when this server has its part. */
+  /** Number of servers to reserve parts for if Redis loses its data; at least 1 if this server has its part. */
   get knew(): number {
     return this.#knew;
   }
 
-  /** Milliseconds since the sending of the last call that Redis answered. */
+  /** Milliseconds since this server sent the last call that Redis answered. */
   syncAgeMs(nowMs: number): number {
     return nowMs - this.#member.contactMs;
   }
@@ -148,19 +137,18 @@ export class Shares {
     return this.#member.isAway(nowMs);
   }
 
-  /** The number of requests that are leased to this server and not used, of all accounts. */
+  /** Requests of all accounts that are leased to this server and not used. */
   charged(): number {
     let sum = 0;
     for (const { charged } of this.#shares.values()) sum += charged;
     return sum;
   }
 
-  /** Whether it is this server's turn to deliver events. */
   delivers(nowMs: number): boolean {
     return nowMs < this.#deliversUntilMs && !this.#member.isLeaving;
   }
 
-  /** Makes the next call immediate. It reports the applied version of the directory, for which commands wait. */
+  /** Makes the next call immediate. The call reports the applied version of the directory, for which commands wait. */
   confirm(): void {
     this.#ask(this.#options.clock());
   }
@@ -170,7 +158,6 @@ export class Shares {
     this.#isChecking = true;
   }
 
-  /** Adds an account, or applies an account's new ceilings. */
   enter(account: number): void {
     const nowMs = this.#options.clock();
     const share = this.#shareOf(account);
@@ -180,7 +167,6 @@ export class Shares {
     this.#ask(nowMs);
   }
 
-  /** Moves to the months in which requests are counted now. */
   enterMonths(firstMonth: number): void {
     if (firstMonth === this.#firstMonth) return;
     this.#firstMonth = firstMonth;
@@ -191,8 +177,8 @@ export class Shares {
   }
 
   /**
-   * Reads other servers' counts in a month from Redis' records, if a read is due. The first time it reads all accounts,
-   * later only the next `maxRecords`. Accounts in use here get the same counts by the answers to calls.
+   * Reads other servers' counts in a month from Redis' records, if a read is due: at first of all accounts, later of
+   * the next `maxRecords`. For accounts in use here, the answers to calls have the same counts.
    */
   async readRecords(nowMs: number, month: number, read: RecordReader): Promise<void> {
     // After a loss of Redis' data, records may be incomplete until all servers have reported their leases.
@@ -223,7 +209,6 @@ export class Shares {
     }
   }
 
-  /** Notes that requests of an account were admitted or refused. */
   touch(account: number, nowMs: number): void {
     const share = this.#shareOf(account);
     this.#live.add(share);
@@ -231,7 +216,6 @@ export class Shares {
     if (!this.#member.isLearning && !this.#member.isAway(nowMs) && share.isUrgent(nowMs)) this.#ask(nowMs);
   }
 
-  /** When `tick` has something to do next. */
   nextMs(): number {
     const refillMs = this.#live.size > 0 ? this.#refilledMs + tickMs : Number.POSITIVE_INFINITY;
     return Math.min(refillMs, this.#dueMs());
@@ -247,16 +231,11 @@ export class Shares {
       this.#refilledMs = nowMs;
       for (const share of this.#live) share.look(nowMs);
     }
-    // Called after all bounds that change with time were set again.
     this.#options.counts.keepBounds(nowMs + maxUntickedMs);
     if (nowMs >= this.#dueMs() && !this.#member.isLeaving) void this.#report(nowMs, month);
   }
 
-  /**
-   * Stops admitting requests, and gives back leases and shares.
-   * @param save saves the counts
-   * @returns whether Redis has answered all calls
-   */
+  /** Stops admitting requests, and gives back leases and shares. @returns whether Redis has answered all calls */
   async leave(nowMs: number, save: () => void): Promise<boolean> {
     this.#member.isLeaving = true;
     for (const share of this.#shares.values()) share.bind(nowMs);
@@ -279,12 +258,10 @@ export class Shares {
     return Math.min(this.#askedMs, this.#lookedMs + (isBusy ? tickMs : heartbeatMs));
   }
 
-  /** Whether this server hasn't reported all accounts yet, has no part yet, or hasn't read all flags. */
   get #isJoining(): boolean {
     return this.#toReport.size > 0 || this.#member.part === 0 || !this.#member.hasReadFlags;
   }
 
-  /** Sends the reports that are due in a call, and applies the answer. */
   async #report(nowMs: number, month: number): Promise<void> {
     const wasAsked = nowMs >= this.#askedMs;
     this.#lookedMs = nowMs;
@@ -307,7 +284,7 @@ export class Shares {
     if (reported.length === 0 && !wasAsked && !this.#isJoining && nowMs < this.#sentMs + heartbeatMs) return;
     this.#sentMs = nowMs;
     this.#isUnderWay = true;
-    // The report goes on only after an answer. Otherwise it begins again.
+    // The report continues only after an answer. Without an answer it begins again.
     const others = this.#round;
     this.#round = [];
     const rows = reported.map(([, row]) => row);
@@ -318,7 +295,7 @@ export class Shares {
     if (others.length > 0) this.#ask(nowMs);
   }
 
-  /** @returns the answer; undefined if there is no valid answer, or a later call was sent in the meantime */
+  /** @returns undefined if there is no valid answer, or a later call was sent in the meantime */
   async #send(
     nowMs: number,
     content: { rows: Row[]; hasMore: boolean; isLeaving: boolean },
@@ -331,7 +308,7 @@ export class Shares {
     const sequence = ++this.#sequence;
     const call = {
       ...{ op: "tick", server, seq: sequence, answered: this.#answered, check, ...content },
-      // While accounts still have to be reported again, an empty life makes Redis count no flag as read.
+      // While accounts have to be reported again, an empty life makes Redis count no flag as read.
       ...{
         life: this.#toReport.size > 0 && !content.isLeaving ? "" : this.#life,
         knew: this.#knew,
@@ -389,8 +366,7 @@ export class Shares {
       for (const [share] of reported) share.bind(nowMs);
       return;
     }
-    // The buckets of all accounts have filled at the old part until now. From now on they fill at the new part, so
-    // their bounds must be set again.
+    // All buckets have filled at the old part until now, so all bounds are set again.
     for (const share of this.#shares.values()) {
       share.fill(nowMs);
       this.#live.add(share);

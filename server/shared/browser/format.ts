@@ -11,16 +11,13 @@ const cents = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD
 
 /** Dollars, with cents below ten: $10,035, $7.50. */
 export const money = (amount: number) => (amount < 10 ? cents : dollars).format(amount);
-/** A count: 2,344. */
 export const whole = (number: number) => count.format(number);
-/** A ratio: 6.8×. */
 export const times = (ratio: number) => `${ratio.toFixed(1)}×`;
 /** A percentage from 0 to 100, with a decimal below 1 and above 99: 62%, 99.9%. */
 export const percent = (share: number) =>
   `${share > 1 && share < 99 ? Math.round(share) : Math.round(share * 10) / 10}%`;
 /** Text from the page's URL, without control characters. */
 export const printable = (text: string) => text.replaceAll(/\p{C}/gu, "\ufffd");
-/** A change in percent: +4.9%. */
 export const change = (share: number) => `${share > 0 ? "+" : share < 0 ? "−" : ""}${Math.abs(share)}%`;
 /** A count with its noun: 1 facility, 2 facilities. */
 export const counted = (number: number, one: string, more: string) =>

@@ -20,9 +20,7 @@ import {
   until,
 } from "../../support/server.ts";
 
-/** Tests the operator's console by the requests of a browser. */
-
-// Runs the core with a single part, because the core has to work with each part alone.
+// The core has to work with each part alone.
 process.env.SERVER_PARTS = "console";
 
 const datasetsDir = datasetsFolder();
@@ -37,7 +35,6 @@ interface Event {
   data: unknown;
 }
 
-/** Reads server-sent events until `isLast` returns true. @returns all events read */
 async function eventsUntil(isLast: (event: Event) => boolean, during = () => {}): Promise<Event[]> {
   const request = get(`${server.ops}/console/stream`);
   const [response] = await once(request, "response");
@@ -93,7 +90,7 @@ test("the console still works after its program and libraries are deleted while 
   });
   const { ops } = await ready(process);
   const get = (target: string) => rawRequest(ops, requestText(`GET ${target}`, { Connection: "close" }));
-  // The server reads the console's files right after it writes the ready line, and before it answers any request.
+  // The server reads the console's files right after the ready line, before it answers any request.
   assert.equal((await get("/livez")).status, 200);
   rmSync(path.join(copy, "node_modules"));
   rmSync(path.join(copy, "server/parts/console"), { recursive: true });

@@ -3,8 +3,6 @@ import { test } from "node:test";
 import { History, percentile } from "../../../server/parts/console/history.ts";
 import { ThreadTraffic, Traffic } from "../../../server/shared/traffic.ts";
 
-/** Tests the samples of the traffic that the console keeps. */
-
 const now = () => ({ connections: 3, memory: 2 ** 20 });
 
 test("a sample holds the rates per second since the previous sample", () => {

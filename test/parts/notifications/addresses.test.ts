@@ -9,8 +9,6 @@ import { reachOf } from "../../../server/shared/special-addresses.ts";
 import { listening } from "../../support/connection.ts";
 import { answersOf, Receiver } from "../../support/quota-events.ts";
 
-/** Tests to which addresses events are posted. */
-
 /** First addresses of special-purpose address space and of public address space, in turn. */
 const bounds = {
   IPv4: [
@@ -98,11 +96,7 @@ test("a webhook URL with a non-public address is rejected in any notation", () =
   assert.equal(webhookFault(`${longest}x`, false), "a URL");
 });
 
-/**
- * Makes every host resolve to the given addresses. Each look-up gets the next list of addresses. When the lists run
- * out, look-ups get the last list.
- * @returns the hosts looked up
- */
+/** Answers each look-up with the next list of addresses, or else the last list. @returns the hosts looked up */
 function resolveTo(t: TestContext, ...answers: string[]): string[] {
   const asked: string[] = [];
   t.mock.method(Resolver.prototype, "resolve4", async (host: string) => {
@@ -190,10 +184,9 @@ test("a slow connection isn't abandoned for the host's next address", async () =
         reject,
       );
     });
-    // This callback blocks the thread after the post has begun, and before the thread learns that the connection is
-    // open.
+    // This callback blocks the thread after the post has begun, before the thread learns that the connection is open.
     stat(".", () => stand(500));
-    // Blocks the thread until both calls of `stat` are done. So their callbacks run one directly after the other.
+    // Blocks the thread until the calls of `stat` are done. So their callbacks run one directly after the other.
     stand(50);
   });
   assert.equal(await posted, 200);

@@ -7,12 +7,9 @@ import { maxWaitMs, until } from "../../support/connection.ts";
 import { later, now, Receiver, silent, World } from "../../support/quota-events.ts";
 import { type Answers, SmtpServer, takesAll } from "../../support/smtp.ts";
 
-/** Tests e-mails about events. */
-
 const from = { name: "Prices", address: "prices@example.com" };
 const letter = { to: "ann@example.com", subject: "s", text: "t", id: "1" };
 
-/** Makes an outbox that mails a world's events, with functions that deliver them and list all deliveries. */
 function mailed(world: World, smtpUrl: string | undefined, maxMs?: number) {
   const mailer = smtpUrl === undefined ? undefined : new Mailer({ smtpUrl, from }, maxMs);
   const outbox = new Outbox(world.store, silent, emailSender(mailer, world.metrics));

@@ -40,7 +40,7 @@ const hints = "HTTP/1.1 103 Early Hints\r\n\r\n";
 const goOn = "HTTP/1.1 100 Continue\r\n\r\n";
 type Receivers = Record<string, [answer: string, react: (socket: Socket) => void]>;
 
-/** Receivers whose behaviour ends a try. */
+/** Receivers that make a try fail. */
 const sick: Receivers = {
   "switches protocols": ["101", (socket) => socket.write(switching)],
   "switches protocols and goes on": ["101", (socket) => flood(socket, switching)],
@@ -73,7 +73,7 @@ const stuck: Receivers = {
   "is silent after an informational answer": ["", (socket) => socket.write(hints)],
 };
 
-/** Starts a receiver on this machine. @returns the port, and the set of open connections */
+/** @returns the port, and the set of open connections */
 async function listen(t: TestContext, react: (socket: Socket) => void) {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -117,14 +117,14 @@ test("an attempt ends at its deadline during the DNS lookup, the TLS handshake o
   await until("all connections to be closed", () => servers.every(({ sockets }) => sockets.size === 0));
 });
 
-/** Replaces the name server by one that never answers. @returns a function that counts the queries */
+/** Replaces the name server by a silent server. @returns a function that counts the queries */
 async function silenceNames(t: TestContext): Promise<() => number> {
   let queries = 0;
   const server = createSocket("udp4", () => queries++);
   server.bind(0, "127.0.0.1");
   await once(server, "listening");
   t.after(() => server.close());
-  // Replaces `resolve4`, because it is the first query for a name.
+  // `resolve4` is the first query for a name.
   const ask: (host: string) => Promise<string[]> = Resolver.prototype.resolve4;
   t.mock.method(Resolver.prototype, "resolve4", function (this: Resolver, host: string) {
     this.setServers([`127.0.0.1:${server.address().port}`]);
@@ -133,7 +133,6 @@ async function silenceNames(t: TestContext): Promise<() => number> {
   return () => queries;
 }
 
-/** Makes a customer's web server that doesn't answer, and the control thread's state. */
 async function silentReceiver(t: TestContext) {
   const [world, receiver] = [new World(t), await Receiver.open()];
   receiver.answer = undefined;
@@ -193,7 +192,7 @@ for (const [what, accounts, hasFailed] of [
         if (hasFailed) world.operator.events.updateDelivery({ ...delivery, tries: 1 });
       }
     });
-    // Counts calls of `byId`, because the outbox calls it when a try starts.
+    // The outbox calls `byId` when a try starts.
     const asked = t.mock.method(world.store.accounts, "byId");
     const delivering: Promise<void>[] = [];
     const waiting = new Map<number, number>();
@@ -205,7 +204,6 @@ for (const [what, accounts, hasFailed] of [
         if (since !== undefined) delays.push(ms - since);
         waiting.delete(args[0]);
       }
-      // Waits until the result of the aborted try is stored.
       await turn();
       asked.mock.resetCalls();
       world.due(`other ${ms}`, receiver.url());

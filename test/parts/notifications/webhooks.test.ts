@@ -8,8 +8,6 @@ import { maxTries } from "../../../server/accounts/quota-events.ts";
 import { answersOf, dueEvent, later, now, Receiver, secret, World } from "../../support/quota-events.ts";
 import { listening, until } from "../../support/server.ts";
 
-/** Tests the delivery of events to webhooks. */
-
 const [hourMs, monthMs] = [3_600_000, 31 * 24 * 3_600_000];
 
 test("a webhook is signed by Standard Webhooks, and a standard library verifies it", async (t) => {
@@ -211,7 +209,6 @@ for (const stepMs of [1000, 20 * hourMs, monthMs, 120 * monthMs].flatMap((ms) =>
     await isAt(10_000, stepMs, 2);
     assert.equal(world.delivery(id).next, later(70_000 + stepMs).getTime());
     await isAt(69_999, 0, 2);
-    // Sets the clock during a try.
     receiver.answer = undefined;
     const delivering = world.deliver(later(70_000), 70_000);
     await until("the post", () => receiver.held.length === 1);

@@ -19,7 +19,6 @@ const actions: [path: string, body: object][] = [
   ["/portal/keys/revoke", { id: 1 }],
 ];
 
-/** Makes a portal on which a person has signed up. */
 async function signedUp(t: TestContext) {
   const portal = new Portal(t);
   const key = await portal.signUp("ann@example.com");

@@ -8,9 +8,7 @@ import { closed } from "../../support/portal.ts";
 import { later, silent } from "../../support/quota-events.ts";
 import { temporaryFolder } from "../../support/server.ts";
 
-/** Tests the keys of the pages over several days. */
-
-/** Makes a portal host. The test sets its clock in hours. */
+/** The test sets the host's clock in hours. */
 function hostOf(t: TestContext, start = 0, mayMakeAccount = true, store = Store.open(temporaryFolder())) {
   t.after(() => store.close());
   let at = 0;

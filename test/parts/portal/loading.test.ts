@@ -6,8 +6,6 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import { loadingLines } from "../../../server/parts/portal/browser/columns.ts";
 import { temporaryFolder } from "../../support/server.ts";
 
-/** Tests the code on the Data page that loads a CSV. */
-
 test("the DuckDB line loads a CSV with codes as text and names only the file's columns", async () => {
   const columns = ["data_version", "ccn", "code", "submitted_charge"];
   const file = path.join(temporaryFolder(), "opps-2024.1.csv");

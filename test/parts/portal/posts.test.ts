@@ -5,8 +5,6 @@ import { portalPosts } from "../../../server/parts/portal/serving.ts";
 import type { Post } from "../../../server/serving/posts.ts";
 import type { PortalReply, PortalRequest } from "../../../server/shared/messages.ts";
 
-/** Tests the posts that a serving thread passes to the control thread. */
-
 const post: Post = {
   path: "/portal/x",
   authorization: "",
@@ -17,7 +15,6 @@ const post: Post = {
 };
 const done: PortalReply = { status: 200, body: {} };
 
-/** Makes a serving thread's posts, and records the requests to the control thread. */
 function posts(trustedProxies = 0, answer: () => Promise<PortalReply> = async () => done) {
   const asked: PortalRequest[] = [];
   const ask = (request: PortalRequest) => {

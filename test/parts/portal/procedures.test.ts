@@ -9,8 +9,6 @@ import {
   titleOf,
 } from "../../../server/parts/portal/browser/procedures.ts";
 
-/** Tests the plain names of procedure groups. */
-
 test("each procedure group has a unique plain name, a description and a body part", () => {
   const codes = procedureFigures.map(({ code }) => code);
   const all = codes.map((code) => plainOf(code) ?? assert.fail(`${code} has no plain name`));

@@ -2,8 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Buckets, clientOf } from "../../../server/parts/portal/rate-limits.ts";
 
-/** Tests the rate limits of the portal. */
-
 for (const [address, client] of [
   ["192.0.2.1", "192.0.2.1"],
   ["::ffff:192.0.2.1", "192.0.2.1"],

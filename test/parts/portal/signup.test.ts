@@ -11,8 +11,6 @@ import { later, now } from "../../support/quota-events.ts";
 import { temporaryFolder } from "../../support/server.ts";
 import { SmtpServer, takesAll } from "../../support/smtp.ts";
 
-/** Tests how people make accounts by signup. */
-
 const from = { name: "", address: "prices@example.com" };
 
 test("signup creates an account of plan free and a key that works at once", async (t) => {
@@ -166,7 +164,7 @@ async function flood(
   return statuses;
 }
 
-/** Maximum number of database pages that a signup may write. The maximum has a reserve for growing indexes. */
+/** Maximum number of database pages that a signup may write, with a reserve for growing indexes. */
 const maxFramesPerSignup = 40;
 
 for (const [what, seconds, addressOf] of [
@@ -240,7 +238,6 @@ test("signup counts survive a restart and expire after a day", async (t) => {
   );
 });
 
-/** Makes a portal that mails links, and the mail server that receives them. */
 async function mailing(t: TestContext, folder = temporaryFolder()) {
   const smtp = await SmtpServer.open();
   const mailer = new Mailer({ smtpUrl: smtp.url(), from });

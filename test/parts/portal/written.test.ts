@@ -32,8 +32,6 @@ import {
   until,
 } from "../../support/server.ts";
 
-/** Tests the numbers that the server writes into pages for a URL. */
-
 const stateDir = temporaryFolder();
 createKey(stateDir, "visitors", ample);
 const datasetsDir = datasetsFolder(["2023.1"]);
@@ -70,7 +68,7 @@ test("the explore page and its embeds contain the title, sentence and numbers fo
     assert.ok(metaOf(html, "description")?.startsWith(`${sentence} Hospital 000041 charges $`));
     assert.equal(metaOf(html, "og:description"), metaOf(html, "description"));
     assert.equal(metaOf(html, "og:title"), textIn(html, "title"));
-    // A page with only a picture has the sentence without the text below it.
+    // A page with only a picture lacks the text below the sentence.
     assert.equal(html.includes("nobody pays the charge"), path === "/");
     assert.ok(textIn(html, "noscript").includes(money(summary.max_charge)), "the dearest is in the table");
     assert.match(html, /href="\/facilities\/0000\d\d\?year=2023"/);

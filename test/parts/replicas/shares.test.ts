@@ -4,8 +4,6 @@ import { Limits } from "../../../server/accounts/limits.ts";
 import { Shares } from "../../../server/parts/replicas/shares.ts";
 import { monthName, monthOf } from "../../../server/shared/months.ts";
 
-/** Tests a server's shares of the ceilings, without Redis. */
-
 const month = monthOf(Date.UTC(2026, 3, 20));
 
 for (const isFreeWithoutRedis of [true, false])

@@ -36,7 +36,7 @@ export function Page() {
     setMessage(why);
     keepKey(null);
   };
-  // When a visitor signs in or out, the focused element disappears, so the focus is moved to the main part of the page.
+  // The focused element disappears when a visitor signs in or out, so the focus moves to the page's main part.
   const before = useRef(key);
   useEffect(() => {
     if (before.current !== key) document.querySelector<HTMLElement>("#main")?.focus();
@@ -59,7 +59,6 @@ function SignIn({ message }: { message: string }) {
 
 interface SignedProps {
   ownKey: string;
-  /** Removes the key from this browser. */
   leave: (why: string) => void;
 }
 
@@ -108,11 +107,10 @@ export function Warnings({ notices, changed }: { notices: Notices; changed: () =
 
 interface PlaceProps {
   field: Omit<FieldProps, "value" | "set">;
-  /** The field's name in the post and in errors. */
   param: string;
   value: string | null;
   button: string;
-  /** Saves the value. @returns the text to show after it is saved */
+  /** @returns the text to show after the value is saved */
   save: (given: string | null) => Promise<string>;
   children?: unknown;
 }

@@ -8,7 +8,6 @@ export type StateRow = ProcedureAnswer["data"][number];
 export type TrendsAnswer = InferOutput<typeof responses.trendsResponse>;
 export type TrendYear = TrendsAnswer["data"][number];
 export type FacilitiesAnswer = InferOutput<typeof responses.facilitiesResponse>;
-/** A hospital in a list. */
 export type Entry = FacilitiesAnswer["data"][number];
 export type Priced = Entry & { submitted_charge: number; medicare_allowed: number };
 export type FacilityAnswer = InferOutput<typeof responses.facilityResponse>;

@@ -1,10 +1,7 @@
 import type { PageSettings } from "../pages.ts";
 import type { FacilitiesAnswer } from "./answers.ts";
 
-/**
- * Reads what the server wrote into the page. Sends requests with the visitor's own key, or else with the key of
- * `PORTAL_ACCOUNT`.
- */
+/** Reads the server's texts in the page. Sends requests with the visitor's key, or else the key of `PORTAL_ACCOUNT`. */
 
 export let settings: PageSettings = settingsIn(document);
 
@@ -15,13 +12,13 @@ function settingsIn(page: Document): PageSettings {
 const first = location.href;
 const sentence = document.querySelector(".sentence")?.innerHTML;
 
-/** Whether the server wrote prices into the page. Otherwise it wrote the reason for their absence, or nothing. */
+/** Whether the server wrote prices into the page. If not, it wrote why there are none, or nothing. */
 export const hasWrittenPrices = sentence?.includes('class="charge"') ?? false;
 
-/** The HTML of the sentence that the server wrote into the page; empty if the URL isn't the page's first URL. */
+/** The sentence that the server wrote into the page; empty if the URL isn't the page's first URL. */
 export const writtenAt = ({ href }: URL): string => (href === first && sentence) || "";
 
-/** Reads the settings again, because the server replaces the pages' key daily. @returns whether the key has changed */
+/** The server replaces the pages' key daily. @returns whether the key has changed */
 async function renewSettings(): Promise<boolean> {
   const before = settings.key;
   const response = await fetch("/", { cache: "no-store" });
@@ -32,16 +29,14 @@ async function renewSettings(): Promise<boolean> {
 export const base = "/api/v1";
 /** Maximum seconds to wait before a retry. A longer Retry-After means that a limit of a day or month is used up. */
 const maxWaitSeconds = 5;
-/** Maximum number of retries of a request that exceeds the rate. */
 const maxRetries = 5;
 
 /** A failed request. Its type is the type of the API's error, or `offline` if the server can't be reached. */
 export class Failure extends Error {
-  /** The HTTP status; 0 if there was no answer. */
+  /** The HTTP status; 0 without an answer. */
   readonly status: number;
   readonly type: string;
   readonly param: string | undefined;
-  /** The value of the Retry-After header, in seconds. */
   readonly retrySeconds: number | undefined;
 
   constructor(status: number, type: string, message: string, param?: string, retrySeconds?: number) {
@@ -61,7 +56,7 @@ export const asFailure = (error: unknown): Failure =>
 const ownKeyName = "hcqs-key";
 export const keyChanged = "hcqs-key-changed";
 
-/** The visitor's own key, which this browser stores; null if there is none. */
+/** The visitor's own key; null if this browser has none. */
 export function ownKey(): string | null {
   return localStorage.getItem(ownKeyName);
 }
@@ -72,15 +67,9 @@ export function keepKey(key: string | null): void {
   dispatchEvent(new Event(keyChanged));
 }
 
-/** The key for requests: the visitor's own, or else the pages' key; null if there is no key. */
 const currentKey = () => ownKey() ?? settings.key;
 
-/**
- * Sends a GET and parses the answer. Retries a few times if the rate is exceeded.
- *
- * @param path with `base` and query
- * @throws Failure
- */
+/** Sends a GET, and retries a few times if the rate is exceeded. @param path with `base` and query @throws Failure */
 export async function get<T>(path: string): Promise<T> {
   return (await inTime(() => request(path))).json();
 }
@@ -104,7 +93,6 @@ async function inTime(tryIt: () => Promise<Response>): Promise<Response> {
 /**
  * Sends a request with the current key. If the server doesn't know the pages' key any more, renews the key and sends
  * the request again.
- *
  * @returns the response, whatever its status
  * @throws Failure when there is no response
  */
@@ -114,7 +102,7 @@ export async function request(path: string, options: RequestInit = {}): Promise<
   return isPageKey && (await renewSettings()) ? send(path, options, currentKey()) : response;
 }
 
-/** Posts to the portal and parses the answer. @throws Failure */
+/** @throws Failure */
 export async function post<T>(path: string, body: object, key = currentKey()): Promise<T> {
   const headers = { "Content-Type": "application/json" };
   const options = { method: "POST", body: JSON.stringify(body), headers };
@@ -127,7 +115,7 @@ function send(path: string, options: RequestInit, key: string | null): Promise<R
   return reached(fetch(path, { ...options, headers }));
 }
 
-/** Waits for a response or its body. @throws Failure when the connection breaks */
+/** @throws Failure when the connection breaks */
 const reached = <T>(awaited: Promise<T>): Promise<T> =>
   awaited.catch(() => {
     throw new Failure(0, "offline", "the server can't be reached");
@@ -140,7 +128,7 @@ async function failureOf(response: Response): Promise<Failure> {
   return new Failure(response.status, type, message, param, retry === null ? undefined : Number(retry));
 }
 
-/** Makes a path of the API. Parameters that are null or empty are left out. @param version a data version or a year */
+/** Leaves out parameters that are null or empty. @param version a data version or a year */
 export function pathOf(
   path: string,
   parameters: Record<string, string | number | null> = {},
@@ -153,7 +141,7 @@ export function pathOf(
   return `${base}${of}${path}${query.size === 0 ? "" : `?${query}`}`;
 }
 
-/** The latest answers by path, oldest first. They let the back button show a view at once. */
+/** The latest answers by path, oldest first. From them the back button shows a view at once. */
 const kept = new Map<string, { answer: Promise<unknown>; atMs: number }>();
 const maxKeptAnswers = 60;
 const maxKeptMs = 300_000;
@@ -162,12 +150,7 @@ const maxKeptMs = 300_000;
 const isAbsence = (error: unknown): error is Failure =>
   error instanceof Failure && (error.status === 404 || error.status === 400);
 
-/**
- * Returns the answer for a path. Answers, and failures with status 400 or 404, are kept for some minutes. While a
- * request is in flight, it isn't sent again.
- *
- * @throws Failure
- */
+/** Keeps answers, and failures with status 400 or 404, for some minutes. Shares requests in flight. @throws Failure */
 export function ask<T>(path: string): Promise<T> {
   const known = kept.get(path);
   if (known !== undefined && Date.now() - known.atMs < maxKeptMs) return known.answer as Promise<T>;
@@ -182,7 +165,7 @@ export function ask<T>(path: string): Promise<T> {
   return answer;
 }
 
-/** Returns an answer, or the failure if there is no data for the arguments. @throws Failure of any other kind */
+/** @returns a failure only if there is no data for the arguments @throws Failure of any other kind */
 export async function askOrFailure<T>(path: string): Promise<T | Failure> {
   try {
     return await ask<T>(path);
@@ -192,11 +175,10 @@ export async function askOrFailure<T>(path: string): Promise<T | Failure> {
   }
 }
 
-/** Returns an answer unchanged, and null for a failure. */
 export const unlessFailed = <T extends object>(answer: T | Failure | null): T | null =>
   answer instanceof Failure ? null : answer;
 
-/** Fetches all pages of a list. @returns one answer with the rows of all pages, or a failure if there is no data */
+/** @returns an answer with the rows of all pages, or a failure if there is no data */
 export async function rowsAt(path: string): Promise<FacilitiesAnswer | Failure> {
   const first = await askOrFailure<FacilitiesAnswer>(path);
   if (first instanceof Failure) return first;

@@ -9,41 +9,33 @@ import type { Pinned } from "./explore-data.ts";
 import type { PictureFormat } from "./save-picture.ts";
 import { isSynthetic, warningOf } from "./words.ts";
 
-/**
- * Frames a picture. Offers its numbers as a table and as CSV, the picture as a file, a curl command and a link.
- */
+/** Frames a picture. Offers its numbers as a table and as CSV, the picture as a file, a curl command and a link. */
 
 interface CardProps {
   title: string;
-  /** What the picture shows, in one line. */
   about: ComponentChildren;
-  /** Content beside the title. */
   beside?: ComponentChildren;
-  /** Name of the files to save, without an ending. */
+  /** The name of saved files without an ending. */
   name: string;
-  /** The picture's numbers; undefined until they are loaded. */
+  /** Undefined until the numbers are loaded. */
   figures?: Figures | undefined;
-  /** The API's path from which the numbers come. */
   path?: string | undefined;
   isTable?: boolean;
-  /** Title and function of a button that saves all rows as CSV, if the picture shows only a part of them. */
+  /** A button that saves all rows, if the picture shows only a part of them. */
   csv?: { title: string; save: () => Promise<void> } | undefined;
   /** Text after the title in a saved file, such as the procedure and the year. */
   subject?: string;
   /** Text above the picture in a saved file. */
   sentence?: string;
-  /** Text below the picture in a saved file, in a frame and on paper; undefined if there is no picture. */
+  /** Text below the picture in a saved file, in a frame and on paper; undefined without a picture. */
   source?: string | undefined;
-  /** Permanent URLs of the numbers: `page` is the page with all pictures, `embed` the picture alone. */
+  /** Permanent URLs of the page with all pictures, and of the picture alone. */
   links?: { page: string; embed?: string | undefined } | undefined;
   class?: string;
   children?: ComponentChildren;
 }
 
-/**
- * The text for a picture outside the page: the names of the compared hospitals by letter, the source, warnings and the
- * site.
- */
+/** Makes the text for a picture outside the page: compared hospitals by letter, source, warnings and site. */
 export function sourceText(
   versions: readonly string[],
   datasets: readonly Dataset[],
@@ -51,7 +43,7 @@ export function sourceText(
 ): string {
   const shown = versions.flatMap((version) => datasets.filter((one) => one.data_version === version));
   const titles = [...new Set(shown.map(({ publisher, title }) => `${publisher}, ${title}`))].join("; ");
-  // Warnings about synthetic samples are left out, because the title already says that the data is a sample.
+  // For a synthetic sample, the title already says that the data is a sample.
   const real = shown.filter(({ caveat }) => !isSynthetic(caveat));
   const warnings = [...new Set(real.flatMap(({ caveat }) => warningOf(caveat)?.text ?? []))].join(" ");
   const names = pinned.map(({ letter, ccn, entry }) => `${letter}: ${entry?.facility ?? ccn}. `).join("");
@@ -125,7 +117,7 @@ type Cell = string | number | null;
 
 export interface Column {
   title: string;
-  /** Formats the column's numbers. A column that has this function is right-aligned. */
+  /** Formats the column's numbers, which are then right-aligned. */
   write?: (value: number) => string;
 }
 
@@ -140,17 +132,15 @@ export type FigureColumn<Item> = [
   write?: (value: number) => string,
 ];
 
-/** A compared hospital's letter, name and CCN. */
 export const pinnedName = ({ letter, ccn, entry }: Pinned) =>
   entry ? `${letter}: ${entry.facility} (${ccn})` : `${letter}: ${ccn}`;
 
-/** Makes a table of items. Each column has a title, a function that reads an item's value, and optionally a format. */
+/** @param columns each with a title, a function that reads an item's value, and optionally a format */
 export const figuresOf = <Item>(items: readonly Item[], ...columns: FigureColumn<Item>[]): Figures => ({
   columns: columns.map(([title, , write]) => ({ title, ...(write && { write }) })),
   rows: items.map((item) => columns.map(([, cellOf]) => cellOf(item))),
 });
 
-/** Makes the table of a list of hospitals. */
 export const priceFigures = (entries: readonly Entry[]): Figures =>
   figuresOf(
     entries,
@@ -189,7 +179,7 @@ export function FiguresTable({ figures, caption }: { figures: Figures; caption: 
   </div>`;
 }
 
-/** Writes a table as CSV (RFC 4180). */
+/** Writes CSV by RFC 4180. */
 function csvOf({ columns, rows }: Figures): string {
   const field = (cell: Cell) => {
     const text = cell === null ? "" : String(cell);
@@ -206,6 +196,6 @@ export function save(name: string, content: Blob): void {
   link.href = URL.createObjectURL(content);
   link.download = name;
   link.click();
-  // The URL is kept for a while, because the browser reads the content after the click.
+  // The browser reads the content after the click, so the URL is kept for a while.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

@@ -2,11 +2,10 @@ import { stateOf } from "./states.ts";
 
 /** Reads the choices on the Explore page from the address. */
 
-/** Code of the default procedure. If the data lacks it, the page shows the procedure that most hospitals do. */
+/** If the data lacks this procedure, the page shows the procedure that most hospitals do. */
 export const defaultProcedure = "5072";
 export const maxPinned = 3;
 export const defaultMiles = 25;
-/** The radiuses around a ZIP code that visitors can choose, in ascending order. */
 export const radiusesInMiles = [10, defaultMiles, 50, 100];
 const sorts = ["charge", "name", "distance", "allowed", "markup", "services"];
 
@@ -30,13 +29,12 @@ export interface Choice {
   pinned: string[];
   /** The lowest charge in the list, in dollars; null without a limit. */
   from: string | null;
-  /** The highest charge in the list, in dollars; null without a limit. */
   to: string | null;
   sort: string;
   order: "asc" | "desc";
 }
 
-/** Returns a text that is an amount in dollars, such as `1200.50`, and null for any other text. */
+/** Returns an amount in dollars, such as `1200.50`, and null for any other text. */
 export const amountOf = (text: string | null | undefined): string | null =>
   text && /^\d{1,7}(\.\d\d?)?$/.test(text) ? text : null;
 
@@ -52,7 +50,7 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
   const sort = sorts.find((one) => one === chosen("sort")) ?? "charge";
   return {
     procedure: chosen("procedure"),
-    // A text that names no state is kept, so that the page can show the text when nothing is found.
+    // A text that names no state is kept, so that the page can show it when nothing is found.
     state: state !== null && near === null ? (stateOf(state) ?? state.toUpperCase()) : null,
     near,
     within: within > 0 ? within : defaultMiles,
@@ -66,16 +64,14 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
   };
 }
 
-/** The chosen place as parameters of the API. */
 export const placeOf = ({ state, near, within }: Choice) => (near === null ? { state } : { near, within });
 
-/** A range of charges in dollars. It includes both limits. */
+/** A range of charges in dollars, including both limits. */
 export interface Range {
   from: number;
   to: number;
 }
 
-/** The range of charges to list; null if the list isn't limited. */
 export function rangeOf({ from, to }: Choice): Range | null {
   if (from === null && to === null) return null;
   return { from: Number(from ?? 0), to: Number(to ?? Number.POSITIVE_INFINITY) };

@@ -11,24 +11,20 @@ const restMs = 120;
 export interface Option {
   id: string;
   title: string;
-  /** Small text after the title. */
   detail?: string | undefined;
-  /** Heading above the first option of each group. */
   group?: string | undefined;
-  /** A number at the end of the line. */
   figure?: string | undefined;
-  /** A text whose words are marked in the title and in the detail. */
+  /** Words of this text are marked in the title and in the detail. */
   mark?: string | undefined;
 }
 
 interface ChooserProps {
   label: string;
-  /** Id of the current choice; null if nothing is chosen. */
+  /** Id of the current choice; null for none. */
   value: string | null;
-  /** Small text after the current choice. */
   detail?: string | undefined;
   placeholder?: string;
-  /** Finds suggestions for a text. An empty text finds the initial suggestions. An error's message is shown. */
+  /** Finds suggestions for a text, or the initial suggestions for an empty text. An error's message is shown. */
   find: (text: string) => Promise<Option[]>;
   choose: (id: string) => void;
   class?: string;
@@ -41,18 +37,16 @@ export function Chooser(props: ChooserProps) {
   const list = useRef<HTMLUListElement>(null);
   /** The typed text; null while the field shows the current choice. */
   const [text, setText] = useState<string | null>(null);
-  /** The suggestions, with the text for which they were found. */
   const [found, setFound] = useState<{ of: string; options: Option[] } | null>(null);
   const [message, setMessage] = useState("");
   const [active, setActive] = useState(-1);
-  /** Whether the current choice is too long for its line. */
   const [isCut, setCut] = useState(false);
   /** A text that the visitor confirmed before its suggestions arrived, and the pressed key: Enter or Tab. */
   const entered = useRef<{ text: string; key: string } | null>(null);
   const isTouch = useRef(false);
   const options = found?.options;
   const isOpen = text !== null && (found !== null || message !== "");
-  /** Index of the option that Enter chooses; -1 for none. For a typed text, 0 until an arrow key is pressed. */
+  /** Index of the option that Enter chooses; -1 for none. For a typed text, it is 0 until an arrow key is pressed. */
   const chosen = active === -1 && text?.trim() ? 0 : active;
 
   useEffect(() => {
@@ -77,9 +71,9 @@ export function Chooser(props: ChooserProps) {
     };
   }, [text]);
   useLayoutEffect(() => {
-    // The text isn't measured while somebody types, so that the field keeps its height.
+    // While somebody types, the field keeps its height, so the text isn't measured.
     if (input.current && text === null) setCut(input.current.scrollWidth > input.current.clientWidth);
-    // Selects the text, like the Tab key, so that typing replaces the text.
+    // Selects the text, like the Tab key, so that typing replaces it.
     if (text === null && document.activeElement === input.current) input.current?.select();
   }, [text, value]);
   useEffect(() => {
@@ -93,9 +87,8 @@ export function Chooser(props: ChooserProps) {
     setMessage("");
     setActive(-1);
   };
-  /** Shows suggestions, or the message of a failed search. */
   const show = (suggestions: typeof found, why = "") => {
-    // Shows nothing if the visitor has left the field during the search.
+    // The visitor may have left the field during the search.
     if (document.activeElement !== input.current) return close();
     entered.current = null;
     setFound(suggestions);
@@ -170,7 +163,7 @@ export function Chooser(props: ChooserProps) {
           onMouseDown=${(event: MouseEvent) => {
             event.preventDefault();
             pick(option);
-            // Closes the on-screen keyboard of a phone, because the keyboard would cover the answer.
+            // A phone's on-screen keyboard would cover the answer.
             if (isTouch.current) input.current?.blur();
           }}
         >
@@ -184,13 +177,13 @@ export function Chooser(props: ChooserProps) {
 }
 
 /**
- * Finds the option whose id or title equals a text. If no option is highlighted, Tab chooses only such an option,
- * because a visitor who leaves the field may not want a suggestion.
+ * Finds the option whose id or title equals a text. Tab chooses only such an option if none is highlighted: a visitor
+ * who leaves the field may not want a suggestion.
  */
 const exact = (options: readonly Option[], text: string) =>
   options.find(({ id, title }) => [id, title].some((one) => one.toLowerCase() === text.trim().toLowerCase()));
 
-/** Marks the places where a word of the text begins with a word of `by`. */
+/** Marks each place where a word begins with a word of `by`. */
 function marked(text: string, by = "") {
   const words = by.match(/[\p{L}\p{N}]{2,}/gu) ?? [];
   if (words.length === 0) return text;

@@ -1,6 +1,6 @@
 /** Describes the columns of a CSV export, and gives code that loads the file in other programs. */
 
-/** Descriptions of the columns by name. Each text has the type with its unit, a vertical bar, and the meaning. */
+/** Each text has the type with its unit, a vertical bar, and the meaning. */
 export const columns: Readonly<Record<string, string>> = {
   data_year: "integer | calendar year of the services",
   data_version: "text | data version, such as 2024.1",
@@ -28,7 +28,7 @@ export const columns: Readonly<Record<string, string>> = {
 /** Columns of text whose values look like numbers, so that CSV readers would convert them. */
 const texts = ["data_version", "ccn", "code", "zip", "rural_urban_code"];
 
-/** Code by language that loads a version's CSV. @param names the columns of the file */
+/** @param names the columns of the file */
 export function loadingLines(version: string, names: readonly string[]): Record<string, string> {
   const file = `opps-${version}.csv`;
   const own = texts.filter((name) => names.includes(name));

@@ -96,7 +96,7 @@ async function findProcedure({ state, year }: Choice, text: string, hasCodes: bo
     ...plain.map((row) => optionOf(row, includedIn(row.code, text))),
     ...others.flatMap((one) => (one.type === "procedure" ? [optionOf(one, one.matched)] : [])),
   ];
-  // Suggestions aren't grouped by part of the body, because they are ordered by relevance.
+  // Suggestions are ordered by relevance, so they aren't grouped by part of the body.
   return [
     ...new Map(options.reverse().map((option) => [option.id, { ...option, group: undefined }])).values(),
   ].reverse();
@@ -135,7 +135,7 @@ async function findPlace(choice: Choice, text: string, priced: Set<string> | nul
   );
 }
 
-/** Whether `typed` may be a mistyped `name`: the first letter must be the same, and only a few letters may differ. */
+/** Whether `typed` may be a mistyped `name`: the first letter is the same, and only a few letters differ. */
 function isAlike(name: string, typed: string): boolean {
   const [rest, letters] = [name, typed].map((text) => [...text.toLowerCase().replace(/,? [a-z]{2}$/, "")]);
   const extra = letters.filter((letter) => {
@@ -147,10 +147,8 @@ function isAlike(name: string, typed: string): boolean {
   return isNear && name[0].toLowerCase() === letters[0];
 }
 
-/** Large cities that have the name of a state. */
 const citiesLikeStates = ["new york", "washington"];
 
-/** Radiuses to suggest, in miles. The default radius is the first. */
 const offeredMiles = [...new Set([defaultMiles, ...radiusesInMiles])];
 
 const around = (zip: string, miles: number, city?: string): Option => ({
@@ -160,8 +158,8 @@ const around = (zip: string, miles: number, city?: string): Option => ({
 });
 
 /**
- * Offers circles around the cities that have the given name, or around cities with a similar name if no city has it. A
- * circle's center is the ZIP code that most of the city's hospitals have.
+ * Offers circles around the cities that have this name, or else a similar name. A circle's center is the ZIP code that
+ * most of the city's hospitals have.
  */
 async function findCities({ year }: Choice, name: string): Promise<Option[]> {
   const hospitalsIn = async (city: string) => {
@@ -175,7 +173,7 @@ async function findCities({ year }: Choice, name: string): Promise<Option[]> {
     if (meant) rows = await hospitalsIn(meant.city);
   }
   const byCity = [...Map.groupBy(rows, ({ city, state }) => `${city}, ${state}`)];
-  // The city with the most hospitals comes first. For example, Columbus usually means Columbus, Ohio.
+  // The city with the most hospitals comes first: Columbus usually means Columbus, Ohio.
   const cities = d3.sort(byCity, ([, { length }]) => -length);
   const radiuses = cities.length === 1 ? offeredMiles : [defaultMiles];
   return cities.flatMap(([city, rows]) => {
@@ -191,11 +189,7 @@ function choosePlace(id: string): void {
   else choose({ ...nowhere, near, within, city: city.join(" ") || null });
 }
 
-/**
- * Offers hospitals for a text. Hospitals with a price come first.
- *
- * @param home the state whose hospitals come first among hospitals with a price, and among hospitals without a price
- */
+/** Offers hospitals with a price, and then hospitals without. @param home the state that comes first in both groups */
 async function findHospital(choice: Choice, code: string, text: string, home?: string): Promise<Option[]> {
   const { year, pinned } = choice;
   if (pinned.length === maxPinned)
@@ -221,7 +215,6 @@ async function findHospital(choice: Choice, code: string, text: string, home?: s
     }));
 }
 
-/** Finds the hospitals whose name or city matches a text, best matches first. */
 async function facilitiesBy(text: string, year: string | null) {
   const path = pathOf("/search", { q: text, type: "facility", limit: 50 }, year);
   return (unlessFailed(await askOrFailure<SearchAnswer>(path))?.data ?? []).flatMap((one) =>

@@ -31,7 +31,6 @@ const requests: Readonly<Record<string, (path: string) => string>> = {
 const isFile = (path: string) => /\/export\.\w+/.test(path);
 const fileOf = (path: string) => new URL(path, location.origin).pathname.split("/").at(-1);
 
-/** Shows a request's code to copy, in the chosen language. @param path a path of the API with its query */
 export function Request({ path }: { path: string }) {
   const [language, setLanguage] = useState("curl");
   return html`<p class="languages" role="group" aria-label="Language">${Object.keys(requests).map(
@@ -40,7 +39,7 @@ export function Request({ path }: { path: string }) {
   )}</p><${Command} text=${requests[language](path)} />`;
 }
 
-/** Copies a text. @returns whether the text was copied; pages without TLS have no clipboard */
+/** @returns whether the text was copied; pages without TLS have no clipboard */
 export async function copied(text: string): Promise<boolean> {
   const done = await navigator.clipboard?.writeText(text).then(
     () => true,
@@ -49,7 +48,6 @@ export async function copied(text: string): Promise<boolean> {
   return done ?? false;
 }
 
-/** Shows a text with a button that copies it. */
 export function Command({ text, label = "Command" }: { text: string; label?: string }) {
   const [message, setMessage] = useState("");
   const copy = async () => {

@@ -105,7 +105,7 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
   </details>`;
 }
 
-/** Counts states as text. The District of Columbia isn't counted as a state, as in "49 states and DC". */
+/** The District of Columbia isn't counted as a state, as in "49 states and DC". */
 function statesText(codes: readonly string[]): string {
   const states = codes.filter((code) => code !== "DC").length;
   const text = counted(states, "state", "states");

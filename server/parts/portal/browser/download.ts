@@ -26,7 +26,7 @@ function Download({ version, name, ending, about }: Record<"version" | "name" | 
   const [message, setMessage] = useState("");
   const { failure, isBusy, run } = useAction();
   useEffect(() => {
-    // If the size can't be read, the file can still be downloaded, so the failure is ignored.
+    // If the size can't be read, the file can still be downloaded.
     request(path, { method: "HEAD" }).then(
       ({ ok, headers }) => setBytes(ok ? Number(headers.get("Content-Length")) : 0),
       () => {},

@@ -27,7 +27,6 @@ type ChargeSummary = Pick<
   ProcedureAnswer["summary"],
   "facilities" | `${"min" | "p10" | "p25" | "median" | "p75" | "p90" | "max"}_charge` | "median_allowed"
 >;
-/** A procedure group's prices in a place. */
 export type Scope = Pick<ProcedureAnswer, "rows" | "allowed" | "histogram" | "source"> & {
   procedure: { code: string; name: string };
   summary: ChargeSummary;
@@ -36,9 +35,9 @@ export type Scope = Pick<ProcedureAnswer, "rows" | "allowed" | "histogram" | "so
 export interface Pinned {
   letter: string;
   ccn: string;
-  /** The hospital's entry in a list; null if the data doesn't have the hospital. */
+  /** Null if the data doesn't have the hospital. */
   entry: Entry | null;
-  /** The rank of the hospital's charge among the charges around a ZIP code; null if the hospital isn't among them. */
+  /** The rank of the hospital's charge around a ZIP code; null if the hospital isn't there. */
   standing: Pick<Standing, "rank" | "facilities"> | null;
   trend: FacilityTrendsAnswer | null;
 }
@@ -50,26 +49,24 @@ export interface View {
   choice: Choice;
   code: string;
   paths: Record<"scope" | "nation" | "list" | "trends" | "export", string>;
-  /** The prices in the chosen place; a failure if no hospital there has a price. */
+  /** A failure if no hospital in the chosen place has a price. */
   scope: Scope | Failure;
   nation: ProcedureAnswer | Failure;
-  /** The first page of the hospitals whose charges are in the chosen range. */
   list: HospitalList;
-  /** All priced hospitals of the place, cheapest first; null if more than `mostDots`, and null or empty if none. */
+  /** All priced hospitals of the place, cheapest first; null if more than `mostDots`, null or empty if none. */
   few: Priced[] | null;
   trends: TrendsAnswer | Failure;
   pinned: Pinned[];
-  /** The procedure's hospitals if no hospital in the chosen place has a price; null otherwise, or if there are none. */
+  /**
+   * The procedure's unpriced hospitals if no hospital in the place has a price; null otherwise or without hospitals.
+   */
   unpriced: FacilitiesAnswer | null;
 }
 
-/**
- * The best answer about the procedure: its prices in the chosen place, else in the nation, else its unpriced hospitals.
- */
 export const knownOf = ({ scope, nation, unpriced }: View) =>
   unlessFailed(scope) ?? unlessFailed(nation) ?? unpriced;
 
-/** Properties of components that show a part of the page. `datasets` is empty until the data versions are loaded. */
+/** Properties of parts of the page. `datasets` is empty until the data versions are loaded. */
 export interface PartProps {
   view: View;
   datasets: Dataset[];
@@ -100,11 +97,11 @@ export function askAhead(choice: Choice): void {
   const { nation, scope, list, trends } = pathsOf(choice.procedure ?? defaultProcedure, choice);
   for (const path of [nation, scope, list, trends])
     ask(path).catch(() => {
-      // Failures are ignored here. `load` gets the same failures, and the page shows them.
+      // `load` gets the same failures, and the page shows them.
     });
 }
 
-/** Loads the data for a choice. A chosen place and hospitals to compare need further requests. @throws Failure */
+/** Loads the data for a choice. A place and hospitals to compare need further requests. @throws Failure */
 export async function load(choice: Choice): Promise<View> {
   const code = choice.procedure ?? defaultProcedure;
   const paths = pathsOf(code, choice);
@@ -156,10 +153,7 @@ async function coverageOf({ state }: Choice, nationAsked: Promise<ProcedureAnswe
   return { hasPrices: false, isCovered: data.some(({ coverage }) => coverage.states.includes(state ?? "")) };
 }
 
-/**
- * Adds to compared hospitals their distance from the ZIP code, and their rank among the priced hospitals around the ZIP
- * code. Hospitals elsewhere stay unchanged.
- */
+/** Gives hospitals around the ZIP code their distance, and their rank among the priced hospitals there. */
 const amongAround = (pinned: Pinned[], around: Priced[] | null): Pinned[] =>
   pinned.map((one) => {
     const entry = around?.find(({ ccn }) => ccn === one.ccn);
@@ -168,7 +162,7 @@ const amongAround = (pinned: Pinned[], around: Priced[] | null): Pinned[] =>
     return { ...one, entry, standing: { rank: cheaper + 1, facilities: around.length } };
   });
 
-/** Summarizes the prices around a ZIP code. The answer has to list every hospital in the circle, priced or not. */
+/** Summarizes prices around a ZIP code. The answer must list every hospital in the circle, priced or not. */
 function aroundScope({ procedure, summary, data, source }: FacilitiesAnswer): Scope | Failure {
   if (procedure === undefined || !isKnown(summary)) return noPrice;
   const rows = data.filter(isPriced);
@@ -202,9 +196,7 @@ function histogramOf(charges: number[], { min_charge: min, max_charge: max }: Ch
 }
 
 /**
- * Fetches all priced hospitals of a state or the nation. Often the page's list needs the same request, which is then
- * sent only once.
- *
+ * Fetches all priced hospitals of a state or the nation. If the page's list needs the same request, it is sent once.
  * @returns null if the place has no priced hospital, or more than `mostDots`
  */
 async function fewOf(scope: Scope | Failure, choice: Choice, procedure: string): Promise<Priced[] | null> {
@@ -216,7 +208,6 @@ async function fewOf(scope: Scope | Failure, choice: Choice, procedure: string):
   return unlessFailed(all)?.data.filter(isPriced) ?? null;
 }
 
-/** Fetches the hospitals to compare, with their prices and their trends. */
 function pinnedOf({ pinned, year }: Choice, procedure: string): Promise<Pinned[]> {
   return Promise.all(
     pinned.map(async (ccn, i) => {
@@ -232,7 +223,7 @@ function pinnedOf({ pinned, year }: Choice, procedure: string): Promise<Pinned[]
   );
 }
 
-/** Fetches the hospitals of a procedure for which no hospital has a price. @returns null if the data has no row */
+/** @returns null if the data has no row */
 async function unpricedOf(choice: Choice, procedure: string): Promise<FacilitiesAnswer | null> {
   const path = facilitiesPath(
     { procedure, ...placeOf(choice), status: "all", limit: maxPageRows },

@@ -41,11 +41,10 @@ export function Page({ url }: { url: URL }) {
   </div>`;
 }
 
-/** Shows the sentence that the server has written into the page. */
 const Written = ({ url }: { url: URL }) =>
   html`<div class="sentence" dangerouslySetInnerHTML=${{ __html: writtenAt(url) }}></div>`;
 
-/** Reserves the page's layout before the first answer, so that nothing moves when the answer arrives. */
+/** Reserves the page's layout before the first answer, so that nothing moves when it arrives. */
 function Blank({ url, failure }: { url: URL; failure: Failure | null }) {
   if (failure)
     return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">No numbers can be shown until this is solved.</p></div>`;
@@ -58,7 +57,7 @@ function Blank({ url, failure }: { url: URL; failure: Failure | null }) {
 
 function Shown({ view, datasets }: PartProps) {
   const scope = unlessFailed(view.scope);
-  // The warning comes below the sentence. The sentence is there before the first answer and must not move.
+  // The sentence is there before the first answer and must not move, so the warning comes below it.
   return html`<div class="sentence" aria-live="polite">
       <${Sentence} view=${view} datasets=${datasets} />
       <${Chips} view=${view} />
@@ -80,7 +79,6 @@ interface AloneProps {
   picture: typeof Charges;
   view: View;
   datasets: Dataset[];
-  /** The query of the URL, for a link to the Explore page with the same choices. */
   search: string;
 }
 

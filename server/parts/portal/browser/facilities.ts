@@ -16,7 +16,6 @@ import { hospitals, isPriced, leastForQuartiles, milesText, placeText, rangeText
 /** Number of rows to show at first. With more rows the other pictures would be too far down. */
 const firstShown = 10;
 const step = 25;
-/** An allowed amount is unusual if it is less than the median divided by this factor. */
 const unusualFactor = 4;
 
 interface More {
@@ -42,7 +41,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const added = more?.of === list ? more : { of: list, data: [], next: list.next, shown: firstShown };
   const range = rangeOf(choice);
   const median = summary.facilities < leastForQuartiles ? null : summary.median_charge;
-  /** Lowest usual allowed amount. Hospitals with less may do other procedures than the group's name says. */
+  /** Hospitals with a lower allowed amount may do other procedures than the group's name says. */
   const leastUsual = median === null ? 0 : summary.median_allowed / unusualFactor;
   const isNear = choice.near !== null;
   const top = pinned.flatMap(({ letter, entry }) => (entry && isPriced(entry) ? [{ letter, entry }] : []));
@@ -121,7 +120,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   ];
   const listed = rows.filter(({ ccn }) => !top.some(({ entry }) => entry.ccn === ccn));
   const remaining = count - rows.length;
-  // Says which rows the CSV has. The file of a state or of the nation has suppressed rows, too, unlike the list.
+  // Unlike the list, the file of a state or of the nation has suppressed rows.
   const savedRows =
     range || isNear || scope.rows.suppressed === 0
       ? count === 1
@@ -164,9 +163,8 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   <//>`;
 }
 
-/** Shows a form for the lowest and the highest charge to list. */
 function Charges({ from, to }: { from: string | null; to: string | null }) {
-  // Rounds the amounts, because a click on a bar of the histogram chooses amounts with cents.
+  // Rounded, because a click on a bar of the histogram chooses amounts with cents.
   const [shownLow, shownHigh] = [from, to].map((amount) => amount && String(Math.round(Number(amount))));
   const [low, setLow] = useState(shownLow ?? "");
   const [high, setHigh] = useState(shownHigh ?? "");

@@ -25,7 +25,7 @@ import { isFew, isSynthetic, milesText, noHospital, tabTitle } from "./words.ts"
 const nearMiles = 25;
 const nearShown = 8;
 
-/** Loads the page's data. @param ccn the hospital's CCN as in the URL, undecoded */
+/** @param ccn the hospital's CCN as in the URL, undecoded */
 async function load(ccn: string, year: string | null, code: string | null) {
   const segment = `/healthcare/facilities/${ccn}`;
   const path = pathOf(segment, {}, year);

@@ -5,7 +5,6 @@ import { asFailure, type Failure } from "./api.ts";
 
 /** Building blocks of forms: fields with their errors, actions on the server, and texts of failures. */
 
-/** Runs a visitor's actions on the server, one at a time, and keeps the last failure. */
 export function useAction() {
   const [failure, setFailure] = useState<Failure | null>(null);
   const [isBusy, setBusy] = useState(false);
@@ -23,7 +22,6 @@ export function useAction() {
   return { failure, isBusy, run };
 }
 
-/** Describes a failure in a sentence. */
 export function sentenceOf({ status, message }: Failure): string {
   if (status === 0)
     return "The server didn't answer, so it isn't certain whether this was done. Reload the page to see.";
@@ -31,7 +29,7 @@ export function sentenceOf({ status, message }: Failure): string {
   return `${message[0].toUpperCase()}${message.slice(1)}${/[.?!]$/.test(message) ? "" : "."}`;
 }
 
-/** A failure's text for the field that it concerns; empty for any other field. */
+/** The error of a field; empty if the failure concerns another field. */
 export function errorOf(failure: Failure | null, param: string): string {
   if (failure?.param !== param) return "";
   if (failure.type === "missing_parameter") return "This is needed.";
@@ -39,7 +37,7 @@ export function errorOf(failure: Failure | null, param: string): string {
   return expected === undefined ? sentenceOf(failure) : `This must be ${expected}.`;
 }
 
-/** A failure's text; empty if the failure concerns one of the given fields. */
+/** The failure's text; empty if the failure concerns a field of `params`. */
 export const otherError = (failure: Failure | null, ...params: string[]) =>
   failure === null || params.includes(failure.param ?? "") ? "" : sentenceOf(failure);
 
@@ -49,11 +47,8 @@ export interface FieldProps {
   set: (value: string) => void;
   type?: "text" | "email" | "password" | "url" | "number" | "date";
   hint?: string;
-  /** The error's text; empty without an error. */
   error?: string;
-  /** The options with their titles. With options the field is a drop-down list. */
   options?: readonly (readonly [value: string, title: string])[];
-  /** Attributes of the element, such as `autocomplete`, `placeholder`, `required` and `min`. */
   [attribute: string]: unknown;
 }
 

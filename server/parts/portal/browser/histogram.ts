@@ -20,8 +20,9 @@ import {
 import { hospitals, isPriced, leastForQuartiles } from "./words.ts";
 
 /**
- * Draws the distribution of charges on a logarithmic axis: as dots if there are only a few hospitals, else as bars. The
- * allowed amounts are below, on the same axis. If there are enough hospitals for quartiles, both get a summary.
+ * Draws the distribution of charges on a logarithmic axis: as dots if there are only a few hospitals, else as bars.
+ * Below are the allowed amounts, on the same axis. If there are enough hospitals for quartiles, charges and allowed
+ * amounts get a summary.
  */
 
 const side = 14;
@@ -37,11 +38,9 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
   const marks = pinned.flatMap(({ letter, entry }) => (entry && isPriced(entry) ? [{ letter, entry }] : []));
   const hasQuartiles = summary.facilities >= leastForQuartiles;
   const top = marks.length === 0 ? 30 : 58;
-  /** Vertical position of the axis. */
   const floor = hasQuartiles ? 274 : top + 90;
   const middle = (top + floor) / 2;
   const chargeY = floor + 56;
-  /** Extra height for marks of compared hospitals that are drawn one below the other. */
   const below = marks.length > 1 ? 4 : 0;
   const allowedY = floor + (hasQuartiles ? 110 + below : 56);
   const height = allowedY + 28 + below;
@@ -55,7 +54,7 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
   const y = d3.scaleLinear([0, most], [floor, top + 22]);
   const bars = counts.map((count, i) => {
     const [from, to] = [x(edges[i]), x(edges[i + 1])];
-    // A bar for a single charge gets a fixed width, because its edges are equal.
+    // The edges of a single charge's bar are equal, so it gets a fixed width.
     return from === to ? { count, x: from - 5, width: 10 } : { count, x: from, width: to - from };
   });
   const dots = few === null ? [] : swarm(few, x, middle, (floor - top) / 2);
@@ -88,7 +87,6 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
     : "";
   const label = `The charges of ${hospitals(summary.facilities)}: from ${money(summary.min_charge)} to ${money(summary.max_charge)}${quartiles}. Medicare allows from ${money(allowed.min)} to ${money(allowed.max)}.`;
   const median = x(summary.median_charge);
-  /** Whether the median's label is left of its line, because there is no room on the right. */
   const isLeft = median + 120 > width;
   return html`<${Steps}
     label=${label}
@@ -141,7 +139,7 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
       }
       <${Marks} marks=${marks} x=${x} width=${width} floor=${floor} chargeY=${hasQuartiles ? chargeY : dotYOf} allowedY=${allowedY} />
       ${
-        // The text is drawn after the marks, so that the marks' lines don't cover the text.
+        // The text comes after the marks, so that the marks' lines don't cover it.
         !hasQuartiles &&
         html`<g class="strip charge"><${AmountsText} width=${width} y=${top - 4} title="Charged" amounts=${(few ?? []).map((one) => one.submitted_charge)} /></g>`
       }
@@ -157,7 +155,7 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
 const dotRadius = 8;
 const leastRadius = 2;
 
-/** Places a dot for each hospital at its charge. The dots are smaller if they don't fit otherwise. */
+/** Makes the dots smaller if they don't fit otherwise. */
 function swarm(prices: readonly Priced[], x: Scale, middle: number, room: number) {
   for (let radius = dotRadius; ; radius--) {
     const dots = swarmOf(prices, x, middle, radius);
@@ -181,7 +179,6 @@ function swarmOf(prices: readonly Priced[], x: Scale, middle: number, radius: nu
   return placed;
 }
 
-/** Makes the picture's table: a row for each dot or bar, and then the compared hospitals. */
 export function histogramFigures(
   { histogram }: Pick<Scope, "histogram">,
   few: Priced[] | null,

@@ -6,10 +6,7 @@ import { paidByPatients, standingText, whatIsPaid } from "./words.ts";
 
 /** Puts a hospital's charges into words. The server runs this module too. */
 
-/**
- * Compares a hospital's charges with the medians of nation and state, in words.
- * @param code code of the chosen procedure, whose charge comes first; null if none is chosen
- */
+/** @param code code of the chosen procedure, whose charge comes first; null if none is chosen */
 export function hospitalText({ data, facility, source }: FacilityAnswer, code: string | null): string {
   const chosen = data.find((row) => row.code === code);
   const plain = code === null ? undefined : plainOf(code);
@@ -46,6 +43,5 @@ function medianOf(numbers: number[]): number {
   return (sorted[Math.floor(half)] + sorted[Math.ceil(half)]) / 2;
 }
 
-/** A hospital's postal address and CCN. */
 export const addressText = ({ facility }: FacilityAnswer): string =>
   `${[facility.street, facility.city, `${facility.state} ${facility.zip ?? ""}`.trim()].filter(Boolean).join(", ")} · CCN ${facility.ccn}`;

@@ -7,12 +7,12 @@ import { useLeaveWarning, useReadAt } from "./location.ts";
 
 /** Shows a new key, and lets visitors paste their own key. */
 
-/** Returns the key in this browser. The component updates when the key changes, even in another tab. */
+/** The component updates when the key changes, even in another tab. */
 export const useOwnKey = () => useReadAt(ownKey, keyChanged, "storage");
 
 /**
- * Shows a new key. A browser without a key stores the new key. If the visitor then unchecks the box, the browser asks
- * before it leaves the page.
+ * Shows a new key, which a browser without a key stores. If the visitor unchecks the box, the browser asks before it
+ * leaves the page.
  */
 export function NewKey({ value }: { value: string }) {
   const kept = useOwnKey();
@@ -37,7 +37,7 @@ export function NewKey({ value }: { value: string }) {
 
 const keyLength = 53;
 
-/** Shows a field to paste a key. A pasted key is stored if the server knows it. */
+/** A pasted key is stored if the server knows it. */
 export function PasteKey({ done = () => {} }: { done?: () => void }) {
   const [text, setText] = useState("");
   const [fault, setFault] = useState("");

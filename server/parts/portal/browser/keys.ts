@@ -13,7 +13,7 @@ export interface KeyRow {
   state: "active" | "expired" | "revoked";
   created: string;
   expires: string | null;
-  /** Whether the request was made with this key. */
+  /** Whether this key made the request. */
   is_this: boolean;
 }
 
@@ -25,7 +25,7 @@ interface Made {
 
 const defaultOverlapHours = 24;
 
-/** Formats an ISO time to the minute, in UTC, because the server's days are UTC days. */
+/** Formats an ISO time to the minute, in UTC like the server's days. */
 const timeOf = (time: string) => `${time.slice(0, 10)} ${time.slice(11, 16)}`;
 const stateWords = (key: KeyRow) =>
   key.state !== "active" ? key.state : key.expires === null ? "works" : `works until ${timeOf(key.expires)}`;
@@ -33,7 +33,6 @@ const stateWords = (key: KeyRow) =>
 interface KeysProps {
   keys: KeyRow[];
   changed: () => void;
-  /** Removes the key from this browser. */
   leave: (why: string) => void;
 }
 
@@ -120,7 +119,7 @@ function Row({ row, isOnly, show, say, changed, leave }: RowProps) {
         id,
         overlap_hours,
       });
-      // The browser stores the new key at once, because the old key may have expired already.
+      // The old key may have expired already.
       if (isThis) keepKey(made.key);
       setDoing(null);
       const kept = isThis ? " This browser uses the new one from now on." : "";

@@ -8,11 +8,9 @@ import { Key, placedTicks, type Scale, Shape, useWidth } from "./picture.ts";
 
 export interface Column {
   title: string;
-  /** CSS class of the column's cells. */
   kind: string;
-  /** Name of the column's order in the address; undefined if the list can't be sorted by the column. */
+  /** The order's name in the address; undefined if the list can't be sorted by the column. */
   sort?: string;
-  /** What the column's numbers mean, shown on hover. */
   hint?: string;
 }
 
@@ -46,11 +44,11 @@ interface ListProps {
   columns: readonly Column[];
   rows: readonly Row[];
   sorted: Sorted;
-  /** A scale from dollars to percent of the width, 0 to 100. */
+  /** A scale from dollars to percent of the width. */
   x: Scale;
 }
 
-/** Shows the list. The elements have ARIA roles, because `display: grid` removes a table's native roles. */
+/** The elements have ARIA roles, because `display: grid` removes a table's native roles. */
 export function List({ label, columns, rows, sorted, x }: ListProps) {
   return html`<div class="list">
     <table role="table" aria-label=${label}>
@@ -76,7 +74,7 @@ export function List({ label, columns, rows, sorted, x }: ListProps) {
   </div>`;
 }
 
-/** Shows a column's title. A first click sorts names and distances in ascending order, other columns in descending. */
+/** Sorts names and distances in ascending order at a first click, other columns in descending order. */
 function Head({ column: { kind, title, sort, hint }, sorted }: { column: Column; sorted: Sorted }) {
   const isSorted = sorted.sort === sort;
   const isAscending = isSorted && sorted.order === "asc";
@@ -120,6 +118,6 @@ function DotsAxis({ x }: { x: Scale }) {
   </svg></div>`;
 }
 
-/** Explains the dots. @param median the place whose median is drawn as a line; null without a line */
+/** @param median the place whose median is drawn as a line; null without a line */
 export const DotsLegend = ({ median }: { median: string | null }) =>
   html`<${Key} kind="charge" /> charged, <${Key} kind="allowed" /> allowed by Medicare${median !== null && html`, <span class="median-key"></span> ${median}`}`;

@@ -7,13 +7,11 @@ import { warningOf } from "./words.ts";
 
 /** Loads the answers of a view, and shows failures. The previous view stays until all answers are there. */
 
-/** Milliseconds before a view counts as late. */
 const patienceMs = 300;
 
 /**
- * Loads a view.
  * @param key identifies the view; a change of the key loads another view
- * @returns the last view that was loaded, and the state of loading; `isOld` means that the new view is late or failed
+ * @returns the last view that was loaded; `isOld` means that the new view is late or failed
  */
 export function useLoaded<T>(key: string, load: () => Promise<T>) {
   const [loaded, setLoaded] = useState<{ key: string; view: T } | null>(null);
@@ -57,16 +55,14 @@ export function useDatasets(isDue: boolean): Dataset[] {
   return datasets;
 }
 
-/** Milliseconds between retries while the server can't be reached. */
 const retryMs = 5000;
 
 interface ErrorBandProps {
   of: Pick<ReturnType<typeof useLoaded>, "view" | "failure" | "retry">;
-  /** Name of the view that the page still shows after a request for another view has failed. */
+  /** Name of the view that is still shown after a request for another view has failed. */
   shown?: string | undefined;
 }
 
-/** Shows the failure of a view as a band across the page. */
 export function ErrorBand({ of: { view, failure, retry }, shown }: ErrorBandProps) {
   const isGone = failure?.status === 0;
   useEffect(() => {
@@ -104,7 +100,7 @@ function reasonOf(failure: Failure, retry: () => void, isCurrent: boolean) {
 const signupOffer = (text: string, more: string) =>
   settings.signup === "off" ? "Paste yours:" : html`<a href="/signup">${text}</a>${more}`;
 
-/** Shows a warning if the numbers are invented, or are only a part of the numbers that CMS published. */
+/** Shows a warning if the numbers are invented, or are only a part of what CMS published. */
 export function WarningBand({ caveat }: { caveat: string | undefined }) {
   const warning = caveat === undefined ? null : warningOf(caveat);
   return warning && html`<div class="band sample" role="note"><b>${warning.title}</b> ${warning.text}</div>`;

@@ -5,7 +5,7 @@ import { amountOf, type Choice, maxPinned } from "./choice.ts";
 
 const changed = "hcqs-location";
 
-/** Returns a value. At each of the given window events the value is read again and the component updates. */
+/** Returns a value. At each of the window events, the value is read again and the component updates. */
 export function useReadAt<T>(read: () => T, ...events: string[]): T {
   const [value, setValue] = useState(read);
   useEffect(() => {
@@ -18,10 +18,9 @@ export function useReadAt<T>(read: () => T, ...events: string[]): T {
   return value;
 }
 
-/** Returns the current URL. The component updates when the URL changes. */
 export const useLocation = () => useReadAt(() => new URL(location.href), "popstate", changed);
 
-/** While `isDue`, lets the browser ask before it leaves this page, because something would be lost. */
+/** Makes the browser ask before it leaves this page, while `isDue` says that something would be lost. */
 export function useLeaveWarning(isDue: boolean): void {
   useEffect(() => {
     if (!isDue) return;
@@ -31,7 +30,6 @@ export function useLeaveWarning(isDue: boolean): void {
   }, [isDue]);
 }
 
-/** Goes to another view of this page and adds that view to the history. */
 export function go(to: string | URL): void {
   const url = new URL(to, location.href);
   if (url.href === location.href) return;
@@ -39,7 +37,7 @@ export function go(to: string | URL): void {
   dispatchEvent(new Event(changed));
 }
 
-/** Returns path and query of the current URL with changed parameters. Removes parameters with null, and bad amounts. */
+/** Returns path and query with changed parameters, without parameters that are null or bad amounts. */
 export function withParameters(changes: Record<string, string | null>): string {
   const url = new URL(location.href);
   for (const [name, value] of Object.entries(changes))
@@ -52,10 +50,7 @@ export function withParameters(changes: Record<string, string | null>): string {
 
 const rangeParameters = ["from", "to"];
 
-/**
- * Changes the choice. A new procedure drops the range of charges, because its charges differ. A new year drops the
- * trend's versions.
- */
+/** Changes the choice. A new procedure drops the range of charges, and a new year drops `versions`. */
 export function choose(changes: Record<string, string | null>): void {
   go(
     withParameters({
@@ -66,7 +61,7 @@ export function choose(changes: Record<string, string | null>): void {
   );
 }
 
-/** Adds a hospital to the compared hospitals, or removes it. At most `maxPinned` hospitals are compared. */
+/** Adds a compared hospital, or removes it. At most `maxPinned` hospitals are compared. */
 export function pin({ pinned }: Choice, ccn: string): void {
   const others = pinned.filter((each) => each !== ccn);
   if (others.length === maxPinned) return;
@@ -74,7 +69,6 @@ export function pin({ pinned }: Choice, ccn: string): void {
   choose({ with: all.length === 0 ? null : all.join(",") });
 }
 
-/** Makes a link within the portal that keeps the year of the current URL. */
 export function inYear(path: string, parameters: Record<string, string | null> = {}): string {
   const url = new URL(path, location.origin);
   const year = new URLSearchParams(location.search).get("year");
@@ -83,7 +77,7 @@ export function inYear(path: string, parameters: Record<string, string | null> =
   return url.pathname + url.search;
 }
 
-/** Scrolls to the element of the URL's hash as soon as the element exists. The browser itself scrolls too early. */
+/** Scrolls to the element of the URL's hash as soon as it exists. The browser itself scrolls too early. */
 export function useScrollToHash(isThere: boolean): void {
   useEffect(() => {
     if (isThere && location.hash !== "") document.getElementById(location.hash.slice(1))?.scrollIntoView();

@@ -44,14 +44,13 @@ function loadShapes(): Promise<Shape[]> {
 }
 
 /**
- * Returns the colour of level `i` of `colours` levels. The first and the last level have the extreme colours. A single
- * level has a middle colour.
+ * Returns the colour of level `i` of `colours` levels. The first and the last level have the extreme colours, and a
+ * single level a middle colour.
  */
 const colourAt = (i: number, colours: number) =>
   `var(--map-${colours < 2 ? 3 : Math.round((i * (mostColours - 1)) / (colours - 1))})`;
 
 interface MapProps {
-  /** The answer for the procedure in the nation. */
   answer: ProcedureAnswer;
   dataset: Dataset | undefined;
   state: string | null;
@@ -64,7 +63,7 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
   const [outlines, setOutlines] = useState<Shape[]>([]);
   useEffect(() => {
     loadShapes().then(setOutlines, () => {
-      // Forgets the failure, so that the next view loads the shapes again.
+      // The next view then loads the shapes again.
       shapes = null;
     });
   }, []);
@@ -139,7 +138,7 @@ interface LegendProps {
   thresholds: number[];
   colours: number;
   medians: number[];
-  /** Further entries of the legend. `id` is the CSS class of an area on the map, `text` is its meaning. */
+  /** `id` is the CSS class of an area on the map. */
   swatches: { id: string; text: string }[];
   width: number;
 }
@@ -188,10 +187,7 @@ function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): st
     .join(" ");
 }
 
-/**
- * Makes the map's table: the states with prices, dearest first, and then the states without any price in the data
- * version.
- */
+/** Lists the states with prices, dearest first, and then the states without any price in the data version. */
 export function mapFigures({ data }: ProcedureAnswer, dataset: Dataset | undefined): Figures {
   const rows: (Partial<StateRow> & { state: string; reason?: string })[] = [
     ...data.toSorted((a, b) => b.median_charge - a.median_charge),

@@ -19,7 +19,7 @@ const markRows = [14, 30, 46];
 const shapeSize = 11;
 
 /**
- * Takes the space from `start` to `end` in the first row that is free at `start`, or in the top row if none is free.
+ * Takes the space from `start` to `end` in the first row that is free at `start`, or else in the top row.
  * @param ends the end of the taken part of each row
  * @returns the row's index
  */
@@ -36,7 +36,7 @@ function rowFor(ends: number[], start: number, end: number): number {
 export function Marks({ marks, x, width, floor, chargeY, allowedY }: MarksProps) {
   const free = () => markRows.map(() => Number.NEGATIVE_INFINITY);
   const [labels, charges, allowed] = [free(), free(), free()];
-  // Shapes that would overlap are drawn one below the other, because there is text above the shapes.
+  // There is text above the shapes. So overlapping shapes are drawn one below the other.
   const down = (ends: number[], at: number) =>
     shapeSize * rowFor(ends, at - shapeSize / 2, at + shapeSize / 2);
   return marks

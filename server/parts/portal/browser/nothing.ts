@@ -12,10 +12,7 @@ interface Absence {
   code: string;
   /** The procedure's official name; undefined if the data doesn't have the procedure. */
   official: string | undefined;
-  /**
-   * Hospitals of the procedure in the chosen place or in the nation, all without a price. Null if there are no such
-   * hospitals.
-   */
+  /** Hospitals of the procedure in the chosen place or the nation, all without a price; null if there are none. */
   unpriced: Pick<FacilitiesAnswer, "summary" | "data"> | null;
   isZipKnown: boolean;
   /** The data version of the nation's prices; undefined if the nation has no price. */
@@ -26,10 +23,7 @@ interface Absence {
 interface Nothing {
   title: string;
   why: string;
-  /**
-   * Links to pages with prices. `changes` has the URL's parameters that a link changes. A null in place of `changes`
-   * removes all parameters.
-   */
+  /** Links to pages with prices. `changes` are changes of the URL's parameters; null removes all parameters. */
   ways: { text: string; changes: Record<string, string | null> | null }[];
 }
 
@@ -74,7 +68,6 @@ export function nothingText(absence: Absence): Nothing {
   };
 }
 
-/** A sentence with the reason why none of the hospitals found has a price. */
 function unpricedText({ summary, data }: Pick<FacilitiesAnswer, "summary" | "data">, where: string): string {
   const { facilities } = summary;
   const rows = facilities === 1 ? "Its only row" : `All ${whole(facilities)} of its rows`;

@@ -43,14 +43,13 @@ interface Described {
   responses: Record<string, Response>;
 }
 
-/** The API's OpenAPI document, after `resolved` has replaced its references. */
 export interface OpenApi {
   info: { title: string; summary: string; description: string };
   tags: { name: string; description: string }[];
   paths: Record<string, { get: Described }>;
 }
 
-/** Returns a part of a document in which each reference is replaced by the part that it names. */
+/** Replaces each reference in a part of a document by the part that it names. */
 export function resolved(part: unknown, document: object): unknown {
   if (typeof part !== "object" || part === null) return part;
   if (Array.isArray(part)) return part.map((one) => resolved(one, document));
@@ -66,10 +65,9 @@ export type Operation = ReturnType<typeof operationsOf>[number];
 const versionEnd = "OfVersion";
 
 /**
- * Lists the operations in the document's order. A path and the same path below a version are one operation, which has
- * the parameters of the path below a version. Header parameters are left out.
- *
- * @param examples examples of parameters by name, used instead of the document's examples
+ * Lists the operations in the document's order. A path with a version and the same path without it are one operation,
+ * which has the parameters of the path with a version. Header parameters are left out.
+ * @param examples examples by parameter, used instead of the document's examples
  */
 export function operationsOf(document: OpenApi, examples: Readonly<Record<string, string>>) {
   const entries = Object.entries(document.paths).map(([path, { get }]) => ({ path, ...get }));
@@ -98,10 +96,7 @@ export function operationsOf(document: OpenApi, examples: Readonly<Record<string
     });
 }
 
-/**
- * Lists the fields of a schema, including the fields of nested objects and lists. A field's name is its path in the
- * answer, such as `data[].ccn`.
- */
+/** Lists a schema's fields. Nested fields have paths such as `data[].ccn`. */
 function fieldsOf(schema: Schema, place: string): { name: string; type: string; description: string }[] {
   const choices = (schema.anyOf ?? schema.oneOf ?? []).flatMap((one) => fieldsOf(one, place));
   const items = schema.items === undefined ? [] : fieldsOf(schema.items, `${place}[]`);
@@ -126,7 +121,6 @@ const errorsOf = ({ status, description }: Response & { status: string }) =>
     when,
   }));
 
-/** The values that a parameter's schema lists as choices; undefined if it lists none. */
 export const choicesOf = ({ schema }: Parameter): readonly (string | number)[] | undefined =>
   schema.enum ?? schema.examples;
 

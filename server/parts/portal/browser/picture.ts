@@ -5,7 +5,7 @@ import type { ProcedureAnswer } from "./answers.ts";
 
 /** Shared parts of pictures: width, dollar scale, notes on hover or by arrow keys, and marks for amounts. */
 
-/** Returns a ref for an element, and the element's width in pixels. The component updates when the width changes. */
+/** Measures an element by a ref. The component updates when the width, in pixels, changes. */
 export function useWidth(): [(element: HTMLElement | null) => void, number] {
   const [width, setWidth] = useState(0);
   const observer = useRef<ResizeObserver | null>(null);
@@ -22,9 +22,7 @@ export function useWidth(): [(element: HTMLElement | null) => void, number] {
 /** Minimum ratio of a scale's highest to its lowest amount, so that nearly equal amounts are near each other. */
 const leastSpan = 4;
 
-/**
- * Makes a logarithmic scale from `from` to `to`, in pixels or in percent. The scale covers all amounts, with a margin.
- */
+/** Makes a logarithmic scale in pixels or in percent. It covers all amounts, with a margin. */
 export function dollarScale(amounts: readonly number[], from: number, to: number) {
   const [low, high] = [Math.min(...amounts), Math.max(...amounts)];
   const air = Math.max((high / low) ** 0.03, Math.sqrt((leastSpan * low) / high));
@@ -59,16 +57,13 @@ export function placedTicks(scale: Scale, width: number) {
 
 interface GridProps {
   ticks: readonly number[];
-  /** Returns the vertical position of an amount. */
   y: (amount: number) => number;
   from: number;
   to: number;
-  /** Pixels between a text and its line. */
   gap: number;
   text: (amount: number) => string;
 }
 
-/** Draws horizontal lines across a picture at round amounts, with the amount as text on the left of each line. */
 export const Grid = ({ ticks, y, from, to, gap, text }: GridProps) =>
   ticks.map(
     (tick) => html`<g class="grid">
@@ -84,7 +79,7 @@ interface Note {
   lines: readonly string[];
 }
 
-/** State for `Steps`: the width of a drawing, and the index of the part whose numbers are shown. */
+/** Makes the state for `Steps`: the drawing's width, and the index of the part whose numbers are shown. */
 export function useSteps() {
   const [measured, width] = useWidth();
   const [active, setActive] = useState<number | null>(null);
@@ -94,14 +89,12 @@ export function useSteps() {
 interface StepsProps extends ReturnType<typeof useSteps> {
   label: string;
   height: string;
-  /** Number of parts that can be reached with the arrow keys. */
   count: number;
   noteOf: (part: number) => Note;
   choose?: (part: number) => void;
   children: preact.ComponentChildren;
 }
 
-/** Shows a drawing whose parts show their numbers on hover and by the keyboard. */
 export function Steps(props: StepsProps) {
   const { label, height, count, active, setActive, noteOf, choose, width, measured, children } = props;
   const onKeyDown = (event: KeyboardEvent) => {
@@ -118,7 +111,7 @@ export function Steps(props: StepsProps) {
       choose(active);
     }
   };
-  // The active part may be gone, because another answer can have fewer parts.
+  // Another answer can have fewer parts.
   const part = active !== null && active < count ? active : null;
   useEffect(() => {
     if (active !== null && active >= count) setActive(null);
@@ -146,7 +139,7 @@ export function Steps(props: StepsProps) {
 export type Kind = "charge" | "allowed";
 export type Scale = d3.ScaleLogarithmic<number, number>;
 
-/** Draws the mark of an amount: a circle for charges, a lozenge for allowed amounts. */
+/** Draws a circle for charges, a lozenge for allowed amounts. */
 export function Shape({ kind, x, y, size = 5 }: { kind: Kind; x: number; y: number; size?: number }) {
   const half = size * 1.25;
   return kind === "charge"
@@ -160,17 +153,14 @@ const pinSymbols: Record<string, d3.SymbolType> = {
   C: d3.symbolStar,
 };
 
-/** Draws the mark of a compared hospital. Each letter has its own shape. */
 export function PinShape({ letter, x, y }: { letter: string; x: number; y: number }) {
   return html`<path class="pin-shape" d=${d3.symbol(pinSymbols[letter], 70)()} transform=${`translate(${x} ${y})`} />`;
 }
 
-/** Draws the mark of an amount in running text, as a legend. */
 export function Key({ kind }: { kind: Kind }) {
   return html`<svg class="key" width="12" height="12" aria-hidden="true"><${Shape} kind=${kind} x=${6} y=${6} size=${4} /></svg>`;
 }
 
-/** Shows the mark and the letter of a compared hospital. */
 export function Letter({ letter }: { letter: string }) {
   return html`<span class="letter"><svg class="key" width="13" height="13" aria-hidden="true"><${PinShape} letter=${letter} x=${6.5} y=${7} /></svg>${letter}</span>`;
 }
@@ -178,13 +168,11 @@ export function Letter({ letter }: { letter: string }) {
 interface ChipProps {
   text: string;
   remove: () => void;
-  /** The letter, if the chip is for a compared hospital. */
   letter?: string;
   /** CSS selector of the element that gets the focus after the chip is removed. */
   next: string;
 }
 
-/** Shows a choice with a button that removes it. */
 export function Chip({ text, remove, letter, next }: ChipProps) {
   const onClick = () => {
     remove();
@@ -204,7 +192,7 @@ interface AmountsProps {
 
 type StripProps = AmountsProps & ProcedureAnswer["allowed"] & { width: number };
 
-/** Draws a summary: a line from minimum to maximum, a thick line from p10 to p90, and a box from p25 to p75. */
+/** Draws a line from minimum to maximum, a thick line from p10 to p90, and a box from p25 to p75. */
 export function Strip({ x, y, kind, title, width, min, p10, p25, median, p75, p90, max }: StripProps) {
   const line = (from: number, to: number, more: string) =>
     html`<line class=${more} x1=${x(from)} x2=${x(to)} y1=${y} y2=${y} />`;
@@ -233,7 +221,6 @@ export function AmountsText({ width, y, title, amounts }: AmountsTextProps) {
   return html`<text x="0" y=${y}><tspan class="strong">${title}</tspan> ${isWide ? `${texts[0]} to ${texts.at(-1)}` : all}</text>`;
 }
 
-/** Draws the amounts of a few hospitals: a line of text, and a mark for each amount. */
 export function Values({ x, width, y, kind, title, amounts }: AmountsProps & AmountsTextProps) {
   return html`<g class=${`strip ${kind}`}>
     <${AmountsText} width=${width} y=${y - 15} title=${title} amounts=${amounts} />

@@ -25,7 +25,7 @@ function linksOf(view: View, picture: string) {
   const lasting = { procedure: view.code, year: known?.source.data_version ?? null, versions };
   const linkTo = (path: string, more: Record<string, null> = {}) =>
     location.origin + path + new URL(withParameters({ ...lasting, ...more }), location.origin).search;
-  // With a ZIP code, only the picture of the charges shows the place. The other pictures show the nation.
+  // With a ZIP code, only the picture of the charges shows the place. Other pictures show the nation.
   const place = picture === "charges" ? {} : { near: null, within: null, city: null };
   return { page: linkTo("/"), embed: settings.embeds ? linkTo(`/embed/${picture}`, place) : undefined };
 }
@@ -39,7 +39,7 @@ const nameOf = (view: View, what: string, version: string) => {
 export function Charges({ view, datasets }: PartProps) {
   const scope = unlessFailed(view.scope);
   const { choice, few, list, pinned, paths } = view;
-  // A single charge gets no picture, because the sentence already names the charge.
+  // The sentence already names a single charge.
   const isAlone = scope?.summary.facilities === 1 && !pinned.some(({ entry }) => entry && isPriced(entry));
   if (!scope || isAlone) return null;
   const { data_version } = scope.source;

@@ -125,15 +125,13 @@ const plain = new Map<string, Plain>(
     }),
 );
 
-/** The parts of the body, in the order of `list`. */
 export const bodyParts = [...new Set([...plain.values()].map(({ part }) => part))];
 
 export const plainOf = (code: string) => plain.get(code);
 
-/** A group's plain name for use within a sentence. A group without a plain name has its official name. */
+/** A group's plain name for use within a sentence, or else its official name. */
 export const nameOf = ({ code, name }: { code: string; name: string }) => plain.get(code)?.name ?? name;
 
-/** A group's plain or official name as a title. */
 export function titleOf(group: { code: string; name: string }): string {
   const title = nameOf(group).replace(/^(an?|the) /, "");
   return title[0].toUpperCase() + title.slice(1);
@@ -142,8 +140,7 @@ export function titleOf(group: { code: string; name: string }): string {
 /**
  * Finds the first of a group's further procedures in which a word begins with a word of the text. Words of one or two
  * letters are ignored.
- *
- * @returns a list with at most one procedure; empty if the plain name already has such a word
+ * @returns at most one procedure; none if the plain name already has such a word
  */
 export function includedIn(code: string, text: string): string[] {
   const words = wordsOf(text).filter((word) => word.length > 2);
@@ -158,8 +155,8 @@ export function includedIn(code: string, text: string): string[] {
 }
 
 /**
- * Codes of the groups that match a text. A group matches if every word of the text with more than two letters begins a
- * word of the group's plain name or further procedures. Groups whose plain name matches come first.
+ * Finds the groups that match a text. Every word of the text with more than two letters must begin a word of the
+ * group's plain name or further procedures. Groups whose plain name matches come first.
  */
 export function codesBy(text: string): string[] {
   const words = wordsOf(text).filter((word) => word.length > 2);

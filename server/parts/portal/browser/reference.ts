@@ -27,7 +27,7 @@ const manyChoices = 12;
 
 export function Page() {
   const loaded = useLoaded("openapi", async () => {
-    // If no data can be read, the reference uses the document's examples.
+    // Without data, the reference uses the document's examples.
     const examples = loadedExamples().catch(() => ({}));
     const document = await get<object>(`${base}/openapi.json`);
     return { document: resolved(document, document) as OpenApi, examples: await examples };
@@ -66,10 +66,7 @@ export function Page() {
   </div>`;
 }
 
-/**
- * Finds examples of parameters for which the loaded data has answers. The document's examples are from the synthetic
- * sample, and other data may lack them.
- */
+/** Finds examples in the loaded data. The document's examples are from the synthetic sample. */
 async function loadedExamples(): Promise<Record<string, string>> {
   const most = pathOf("/healthcare/procedures", { sort: "facilities", limit: 1 });
   const [{ code: procedure }] = (await ask<ProceduresAnswer>(most)).data;
@@ -83,7 +80,7 @@ async function loadedExamples(): Promise<Record<string, string>> {
   };
 }
 
-/** Returns the id of the section near the top of the window. The component updates when the section changes. */
+/** Returns the id of the section near the top of the window. The component updates when it changes. */
 function useCurrentSection(isThere: boolean): string {
   const [current, setCurrent] = useState("");
   useEffect(() => {
@@ -93,7 +90,6 @@ function useCurrentSection(isThere: boolean): string {
         const entered = seen.find(({ isIntersecting }) => isIntersecting);
         if (entered) setCurrent(entered.target.id);
       },
-      // The current section is the section at 20 % of the window's height.
       { rootMargin: "-20% 0px -80% 0px" },
     );
     for (const section of document.querySelectorAll(".operation")) observer.observe(section);
@@ -151,7 +147,7 @@ function Description({ parameter, isVersion }: { parameter: Parameter; isVersion
     </dd>`;
 }
 
-/** Formats a line of text. Parts between backquotes become code. */
+/** Formats parts between backquotes as code. */
 export const inline = (text: string) =>
   text.split(/`([^`]+)`/).map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : part));
 

@@ -9,7 +9,7 @@ interface Caption {
 const margin = 24;
 const lineHeight = 20;
 const font = "system-ui, sans-serif";
-/** Maximum share of the picture's width that a line of text takes. The rest is for machines with wider fonts. */
+/** Maximum share of the picture's width for a line of text. The rest is for machines with wider fonts. */
 const fullLine = 0.94;
 const pngScale = 2;
 const space = "http://www.w3.org/2000/svg";
@@ -82,7 +82,6 @@ function linesOf(text: string, fits: (line: string) => boolean): string[] {
   return lines;
 }
 
-/** Copies a drawing with its computed styles. */
 function styledCopy(drawing: SVGSVGElement): SVGSVGElement {
   const copy = drawing.cloneNode(true) as SVGSVGElement;
   const [from, to] = [drawing, copy].map((one) => [one, ...one.querySelectorAll("*")]);

@@ -26,7 +26,7 @@ import {
  * found, and notes on how to read the pictures.
  */
 
-/** The procedure's plain name with place and year; empty if no data has the procedure. */
+/** The title of the prices shown; empty if no data has the procedure. */
 export function titleText(view: View): string {
   const { choice, code } = view;
   const answer = knownOf(view);
@@ -34,7 +34,6 @@ export function titleText(view: View): string {
   return name === undefined ? "" : pricesTitle({ code, name }, choice, answer?.source.data_year);
 }
 
-/** Shows the sentence about the prices, or the reason why no prices are found. */
 export function Sentence({ view, datasets }: PartProps) {
   const scope = unlessFailed(view.scope);
   if (scope === null) return html`<${Nothing} view=${view} datasets=${datasets} />`;
@@ -53,13 +52,10 @@ function pinnedClause({ choice, code }: View, scope: Scope, { letter, ccn, entry
   return html`<b class="letter">${letter}</b> <a href=${inYear(`/facilities/${ccn}`, { procedure: code })}>${entry.facility}</a>${clause.map(shown)}`;
 }
 
-/**
- * Shows chips for the place and the compared hospitals. A chip's button removes the choice. A range of charges has no
- * chip here, because it belongs to the list.
- */
+/** Shows the place and the compared hospitals, with buttons to remove them. The list has the range of charges. */
 export function Chips({ view: { choice, pinned, scope } }: { view: View }) {
   const place = placeTitle(choice);
-  // Offers the next larger radius. If nothing is found, no offer is needed, because the text links to larger circles.
+  // Offers the next larger radius. If nothing is found, the text links to larger circles.
   const wider =
     choice.near === null || scope instanceof Failure
       ? undefined
@@ -91,7 +87,6 @@ interface ReadingProps extends PartProps {
   scope: Scope;
 }
 
-/** Shows notes on what the pictures leave out, and the source. */
 export function Reading({ scope, view, datasets }: ReadingProps) {
   const { rows, source } = scope;
   const all = rows.priced + rows.suppressed + rows.incomplete;

@@ -24,7 +24,7 @@ export function Page({ url }: { url: URL }) {
   return html`<${Form} done=${setMade} />`;
 }
 
-/** Shows the result in place of the form. The result's heading gets the focus, so that screen readers read it. */
+/** Moves the focus to the heading, so that screen readers read the result. */
 function Result({ children }: { children: preact.ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
@@ -61,7 +61,7 @@ function Form({ done }: { done: (made: Made) => void }) {
     event.currentTarget.querySelector<HTMLInputElement>("input:invalid")?.focus();
     if (name.trim() === "" || email.trim() === "") return;
     run(async () => {
-      // Waits, because a person whose browser fills in the form is as fast as a bot.
+      // A person whose browser fills in the form is as fast as a bot.
       const early = minElapsedMs - (performance.now() - opened.current);
       if (early > 0) await new Promise((resolve) => setTimeout(resolve, early + 1));
       const elapsedMs = Math.floor(performance.now() - opened.current);
@@ -123,7 +123,7 @@ function Confirmation({ token, done }: { token: string; done: (made: Made) => vo
   const confirm = () =>
     run(async () => {
       done(await post<Made>("/portal/signup/confirm", { token }));
-      // Removes the token from the URL, because reloading the page would offer a used link.
+      // With the token in the URL, a reload would offer a used link.
       history.replaceState(null, "", "/signup");
     });
   if (failure?.param === "token")

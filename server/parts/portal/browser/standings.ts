@@ -11,14 +11,11 @@ import { leastForQuartiles, standingText } from "./words.ts";
 
 /** Lists a hospital's procedures, and compares its charges with the medians of nation and state. */
 
-/**
- * Divides a charge by the median charge of a place. The result is 0 if no other hospital is in the place, so that the
- * row comes last in descending order.
- */
+/** Divides a charge by a place's median charge. Returns 0, to sort last, if there is no other hospital. */
 const comparedWith = (row: FacilityRow, { facilities, median_charge }: Standing) =>
   facilities === 1 ? 0 : row.submitted_charge / median_charge;
 
-/** Sort orders by name. Each function returns the value by which a row is sorted. */
+/** Functions by the name of a sort order. They return the value by which a row is sorted. */
 const keys: Readonly<Record<string, (row: FacilityRow) => number | string>> = {
   name: titleOf,
   charge: (row) => row.submitted_charge,
@@ -29,7 +26,7 @@ const keys: Readonly<Record<string, (row: FacilityRow) => number | string>> = {
   services: (row) => row.services ?? 0,
 };
 
-/** Reads the sort order from the URL. By default the charges that are most above the nation's median come first. */
+/** The default order is by the charge divided by the nation's median, descending. */
 export function sortedBy(parameters: URLSearchParams): Sorted {
   const sort = parameters.get("sort") ?? "";
   if (!Object.hasOwn(keys, sort)) return { sort: "nation", order: "desc" };
@@ -103,7 +100,6 @@ export function Standings({ answer, path, sorted, chosen }: StandingsProps) {
   <//>`;
 }
 
-/** Shows how far a charge is above or below the median charge of a place. */
 function Beside({ charged, standing, where }: { charged: number; standing: Standing; where: string }) {
   const { facilities, median_charge } = standing;
   if (facilities === 1) return html`<small class="quiet">no other in ${where}</small>`;

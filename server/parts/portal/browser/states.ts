@@ -26,7 +26,6 @@ export const stateInSentence = (code: string) => `${withArticle.has(code) ? "the
 
 export const whyMaryland =
   "Maryland sets its own hospital prices, so Medicare's file leaves its hospitals out";
-/** Whether a ZIP code is in Maryland. */
 export const isMarylandZip = (zip: string) => /^(20[6-9]|21)\d{2,3}$/.test(zip);
 
 /** The reason why a state has no prices, in simpler words than the API's. */

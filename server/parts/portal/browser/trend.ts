@@ -7,24 +7,22 @@ import { Grid, PinShape, Shape, Steps, useSteps } from "./picture.ts";
 import { isFew, leastForQuartiles } from "./words.ts";
 
 /**
- * Draws the medians of charges and of allowed amounts, and the compared hospitals' charges, over two years or more. The
- * lines of the medians break where the procedure's name changes, where a year is missing, and at years with few
- * hospitals.
+ * Draws the medians of charges and of allowed amounts, and the compared hospitals' charges, over two years or more. A
+ * median's line breaks if the procedure's name changes, if a year is missing, and at years with few hospitals.
  */
 
 const height = 290;
 const [top, floor] = [14, 262];
-/** Dash pattern of each compared hospital's line, by letter. */
 const dashes: Record<string, string> = { A: "7 3", B: "2 3", C: "9 3 2 3" };
 
-/** Whether a line connects two years. The years have to be consecutive, and the procedure has to have the same name. */
+/** Whether a line connects two years: they are consecutive, and the procedure has the same name. */
 const isSame = (before: TrendYear, year: TrendYear) =>
   year.data_year === before.data_year + 1 && year.name === before.name;
 
 interface TrendProps {
   years: TrendYear[];
   pinned: readonly Pinned[];
-  /** The data year of the page's prices; null for the last year. A text below the lines describes this year. */
+  /** The data year of the page's prices, which the text below the lines describes; null for the last year. */
   year: number | null;
 }
 
@@ -158,10 +156,10 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
 }
 
 const labelHeight = 27;
-/** Lowest vertical position of a label, so that the label's two lines of text stay above the years. */
+/** Lowest vertical position of a label. Its two lines of text stay above the years. */
 const lowestLabel = floor - 18;
 
-/** Moves overlapping labels down. Labels that would leave the picture move up again. */
+/** Moves overlapping labels down, and labels that would leave the picture up again. */
 function spread<End extends { y: number }>(ends: End[]): (End & { labelY: number })[] {
   const labels = ends.toSorted((a, b) => a.y - b.y).map((end) => ({ ...end, labelY: end.y }));
   for (const [i, label] of labels.entries())
@@ -202,7 +200,6 @@ function trendText(years: TrendYear[], year: TrendYear): string {
   return texts.join(" ");
 }
 
-/** Makes the picture's table: a row for each year, with columns for the compared hospitals. */
 export const trendFigures = (years: TrendYear[], pinned: readonly Pinned[]): Figures =>
   figuresOf<TrendYear>(
     years,

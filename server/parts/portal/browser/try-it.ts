@@ -9,12 +9,10 @@ import { choicesOf, type Operation, type Parameter, requestPath } from "./openap
 /** Sends an example request from a form, with the current key, and shows the answer. */
 
 const maxLines = 200;
-/**
- * Minimum number of a file's bytes to read before a part is shown. A single network chunk may have only a line or two.
- */
+/** Minimum bytes of a file to read before a part is shown. A single network chunk may have only a line or two. */
 const shownBytes = 16_384;
 
-/** Formats a JSON value with line breaks. A string is returned unchanged. */
+/** Returns a string unchanged. */
 export const textOf = (value: unknown) =>
   typeof value === "string" ? value : JSON.stringify(value, null, 2);
 
@@ -109,7 +107,7 @@ async function answerAt(path: string) {
   };
 }
 
-/** Reads the first bytes of a file. The rest isn't downloaded. */
+/** Stops the download after the first bytes. */
 async function firstOf(response: Response): Promise<Uint8Array> {
   const reader = response.body?.getReader();
   const chunks: Uint8Array<ArrayBuffer>[] = [];

@@ -6,12 +6,9 @@ import { stateInSentence, stateName, whyMaryland } from "./states.ts";
 
 /** Puts prices into words, for any number of hospitals. The server runs this module too. */
 
-/** Minimum number of hospitals for which quartiles are shown. */
 export const leastForQuartiles = 8;
-/** Whether there are too few hospitals for quartiles and for a line over the years. */
 export const isFew = ({ facilities }: { facilities: number }) => facilities < leastForQuartiles;
 
-/** Whether a caveat is a synthetic sample's. */
 export const isSynthetic = (caveat: string): boolean => /synthetic/i.test(caveat);
 
 /** Shortens a synthetic sample's caveat, because the title says "sample". Writes "hospitals" for "facilities". */
@@ -20,10 +17,7 @@ const sampleText = (caveat: string): string =>
     .replace(/^This is a synthetic sample: (.)/, (_, letter) => letter.toUpperCase())
     .replace(/\b(f)acilities\b/gi, (_, letter) => (letter === "F" ? "Hospitals" : "hospitals"));
 
-/**
- * The warning that must stand before numbers with a caveat. It says that the numbers are invented, or that they are
- * only a part of the numbers that CMS published. Null if the caveat needs no warning.
- */
+/** Makes the warning before numbers that are invented, or only a part of what CMS published; null if none is needed. */
 export function warningOf(caveat: string): { title: string; text: string } | null {
   if (isSynthetic(caveat)) return { title: "Synthetic sample.", text: sampleText(caveat) };
   const [part] = /This file has only .*/.exec(caveat) ?? [];
@@ -33,7 +27,7 @@ export function warningOf(caveat: string): { title: string; text: string } | nul
 export const isPriced = (entry: Entry): entry is Priced =>
   typeof entry.submitted_charge === "number" && typeof entry.medicare_allowed === "number";
 
-/** Converts a hospital's answer to an entry of a list, with its price for a procedure if it has a price. */
+/** Makes an entry of a list, with the price for the procedure if there is a price. */
 export function entryOf({ facility, data }: FacilityAnswer, procedure: string): Entry {
   const { ccn, facility: name, city, state, zip } = facility;
   const own = { ccn, facility: name, city, state, zip, procedures: data.length };
@@ -42,7 +36,6 @@ export function entryOf({ facility, data }: FacilityAnswer, procedure: string): 
   return { ...row, ...own, within_state: row.state };
 }
 
-/** A part of a sentence: text, or an amount with its kind. */
 export type Word = string | { kind: "charge" | "allowed"; text: string };
 
 export const textOf = (words: readonly Word[]) =>
@@ -66,13 +59,13 @@ export interface Prices {
   allowed?: { min: number; max: number } | undefined;
 }
 
-/** The chosen place as a phrase at the end of a sentence; empty for the nation. */
+/** Writes the chosen place for the end of a sentence; empty for the nation. */
 export function placeText({ state, near, within, city }: Place): string {
   if (near !== null) return `within ${counted(within, "mile", "miles")} of ${city ?? near}`;
   return state === null ? "" : `in ${stateInSentence(state)}`;
 }
 
-/** The chosen place as a title; empty for the nation. */
+/** Writes the chosen place as a title; empty for the nation. */
 export function placeTitle(place: Place): string {
   if (place.near === null) return place.state === null ? "" : stateName(place.state);
   const text = placeText(place);
@@ -86,7 +79,6 @@ export function rangeText({ from, to }: Range): string {
 
 export const hospitals = (number: number) => counted(number, "hospital", "hospitals");
 
-/** A procedure's plain name with place and year. */
 export const pricesTitle = (
   procedure: Prices["procedure"],
   place: Place,
@@ -115,7 +107,7 @@ export function mainClause(place: Place, { summary, procedure, allowed: range }:
   return words`${charges} Half charge ${charge(median)} or more; ${medicare}`;
 }
 
-/** A clause on what Medicare allows. For few hospitals it has the lowest and the highest amount, else the median. */
+/** Writes the lowest and the highest amount for few hospitals, else the median. */
 function medicareClause(facilities: number, median: number, range: Prices["allowed"]): Word[] {
   if (facilities === 1) return words`Medicare allows ${allowed(median)}.`;
   if (range === undefined || facilities >= leastForQuartiles)
@@ -136,7 +128,6 @@ const deductibles: Readonly<Record<number, number>> = {
 
 /**
  * Explains what the hospital is paid, and what the patient pays.
- *
  * @param allowed what Medicare allows for one procedure
  * @param isMedian whether `allowed` is the median of several hospitals
  */
@@ -150,7 +141,7 @@ export function whatIsPaid(year: number, allowed?: number, isMedian = false): st
   return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. Besides the yearly deductible, the patient usually pays a fifth of that${amounts && `: ${amounts}`}.`;
 }
 
-/** A clause on what patients or their other insurance pay on average; empty if `payment` is unknown or too high. */
+/** Writes what patients or their other insurance pay on average; empty if `payment` is unknown or too high. */
 export const paidByPatients = (allowed: number, payment: number | null | undefined): string =>
   typeof payment === "number" && payment <= allowed
     ? `, of which its patients or their other insurance paid ${money(allowed - payment)} on average, with the deductible`
@@ -180,11 +171,7 @@ export function comparison({ summary, procedure }: Pick<Prices, "summary" | "pro
 
 const timesInWords = (ratio: number) => `${ratio.toFixed(ratio < 100 ? 1 : 0)} times`;
 
-/**
- * A clause about a compared hospital's charge, for use after the hospital's name.
- *
- * @param around the rank of the charge around a ZIP code; null if it isn't known
- */
+/** Writes the text after a hospital's name. @param around the rank around a ZIP code; null if it isn't known */
 export function ownClause(
   { state, near }: Place,
   { summary }: Prices,
@@ -227,7 +214,7 @@ export function standingText({ rank, facilities }: Rank, where = ""): string {
   return `${whole(rank - 1)} of ${all} ${rank === 2 ? "charges" : "charge"} less`;
 }
 
-/** Words for the distance between two ZIP codes' centers. Under a mile, the distance is too inexact for a number. */
+/** Writes the distance between two ZIP codes' centers. Under a mile, it is too inexact for a number. */
 export function milesText(miles: number | undefined, isSameZip: boolean): string {
   if (miles === undefined) return "–";
   return miles >= 1 ? miles.toFixed(1) : isSameZip ? "same ZIP" : "under 1";
