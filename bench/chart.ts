@@ -2,7 +2,7 @@ import { extent, scaleLog } from "d3";
 import { digits } from "./figures.ts";
 import type { LoadResult, Results } from "./report.ts";
 
-/** Draws a chart of a load. A dot is a server's median CPU time per request, and a line is the server's range. */
+/** A dot is a server's median CPU time per request, and a line is the server's range. */
 
 const names: Readonly<Record<string, string>> = {
   service: "This service",
@@ -19,8 +19,7 @@ const left = 245;
 const right = 90;
 const top = 66;
 const rowHeight = 34;
-// The default greys are readable on white and on black. If the reader's colour scheme is known, texts have more
-// contrast.
+// The default greys are readable on white and on black. With a known colour scheme, texts have more contrast.
 const style = `
   text { font: 13px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; fill: #6e7781; }
   .title { font-size: 16px; font-weight: 600; }
@@ -33,7 +32,7 @@ const style = `
   @media (prefers-color-scheme: light) { text { fill: #424a53; } .title, .ours text { fill: #1f2328; } }
   @media (prefers-color-scheme: dark) { text { fill: #9ea7b3; } .title, .ours text { fill: #f0f6fc; } }`;
 
-/** Draws the chart. @returns an SVG document */
+/** @returns an SVG document */
 export function chartOf(load: LoadResult, { machine, date }: Results): string {
   const rows = [...load.entrants].sort((a, b) => a.cpuUs.median - b.cpuUs.median);
   const bottom = top + rows.length * rowHeight;

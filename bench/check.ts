@@ -8,12 +8,10 @@ import type { Server } from "./servers.ts";
 
 /** Checks before measuring that all servers give the same answers as the service. */
 
-/** Matches names of headers that aren't compared, because HTTP servers set them differently. */
+/** HTTP servers set these headers differently. */
 const ofTheConnection = /^(connection|content-length|date|keep-alive|server|transfer-encoding|uwebsockets)$/;
 
-/**
- * Sends a request line of a list. Each request has its own connection, because the service closes idle connections.
- */
+/** Each request has its own connection, because the service closes idle connections. */
 export async function ask({ port, key }: Server, line: string): Promise<Constant> {
   const authorization = `Bearer ${key}`;
   const [path, name = "authorization", value = authorization] = line.split(/\t|: /);
@@ -27,7 +25,6 @@ export async function ask({ port, key }: Server, line: string): Promise<Constant
   };
 }
 
-/** Finds the answer whose length is closest to the mean length of all answers. */
 export async function typicalAnswer(service: Server, lines: readonly string[]) {
   const answers: Constant[] = [];
   for (const line of lines) answers.push(await ask(service, line));
@@ -35,13 +32,11 @@ export async function typicalAnswer(service: Server, lines: readonly string[]) {
   return { constant: least(answers, ({ body }) => Math.abs(body.length - meanBytes))!, meanBytes };
 }
 
-/** Returns `count` lines of a list, at equal distances. */
 export function sampleOf(lines: readonly string[], count: number): string[] {
   const step = Math.max(1, Math.floor(lines.length / count));
   return lines.filter((_, i) => i % step === 0).slice(0, count);
 }
 
-/** Compares a server that computes answers with the service. @throws AssertionError when an answer differs */
 export async function checkComputed(server: Server, service: Server, lines: string[]): Promise<void> {
   for (const line of lines) {
     const [expected, found] = await Promise.all([ask(service, line), ask(server, line)]);
@@ -50,7 +45,6 @@ export async function checkComputed(server: Server, service: Server, lines: stri
   }
 }
 
-/** Checks a server with a constant answer. @throws AssertionError when the answer or a header differs */
 export async function checkConstant(server: Server, line: string, constant: Constant): Promise<void> {
   const found = await ask(server, line);
   assert.equal(found.status, constant.status, `${server.kind}: status`);

@@ -40,16 +40,15 @@ import {
 import { pricesPath, queryText } from "./rivals/rival.ts";
 
 /*
- * Measures the engine and the service without HTTP: the time of queries from arguments or a request to bytes, and the
- * time of loading a snapshot file into an image. Run it with `npm run bench`. `--smoke` runs each case a few times to
- * check the answers.
+ * Measures the engine and the service without HTTP: queries from arguments or a request to bytes, and loads of a
+ * snapshot file into an image. Run it with `npm run bench`. `--smoke` runs each case a few times.
  */
 
 const rows = smoke ? 5_000 : 116_800;
 const timing = smoke ? { iterations: 3, time: 0, warmup: false } : { time: 1000, warmupTime: 250 };
 const slowTiming = smoke ? timing : { iterations: 15, time: 0, warmupIterations: 3 };
 
-/** Benchmark cases by name. A case returns a number that depends on its result. */
+/** A case returns a number that depends on its result. */
 type Cases = Record<string, () => number>;
 
 const snapshot = syntheticSnapshot({ dataYear: 2024, revision: 1, rows, seed });
@@ -66,11 +65,10 @@ const bodyOf = (query: string, path = pricesPath) => {
   return service.answer(request, path, "GET", false).body ?? new Uint8Array();
 };
 
-// Fills the key table to its maximum.
 for (let slot = 1; slot < maxKeys; slot++)
   keys.put({ id: 1, hash: randomBytes(32), expires_at: null, revoked_at: null }, slot);
 
-// Draws far more queries than the cache has counters for, because the cache keeps answers requested twice.
+// The cache keeps answers requested twice, so far more queries are drawn than the cache has counters for.
 const draws = smoke ? 1_000 : 50_000;
 const random = seededRandom(seed);
 const queries = allPriceQueries(image, random).slice(0, draws);
@@ -82,7 +80,6 @@ const [pricesEndpoint] = endpoints;
 let turn = 0;
 const next = <T>(list: readonly T[]) => list[turn++ % list.length];
 
-// Answers are checked before anything is timed.
 const hotText = queryText(hotQuery);
 const hotGroup = findGroup(image, hotQuery.procedure, hotQuery.state);
 const expected = JSON.parse(textOf(answerOf(image, hotQuery)));
@@ -136,7 +133,6 @@ const lookups: Cases = {
   "one procedure's details (made anew)": () => madeAnew(image, inDepth).length,
   "one facility over the years, one year (made anew)": () => madeAnew(image, trend).length,
 };
-/** The length of an export in bytes. */
 const bytesOf = (pieces: Iterable<Uint8Array>) => sum(pieces, ({ length }) => length);
 const all = { procedure: null, state: null };
 const loads: Cases = {
@@ -149,7 +145,7 @@ const loads: Cases = {
   "export as Arrow": () => bytesOf(arrowPieces(image, all)),
 };
 
-// Sums the results, so that the compiler can't optimize the work away.
+// The compiler can't optimize the work away, because the results are summed.
 let sink = 0;
 async function run(cases: Cases, options: BenchOptions) {
   const bench = new Bench(options);

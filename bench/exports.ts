@@ -4,28 +4,24 @@ import { pinned } from "./options.ts";
 import { exportPath } from "./requests.ts";
 import type { Server } from "./servers.ts";
 
-/** Downloads whole files during a load, with fast and slow readers. */
-
 const readers = 8;
 
 /**
- * Starts downloads that go on until they are stopped.
+ * Fast and slow readers download until they are stopped.
  * @param seconds minimum duration of the downloads
- * @param core CPU core for the readers; undefined for any
- * @returns a function that stops the downloads
- * @throws Error from the returned function if a download had already ended
+ * @returns a function that stops the downloads, and throws Error if a download had already ended
  */
 export async function sendExports({ port, key }: Server, seconds: number, core?: number) {
   const url = `http://127.0.0.1:${port}${exportPath}.csv`;
   const header = `Authorization: Bearer ${key}`;
   const fast = `wrk --threads=1 --connections=${readers} --duration=${seconds + 60}s`;
-  // The URL's fragment has a range, so that curl repeats the request until curl is killed. curl doesn't send fragments.
+  // With a range in the URL's fragment, which curl doesn't send, curl repeats the request until curl is killed.
   const slow = `curl --silent --parallel --parallel-max ${readers} --limit-rate 1M`;
   const commands = [
     [...fast.split(" "), "--header", header, url],
     [...slow.split(" "), "--header", header, `${url}#[1-1000000000]`],
   ];
-  // The readers run with low priority on the load's core, because only the server's CPU time matters.
+  // Only the server's CPU time matters, so the readers run with low priority on the load's core.
   const children = commands.map((command) =>
     spawn("chrt", ["--idle", "0", ...pinned(command, core)], { stdio: "ignore" }),
   );

@@ -15,22 +15,18 @@ import { loadSnapshot } from "./rivals/rival.ts";
 import { prepareFolder, type Server, Servers, sendsConstant } from "./servers.ts";
 
 /*
- * Compares the service with other servers: CPU time of the server's process per request, and latencies. `npm run
- * bench:http` measures every load in rounds. In a round each server gets a short turn, so that changes in the machine's
- * speed affect all servers. Ratios are computed within a round. A run of all loads writes bench/results. `--loads
- * hot,zipf` runs only some loads, and prints the results. `--rounds N` is the number of rounds, `--seconds N` the time
- * of a measurement. `--smoke` checks all servers and loads quickly.
+ * Compares the CPU time per request and the latencies of the service and other servers. `npm run bench:http` measures
+ * every load in rounds. In a round each server gets a short turn, so that changes in the machine's speed affect all
+ * servers. Ratios are computed within a round. A run of all loads writes bench/results. `--loads hot,zipf` runs only
+ * some loads, and prints the results. `--rounds N` is the number of rounds, `--seconds N` the time of a measurement.
+ * `--smoke` checks all servers and loads quickly.
  */
 
 const size = smoke
   ? { rows: 5000, sample: 25, zipf: 2000, warm: 50, cold: 2000, keys: 100 }
   : { rows: defaultSampleRows, sample: 400, zipf: 200_000, warm: 300, cold: 200_000, keys: 10_000 };
-/**
- * Maximum connections. A quick check has fewer, because with 1,000 connections some get no answer within the check's
- * one second.
- */
+/** A quick check takes one second. With 1,000 connections, some connections would get no answer in this time. */
 const maxConnections = smoke ? 100 : Number.POSITIVE_INFINITY;
-/** Seconds of warm-up before a server's first turn. */
 const warmUpSeconds = 3;
 const resultsFolder = join(import.meta.dirname, "results");
 const cores = twoCores();
@@ -57,17 +53,15 @@ function readOptions() {
   return { chosen, rounds: wholeNumber("rounds"), seconds: wholeNumber("seconds") };
 }
 
-/** A server that is running and was checked. */
 interface Ready extends Measured {
   server: Server;
-  /** Index of the next line to send of the entrant's list. */
+  /** The next line of the entrant's list to send. */
   position: number;
 }
 
 type Lists = ReturnType<typeof writeLists>;
 type Turns = Omit<ReturnType<typeof readOptions>, "chosen">;
 
-/** Starts the servers of a load and checks their answers. */
 async function enter(servers: Servers, lists: Lists, load: Load): Promise<Ready[]> {
   const core = load.isPinned ? cores?.server : undefined;
   const service = await servers.get("service", 1, core);
@@ -131,7 +125,6 @@ async function main(): Promise<void> {
     const names = load.entrants.map(({ name }) => name).join("; ");
     if (smoke) console.log(`${load.name}: ${names}: answers checked`);
     else print(result);
-    // Each load starts with fresh servers.
     if (!smoke) await servers.stopAll();
   }
   await servers.stopAll();

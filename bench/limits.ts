@@ -27,12 +27,10 @@ const rounds = smoke ? 1 : 7;
 
 const account = { plan: "free", burst: 10, quota: 10_000, webhook: null, webhook_secret: null } as const;
 
-/**
- * A thread's work. `words` holds the number of ready threads, and the shared clock. Threads start when all are ready.
- */
+/** `words` holds the number of ready threads, and the shared clock. */
 type Task = { slot: number; threads: number; buffer: SharedArrayBuffer; words: Int32Array };
 
-/** Measures mean nanoseconds per call. Results are summed, so that the compiler can't optimize the work away. */
+/** Mean nanoseconds per call. Results are summed, so that the compiler can't optimize the work away. */
 function nanoseconds(count: number, each: (i: number) => number): number {
   let sum = 0;
   const start = performance.now();
@@ -42,7 +40,7 @@ function nanoseconds(count: number, each: (i: number) => number): number {
   return ns;
 }
 
-/** Admits requests. Advances the shared clock so fast that no request is refused. @returns nanoseconds per request */
+/** Advances the shared clock so fast that no request is refused. @returns nanoseconds per request */
 function admitAll(limits: Limits, slot: number, words: Int32Array): number {
   return nanoseconds(admits, (i) => {
     if ((i & 255) === 0) Atomics.add(words, 1, 1);
@@ -50,7 +48,7 @@ function admitAll(limits: Limits, slot: number, words: Int32Array): number {
   });
 }
 
-/** Admits requests in threads that start together. @returns mean nanoseconds per request */
+/** The threads start together. @returns mean nanoseconds per request */
 async function admitInThreads(threads: number, sameAccount: boolean): Promise<number> {
   const limits = new Limits();
   const slots = Array.from({ length: threads }, (_, i) => (sameAccount ? 0 : i * 8));
@@ -79,7 +77,7 @@ function inThread({ buffer, words, threads, slot }: Task): void {
   parentPort?.postMessage(admitAll(limits, slot, words));
 }
 
-/** Measures mean nanoseconds for counting an answer, including the timing of sampled answers. */
+/** The timing of sampled answers is included. */
 function countAnswers(): number {
   const routes = Array.from({ length: 25 }, (_, route) => `/${route}`);
   const traffic = new Traffic(routes, 1);
@@ -94,8 +92,8 @@ function countAnswers(): number {
 }
 
 /**
- * Measures a state of `count` accounts with one key each, in milliseconds. First it opens the database and fills the
- * shared tables. Then it saves counts of all accounts, higher counts of all accounts, and no changes.
+ * Opens the database of `count` accounts and fills the shared tables. Then saves counts of all accounts, higher counts
+ * of all accounts, and no changes.
  */
 function stateTimes(count: number) {
   const folder = temporaryFolder();
@@ -129,7 +127,6 @@ function stateTimes(count: number) {
   return times;
 }
 
-/** Prints the median and the range of several rounds. */
 async function report(what: string, unit: string, run: (round: number) => number | Promise<number>) {
   const figures: number[] = [];
   for (let round = 0; round < rounds; round++) figures.push(await run(round));

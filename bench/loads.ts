@@ -1,41 +1,35 @@
 import type { ListName } from "./requests.ts";
 import type { Kind } from "./servers.ts";
 
-/** The loads: requests, connections, and the servers to compare. */
-
-/** One of the servers that are compared under a load. */
 export interface Entrant {
   name: string;
   kind: Kind;
   threads: number;
   list: ListName;
-  /** Name of the entrant to compare with: `ceiling`, or the same server with another setting; null for none. */
+  /** `ceiling`, or the same server with another setting; null for none. */
   against: string | null;
   /** Whether the server sends whole files at the same time. */
   besideExports?: boolean;
 }
 
-/** Figures that can have a target: CPU time per request, CPU time per byte of bodies, 99th percentile of latencies. */
 export type Bounded = "cpuUs" | "cpuNsPerByte" | "p99Us";
 
 export interface Load {
   name: string;
   title: string;
   connections: number;
-  /** Pipelined requests per connection. */
+  /** Requests per connection. */
   pipeline: number;
   loadProcesses: number;
-  /** Whether servers run on one core and the load generator on another core. Otherwise all programs use all cores. */
+  /** Whether servers run on one core and the load generator on another. Otherwise all programs use all cores. */
   isPinned: boolean;
   entrants: Entrant[];
   /** Upper bounds of medians over rounds, by figure and entrant. `a / b` is the ratio of two entrants in a round. */
   targets: Partial<Record<Bounded, Record<string, number>>>;
 }
 
-/** Default settings of a load. */
 export const plain = { connections: 64, pipeline: 1, loadProcesses: 1, isPinned: true };
 
-/** @param others settings that differ from `plain` */
 function load(name: string, title: string, entrants: Entrant[], others: Partial<Load> = {}): Load {
   return { ...plain, name, title, entrants, targets: {}, ...others };
 }
@@ -48,11 +42,10 @@ function entrants(list: ListName, kinds: readonly Kind[] = ["service", "ceiling"
 const constants: Kind[] = ["service", "ceiling", "nginx"];
 const databases: Kind[] = ["sqlite", "sqlite-cached", "duckdb"];
 const computing: Kind[] = ["service", "ceiling", ...databases, "node-http"];
-/** Targets: at most a fifteenth of the databases' CPU time, although the databases have ready summaries. */
+/** At most a fifteenth of the databases' CPU time, although the databases have ready summaries. */
 const fractions = { "service / sqlite": 1 / 15, "service / duckdb": 1 / 15 };
 const hot200: Entrant = { ...entrants("hot")[0], name: "service, 200" };
 
-/** Makes an entrant of the service for a load without the entrant `ceiling`. */
 function service(list: ListName, name: string): Entrant {
   return { ...entrants(list)[0], name, against: null };
 }
@@ -65,7 +58,7 @@ const files = [
 
 function exportsLoad(name: string, title: string, connections: number): Load {
   const beside = { ...service("hot", "service beside exports"), besideExports: true };
-  // The target: downloads of whole files raise the 99th percentile of other requests' latency to at most 1.5 times.
+  // Downloads of whole files may raise the 99th percentile of other requests' latency to at most 1.5 times.
   const targets = { p99Us: { "service beside exports / service": 1.5 } };
   return load(name, title, [service("hot", "service"), beside], { targets, connections });
 }
@@ -89,7 +82,7 @@ export const loads: readonly Load[] = [
     targets: { cpuUs: { "service / ceiling": 1.2 } },
   }),
   load("search-cold", "searches that were never asked before, one connection", entrants("search-cold"), {
-    // One connection, so that latency doesn't include queueing.
+    // With one connection, latency doesn't include queueing.
     connections: 1,
     targets: { p99Us: { service: 300 } },
   }),

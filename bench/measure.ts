@@ -8,30 +8,29 @@ import { pinned } from "./options.ts";
 import type { List } from "./requests.ts";
 import type { Server } from "./servers.ts";
 
-/** Measures a server from outside. wrk generates the load, and /proc gives the server's CPU time. */
+/** wrk generates the load, and /proc gives the server's CPU time. */
 
-/** Number of ticks per second, in which /proc gives CPU times. It is fixed on Linux. */
+/** Ticks of CPU times in /proc. The number is fixed on Linux. */
 const ticksPerSecond = 100;
-/** Seconds without an answer after which a request counts as failed. */
+/** A request counts as failed after so many seconds without an answer. */
 const maxAnswerSeconds = 30;
-/** Milliseconds that wrk may take beyond the load, to read its list and to stop. */
+/** wrk needs time to read its list and to stop. */
 const maxOverrunMs = 60_000;
 
 const script = join(import.meta.dirname, "wrk.lua");
 
-/** Results printed by wrk. */
 interface Heard {
   requests: number;
   seconds: number;
   p50Us: number;
   p99Us: number;
   p999Us: number;
-  /** Number of responses with status 400 or above. */
+  /** Answers with status 400 or above. */
   refused: number;
   failed: number;
 }
 
-/** Results of a measurement. CPU times are per request, summed over all threads and processes of the server. */
+/** CPU times are per request, summed over all threads and processes of the server. */
 export interface Figures extends Omit<Heard, "refused" | "failed"> {
   cpuUs: number;
   userUs: number;
@@ -39,20 +38,16 @@ export interface Figures extends Omit<Heard, "refused" | "failed"> {
   requestsPerSecond: number;
 }
 
-/** The load of a measurement. */
 interface Burst extends Pick<Load, "connections" | "pipeline" | "loadProcesses"> {
   list: List;
-  /** Index of the first line of the list to send; with pipelining, of the first batch of lines. */
+  /** Index of the first line to send; with pipelining, of the first batch. */
   start: number;
   seconds: number;
-  /** CPU core for wrk; undefined for any. */
+  /** undefined for any core */
   core: number | undefined;
 }
 
-/**
- * Measures a server. @throws Error when no request is answered, a request fails, or an answer contradicts
- * `list.refused`
- */
+/** @throws Error when no request is answered, a request fails, or an answer contradicts `list.refused` */
 export async function measure(server: Server, burst: Burst): Promise<Figures> {
   const before = cpuUs(server.pids);
   const heard = await Promise.all(
@@ -98,13 +93,13 @@ async function runWrk({ port, key }: Server, burst: Burst, process: number): Pro
   return JSON.parse(line);
 }
 
-/** Runs a command. @param timeout maximum milliseconds, 0 for no limit @returns the command's output */
+/** @param timeout milliseconds, 0 for no limit */
 export async function run([file, ...args]: string[], timeout = maxOverrunMs): Promise<string> {
   const { stdout } = await promisify(execFile)(file, args, { timeout });
   return stdout;
 }
 
-/** Reads the user and the system CPU time of processes since their start, in microseconds. */
+/** User and system CPU time, in microseconds. */
 function cpuUs(pids: readonly number[]): number[] {
   // The program's name may contain spaces and parentheses, so fields are split after the last ")".
   const stats = pids.map((pid) => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" "));

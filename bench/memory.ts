@@ -13,15 +13,14 @@ import { prepareFolder, Servers } from "./servers.ts";
 
 /*
  * Measures the service's memory with two full-size snapshots and two threads, while the service answers all price
- * queries in random order. `node bench/memory.ts` takes ten minutes. `--smoke` takes five seconds, which is too short
- * to detect growth.
+ * queries. `node bench/memory.ts` takes ten minutes. `--smoke` takes five seconds, which is too short to detect growth.
  */
 
 const seconds = smoke ? 5 : 600;
 const everyMs = smoke ? 1000 : 10_000;
 const threads = 2;
 const maxBytes = 300e6;
-/** Maximum ratio of the mean memory in the last third of the run to the mean in the second third. */
+/** Mean memory in the last third of the run, divided by the mean in the second third. */
 const maxGrowth = 1.02;
 
 const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);

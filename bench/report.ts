@@ -6,7 +6,6 @@ import { digits, rounded, type Spread, spreadOf } from "./figures.ts";
 import type { Bounded, Entrant, Load } from "./loads.ts";
 import type { Figures } from "./measure.ts";
 
-/** A run's results, as stored in the results file. */
 export interface Results extends ReturnType<typeof surroundings> {
   seed: number;
   settings: Record<string, number | null>;
@@ -15,10 +14,8 @@ export interface Results extends ReturnType<typeof surroundings> {
 
 export type LoadResult = ReturnType<typeof summarize>;
 
-/** An entrant's measurements. */
 export interface Measured {
   entrant: Entrant;
-  /** Mean length of the bodies in bytes. */
   bodyBytes: number;
   rounds: Figures[];
 }
@@ -29,7 +26,6 @@ const labels: Record<Bounded, [what: string, unit: string]> = {
   p99Us: ["p99", "µs"],
 };
 
-/** Fields for which the median over rounds is computed. */
 const fields = ["cpuUs", "userUs", "systemUs", "requestsPerSecond", "p50Us", "p99Us", "p999Us"] as const;
 
 export function summarize(load: Load, measured: readonly Measured[]) {
@@ -44,7 +40,7 @@ export function summarize(load: Load, measured: readonly Measured[]) {
       field === "cpuNsPerByte" ? (round.cpuUs * 1000) / bodyBytes : round[field],
     );
   };
-  /** Finds an entrant's figure, or the ratio of the figure to another entrant's figure in the same round. */
+  /** An entrant's figure, or its ratio to another entrant's figure in the same round. */
   const found = (name: string, against: string | undefined, field: Bounded = "cpuUs") => {
     const others = against === undefined ? [] : figuresOf(against, field);
     return spreadOf(figuresOf(name, field).map((figure, round) => figure / (others[round] ?? 1)));
@@ -75,7 +71,6 @@ export function summarize(load: Load, measured: readonly Measured[]) {
 
 const withRange = ({ median, min, max }: Spread) => `${digits(median)} (${digits(min)}–${digits(max)})`;
 
-/** Prints a load's results, and whether the load's targets are met. */
 export function print({ name, title, entrants, targets }: LoadResult): void {
   const rows = entrants.map(({ name, median, cpuUs: { min, max }, ratio }) => {
     const ratios = ratio && { ratio: ratio.median, ratioMin: ratio.min, ratioMax: ratio.max };
@@ -87,7 +82,6 @@ export function print({ name, title, entrants, targets }: LoadResult): void {
     console.log(`  ${what}: ${withRange(found)}, target ≤ ${digits(atMost)}: ${met ? "met" : "missed"}`);
 }
 
-/** Makes a Markdown table of all targets and results, for bench/README.md. */
 export function markdownOf({ loads }: Results): string {
   const rows = loads.flatMap(({ title, targets }) =>
     targets.map(
@@ -100,11 +94,10 @@ export function markdownOf({ loads }: Results): string {
 
 const packages = ["uWebSockets.js", "fastify", "better-sqlite3", "@duckdb/node-api"];
 
-/** Date, machine and program versions of a run. */
 export function surroundings() {
   const asked = JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8"));
   const exact: Record<string, string> = { ...asked.dependencies, ...asked.devDependencies };
-  // Reads stdout and stderr, because nginx prints its version on stderr. Ignores the exit code, because wrk's isn't 0.
+  // nginx prints its version on stderr, and wrk's exit code isn't 0.
   const said = (program: string) => spawnSync(program, ["-v"], { encoding: "utf8" }).output.join("");
   const versions: Record<string, string> = {
     node: process.versions.node,

@@ -11,7 +11,7 @@ import { versionsOf } from "../test/support/endpoint-oracle.ts";
 import { type Random, seededRandom } from "../test/support/random.ts";
 import { type loadSnapshot, pricesPath, type Query, queryText } from "./rivals/rival.ts";
 
-/** Generates lists of requests from a seed. All servers get the same lists. */
+/** All servers get the same lists of requests. */
 
 const maxLimit = 50;
 const zipfExponent = 1.1;
@@ -28,11 +28,10 @@ export type ListName = keyof ReturnType<typeof writeLists>;
 export interface List {
   file: string;
   lines: readonly string[];
-  /** Whether all requests of the list are refused. */
   refused: boolean;
 }
 
-/** Writes the lists into files. A line has a request target, and optionally a tab and a header. */
+/** A line has a request target, and optionally a tab and a header. */
 export function writeLists(
   folder: string,
   data: Data,
@@ -60,7 +59,7 @@ export function writeLists(
     "search-warm": list("search-warm", searches.slice(0, sizes.warm)),
     "search-cold": list("search-cold", searches.slice(sizes.warm)),
     "not-modified": list("not-modified", [`${hotTarget}\tIf-None-Match: ${hotEtag}`]),
-    // The key is well-formed but unknown, because such keys are the most expensive to refuse.
+    // Keys that are well-formed but unknown are the most expensive to refuse.
     unauthorized: list("unauthorized", unknown, true),
     "export-csv": list("export-csv", [`${exportPath}.csv`]),
     "export-arrow": list("export-arrow", [`${exportPath}.arrow`]),
@@ -87,13 +86,11 @@ export function madeAnew(image: Image, target: string): Uint8Array {
   return body instanceof Uint8Array ? body : assert.fail(`${target} is a file`);
 }
 
-/** A target of `madeAnew`: the most frequent procedure in the whole nation, sorted by markup. */
 export const byMarkup = "/healthcare/facilities?procedure=8011&sort=markup";
-/** A target of `madeAnew`: the most frequent procedure around Chicago, sorted by distance. */
+/** The most frequent procedure, around Chicago. */
 export const nearest = "/healthcare/facilities?procedure=8011&near=60601&within=500&sort=distance";
 export const inDepth = "/healthcare/procedures/8011";
 
-/** All combinations of a procedure, a state or the nation, and a limit that have an answer, in random order. */
 export function allPriceQueries(image: Image, random: Random): Query[] {
   const queries: Query[] = [];
   for (const procedure of image.procedureOf.keys())
@@ -103,14 +100,14 @@ export function allPriceQueries(image: Image, random: Random): Query[] {
   return random.shuffled(queries);
 }
 
-/** Draws targets by Zipf's law. The n-th target is 1/n^1.1 times as frequent as the first. */
+/** The n-th target is 1/n^1.1 times as frequent as the first. */
 function drawZipf(targets: readonly string[], count: number, random: Random): string[] {
   const reached = cumsum(targets, (_, i) => 1 / (i + 1) ** zipfExponent);
   const total = reached[reached.length - 1];
   return Array.from({ length: count }, () => targets[bisect(reached, random.next() * total)]);
 }
 
-/** Makes distinct search texts with matches: words of a facility's name, city and state, some cut or with a typo. */
+/** Words of a facility's name, city and state, some cut or with a typo. */
 export function searchTexts({ image, snapshot }: Data, count: number, random: Random): string[] {
   const { facilities } = partsOf(snapshot.table);
   const texts = new Set<string>();
@@ -127,7 +124,6 @@ export function searchTexts({ image, snapshot }: Data, count: number, random: Ra
   return [...texts];
 }
 
-/** The words of a text that consist of two or more letters, except "St". */
 function wordsOf(text: string): string[] {
   return text.split(" ").filter((word) => /^\p{L}{2,}$/u.test(word) && word !== "St");
 }

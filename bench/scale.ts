@@ -17,21 +17,21 @@ import { pricesPath, type Query } from "./rivals/rival.ts";
 import { prepareFolder, Servers } from "./servers.ts";
 
 /*
- * Measures how load time, memory and the time of each kind of answer depend on the number of rows: 0.1, 1, 5 and 10
- * million. Run it with `node bench/scale.ts`. `--smoke` uses small sizes as a check. Each load is measured in its own
- * process, and all answers are measured in another process.
+ * Measures how load time, memory and the time of answers depend on the number of rows: 0.1, 1, 5 and 10 million. Run it
+ * with `node bench/scale.ts`. `--smoke` uses small sizes as a check. Each load is measured in its own process, and all
+ * answers are measured in another process.
  */
 
 const sizes = smoke ? [2_000, 5_000, 10_000] : [100_000, 1_000_000, 5_000_000, 10_000_000];
 const limit = 25;
 const batch = 1000;
 const memoryRuns = smoke ? 1 : 5;
-/** Number of batches whose median is reported. The slow batches before the code is compiled don't affect the median. */
+/** The median isn't affected by the slow batches before the code is compiled. */
 const batches = smoke ? 3 : 600;
 const [fewThreads, manyThreads] = [1, 4];
 const [connections, requestsPerConnection] = [32, 20];
 const dataYear = 2024;
-/** Targets of `madeAnew`, by the name of their row in the printed table. */
+/** Targets of `madeAnew`. */
 const answers: Record<string, string> = {
   "list by markup": byMarkup,
   "list near a place": nearest,
@@ -42,13 +42,12 @@ const answers: Record<string, string> = {
   "search with a typo": "/search?q=regionl+medical+center",
 };
 
-/** CPU time of all threads of this process, in microseconds. */
+/** Microseconds of all threads of this process. */
 function cpuUs(): number {
   const { user, system } = process.cpuUsage();
   return user + system;
 }
 
-/** Loads a snapshot file in a loader thread, like a server. */
 async function loadImage(path: string): Promise<Image> {
   const loaded = await new Loads().load(await wantedLoad(path));
   assert.ok(loaded, path);
@@ -64,22 +63,21 @@ async function load(file: string) {
     "file MB": statSync(file).size / 1e6,
     "load ms": performance.now() - started,
     "load CPU ms": (cpuUs() - cpuBefore) / 1000,
-    // The peak memory, minus the memory before the load.
+    // The memory before the load doesn't count.
     "load peak MB": (memoryBytes("VmHWM") - bytesBefore) / 1e6,
     "image MB": image.buffer.byteLength / 1e6,
   };
 }
 
 /**
- * Measures the CPU time of answers at every size, as the median over batches. All sizes get the same price queries, and
- * each answer is a full page. For price queries the sizes take turns, so that other work on the machine affects all
- * sizes.
+ * All sizes get the same price queries, and each answer is a full page. The sizes take turns, so that other work on the
+ * machine affects all sizes.
  */
 async function time(files: string[]) {
   const images: Image[] = [];
   for (const file of files) images.push(await loadImage(file));
   const random = seededRandom(seed);
-  // Whether a query's answer is a full page at the smallest size, and therefore at every size.
+  // A full page at the smallest size is a full page at every size.
   const isFull = ({ procedure, state }: Query) =>
     groupSize(images[0], findGroup(images[0], procedure, state)) >= limit;
   const queries = allPriceQueries(images[0], random).filter(
@@ -114,7 +112,6 @@ function exportNsPerByte(image: Image): number {
   return ((cpuUs() - before) * 1000) / bytes;
 }
 
-/** Measures the CPU time of an answer in microseconds, as the median over batches. */
 function medianCpuUs(answer: () => number): number {
   const perBatch = 10;
   const times = Array.from({ length: smoke ? 3 : 60 }, () => {
@@ -135,8 +132,8 @@ async function inProcess<Given extends unknown[], Out>(
 }
 
 /**
- * Measures the resident memory of a server in megabytes, after every serving thread has answered. The result is the
- * median of some runs, because the memory that loading leaves behind varies by tens of megabytes.
+ * Resident memory after every serving thread has answered. The memory that loading leaves behind varies by tens of
+ * megabytes, so the result is the median of some runs.
  */
 async function serverMb(servers: Servers, threads: number): Promise<number> {
   const runs: number[] = [];

@@ -13,14 +13,11 @@ import { pinned } from "./options.ts";
 import { writeNginx } from "./rivals/nginx.ts";
 import type { Constant, RivalSettings } from "./rivals/rival.ts";
 
-/** Starts the service and its rivals, each as a process. */
-
 const repository = resolve(import.meta.dirname, "..");
-/** Maximum milliseconds of a start. With ten million rows a start takes half a minute on an idle machine. */
+/** With ten million rows a start takes half a minute on an idle machine. */
 const maxStartMs = 300_000;
 const maxStopMs = 15_000;
 
-/** Kinds of servers: the service, servers with a constant answer, and servers that compute the answer. */
 export type Kind =
   | "service"
   | "ceiling"
@@ -39,21 +36,18 @@ const nothing: Constant = { status: "", headers: [], body: Buffer.alloc(0) };
 export interface Server {
   kind: Kind;
   port: number;
-  /** Ids of the processes whose CPU time is measured. */
   pids: readonly number[];
   /** The key of an account that is never refused. */
   key: string;
 }
 
-/** A folder with the data that all servers of a run use. */
 interface BenchFolder {
   folder: string;
-  /** The current data version's file. */
   snapshotFile: string;
   key: string;
 }
 
-/** Writes snapshots of some years and a state with one account that is never refused. */
+/** The state has one account that is never refused. */
 export async function prepareFolder(
   folder: string,
   rows: number,
@@ -76,20 +70,18 @@ interface Running extends Server {
 
 export class Servers {
   readonly #folder: BenchFolder;
-  /** Servers by the arguments of `get`, as JSON. */
   readonly #servers = new Map<string, Promise<Server>>();
   readonly #running: Running[] = [];
 
   constructor(folder: BenchFolder) {
     this.#folder = folder;
-    // Kills the servers when this process ends.
     process.once("exit", () => {
       for (const { child } of this.#running) child.kill("SIGKILL");
     });
   }
 
   /**
-   * Starts a server, and resolves when it is ready for requests. Calls with the same arguments get the same server.
+   * Resolves when the server is ready for requests. Calls with the same arguments get the same server.
    *
    * @param core the only core that the server may use; undefined for all cores
    * @param constant the answer of `ceiling`, `ceiling-spread` and `nginx`; the other rivals use only its headers
@@ -101,7 +93,7 @@ export class Servers {
     return server;
   }
 
-  /** Ends all servers. @throws Error when the service doesn't end with exit code 0 in time */
+  /** @throws Error when the service doesn't end with exit code 0 in time */
   async stopAll(): Promise<void> {
     this.#servers.clear();
     await Promise.all(
@@ -119,7 +111,7 @@ export class Servers {
     const { folder: prepared, snapshotFile, key } = this.#folder;
     const folder = mkdtempSync(join(prepared, kind));
     const [STATE_DIR, DATASETS_DIR] = [join(folder, "state"), join(prepared, "snapshots")];
-    // Each service gets a copy of the state, because a service locks its state.
+    // A service locks its state, so each service gets a copy.
     cpSync(join(prepared, "state"), STATE_DIR, { recursive: true });
     chmodSync(STATE_DIR, 0o700);
     const bodyFile = join(folder, "body");
@@ -157,7 +149,6 @@ export class Servers {
   }
 }
 
-/** Waits for a server's line `ready …`, and reads the port from it. The line has a port, or a URL with a port. */
 async function readyPort(running: Running): Promise<number> {
   const signal = AbortSignal.timeout(maxStartMs);
   for await (const line of createInterface({ input: running.child.stdout!, signal })) {
@@ -168,7 +159,7 @@ async function readyPort(running: Running): Promise<number> {
   throw new Error(`${kind} isn't ready, it came to ${child.exitCode ?? child.signalCode ?? "no end"}`);
 }
 
-/** Finds the ids of nginx' worker processes; undefined as long as nginx hasn't started them. */
+/** undefined as long as nginx hasn't started its workers */
 function workersOf({ pids: [master] }: Server): number[] | undefined {
   const workers = readFileSync(`/proc/${master}/task/${master}/children`, "utf8").trim();
   return workers === "" ? undefined : workers.split(" ").map(Number);

@@ -7,27 +7,22 @@ import { makeFolder, sync } from "./folder.ts";
 import { type Attempt, Break, bodyOf, openAddress, type Patience, retried } from "./http.ts";
 
 export interface Download extends Patience {
-  /** The file's size, if known in advance. */
   expectedBytes?: number;
   maxBytes: number;
-  /** Disk space to keep free. */
   spareBytes: number;
   /** Advice for the error message when the folder can't be written to, or the disk is full. */
   whereElse: string;
-  /** Throws if the headers don't belong to the wanted file. */
   checkHead?(headers: IncomingHttpHeaders): void;
-  /** Receives the bytes downloaded so far, and the size if known. */
   onProgress?(bytes: number, totalBytes: number | undefined): void;
-  /** Throws if the content of the complete file is wrong. */
   check(path: string): Promise<void>;
 }
 
 /**
- * Downloads a file. The file is called `<path>.<process id>.part` until it is complete, checked and flushed to disk. If
- * the download fails, the file is deleted. A process may download only one file at a time into a folder.
+ * The file is called `<path>.<process id>.part` until it is complete, checked and flushed to disk. A process may
+ * download only one file at a time into a folder.
  *
  * @throws DataError when the file can't be downloaded or written, or its content is wrong; the abort reason if
- *   `stopping` aborts
+ * `stopping` aborts
  */
 export async function download(url: string, path: string, wanted: Download): Promise<void> {
   const folder = dirname(path);
@@ -37,7 +32,7 @@ export async function download(url: string, path: string, wanted: Download): Pro
     deleteStaleParts(folder);
     const bytes = await retried(url, wanted, (attempt) => receive(url, part, wanted, attempt));
     const { size } = statSync(part);
-    // Another process may have written to the file, because processes in different containers may have the same id.
+    // Processes in different containers may have the same id and write to the same file.
     if (size !== bytes) throw new DataError(part, `${size} bytes`, `the ${bytes} that were downloaded`);
     await wanted.check(part);
     sync(part);
@@ -50,10 +45,7 @@ export async function download(url: string, path: string, wanted: Download): Pro
   }
 }
 
-/**
- * Deletes unfinished downloads from a folder, except those of other processes that still run. A file with this
- * process's id was left by an earlier process with the same id.
- */
+/** Keeps the files of other processes that still run. A file with this process's id was left by an earlier process. */
 export function deleteStaleParts(folder: string): void {
   for (const name of readdirSync(folder)) {
     const [, pid] = /\.([0-9]+)\.part$/.exec(name) ?? [];
@@ -76,14 +68,11 @@ function deletePart(part: string): void {
   try {
     rmSync(part, { force: true });
   } catch {
-    // A file that can't be deleted is ignored, because the error of the download matters more.
+    // The error of the download matters more.
   }
 }
 
-/**
- * Requests a file once. @returns the number of bytes received @throws Break when a retry may succeed, DataError when it
- * won't
- */
+/** @returns the number of bytes received @throws Break when a retry may succeed, DataError when it won't */
 async function receive(url: string, part: string, wanted: Download, attempt: Attempt): Promise<number> {
   const response = await openAddress(url, {}, attempt);
   wanted.checkHead?.(response.headers);
@@ -109,7 +98,7 @@ async function receive(url: string, part: string, wanted: Download, attempt: Att
   }
 }
 
-/** The size of a file; undefined if neither server nor caller states it. @throws DataError when the size is wrong */
+/** undefined if neither server nor caller states the size @throws DataError when the size is wrong */
 function sizeIn(url: string, headers: IncomingHttpHeaders, wanted: Download): number | undefined {
   const { expectedBytes, maxBytes } = wanted;
   const { "content-length": length = "" } = headers;
@@ -133,7 +122,6 @@ function checkSpace(folder: string, bytes: number, { spareBytes, whereElse }: Do
     );
 }
 
-/** Turns a system error of writing a file into a DataError. Any other error is returned unchanged. */
 function writeError(part: string, error: unknown, whereElse: string): unknown {
   const code = systemCode(error);
   if (code === undefined) return error;

@@ -1,22 +1,17 @@
 import { closeSync, existsSync, fsyncSync, lstatSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 
-/**
- * Makes a folder and its parents. Node's `recursive` option isn't used, because it never returns on a file system such
- * as /proc, which refuses new names.
- */
+/** Node's `recursive` option never returns on a file system such as /proc, which refuses new names. */
 export function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
   try {
     mkdirSync(folder);
   } catch (error) {
-    // Another process may have made the folder.
     if (!existsSync(folder)) throw error;
   }
 }
 
-/** Flushes a file or a folder to disk. */
 export function sync(path: string): void {
   const descriptor = openSync(path, "r");
   try {
@@ -27,8 +22,8 @@ export function sync(path: string): void {
 }
 
 /**
- * Returns a text that identifies a file, so that its replacement is detected; undefined if there is no file. The time
- * of creation distinguishes the file from a deleted file that had the same inode.
+ * A text that changes when the file is replaced; undefined if there is no file. The time of creation distinguishes the
+ * file from a deleted file that had the same inode.
  */
 export function identityOf(file: string): string | undefined {
   const stat = lstatSync(file, { bigint: true, throwIfNoEntry: false });

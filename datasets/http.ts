@@ -4,29 +4,24 @@ import { setTimeout as delay } from "node:timers/promises";
 import { DataError, isWebAddress, shown, shownAddress } from "../engine/query.ts";
 
 /**
- * Requests to a web server that may be slow, overloaded or down for a while. Node's `fetch` isn't used, because the
- * process crashes if a server closes the connection before the response is read (undici, issue 5360).
+ * Requests to a web server that may be down for a while. Node's `fetch` isn't used, because the process crashes if a
+ * server closes the connection before the response is read (undici, issue 5360).
  */
 
 const maxRedirects = 5;
 const firstPauseMs = 1000;
 const maxPauseMs = 30_000;
-/** Longest Retry-After that is honoured. */
 const maxRetryAfterMs = 300_000;
 
-/** The clock, which tests replace. */
+/** Tests replace the clock. */
 export interface Clock {
   now(): number;
-  /** Resolves after a time, or when the signal is aborted. */
   wait(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** How often a request is tried, and when an attempt is too slow. */
 export interface Patience {
   clock: Clock;
-  /** Receives messages for the user, such as a line for each retry. */
   say: (line: string) => void;
-  /** Maximum number of attempts. */
   maxTries: number;
   /** An attempt is aborted if fewer than `leastBytes` arrive in this interval. */
   stallMs: number;
@@ -35,16 +30,14 @@ export interface Patience {
   stopping?: AbortSignal;
 }
 
-/** One attempt of a request. */
 export interface Attempt {
   signal: AbortSignal;
   /** Counts bytes that have arrived, so that the attempt isn't aborted as stalled. */
   arrived(bytes: number): void;
 }
 
-/** A temporary failure, worth a retry. */
 export class Break extends Error {
-  /** Milliseconds to wait, from the server's Retry-After; 0 if it sent none. */
+  /** The server's Retry-After; 0 if it sent none. */
   readonly retryAfterMs: number;
 
   constructor(reason: string, retryAfterMs = 0) {
@@ -53,11 +46,7 @@ export class Break extends Error {
   }
 }
 
-/**
- * Retries an attempt with backoff until it succeeds.
- *
- * @throws DataError if a retry wouldn't help or the last attempt failed; the abort reason if `stopping` aborts
- */
+/** @throws DataError if a retry wouldn't help or the last attempt failed; the abort reason if `stopping` aborts */
 export async function retried<Result>(
   url: string,
   patience: Patience,
@@ -80,7 +69,6 @@ export async function retried<Result>(
   }
 }
 
-/** Runs an attempt, and aborts it if too few bytes arrive in an interval. */
 async function unlessStalled<Result>(
   { clock, stallMs, leastBytes, stopping }: Patience,
   work: (attempt: Attempt) => Promise<Result>,
@@ -104,13 +92,12 @@ async function unlessStalled<Result>(
     });
   } finally {
     over.abort();
-    // Aborting ends an unread response, which would keep the process alive.
+    // An unread response would keep the process alive.
     stalled.abort();
     await watching;
   }
 }
 
-/** Turns a network error into the abort's reason, into a DataError if a retry wouldn't help, or into a Break. */
 function broken(url: string, what: string, error: unknown, signal: AbortSignal): Error {
   if (signal.aborted && signal.reason instanceof Error) return signal.reason;
   if (!(error instanceof Error)) return new Break(`${what} (${error})`);
@@ -123,8 +110,7 @@ function broken(url: string, what: string, error: unknown, signal: AbortSignal):
 }
 
 /**
- * Requests a URL and follows redirects. The response has status 200, or 304 to an If-None-Match. The caller must read
- * the response to its end or destroy it.
+ * The response has status 200, or 304 to an If-None-Match. The caller must read it to its end or destroy it.
  *
  * @throws Break when a retry may succeed, DataError when it won't; the signal's reason after an abort
  */
@@ -162,7 +148,7 @@ function ask(
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const { request } = address.startsWith("https:") ? https : http;
-  // Each request has its own connection, because the server could close a reused connection just when it is used.
+  // The server could close a reused connection just when it is used.
   const all = { accept: "*/*", "accept-encoding": "identity", connection: "close", ...headers };
   return new Promise((resolve, reject) => {
     request(address, { headers: all, signal })
@@ -204,12 +190,12 @@ function refusal(url: string, { statusCode = 0, statusMessage = "", headers }: I
   return new Break(found, retryAfterMs);
 }
 
-/** The time by the server's clock, to which dates in Retry-After refer; NaN if the server doesn't say it. */
+/** Dates in Retry-After refer to this time; NaN if the server doesn't say it. */
 function serverTime(headers: IncomingHttpHeaders): number {
   return Date.parse(headers.date ?? "");
 }
 
-/** Yields a response's body. @throws Break when the connection breaks; the signal's reason after an abort */
+/** @throws Break when the connection breaks; the signal's reason after an abort */
 export async function* bodyOf(
   url: string,
   response: IncomingMessage,
@@ -225,7 +211,7 @@ export async function* bodyOf(
   }
 }
 
-/** Reads a response's body as text. @throws DataError when the body has more than `maxBytes` */
+/** @throws DataError when the body has more than `maxBytes` */
 export async function readText(
   url: string,
   response: IncomingMessage,

@@ -2,10 +2,9 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Places, stateIndex } from "../engine/query.ts";
 
-/** The version of npm's package `zipcodes`, which has the ZIP codes. It equals the version in package.json. */
+/** The version of npm's package `zipcodes` in package.json. */
 const version = "8.0.0";
 const name = `GeoNames postal codes (CC BY 4.0), as in npm's zipcodes ${version}`;
-/** Matches a ZIP code with coordinates and state in the package's JSON. */
 const place =
   /"zip":"(\d{5})","latitude":(-?[\d.]+),"longitude":(-?[\d.]+),"city":"[^"]*","state":"([A-Z]{2})"/g;
 /** The United States lie west of the first longitude or east of the second. */
@@ -17,10 +16,9 @@ let places: Places | undefined;
 type Keep = (name: string, make: () => Buffer) => Buffer;
 
 /**
- * The coordinates of ZIP codes in the states and territories, read once per thread. The package's file is read as text,
- * because importing its 42,000 objects is many times slower and takes 22 MB of heap.
+ * npm's `zipcodes` is read as text, because importing its 42,000 objects is many times slower and takes 22 MB of heap.
  *
- * @param keep caches the table, because reading the text takes each loader thread 0.1 s
+ * @param keep caches the table between threads and starts, because reading the text takes 0.1 s
  */
 export function readPlaces(keep: Keep = (_, make) => make()): Places {
   places ??= columnsOf(
@@ -31,13 +29,11 @@ export function readPlaces(keep: Keep = (_, make) => make()): Places {
   return places;
 }
 
-/** The ZIP codes in the table by their first two digits. */
 export function zipsByStart(): Map<string, string[]> {
   const zips = Array.from(readPlaces().zip, (zip) => String(zip).padStart(5, "0"));
   return Map.groupBy(zips, (zip) => zip.slice(0, 2));
 }
 
-/** The columns of a table that `tableOf` made. */
 function columnsOf(table: Buffer): Places {
   const all = new Int32Array(new Uint8Array(table).buffer);
   const count = all.length / 3;

@@ -1,7 +1,4 @@
-/**
- * An error in data, arguments or settings. The message tells an operator the subject, what was found and what was
- * expected.
- */
+/** An error in data, arguments or settings, for an operator. */
 export class DataError extends Error {
   readonly subject: string;
   readonly found: string;
@@ -16,7 +13,6 @@ export class DataError extends Error {
   }
 }
 
-/** Thrown when data needs more memory than allowed. */
 export class SizeError extends DataError {}
 
 /** Formats input for messages: quoted, on one line, and cut to 64 characters. */
@@ -24,7 +20,7 @@ export function shown(value: string): string {
   return JSON.stringify(value.length > 64 ? `${value.slice(0, 63)}…` : value);
 }
 
-/** Parses JSON. @throws DataError when the text isn't JSON */
+/** @throws DataError when the text isn't JSON */
 export function jsonIn(text: string, subject: string, expected: string): unknown {
   try {
     return JSON.parse(text);
@@ -39,7 +35,7 @@ export function reasonOf(error: unknown): string {
   return error.message || ("code" in error ? String(error.code) : error.name);
 }
 
-/** The reason in an operating system error, without code and path. For any other error, its message. */
+/** An operating system's reason without code and path; any other error's message. */
 export function fileReasonOf(error: unknown): string {
   const reason = reasonOf(error);
   return systemCode(error) === undefined
@@ -47,7 +43,7 @@ export function fileReasonOf(error: unknown): string {
     : reason.replace(/^[A-Z0-9]+: (.+?), [a-z]+(?: '.*)?$/s, "$1");
 }
 
-/** The code of an operating system error, such as ENOENT; undefined for any other error. */
+/** undefined for any error but an operating system's */
 export function systemCode(error: unknown): string | undefined {
   if (!(error instanceof Error && "syscall" in error && "code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;

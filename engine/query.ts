@@ -1,5 +1,3 @@
-/** Exports what serving threads need: attaching to images and answering queries. */
-
 export { isSourceUrl, isWebAddress, shownAddress, sourceUrlExpected } from "./address.ts";
 export { type Changes, type Coverage, changesBetween, coverageOf, statusOf } from "./answers/catalog.ts";
 export { type RowCounts, rowsOfFacility, rowsOfScope } from "./answers/counts.ts";

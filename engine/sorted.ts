@@ -1,7 +1,5 @@
 import type { TextColumn } from "./encode.ts";
 
-/** Searches in sorted data, by bisection. */
-
 /** The first position from `start` on for which `isBefore` is false, or `end` if there is none. O(log positions). */
 export function firstNotBefore(start: number, end: number, isBefore: (position: number) => boolean): number {
   let low = start;
@@ -14,10 +12,7 @@ export function firstNotBefore(start: number, end: number, isBefore: (position: 
   return low;
 }
 
-/**
- * The range of the texts with a prefix, among texts in byte order. `start` is the position of the first such text,
- * `end` is the position after the last.
- */
+/** The texts must be in byte order. `end` is the position after the last text with the prefix. */
 export function withPrefix(texts: TextColumn, prefix: Uint8Array): { start: number; end: number } {
   const { offsets, bytes } = texts;
   const count = offsets.length - 1;

@@ -16,7 +16,6 @@ const read = (path: string) => readFileSync(join(root, path), "utf8");
 const description = JSON.parse(read("package.json"));
 const readme = documentAt("README.md");
 
-/** Collects the faults that `check` finds in the documents. */
 const faults = (check: (text: string, path: string) => string[]) =>
   [...documents].flatMap(([path, text]) => check(text, path).map((fault) => `${path}: ${fault}`));
 
@@ -53,7 +52,7 @@ const anchorOf = (heading: string) =>
     .replace(/[^\p{L}\p{N} _-]/gu, "")
     .replaceAll(" ", "-");
 
-/** Removes code blocks from a text, because `#` and `](` have other meanings in code. */
+/** In code, `#` and `](` have other meanings. */
 const withoutBlocks = (text: string) => text.replace(/^```.*?^```$/gms, "");
 
 test("every link leads to an existing file and heading", () => {
@@ -70,7 +69,7 @@ test("every link leads to an existing file and heading", () => {
   assert.deepEqual(broken, []);
 });
 
-/** Collects the code in a document: blocks of commands without comments and output, and texts between backquotes. */
+/** Collects blocks of commands without comments and output, and texts between backquotes. */
 function codeOf(text: string): string[] {
   const shown = blocksOf(text, "console").flatMap((block) => block.match(/(?<=^\$ ).*/gm) ?? []);
   const typed = blocksOf(text, "sh")
@@ -80,12 +79,7 @@ function codeOf(text: string): string[] {
   return [...shown, ...typed, ...spans];
 }
 
-/**
- * Reads the usage of a command from its source.
- *
- * @param word the word after the name, such as `create` in `keys create`
- * @returns the usage; undefined if there is no such command
- */
+/** @param word such as `create` in `keys create` */
 function usageOf(by: string, name: string, word: string | undefined): string | undefined {
   const script: string | undefined = description.scripts[name];
   if (!script?.startsWith("exec server/hcqs ")) {

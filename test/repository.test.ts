@@ -10,7 +10,7 @@ const root = resolve(import.meta.dirname, "..");
 const sources = tracked.filter((path) => path.endsWith(".ts"));
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 
-/** Lists the imports of a source file. Packages have their names, and files their paths from the root. */
+/** Packages have their names, and files their paths from the root. */
 function importsOf(path: string): string[] {
   const specifiers = [...read(path).matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].map((match) => match[1]);
   return specifiers.map((specifier) =>
@@ -84,7 +84,6 @@ test("the engine imports only itself and the allowed libraries", () => {
       "engine",
       (specifier) => !specifier.startsWith("engine/") && !allowed.includes(packageOf(specifier)),
     ),
-    // This file reads the engine's own data in `engine/search/data/`.
     ["engine/search/data.ts imports node:fs"],
   );
 });
@@ -98,7 +97,7 @@ test("the engine uses no clock, environment, console or randomness", () => {
   assert.deepEqual(offenders, []);
 });
 
-/** Test files in which time has to pass, each with the reason. */
+/** Time has to pass in these test files, for the given reasons. */
 const withTimers = {
   "test/control/log.test.ts": "a ceiling, and a slow reader",
   "test/long/durability.test.ts": "kills come at drawn moments",
@@ -115,7 +114,7 @@ const withTimers = {
   "test/support/server.ts": "a ceiling",
 };
 
-/** Matches code that lets time pass, in Node or in a shell. */
+/** Code that lets time pass, in Node or in a shell. */
 const passing =
   /\bset(Timeout|Interval)\b|\bscheduler\b|\bAtomics\.wait|\bAbortSignal\.timeout\b|\bsleep( [\d.$]|")/;
 
@@ -131,7 +130,7 @@ test("tests wait for conditions and not for fixed times", () => {
 
 /**
  * The rooms of the product, which are folders or single files, by level from the top down. A file may import files of
- * its own room and of lower levels. Rooms of the same level don't import each other.
+ * its own room and of lower levels.
  */
 const levels = [
   ["server/main.ts"],
@@ -157,14 +156,12 @@ function levelOf(room: string): number {
 }
 
 const product = sources.filter((path) => /^(server|datasets|engine)\//.test(path));
-/** The source files that each file imports, by path. */
 const imported = new Map(
   product.map((path) => [path, importsOf(path).filter((specifier) => specifier.endsWith(".ts"))]),
 );
 
 test("imports use literal text in double quotes, so that these rules find them", () => {
-  // The rules find only imports with double quotes. Biome refuses single quotes, and this test finds backquotes and
-  // expressions.
+  // Biome refuses single quotes, so only backquotes and expressions are left to find.
   const unread = product.filter((path) =>
     /\b(import|require)\s*\(\s*[^"\s]/.test(withoutComments(read(path))),
   );
@@ -228,12 +225,12 @@ test("files have no circular imports", () => {
   assert.equal(done.size, sources.length);
 });
 
-/** Returns the package of an import. The import's specifier may name a file in the package. */
+/** An import's specifier may name a file in the package. */
 function packageOf(specifier: string): string {
   return specifier.replace(/^apache-arrow\/.*/, "apache-arrow");
 }
 
-/** Lists the packages and Node modules that are loaded with a file, by static imports of values. */
+/** Packages and Node modules, by static imports of values. */
 function loadedWith(path: string, files = new Set<string>()): string[] {
   files.add(path);
   const source = read(path);
@@ -249,7 +246,7 @@ function loadedWith(path: string, files = new Set<string>()): string[] {
 }
 
 test("no thread loads a library at its start that it may never need", () => {
-  // `node:http` is in the list, because importing it, unlike requiring it, loads the whole code of `fetch`.
+  // Importing `node:http`, unlike requiring it, loads the whole code of `fetch`.
   const seldom = ["apache-arrow", "csv-parse", "ioredis", "node:http", "nodemailer", "parquet-wasm"];
   const control = ["better-sqlite3", "node:https", "pino", "prom-client", "standardwebhooks"];
   const threads = {
@@ -276,10 +273,7 @@ test("no thread loads a library at its start that it may never need", () => {
   }
 });
 
-/**
- * Number of callbacks by file that aren't wrapped in `safely`, and the reason why they can't throw or why they may
- * throw.
- */
+/** Number of callbacks by file that aren't wrapped in `safely`, with the reason why they can't throw or may throw. */
 const unwrapped: Record<string, [callbacks: number, reason: string]> = {
   "server/parts/console/console.ts": [1, "forgets a viewer"],
   "server/control/log.ts": [2, "ignores an error of a stream that is told elsewhere; resolves a promise"],
@@ -330,7 +324,7 @@ test("every file of the server begins with a comment about its purpose", () => {
   assert.deepEqual(offenders, []);
 });
 
-/** Matches beginnings of comments that make no sense without other text. */
+/** Beginnings of comments that make no sense without other text. */
 const dangling =
   /^(?:And|Or|But|Also|Then|So|The same|Such|Of|By|To be|In which|With which|As (?:long|much|many|often)|Said|Told|Beside)\b/;
 

@@ -5,9 +5,9 @@ import { isMainThread, parentPort, Worker, workerData } from "node:worker_thread
 import { freePort } from "../../test/support/connection.ts";
 import { readSettings } from "./rival.ts";
 
-/** A server on uWebSockets.js that does as little as possible: it sends the same headers and body for every request. */
+/** A server that does as little as possible: it sends the same headers and body for every request. */
 
-/** Memory for copies of the body. Like an image, it is too large for a processor's cache. */
+/** Like an image, the copies of the body are too large for a processor's cache. */
 const spreadBytes = 32 * 2 ** 20;
 
 const { headers, status, bodyFile, threads, isSpread } = readSettings();
@@ -18,8 +18,8 @@ const head = Buffer.from([status, ...headers.map((header) => header.join(": "))]
 let response: uws.HttpResponse;
 let isStuck = false;
 
-// Answers as cheaply as possible: one call writes status and headers as bytes, and no request makes a closure. Corking
-// saves a system call per write, except for the first of pipelined requests.
+// One call writes status and headers as bytes, and no request makes a closure. Corking saves a system call per write,
+// except for the first of pipelined requests.
 function send(): void {
   response.writeStatus(head);
   if (isSpread) body = bodies[Math.floor(Math.random() * bodies.length)];
@@ -31,7 +31,6 @@ function send(): void {
   }
 }
 
-/** Makes copies of a body, one after the other in memory. */
 function copiesOf(body: Uint8Array): Uint8Array[] {
   const copies = Math.floor(spreadBytes / body.length);
   const all = Buffer.alloc(copies * body.length, body);

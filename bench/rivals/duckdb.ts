@@ -2,10 +2,7 @@ import { DuckDBInstance, type DuckDBPreparedStatement } from "@duckdb/node-api";
 import { serveWithFastify } from "./fastify.ts";
 import { loadSnapshot, percentiles, pricesAnswer, type Query, readSettings } from "./rival.ts";
 
-/**
- * Fastify with in-memory DuckDB: prepared statements over a table of prices, stored in answer order, and a table of
- * summaries.
- */
+/** Statements over a table of prices, stored in answer order, and a table of summaries. */
 
 const settings = readSettings();
 const { image } = loadSnapshot(settings.snapshotFile);
@@ -16,7 +13,7 @@ await connection.run(`CREATE TABLE prices AS
     medicare_allowed_cents AS allowed, services
   FROM read_parquet('${settings.snapshotFile}') WHERE charge > 0 AND allowed > 0 ORDER BY code, charge, ccn`);
 
-/** SQL for the summaries of groups. The weighted mean needs services, which every priced row of the sample has. */
+/** The weighted mean needs services, which every priced row of the sample has. */
 function summariesBy(columns: string, state: string): string {
   // Exact values are multiples of 0.01 cents, so adding 0.000001 only corrects floating-point errors.
   const halfUp = (cents: string, name: string) => `floor(${cents} + 0.500001) / 100 AS ${name}`;
@@ -42,7 +39,7 @@ await connection.run(
 const summaryOf = await connection.prepare(
   "SELECT * EXCLUDE (code, state) FROM summaries WHERE code = $procedure AND state = $state",
 );
-// The table has no index, because an index made these queries slower.
+// An index made these queries slower.
 const rowsWhere = (where: string) =>
   connection.prepare(
     `SELECT facility, city, state, ccn, charge / 100 AS submitted_charge, allowed / 100 AS medicare_allowed
@@ -68,7 +65,7 @@ async function find(query: Query): Promise<object | undefined> {
   return pricesAnswer(image, query, name, { ...summary, facilities: Number(summary.facilities) }, rows);
 }
 
-// Queries wait for each other, because a connection runs one query at a time. More connections don't help on one core.
+// A connection runs one query at a time, and more connections don't help on one core.
 let last: Promise<unknown> = Promise.resolve();
 function answer(query: Query): Promise<object | undefined> {
   const found = last.then(() => find(query));

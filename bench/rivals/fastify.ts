@@ -4,7 +4,7 @@ import { stateCodes } from "../../engine/index.ts";
 import { pricesResponse } from "../../server/api/responses.ts";
 import { type Headers, pricesPath, type Query } from "./rival.ts";
 
-/** Schema of the answers, from which Fastify compiles a serializer. */
+/** Fastify compiles a serializer from this schema. */
 const response = toJsonSchema(pricesResponse, { typeMode: "output" });
 const querystring = {
   type: "object",
@@ -18,10 +18,9 @@ const querystring = {
 
 type Answer = (query: Query) => Promise<object | undefined> | object | undefined;
 
-/** Maximum number of cached answers. The oldest answer is evicted first. */
+/** The oldest cached answer is evicted first. */
 const maxKept = 10_000;
 
-/** Serves price queries from a database, optionally with a cache of answers. */
 export async function serveWithFastify(headers: Headers, answer: Answer, caches = false): Promise<void> {
   const constant = Object.fromEntries(headers);
   const kept = new Map<string, string>();

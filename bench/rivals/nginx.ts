@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Constant, pricesPath } from "./rival.ts";
 
-/** Writes a configuration with which nginx sends an answer as a static file. @returns the configuration's path */
+/** nginx sends the answer as a static file. @returns the configuration's path */
 export function writeNginx(folder: string, port: number, sent: Constant): string {
   const file = join(folder, "root", pricesPath);
   mkdirSync(dirname(file), { recursive: true });
@@ -40,7 +40,7 @@ ${sent.headers.map((header) => `    ${directive(header)}`).join("\n")}
 function directive([name, value]: readonly [string, string]): string {
   if (/[$\n]/.test(value)) throw new Error(`${name} is ${JSON.stringify(value)}, expected no variable`);
   const quoted = `"${value.replace(/["\\]/g, "\\$&")}"`;
-  // nginx sets Content-Type itself. With `add_header` it would be sent twice.
+  // nginx sets Content-Type itself, so `add_header` would send it twice.
   return name.toLowerCase() === "content-type"
     ? `default_type ${quoted};`
     : `add_header ${name} ${quoted} always;`;

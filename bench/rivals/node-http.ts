@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { encodePrices, findGroup, groupSize } from "../../engine/index.ts";
 import { loadSnapshot, nextPage, pricesPath, readSettings } from "./rival.ts";
 
-/** A server of Node's HTTP module and the service's engine. It shows the effect of the HTTP layer alone. */
+/** Node's HTTP module with the service's engine shows the effect of the HTTP layer alone. */
 
 const settings = readSettings();
 const { image } = loadSnapshot(settings.snapshotFile);

@@ -3,7 +3,7 @@ import { attachImage, buildImage, decodeSnapshot, type Image, type Snapshot } fr
 import { pathOfPage } from "../../server/api/cursor.ts";
 import { basePath } from "../../server/api/endpoint.ts";
 
-/** Shared code of the rivals. The rivals have an advantage, because they don't check keys or ceilings. */
+/** The rivals have an advantage, because they don't check keys or ceilings. */
 
 export type Headers = readonly (readonly [name: string, value: string])[];
 
@@ -13,18 +13,16 @@ export interface Constant {
   body: Buffer;
 }
 
-/** Settings of a rival, which gets them as JSON in its only argument. */
+/** A rival gets its settings as JSON in its only argument. */
 export interface RivalSettings {
   snapshotFile: string;
-  /** Headers of every answer, without Content-Length and other headers that the rival's HTTP library adds itself. */
+  /** Headers of every answer, without Content-Length and other headers that the HTTP library adds itself. */
   headers: Headers;
-  /** Status of the answer, for servers with a constant answer. */
   status: string;
   bodyFile: string;
   threads: number;
-  /** Whether a database server caches answers. */
   caches: boolean;
-  /** Whether the server `ceiling` sends one of many copies of its body. The copies take as much memory as an image. */
+  /** Whether `ceiling` sends one of many copies of its body, which take as much memory as an image. */
   isSpread: boolean;
 }
 
@@ -33,7 +31,6 @@ export function readSettings(): RivalSettings {
 }
 
 export const pricesPath = `${basePath}/healthcare/prices`;
-/** The percentiles in an answer's summary, by field name. */
 export const percentiles = {
   p10_charge: 10,
   p25_charge: 25,
@@ -53,7 +50,6 @@ export function loadSnapshot(file: string): { snapshot: Snapshot; image: Image }
   return { snapshot, image: attachImage(buildImage(snapshot)) };
 }
 
-/** Writes a query as a URL's query string. */
 export function queryText({ procedure, state, limit }: Query): string {
   return `procedure=${procedure}${state === null ? "" : `&state=${state}`}&limit=${limit}`;
 }
@@ -62,7 +58,6 @@ export function nextPage(image: Image, query: Query, total: number): Buffer | nu
   return query.limit < total ? pathOfPage(image, "prices", query.limit, queryText(query)) : null;
 }
 
-/** Makes the answer from a database's results. */
 export function pricesAnswer(
   image: Image,
   query: Query,

@@ -4,8 +4,8 @@ import { serveWithFastify } from "./fastify.ts";
 import { loadSnapshot, percentiles, pricesAnswer, type Query, readSettings } from "./rival.ts";
 
 /**
- * Fastify with better-sqlite3: prepared statements over a table of prices with an index for each order, and a table of
- * summaries. With the setting `caches`, Fastify also caches answers.
+ * Statements over a table of prices with an index for each order, and a table of summaries. With the setting `caches`,
+ * Fastify also caches answers.
  */
 
 const settings = readSettings();
@@ -35,7 +35,7 @@ db.exec(`
 
 /*
  * A percentile reads one or two rows of an index by OFFSET, which is nine times as fast as window functions over the
- * group. It is interpolated between closest ranks, in integers, and rounded half up, as in the service.
+ * group. As in the service, it is interpolated between closest ranks, in integers, and rounded half up.
  */
 function statementsFor(where: string) {
   const percentile = (column: string) =>
@@ -51,7 +51,7 @@ function statementsFor(where: string) {
          (200 * high + low) / (2 * low) / 100.0 AS spread, (SELECT name FROM prices WHERE ${where} LIMIT 1) AS name
        FROM (SELECT count(*) AS facilities, min(charge) AS low, max(charge) AS high FROM prices WHERE ${where})`,
     ),
-    // Weighting by services covers all rows, because every priced row of the sample has services.
+    // Every priced row of the sample has services.
     weighted: db.prepare<object, object>(
       `SELECT total AS services, weighted / 100.0 AS weighted_mean_charge,
          (SELECT charge FROM (SELECT charge, sum(services) OVER (ORDER BY charge, ccn) AS reached FROM prices WHERE ${where})
@@ -64,7 +64,7 @@ function statementsFor(where: string) {
   };
 }
 
-/** Computes the summary of a group. Runs only at start. */
+/** Runs only at start. */
 function summarize({ summary, weighted, charge, allowed }: ReturnType<typeof statementsFor>, group: object) {
   const found = summary.get(group);
   if (found === undefined || found.facilities === 0) return undefined;

@@ -16,13 +16,12 @@ import { foreignKind } from "./kind.ts";
 import { cleanName } from "./names.ts";
 
 /**
- * Reads CMS's OPPS Addendum B, which assigns HCPCS codes to APCs. The lines before the header vary from quarter to
- * quarter, as do the order and the names of the columns.
+ * Reads CMS's OPPS Addendum B. The lines before the header, and the order and names of the columns, vary from quarter
+ * to quarter.
  */
 
-/** Maximum bytes of an addendum. CMS's addenda have one to three megabytes. */
+/** CMS's addenda have one to three megabytes. */
 const maxAddendumBytes = 2 ** 25;
-/** Number of lines at the start of the file among which the header is looked for. */
 const maxTitleLines = 50;
 
 const columnNames = { code: "HCPCS Code", description: "Short Descriptor", status: "SI", apc: "APC" };
@@ -31,11 +30,11 @@ type Columns = Record<keyof typeof columnNames, number>;
 export interface Addendum {
   /** Ascending by code. The procedure is empty where a code has no APC. */
   codes: HcpcsCode[];
-  /** The calendar year in the lines before the header; undefined if these lines have no year. */
+  /** The calendar year in the lines before the header. */
   year: string | undefined;
 }
 
-/** Reads an addendum. @throws DataError when the file can't be read or isn't an OPPS Addendum B */
+/** @throws DataError when the file can't be read or isn't an OPPS Addendum B */
 export async function readAddendum(file: string): Promise<Addendum> {
   const bytes = await bytesOf(file);
   const records = recordsIn(bytes, file);
@@ -69,7 +68,7 @@ export async function readAddendum(file: string): Promise<Addendum> {
 async function bytesOf(file: string): Promise<Buffer> {
   try {
     const status = await stat(file);
-    // The kind of file is checked before reading, because reading a pipe would wait for its writer.
+    // Reading a pipe would wait for its writer.
     if (!status.isFile()) throw new DataError(file, "something that isn't a regular file", "a CSV file");
     if (status.size > maxAddendumBytes)
       throw new DataError(file, `${status.size} bytes`, `at most ${maxAddendumBytes} of an OPPS Addendum B`);
@@ -112,9 +111,7 @@ function notAddendum(file: string, found: string): DataError {
   );
 }
 
-/**
- * The positions of the columns, which are recognised by words in their names; undefined if the line isn't the header.
- */
+/** The columns are recognised by words in their names; undefined if the line isn't the header. */
 function columnsIn(record: string[]): Columns | undefined {
   const names = record.map((name) => name.toLowerCase().split(/[^a-z0-9]+/));
   const find = (fits: (words: string[]) => boolean) => names.findIndex(fits);
@@ -132,7 +129,7 @@ function columnsIn(record: string[]): Columns | undefined {
   return Math.min(code, description, apc) < 0 || code === apc ? undefined : columns;
 }
 
-/** The code in a line; undefined for a line of text. @throws DataError when a cell is invalid */
+/** undefined for a line of text @throws DataError when a cell is invalid */
 function codeIn(record: string[], at: Columns, line: string): HcpcsCode | undefined {
   const cell = (column: keyof Columns) => (record[at[column]] ?? "").trim();
   const refuse = (column: keyof Columns, found: string, expected: string) =>
@@ -153,7 +150,7 @@ function codeIn(record: string[], at: Columns, line: string): HcpcsCode | undefi
   return { code, procedure, status, description };
 }
 
-/** Returns a warning for each code that the search vocabulary and the addendum assign to different groups. */
+/** Warns of codes that the search vocabulary and the addendum assign to different groups. */
 export function contradictedCodes({ codes }: Addendum): string[] {
   const procedures = new Map(codes.map(({ code, procedure }) => [code, procedure || "no APC"]));
   return Object.entries(plainWordsOf).flatMap(([expected, { codes }]) =>

@@ -9,18 +9,15 @@ import {
 import { openAddress, readText, retried } from "../http.ts";
 import { type Caller, cmsPatience } from "./download.ts";
 
-/** Finds the releases that CMS offers, and their URLs. */
-
 export const catalogueUrl = "https://data.cms.gov/data.json";
-/** The title under which CMS lists the files, reduced to lower-case letters and digits. */
+/** CMS's title of the files, in lower-case letters and digits only. */
 const titleLetters = "medicareoutpatienthospitalsbyproviderandservice";
-/** Maximum bytes of a catalogue. CMS's catalogue has about ten megabytes. */
+/** CMS's catalogue has about ten megabytes. */
 const maxCatalogueBytes = 2 ** 28;
 const catalogueTries = 2;
-/** Maximum nesting depth. CMS's catalogue has three levels. */
+/** CMS's catalogue has three levels. */
 const maxDepth = 12;
 
-/** Releases whose URLs are known without the catalogue. */
 const knownFiles = [
   "2026-06/794975f5-e335-4cbf-8e87-982c834a9639/MUP_OUT_RY26_P04_V10_DY24_Prov_Svc.csv",
   "2025-08/bceaa5e1-e58c-4109-9f05-832fc5e6bbc8/MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv",
@@ -32,7 +29,7 @@ const knownFiles = [
 export interface Offer {
   year: number;
   url: string;
-  /** Month of publication, `YYYY-MM`, from the URL; null if the URL has no month. */
+  /** `YYYY-MM`, from the URL; null if the URL has no month. */
   released: string | null;
 }
 
@@ -45,7 +42,7 @@ export const knownOffers: readonly Offer[] = knownFiles.map((file) =>
   offerOf(dataYearOf([file]) ?? 0, `https://data.cms.gov/sites/default/files/${file}`),
 );
 
-/** Finds the newest release of each year, newest first. If the catalogue can't be used, returns known releases. */
+/** Newest first. If the catalogue can't be used, returns known releases. */
 export async function offers(url: string, caller: Caller): Promise<readonly Offer[]> {
   try {
     const text = await retried(url, cmsPatience(caller, catalogueTries), async (attempt) =>
@@ -61,9 +58,8 @@ export async function offers(url: string, caller: Caller): Promise<readonly Offe
 
 /**
  * Finds the newest release of each data year in a DCAT catalogue. Entries may be nested anywhere. A release needs only
- * the URL of a CSV file, and the data set's title on its entry or on an outer entry.
- *
- * @throws DataError when the catalogue has no release
+ * the URL of a CSV file, and the data set's title on its entry or on an outer entry. @throws DataError when the
+ * catalogue has no release
  */
 export function offersIn(text: string, subject: string): Offer[] {
   const catalogue = jsonIn(text, subject, "a catalogue in JSON");
@@ -75,7 +71,7 @@ export function offersIn(text: string, subject: string): Offer[] {
     if (year === undefined) continue;
     const modified = textOf(fields.get("modified")) ?? textOf(fields.get("issued")) ?? "";
     const other = newest.get(year);
-    // If two files are equally new, the first one is taken, because CMS lists the newest file first.
+    // CMS lists the newest of several files first.
     if (other === undefined || modified > other.modified)
       newest.set(year, { offer: offerOf(year, url), modified });
   }
@@ -91,7 +87,7 @@ export function offersIn(text: string, subject: string): Offer[] {
 interface CatalogueEntry {
   /** Titles of this entry and of the entries around it, outermost first. */
   titles: string[];
-  /** Fields by name. A name is reduced to letters and digits, without a prefix such as `dcat:`. */
+  /** Names of fields are reduced to letters and digits, without a prefix such as `dcat:`. */
   fields: Map<string, unknown>;
 }
 
@@ -110,17 +106,13 @@ function* filesIn(node: unknown, above: string[], depth: number): Generator<Cata
   for (const value of fields.values()) yield* filesIn(value, titles, depth + 1);
 }
 
-/** The URL of the CSV file that an entry describes; undefined if the entry describes no CSV file. */
 function addressOf(fields: Map<string, unknown>): string | undefined {
   const url = textOf(fields.get("downloadurl")) ?? textOf(fields.get("accessurl"));
   if (url === undefined || !isWebAddress(url)) return undefined;
   return /\.csv$/i.test(new URL(url).pathname) ? url : undefined;
 }
 
-/**
- * The data year in the first text that has one. A text has it as DYnn or DY20nn or, unless the text is a URL, as four
- * digits such as 2023.
- */
+/** The first text with a data year counts. It has DYnn or DY20nn or, unless it is a URL, four digits. */
 function dataYearOf(texts: unknown[]): number | undefined {
   for (const given of texts) {
     const text = textOf(given) ?? "";
@@ -129,7 +121,7 @@ function dataYearOf(texts: unknown[]): number | undefined {
       short === undefined && !/^https?:/.test(text) ? (/(?<![0-9])20[0-9]{2}(?![0-9])/.exec(text) ?? []) : [];
     const year = Number(short === undefined ? long : `20${short}`);
     if (year >= minDataYear && year <= maxDataYear) return year;
-    // A release of a year outside these limits isn't offered, because older releases have a different layout.
+    // Older releases have a different layout.
     if (!Number.isNaN(year)) return undefined;
   }
   return undefined;
@@ -139,7 +131,7 @@ function lettersOf(text: string): string {
   return text.toLowerCase().replace(/[^a-z0-9]/g, "");
 }
 
-/** A text, which may be wrapped in an object such as {"@id": …} or {"@value": …}. */
+/** A text may be wrapped in an object such as {"@id": …} or {"@value": …}. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   if (typeof value !== "object" || value === null) return undefined;

@@ -22,7 +22,7 @@ import { orLostZero, orPlainNumber, orZip4 } from "./hints.ts";
 import { cleanName, Spellings } from "./names.ts";
 import { suspicionsAbout } from "./plausibility.ts";
 
-/** Required columns, as named in the 2023 release. Names are compared by letters and digits only. */
+/** The names of the 2023 release. They are compared by letters and digits only. */
 const requiredNames = {
   ccn: "Rndrng_Prvdr_CCN",
   facility: "Rndrng_Prvdr_Org_Name",
@@ -33,7 +33,7 @@ const requiredNames = {
   charge: "Avg_Tot_Sbmtd_Chrgs",
   allowed: "Avg_Mdcr_Alowd_Amt",
 } as const;
-/** All columns. Optional columns that a file lacks become null in every row. */
+/** Optional columns that a file lacks become null in every row. */
 const columnNames = {
   ...requiredNames,
   street: "Rndrng_Prvdr_St",
@@ -51,12 +51,12 @@ const amountColumns = ["charge", "allowed", "payment", "outlierAmount"] as const
 const countColumns = ["services", "beneficiaries", "outlierServices"] as const;
 const addressColumns = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescription"] as const;
 
-/** Column names of earlier layouts. A file with such a name but no allowed amount has the layout of 2011–2015. */
+/** A file with such a name but no allowed amount has the layout of 2011–2015. */
 const oldLayoutNames = ["providerid", "averageestimatedsubmittedcharges", "averagetotalpayments"];
 
-/** Minimum number of facilities of a whole release. Real releases have some 3,000 facilities. */
+/** Real releases have some 3,000 facilities. */
 const leastFacilities = 2000;
-/** The caveat's last sentence if a file has too few facilities. The portal's pages show it above the numbers. */
+/** The portal's pages show this sentence above the numbers. */
 const partText = (facilities: number) =>
   `This file has only ${facilities} hospitals, where a whole release has some 3,000: hospitals and states may be missing.`;
 
@@ -85,11 +85,10 @@ export function cmsProvenance(
 const amountPattern = /^([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?$/;
 
 /**
- * Parses dollars in plain decimal text into cents, rounded half up. The decimal digits are rounded, because the
- * floating-point value of 1.005 is slightly less than 1.005.
+ * Dollars become cents, rounded half up. The digits are rounded, because the floating-point value of 1.005 is less than
+ * 1.005.
  *
- * @returns cents, which may be inexact above `maxCents`; `blank` for white space only; NaN for text that isn't a
- *   non-negative amount
+ * @returns `blank` for white space only; NaN for text that isn't a non-negative amount
  */
 export function parseCents(text: string): number {
   const trimmed = text.trim();
@@ -99,27 +98,23 @@ export function parseCents(text: string): number {
   const [, whole, fraction = "", exponent = "0"] = match;
   const digits = whole + fraction;
   if (digits === "") return Number.NaN;
-  // The number of digits that make whole cents. The next digit decides the rounding.
+  // The digit after the cents decides the rounding.
   const centDigits = whole.length + Number(exponent) + 2;
   if (centDigits < 0) return 0;
   const padded = digits.padEnd(centDigits + 1, "0");
   return Number(padded.slice(0, centDigits)) + (padded[centDigits] >= "5" ? 1 : 0);
 }
 
-/** A whole number. Spreadsheets may add zeros after a decimal point. */
+/** Spreadsheets may add zeros after a decimal point. */
 const countPattern = /^([0-9]+)(?:\.0*)?$/;
 
-/** Builds the table of a release. Call `add` for every row, then `finish` once. */
+/** Call `add` for every row, then `finish` once. */
 export class CmsTable {
   readonly #file: string;
   readonly #fields: number;
-  /** The number of columns up to the last column with a name. */
   readonly #named: number;
   readonly #at: Record<Column, number>;
-  /**
-   * The number of fields in the first row. All other rows must have the same number. The header's number may differ by
-   * unnamed empty columns.
-   */
+  /** All rows must have as many fields as the first row. The header's number may differ by unnamed empty columns. */
   #width: number;
 
   readonly #ccns: string[] = [];
@@ -128,7 +123,7 @@ export class CmsTable {
   readonly #addresses = byField(addressColumns, () => new Spellings());
   readonly #states: { state: string; line: number }[] = [];
   readonly #procedures: TableParts["procedures"] = { code: [], name: [] };
-  /** Position of each facility, by its CCN in upper case and by each spelling in the file. */
+  /** Keys are CCNs in upper case and as spelled in the file. */
   readonly #facilityIndex = new Map<string, number>();
   readonly #procedureIndex = new Map<string, number>();
   /** The first spelling of each procedure's name, and its line. A repeated spelling isn't cleaned again. */
@@ -137,7 +132,6 @@ export class CmsTable {
   readonly #facility: number[] = [];
   readonly #procedure: number[] = [];
   readonly #measures = byField(measureFields, (): number[] => []);
-  /** Each row's line in the file. */
   readonly #line: number[] = [];
 
   /** @throws DataError if a required column is missing, a name occurs twice, or the layout is that of 2011–2015 */
@@ -166,8 +160,7 @@ export class CmsTable {
   }
 
   /**
-   * @returns the rows in snapshot order, the number of facilities with several names or addresses, and warnings about
-   *   suspect figures
+   * @returns the rows in snapshot order, the number of facilities with several names or addresses, and warnings
    * @throws DataError if there is no row, no row is priced, or two rows have the same facility and procedure
    */
   finish(): { table: SnapshotTable; severalNames: number; warnings: string[] } {
@@ -212,7 +205,7 @@ export class CmsTable {
     return columns.filter((column) => this.#at[column] < 0).map((column) => columnNames[column]);
   }
 
-  /** Checks the number of fields. Empty columns without a name may follow at the end. */
+  /** Empty columns without a name may follow at the end. */
   #checkFields(record: string[], line: number): void {
     let filled = record.length;
     while (filled > this.#named && record[filled - 1].trim() === "") filled--;
@@ -231,11 +224,7 @@ export class CmsTable {
       );
   }
 
-  /**
-   * Refuses two rows for one facility and procedure. The error names the first such pair in the file.
-   *
-   * @param order positions of the rows, with the rows of a facility and procedure side by side
-   */
+  /** The error names the first duplicate in the file. @param order positions of the rows, duplicates side by side */
   #refuseDuplicates(order: Uint32Array): void {
     const [facility, procedure] = [this.#facility, this.#procedure];
     let second = -1;
@@ -279,7 +268,6 @@ export class CmsTable {
     return facility;
   }
 
-  /** Finds or adds the facility with the CCN of a row, ignoring case. */
   #facilityOf(record: string[], line: number): number {
     const text = record[this.#at.ccn];
     const known = this.#facilityIndex.get(text);
@@ -382,7 +370,7 @@ export class CmsTable {
   }
 }
 
-/** The positions of the columns; −1 for a missing optional column. */
+/** −1 for a missing optional column */
 function findColumns(header: string[], subject: string): Record<Column, number> {
   const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
   const names = header.map(plain);

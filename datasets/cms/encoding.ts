@@ -1,4 +1,4 @@
-/** A byte that isn't UTF-8, with its position in a text file. Lines and bytes of a line count from 1. */
+/** Lines, and bytes of a line, count from 1. */
 export interface StrayByte {
   line: number;
   byte: number;
@@ -11,15 +11,13 @@ export interface StrayByte {
  */
 const marks =
   /(\r\n?|\n)|[\xc2-\xdf][\x80-\xbf]|(?:\xe0[\xa0-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]|\xed[\x80-\x9f])[\x80-\xbf]|(?:\xf0[\x90-\xbf]|[\xf1-\xf3][\x80-\xbf]|\xf4[\x80-\x8f])[\x80-\xbf]{2}|[\x80-\xff]/g;
-/** A line end or character at the end of a chunk that may be unfinished, so that the next chunk is needed. */
+/** A line end or character at the end of a chunk that may be unfinished. */
 const incomplete = /(?:\r|[\xc2-\xf4][\x80-\xbf]{0,2})$/;
 
-/** Counts the lines of a text file, and finds the first byte that isn't UTF-8. O(bytes). */
 export class TextScan {
   bytes = 0;
   line = 1;
   stray: StrayByte | undefined;
-  /** The line of the first multi-byte UTF-8 character. */
   multibyteLine: number | undefined;
   isTerminated = false;
   #lineStart = 0;

@@ -1,4 +1,4 @@
-/** Hints in error messages about damage that spreadsheets typically do to cells. */
+/** Hints about damage that spreadsheets typically do to cells. */
 
 export function orLostZero(expected: string, text: string, digits: number): string {
   const isShort = /^[0-9]+$/.test(text) && text.length < digits;

@@ -15,15 +15,15 @@ import { type ReleaseOptions, readRelease } from "./release.ts";
 
 export interface ImportOptions extends ReleaseOptions {
   out: string;
-  /** Path of an OPPS Addendum B, which assigns HCPCS codes to procedure groups. */
+  /** An OPPS Addendum B. */
   codesFile: string | null;
-  /** Whether to write a new revision even if a snapshot of the year has the same content. */
+  /** Writes a new revision even if a snapshot of the year has the same content. */
   force: boolean;
 }
 
 /**
- * Imports a CMS release as the next snapshot of its year. Writes nothing if a snapshot of the year already has the same
- * rows and, if an addendum is given, the same codes.
+ * Writes the next snapshot of the year, unless a snapshot of the year already has the same rows and, if an addendum is
+ * given, the same codes.
  *
  * @throws DataError when a file is invalid or the folder can't be written; then no snapshot is written
  */
@@ -43,7 +43,7 @@ export async function importFile(options: ImportOptions, known: readonly KnownVe
   const written = () =>
     publishSnapshot(out, year, known, (revision) => {
       const bytes = encodeSnapshot(sealSnapshot(table, { ...provenance, revision }, codes));
-      // Checks that a server could load the snapshot. A snapshot usually fails because of its size.
+      // The snapshot may be too large for a server.
       buildImage(decodeSnapshot(bytes, `${file} as a snapshot`));
       return bytes;
     });
@@ -51,7 +51,6 @@ export async function importFile(options: ImportOptions, known: readonly KnownVe
     ...release,
     warnings,
     path: there?.path ?? written(),
-    /** Whether a file was written; false if an existing snapshot has the content. */
     isNew: there === undefined,
     /** Options that were ignored, although they differ from the metadata of the existing snapshot. */
     unwritten: [
@@ -64,7 +63,6 @@ export async function importFile(options: ImportOptions, known: readonly KnownVe
   };
 }
 
-/** The addendum's codes for the procedures of a release, and warnings about the addendum. */
 async function codesOf(
   file: string,
   table: SnapshotTable,

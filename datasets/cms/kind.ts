@@ -1,4 +1,4 @@
-/** Binary file formats by their first bytes in hexadecimal. */
+/** Kinds by the first bytes in hexadecimal. */
 const binaries: readonly [start: string, kind: string][] = [
   ["1f8b", "a gzip file"],
   ["504b0304", "a zip archive"],
@@ -21,9 +21,9 @@ const separators: readonly [separator: string, name: string][] = [
 ];
 
 /**
- * Names the kind of a file that isn't comma-separated text, such as "a gzip file"; undefined if the file may be CSV.
+ * A name such as "a gzip file"; undefined if the file may be CSV.
  *
- * @param start the file's first bytes, up to a megabyte, because file names in a zip archive identify a workbook
+ * @param start up to a megabyte, because file names in a zip archive identify a workbook
  */
 export function foreignKind(start: Buffer): string | undefined {
   const hexadecimal = start.toString("hex", 0, 16);

@@ -6,10 +6,9 @@ import { isSynthetic } from "../sample/synthetic-mark.ts";
 import type { Offer } from "./catalogue.ts";
 
 const downloadsFolder = "downloads";
-/** Maximum characters of a URL's file name that are kept in the name of the download. */
 const maxNameCharacters = 100;
 
-/** The path of a download. It contains a hash of the URL, because different releases have had the same file name. */
+/** Different releases have had the same file name, so the path contains a hash of the URL. */
 export function downloadPath(out: string, url: string): string {
   const named = basename(new URL(url).pathname)
     .replace(/\.csv$/i, "")
@@ -20,10 +19,7 @@ export function downloadPath(out: string, url: string): string {
 
 export type Listed = ReturnType<typeof listOf>[number];
 
-/**
- * Lists the releases offered and the snapshots in a folder, newest year first. `say` receives a warning for each file
- * that can't be a snapshot.
- */
+/** The newest year comes first. @param say receives a warning for each file that can't be a snapshot */
 export function listOf(offered: readonly Offer[], out: string, say: (line: string) => void) {
   const loaded = versionsIn(out, say);
   const others = new Set(loaded.map(({ year }) => year));
@@ -53,13 +49,13 @@ function versionsIn(
   return names.sort().flatMap((name) => {
     const path = join(out, name);
     try {
-      // Only a regular file is read, because reading a FIFO would block for ever.
+      // Reading a FIFO would block for ever.
       if (!statSync(path).isFile())
         throw new DataError(path, "something that isn't a regular file", "a snapshot");
       const { metadata } = snapshotHead(readFileSync(path), path);
       const version = basename(name, ".parquet");
       const claimed = `${metadata.data_year}.${metadata.revision}`;
-      // A server would refuse a file whose name differs from the version in its metadata.
+      // A server would refuse such a file.
       if (claimed !== version) throw new DataError(`${path}: data version in its metadata`, claimed, version);
       return [{ year: metadata.data_year, version, synthetic: isSynthetic(metadata) }];
     } catch (error) {

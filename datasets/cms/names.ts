@@ -5,7 +5,7 @@ interface Flaw {
   expected: string;
 }
 
-/** Matches characters that names may not contain: invisible ones, ones without a meaning, and lost ones (U+FFFD). */
+/** Invisible characters, characters without a meaning, and lost characters (U+FFFD). */
 const forbidden =
   /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\ufffd]/u;
 const kinds: readonly [characters: RegExp, kind: string][] = [
@@ -16,9 +16,9 @@ const kinds: readonly [characters: RegExp, kind: string][] = [
 ];
 
 /**
- * Cleans a name: composes accents (NFC), trims the name, and replaces every run of spaces by one space.
+ * Composes accents (NFC), and replaces every run of spaces by one space.
  *
- * @returns the clean name; a `Flaw` for a name that is empty, too long or has a forbidden character, such as a tab
+ * @returns a `Flaw` for a name that is empty, too long or has a forbidden character, such as a tab
  */
 export function cleanName(text: string): string | Flaw {
   const [character] = forbidden.exec(text) ?? [];
@@ -38,9 +38,9 @@ export function cleanName(text: string): string | Flaw {
 }
 
 /**
- * Collects the spellings of a text of each facility, such as its name, and finds the commonest spelling. The first
- * spelling in the file wins a tie. An empty spelling wins only if there is no other spelling. Nearly all facilities
- * have only one spelling, so only further spellings are counted.
+ * Finds the commonest spelling of a text of each facility, such as its name. The first spelling in the file wins a tie.
+ * An empty spelling wins only if there is no other spelling. Nearly all facilities have only one spelling, so only
+ * further spellings are counted.
  */
 export class Spellings {
   readonly #raw: string[] = [];
@@ -66,7 +66,6 @@ export class Spellings {
     return [...this.#others].flatMap(([facility, others]) => (named(facility, others) > 1 ? [facility] : []));
   }
 
-  /** @param rows number of rows of each facility */
   commonest(rows: Int32Array): string[] {
     return this.#first.map((first, facility) => {
       const others = [...(this.#others.get(facility) ?? [])];

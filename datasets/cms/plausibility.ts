@@ -5,12 +5,10 @@ import { blank, decodeSnapshot, partsOf, type SnapshotTable } from "../../engine
 
 /** CMS suppresses the amounts of rows with at most this many services. */
 const maxSuppressedServices = 10;
-/** A median charge that grew by this factor since the previous snapshot suggests amounts in another unit. */
+/** If a median charge grew by this factor since the previous snapshot, its amounts may be in another unit. */
 const suspectedGrowth = 30;
-/** Maximum number of CCNs in a warning. */
 const maxNamed = 3;
 
-/** Warnings about the rows of a release, a sentence each. */
 export function suspicionsAbout(table: SnapshotTable): string[] {
   const { facilities, rows } = partsOf(table);
   const { charge, allowed, services, beneficiaries } = rows;
@@ -45,7 +43,6 @@ export function suspicionsAbout(table: SnapshotTable): string[] {
   ];
 }
 
-/** Warnings about the amounts of a release, compared with the previous snapshot. */
 export function suspectGrowth(table: SnapshotTable, before: string): string[] {
   const now = medianCharge(table);
   const then = medianIn(before);
@@ -57,7 +54,6 @@ export function suspectGrowth(table: SnapshotTable, before: string): string[] {
   ];
 }
 
-/** The median charge in a snapshot file; undefined if the file can't be read. */
 function medianIn(path: string): number | undefined {
   try {
     return medianCharge(decodeSnapshot(readFileSync(path), path).table);

@@ -9,10 +9,10 @@ import { type StrayByte, TextScan } from "./encoding.ts";
 import { foreignKind } from "./kind.ts";
 
 const readChunkBytes = 2 ** 20;
-/** Maximum bytes of a record. Real records are shorter. The limit is low enough to detect an unclosed quote early. */
+/** Real records are shorter, and a low limit detects an unclosed quote early. */
 const maxRecordBytes = 2 ** 16;
 
-/** Maximum number of lines with values before the header. If there are more, the first line's error is reported. */
+/** Lines with values before the header. If there are more, the first line's error is reported. */
 const maxTitleLines = 50;
 const unterminated = [
   "a last line without a line break, as in a truncated file",
@@ -24,7 +24,6 @@ export interface ReleaseOptions {
   year: number;
   released: string | null;
   sourceUrl: string | null;
-  /** Whether the last line may lack a line end, which may mean that the file was truncated. */
   allowUnterminated: boolean;
 }
 
@@ -33,24 +32,18 @@ interface Release {
   provenance: Omit<Provenance, "revision">;
   /** The first byte that isn't UTF-8. If there is such a byte, the file was read as Windows-1252. */
   stray: StrayByte | undefined;
-  /** Number of facilities with several names or addresses. The commonest name and address are used. */
   severalNames: number;
-  /** Optional columns that the file lacks, by CMS's names. */
+  /** Missing optional columns, by CMS's names. */
   absentColumns: string[];
-  /** Warnings about suspect figures, a sentence each. */
   warnings: string[];
 }
 
-/**
- * Reads a CMS release in two passes. The first pass checks encoding and truncation, the second pass reads the rows.
- *
- * @throws DataError when the file can't be read or the release is invalid
- */
+/** @throws DataError when the file can't be read or the release is invalid */
 export async function readRelease(options: ReleaseOptions): Promise<Release> {
   const { file, year, released, sourceUrl } = options;
   let handle: FileHandle | undefined;
   try {
-    // The kind of file is checked before opening, because opening a pipe would wait for its writer.
+    // Opening a pipe would wait for its writer.
     if (!(await stat(file)).isFile())
       throw new DataError(file, "something that isn't a regular file", "a CSV file");
     handle = await open(file);
@@ -76,7 +69,7 @@ export async function readRelease(options: ReleaseOptions): Promise<Release> {
   }
 }
 
-/** Checks by a file's first line and last byte whether it can be a complete release. @throws DataError when it can't */
+/** Checks by a file's first line and last byte whether the release is complete. @throws DataError when it isn't */
 export async function checkEnds(file: string, subject: string, allowUnterminated: boolean): Promise<void> {
   const handle = await open(file);
   try {
@@ -99,7 +92,7 @@ export async function checkEnds(file: string, subject: string, allowUnterminated
   }
 }
 
-/** Yields the file's chunks. Each chunk is a new buffer, because the parser keeps the end of the previous chunk. */
+/** The parser keeps the end of the previous chunk, so each chunk is a new buffer. */
 async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
   for (let position = 0; ; ) {
     const buffer = Buffer.allocUnsafe(readChunkBytes);
@@ -122,7 +115,6 @@ async function scanFile(handle: FileHandle, file: string): Promise<TextScan> {
   return scan;
 }
 
-/** Refuses a truncated file, and a file that mixes two encodings. */
 function checkText(
   { isTerminated, line, stray, multibyteLine }: TextScan,
   file: string,
@@ -150,7 +142,7 @@ async function readTable(
   let header: string[] = [];
   let nextLine = 1;
   let emptyLines = 0;
-  /** The lines with values before the header: their number, and the error of the first line. */
+  /** The number of lines with values before the header, and the error of the first. */
   let titles: { error: unknown; lines: number } | undefined;
   const startOfRecord = (parser: Parser) => nextLine + parser.info.empty_lines - emptyLines;
 
@@ -161,7 +153,7 @@ async function readTable(
     relax_column_count: true,
     skip_empty_lines: true,
     on_record(record: string[]): null {
-      // Lines are counted here, because the parser counts a CRLF inside quotes as two.
+      // The parser counts a CRLF inside quotes as two lines.
       const line = startOfRecord(parser);
       emptyLines = parser.info.empty_lines;
       nextLine = line + 1;
@@ -190,7 +182,7 @@ async function readTable(
       return null;
     },
   });
-  // The parser emits no records, but its output must be consumed for it to finish.
+  // The parser emits no records, but it finishes only if its output is consumed.
   parser.resume();
 
   const hash = createHash("sha256");

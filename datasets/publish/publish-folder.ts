@@ -15,14 +15,13 @@ import {
 
 const extension = ".parquet";
 
-/** Links or copies a file into a folder, atomically. */
 async function place(from: string, to: string): Promise<void> {
   const draft = `${to}.${randomUUID()}.tmp`;
   try {
     try {
       linkSync(from, draft);
     } catch {
-      // Linking failed: the folder is on another file system, or links aren't allowed.
+      // The folder is on another file system, or links aren't allowed.
       await copyFile(from, draft, constants.COPYFILE_FICLONE);
       sync(draft);
     }
@@ -32,7 +31,6 @@ async function place(from: string, to: string): Promise<void> {
   }
 }
 
-/** Checks a snapshot file. @throws DataError when the file isn't a valid snapshot of the version in its name */
 function checkSound(path: string, version: string): void {
   const { provenance } = decodeSnapshot(readFileSync(path), path);
   if (versionName(provenance) !== version)
@@ -45,7 +43,7 @@ function publishedIn(folder: string): IndexEntry[] {
 }
 
 /**
- * Links or copies the snapshots of a folder into another folder, then writes and returns their index.
+ * Links or copies snapshots into a folder, then writes and returns their index.
  *
  * @throws DataError when there is no snapshot, a snapshot is invalid, or its version was published with other content
  */

@@ -14,21 +14,19 @@ import {
 import { makeFolder, sync } from "../folder.ts";
 import { isSynthetic } from "../sample/synthetic-mark.ts";
 
-/** A data version that a server has served. Its version number can't be used for other content. */
+/** The version number can't be used for other content, because a server has served it. */
 export interface KnownVersion {
   version: string;
   sha256: string;
 }
 
-/** The highest revision that a snapshot's metadata can carry. */
 const maxRevision = 9999;
 
 /**
- * Writes the next revision of a year into a folder, which is made if it doesn't exist. The file is linked into place
- * after it is flushed to disk. So readers never see a partial file, and no file is ever replaced. The function is
- * synchronous, so that no signal handler runs meanwhile.
+ * Writes the next revision of a year. The file is linked into place after it is flushed to disk, so readers never see a
+ * partial file, and no file is ever replaced. The function is synchronous, so that no signal handler runs meanwhile.
  *
- * @param encode encodes the snapshot with a revision number; called again if another process takes that number first
+ * @param encode called again if another process takes the revision number first
  * @returns the path of the new file
  * @throws DataError when the folder can't be written, or all revisions of the year are used; leaves no file then
  */
@@ -43,7 +41,7 @@ export function publishSnapshot(
     const names = [...namesIn(outDir), ...known.map(({ version }) => version)];
     const last = revisionsOf(dataYear, names).at(-1);
     const revision = 1 + (last?.revision ?? 0);
-    // On some file systems every name seems to be taken. This check prevents an endless loop.
+    // On some file systems every name seems to be taken, and the loop would be endless.
     if (revision === taken)
       throw new DataError(
         outDir,
@@ -64,9 +62,8 @@ export function publishSnapshot(
 }
 
 /**
- * Finds the newest snapshot of a year in a folder with the same rows, and with the same codes if `wanted` has any.
- * Files that contradict a known version are skipped, because no server would serve such a file. @returns undefined if
- * there is no such snapshot
+ * Finds the year's newest snapshot with the same rows, and with the same codes if `wanted` has any. No server would
+ * serve a file that contradicts a known version, so such files are skipped.
  */
 export function findContent(
   outDir: string,
@@ -94,20 +91,16 @@ function snapshotWith(path: string, version: string, contentSha256: string): Sna
     const bytes = readFileSync(path);
     const claimed = snapshotHead(bytes, path).metadata.content_sha256;
     if (claimed !== undefined && claimed !== contentSha256) return undefined;
-    // The whole file is decoded, because its rows may be damaged even if the footer is intact.
+    // The rows may be damaged even if the footer is intact.
     const snapshot = decodeSnapshot(bytes, path);
     const isIt = snapshot.contentSha256 === contentSha256 && versionName(snapshot.provenance) === version;
     return isIt ? snapshot : undefined;
   } catch {
-    // An unreadable file doesn't match.
     return undefined;
   }
 }
 
-/**
- * The path of a folder's newest snapshot: the last revision of the latest data year up to `maxYear`. Undefined if there
- * is none.
- */
+/** The last revision of the latest data year up to `maxYear`. */
 export function newestSnapshot(outDir: string, maxYear: number): string | undefined {
   const names = existsSync(outDir) ? namesIn(outDir) : [];
   for (let year = maxYear; year >= minDataYear; year--) {
@@ -117,7 +110,6 @@ export function newestSnapshot(outDir: string, maxYear: number): string | undefi
   return undefined;
 }
 
-/** Whether a file's metadata say that it is a synthetic snapshot; false if the file can't be read. */
 export function isSyntheticFile(path: string): boolean {
   try {
     return isSynthetic(snapshotHead(readFileSync(path), path).metadata);
@@ -130,7 +122,7 @@ function namesIn(outDir: string): string[] {
   return writing(outDir, () => readdirSync(outDir));
 }
 
-/** The revisions of a year in a list of version and file names, lowest first. */
+/** The lowest revision comes first. @param names version and file names */
 function revisionsOf(dataYear: number, names: string[]): { revision: number; name: string }[] {
   const found = names.flatMap((name) => {
     // Case is ignored, because on some file systems 2024.1.PARQUET is the same name.
@@ -140,7 +132,7 @@ function revisionsOf(dataYear: number, names: string[]): { revision: number; nam
   return found.sort((a, b) => a.revision - b.revision);
 }
 
-/** Writes a new file, complete or not at all. @returns false if the name is taken */
+/** The new file is complete or not there at all. @returns false if the name is taken */
 function placeNew(outDir: string, path: string, bytes: Uint8Array): boolean {
   const temporary = join(outDir, `.${randomUUID()}.tmp`);
   try {

@@ -4,14 +4,11 @@ import { pipeline } from "node:stream/promises";
 import * as v from "valibot";
 import { DataError, jsonIn, shown } from "../../engine/index.ts";
 
-/** The index of a folder of published snapshots, `index.json`. */
-
 export const indexName = "index.json";
 
-/** Maximum bytes of a file in an index. A server downloads such a file, but loads only files up to 2 GiB. */
+/** A server downloads such a file, but loads only files up to 2 GiB. */
 const maxFileBytes = 2 ** 32;
 
-/** The form of a data version, `<year>.<revision>`. */
 export const versionPattern = /^[0-9]{4}\.[1-9][0-9]{0,3}$/;
 
 const expected = {
@@ -24,7 +21,7 @@ const expected = {
 const entry = v.object(
   {
     version: v.pipe(v.string(expected.version), v.regex(versionPattern, expected.version)),
-    /** The file's path, relative to the index. */
+    /** A path relative to the index. */
     file: v.pipe(v.string(expected.file), v.regex(/^\w[\w.-]*(?:\/\w[\w.-]*)*$/, expected.file)),
     bytes: v.pipe(
       v.number(expected.bytes),
@@ -32,10 +29,9 @@ const entry = v.object(
       v.minValue(1, expected.bytes),
       v.maxValue(maxFileBytes, expected.bytes),
     ),
-    /** SHA-256 of the file's bytes. */
     sha256: v.pipe(v.string(expected.sha256), v.regex(/^[0-9a-f]{64}$/, expected.sha256)),
   },
-  // Gives the message for an entry that isn't an object or lacks a field.
+  // The message for an entry that isn't an object or lacks a field.
   ({ path }) =>
     Object.entries(expected).find(([name]) => name === path?.at(-1)?.key)?.[1] ??
     `an object with ${Object.keys(expected).join(", ")}`,
@@ -51,7 +47,7 @@ const snapshotIndex = v.pipe(
   ),
 );
 
-/** Parses an index of snapshots. @throws DataError when the text isn't an index */
+/** @throws DataError when the text isn't an index */
 export function indexIn(text: string, where: string): IndexEntry[] {
   const result = v.safeParse(snapshotIndex, jsonIn(text, where, "an index of snapshots"));
   if (result.success) return result.output;
@@ -69,7 +65,6 @@ export function newestFirst(a: { version: string }, b: { version: string }): num
   return otherYear - year || otherRevision - revision;
 }
 
-/** SHA-256 of a file, in hexadecimal, without blocking. */
 export async function sha256Of(path: string): Promise<string> {
   const hash = createHash("sha256");
   await pipeline(createReadStream(path), hash);

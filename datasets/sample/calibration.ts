@@ -1,27 +1,25 @@
 import { readFileSync } from "node:fs";
 
-/** Published figures on which the synthetic sample is based, from the tables in `data/`. */
+/** Figures on which the synthetic sample is based, from `data/`. */
 
 interface ProcedureFigures {
   code: string;
-  /** Services in the nation in a year. */
+  /** Yearly services in the nation. */
   services: number;
-  /** National average of the submitted charge, in dollars. */
+  /** All amounts are national averages in dollars. */
   charge: number;
-  /** National average of the allowed amount, in dollars. */
   allowed: number;
-  /** National beneficiaries divided by services. */
+  /** Beneficiaries divided by services. */
   beneficiaryShare: number;
-  /** National Medicare payment divided by the allowed amount. */
+  /** Medicare's payment divided by the allowed amount. */
   paymentShare: number;
-  /** National share of services with an outlier payment. */
+  /** Share of services with an outlier payment. */
   outlierShare: number;
-  /** National average outlier payment, in dollars. */
   outlierAmount: number;
   name: string;
 }
 
-/** The figures of a state. Factors are the state's average divided by the national average. */
+/** Factors are the state's average divided by the national average. */
 interface StateFigures {
   state: string;
   hospitals: number;
@@ -31,7 +29,7 @@ interface StateFigures {
   zip: string;
 }
 
-/** A file's lines in `data/`, without comments, each split into `count` texts. The last text is the rest of a line. */
+/** The last of the `count` texts is the rest of the line. */
 function linesOf(name: string, count: number): string[][] {
   const lines = readFileSync(new URL(`data/${name}`, import.meta.url), "utf8").split("\n");
   return lines

@@ -15,43 +15,33 @@ import { zipsByStart } from "../places.ts";
 import { procedureFigures, ruralUrbanFigures, stateFigures } from "./calibration.ts";
 import { syntheticPublisher } from "./synthetic-mark.ts";
 
-/** Default number of rows. CMS's file of 2023 has one row less. */
+/** CMS's file of 2023 has one row less. */
 export const defaultSampleRows = 116_800;
 export const defaultSampleSeed = 20_230_101;
-/** The largest seed; the smallest is 0. */
 export const maxSampleSeed = 2 ** 32 - 1;
-/** Rows per facility: 3,100 facilities at the default size. */
+/** 3,100 facilities at the default size. */
 const rowsPerFacility = defaultSampleRows / 3100;
 const suppressedShare = 0.45;
 /** The smallest number of services or beneficiaries that CMS publishes. */
 const fewestShown = 11;
-/**
- * Procedures with fewer national services than this are suppressed everywhere, because no hospital provides more than
- * ten.
- */
+/** Procedures with fewer national services are suppressed everywhere, because no hospital provides more than ten. */
 const fewestPricedServices = 100;
 
-/** Spread of the hospitals' markups. This and the spreads below are the sigma of a log-normal distribution. */
+/** This and the spreads below are the sigma of a log-normal distribution. */
 const markupSpread = 0.45;
-/** Spread of charges within a hospital. */
 const chargeSpread = 0.22;
-/** Spread of the hospitals' allowed amounts, which vary with local wages. */
+/** The hospitals' allowed amounts vary with local wages. */
 const wageSpread = 0.08;
-/** Spread of allowed amounts within a hospital. */
 const allowedSpread = 0.09;
-/** Spread of the demand for a procedure at a hospital. */
 const demandSpread = 1.3;
-/** Spread of the hospitals' sizes. */
 const sizeSpread = 1.2;
-/** Spread of the share of the allowed amount that Medicare pays, as the sigma of a normal distribution. */
+/** Medicare pays a share of the allowed amount. The sigma of that share's normal distribution. */
 const paymentSpread = 0.01;
-/** Spreads of the number of outlier services and of their amounts. Few hospitals have most of the outlier services. */
+/** Few hospitals have most of the outlier services. */
 const outlierSpread = { services: 1.5, amount: 0.3 };
-/** Spread of a hospital's services per beneficiary. */
+/** A hospital's services per beneficiary. */
 const repeatSpread = 0.3;
-/** Spreads of the values that are drawn anew for each year. */
 const yearlySpread = { charge: 0.05, allowed: 0.02, demand: 0.1 };
-/** The year in which the growth of amounts starts. */
 const baseYear = 2023;
 /** Linear growth per year, as a share of the level of `baseYear`, so that amounts stay in range up to 2099. */
 const yearlyGrowth = { charge: 0.05, allowed: 0.03 };
@@ -59,16 +49,15 @@ const yearlyGrowth = { charge: 0.05, allowed: 0.03 };
 export interface SampleOptions {
   dataYear: number;
   revision: number;
-  /** Number of rows, from 1 to `maxSnapshotRows`. A facility has about 37.7 rows. */
+  /** A facility has about 37.7 rows. */
   rows: number;
-  /** The seed, from 0 to `maxSampleSeed`. */
+  /** A whole number from 0 to `maxSampleSeed`. */
   seed: number;
 }
 
 /**
- * Generates a synthetic snapshot. The same options give the same snapshot on any machine. Snapshots of several years
- * with the same rows and seed have the same facilities and nearly the same procedures at each facility, but different
- * amounts. O(rows), about 56 bytes a row.
+ * Equal options give the same snapshot on any machine. Snapshots of several years with the same rows and seed have the
+ * same facilities and nearly the same procedures at each facility, but different amounts. O(rows).
  *
  * @throws DataError when `rows` is out of range
  */
@@ -95,17 +84,11 @@ export function syntheticSnapshot({ dataYear, revision, rows, seed }: SampleOpti
   });
 }
 
-/**
- * The random stream of addresses. It is separate, so that additional draws in it don't change the numbers of other
- * streams.
- */
+/** Addresses have their own random stream, so that additional draws don't change the numbers of other streams. */
 const addressStream = 1;
-/** The random stream for the use of procedures in a year has this number plus the year. */
+/** The year is added to this number. */
 const useStream = 10_000;
 
-/**
- * A source of random numbers. Some sources determine what stays the same over the years, others what changes each year.
- */
 interface RandomSource {
   below(count: number): number;
   /** An approximately normal number (mean 0, variance 1) within ±3.47, so that amounts stay plausible. */
@@ -146,7 +129,6 @@ interface Hospitals {
   facilities: TableParts["facilities"];
   state: Uint8Array;
   size: Float64Array;
-  /** Number of procedures at each hospital. The sum is the number of rows. */
   offered: Uint8Array;
 }
 
@@ -184,7 +166,7 @@ function hospitalsFor(rows: number, random: RandomSource, addresses: RandomSourc
   return { facilities, state, size, offered };
 }
 
-/** The rural-urban code at a quantile of all hospitals. @param share the quantile, from 0 to below 1 */
+/** @param share a quantile of all hospitals, from 0 to below 1 */
 function ruralUrbanOf(share: number) {
   let reached = 0;
   for (const figures of ruralUrbanFigures) {
@@ -220,9 +202,7 @@ function settle(offered: Uint8Array, rows: number): void {
   }
 }
 
-/**
- * The i-th CCN, ascending: 99, with which no real CCN begins, and four digits, in base 36 from 10,000 facilities on.
- */
+/** Digits after 99, with which no real CCN begins; in base 36 from 10,000 facilities on. */
 function sampleCcn(i: number, count: number): string {
   const number = count < 10_000 ? String(i + 1) : i.toString(36).toUpperCase();
   return `99${number.padStart(4, "0")}`;
@@ -259,8 +239,7 @@ function rowsFor(
     const { chargeFactor, allowedFactor } = stateFigures[state[facility]];
     const markup = chargeGrowth * chargeFactor * logNormal(lasting.bell(), markupSpread);
     const wage = allowedGrowth * allowedFactor * logNormal(lasting.bell(), wageSpread);
-    // Numbers are drawn for every procedure, even if the facility doesn't offer it, so that other years draw the same
-    // numbers.
+    // Numbers are drawn even for procedures that the facility doesn't offer, so that other years draw the same numbers.
     for (let p = 0; p < kinds; p++) {
       demand[p] = services[p] + lasting.bell() * demandSpread + yearly.bell() * yearlySpread.demand;
       chargeNoise[p] = lasting.bell();
@@ -303,10 +282,7 @@ function cents(dollars: number): number {
   return Math.min(maxCents, Math.max(1, Math.round(dollars * 100)));
 }
 
-/**
- * Blanks both amounts of the rows with the least volume, as CMS does for ten services or fewer. @returns the least
- * volume of the other rows
- */
+/** CMS blanks both amounts for ten services or fewer. @returns the least volume of the rows that keep their amounts */
 function suppress(rows: Rows, volume: Float32Array): number {
   const least = volume.slice().sort()[Math.round(volume.length * suppressedShare)];
   for (let row = 0; row < volume.length; row++) {
@@ -318,9 +294,8 @@ function suppress(rows: Rows, volume: Float32Array): number {
 }
 
 /**
- * Fills in the services of priced rows, and the columns that depend on services. The row with the least volume gets the
- * fewest services that CMS publishes. Services grow with volume, so that a procedure's services add up to its share of
- * the nation's services.
+ * Services grow with volume: the row with the least volume gets the fewest services that CMS publishes, and a
+ * procedure's services add up to its share of the nation's services.
  */
 function measureUse(
   rows: Rows,
@@ -360,7 +335,7 @@ function measureUse(
   }
 }
 
-/** Removes procedures without rows, which small samples have, and renumbers the rows in place. */
+/** Small samples have procedures without rows. The rows are renumbered in place. */
 function usedProcedures(rows: Rows): Procedures {
   const used = new Set(rows.procedure);
   const position = new Int32Array(procedureFigures.length);
@@ -398,7 +373,7 @@ const institutions = words(
     "Health~System Surgical~Hospital Heart~Hospital Women's~&~Children's~Hospital",
 );
 
-/** Splits a text into words. A tilde becomes a space within a word. */
+/** A tilde becomes a space within a word. */
 function words(text: string): string[] {
   return text.split(" ").map((word) => word.replaceAll("~", " "));
 }
@@ -407,14 +382,14 @@ function one(list: readonly string[], random: RandomSource): string {
   return list[random.below(list.length)];
 }
 
-/** Draws a city. In each state a few cities have many hospitals, and most cities have one. */
+/** In each state a few cities have many hospitals, and most cities have one. */
 function cityIn(state: number, random: RandomSource): string {
   const cities = cityHeads.length * cityTails.length;
   const city = (Math.min(random.below(cities), random.below(cities)) + state * 37) % cities;
   return `${cityHeads[city % cityHeads.length]} ${cityTails[Math.floor(city / cityHeads.length)]}`;
 }
 
-/** Draws a name. Half of the names begin with the city; the others can occur in several cities. */
+/** Half of the names begin with the city. The other names can occur in several cities. */
 function facilityName(city: string, random: RandomSource): string {
   const institution = one(institutions, random);
   const kind = random.below(10);

@@ -4,11 +4,7 @@ import type { Image } from "../image/image.ts";
 const lastPage = Buffer.from(utf8("null}"));
 const [quote, closingBrace] = [34, 125];
 
-/**
- * The length in bytes of a body's end, which holds the source and the path of the next page.
- *
- * @param next the path of the next page in ASCII; null on the last page
- */
+/** The end of a body has the source and the path of the next page. @param next in ASCII; null on the last page */
 export function endLength({ tail }: Image, next: Uint8Array | null): number {
   return tail.length + (next === null ? lastPage.length : next.length + 3);
 }
@@ -24,7 +20,6 @@ export function writeEnd({ tail }: Image, next: Uint8Array | null, body: Buffer,
   return at;
 }
 
-/** Returns memory for `length` bytes: the start of `scratch` if it is long enough, otherwise a new buffer. */
 export function room(length: number, scratch: Buffer): Buffer {
   return length <= scratch.length ? scratch.subarray(0, length) : Buffer.allocUnsafe(length);
 }

@@ -2,7 +2,6 @@ import type { TextColumn } from "../encode.ts";
 import { groupOf, type Image, textAt } from "../image/image.ts";
 import { measureFields, stateCodes } from "../snapshot/schema.ts";
 
-/** What a data version covers, computed from its rows. */
 export interface Coverage {
   states: string[];
   missing_states: { state: string; reason: string }[];
@@ -38,10 +37,7 @@ export function coverageOf(image: Image): Coverage {
   };
 }
 
-/**
- * The status of a version: `current` for the default version, `available` for the newest version of another year, else
- * `superseded`.
- */
+/** `current` is the default version, `available` the newest version of another year. */
 export type Status = "current" | "available" | "superseded";
 
 /** @param images newest version first */
@@ -52,15 +48,14 @@ export function statusOf(images: readonly Image[], image: Image): Status {
   return image === newest ? "available" : "superseded";
 }
 
-/** Numbers of rows that differ between two versions. */
 export interface Changes {
   rows_added: number;
   rows_removed: number;
-  /** Rows that have the same CCN and APC code in both versions, but differ in another column, such as the name. */
+  /** Rows that have the same CCN and APC code in both versions, but differ in another column. */
   rows_changed: number;
 }
 
-/** Compares the rows of two versions. O(rows), too slow for serving threads. */
+/** O(rows), too slow for serving threads. */
 export function changesBetween(before: Image, after: Image): Changes {
   const facilities = counterparts(after, before, "ccn", [
     ...(["facilityName", "city", "state", "street", "zip"] as const),
@@ -97,8 +92,7 @@ export function changesBetween(before: Image, after: Image): Changes {
 type TextSection = { [Name in keyof Image]: Image[Name] extends TextColumn ? Name : never }[keyof Image];
 
 /**
- * Finds each facility or procedure of an image in another image. Returns the positions in the other image, −1 for none,
- * and whether the texts of each are the same in both images.
+ * Finds the position of each facility or procedure in another image, −1 for none, and whether its texts are the same.
  */
 function counterparts(image: Image, other: Image, key: TextSection, texts: readonly TextSection[]) {
   const count = image[key].offsets.length - 1;

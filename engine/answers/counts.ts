@@ -8,13 +8,13 @@ export interface RowCounts {
   suppressed: number;
 }
 
-/** Counts the rows of a scope. O(procedures), or O(1) for a scope of one procedure. */
+/** O(procedures), or O(1) for a scope of one procedure. */
 export function rowsOfScope(image: Image, scope: ExportScope): RowCounts {
   const [rows, suppressed] = [image.groupRows, image.groupSuppressed].map((of) => sumOver(image, scope, of));
   return { rows, suppressed };
 }
 
-/** Counts the rows of a facility. O(rows of the facility + log rows). */
+/** O(rows of the facility + log rows). */
 export function rowsOfFacility(image: Image, facility: number): RowCounts {
   const start = firstRow(image, facility);
   let row = start;
@@ -24,9 +24,9 @@ export function rowsOfFacility(image: Image, facility: number): RowCounts {
   return { rows: row - start, suppressed };
 }
 
-/** Counts the facilities of a group that charge less than `cents`. O(log facilities). */
+/** O(log facilities). */
 export function countBelow({ groupStart, order, charge }: Image, group: number, cents: number): number {
-  // Bisects without `firstNotBefore`, because this loop is faster. For a facility's prices it runs twice per row.
+  // This loop is faster than `firstNotBefore`. For a facility's prices it runs twice per row.
   let low = groupStart[group];
   let high = groupStart[group + 1];
   while (low < high) {
@@ -37,7 +37,7 @@ export function countBelow({ groupStart, order, charge }: Image, group: number, 
   return low - groupStart[group];
 }
 
-/** The first row of a facility. Its rows are contiguous. */
+/** A facility's rows are contiguous. */
 export function firstRow({ facility: column }: Image, facility: number): number {
   return firstNotBefore(0, column.length, (row) => column[row] < facility);
 }

@@ -3,15 +3,17 @@ import { stateCodes } from "../snapshot/schema.ts";
 import { countBelow } from "./counts.ts";
 
 export interface Histogram {
-  /** The bins' edges in cents, strictly ascending. If all charges are equal, the array holds the charge twice. */
+  /** The edges in cents, strictly ascending. If all charges are equal, the charge is in the array twice. */
   edges: number[];
-  /** The number of charges in each bin. Every bin but the last excludes its upper edge. */
+  /** Every bin but the last excludes its upper edge. */
   counts: number[];
 }
 
 /**
- * A histogram of the charges of a group (from `findGroup`), with bins of equal width on a logarithmic scale. It has
- * fewer than `bins` bins if edges round to the same cent, because such edges are merged. O(bins · log facilities).
+ * The bins have equal width on a logarithmic scale. There are fewer than `bins` if edges round to the same cent. O(bins
+ * · log facilities).
+ *
+ * @param group from `findGroup`
  */
 export function histogramOf(image: Image, group: number, bins: number): Histogram {
   const [start, end] = [image.groupStart[group], image.groupStart[group + 1]];
@@ -29,7 +31,6 @@ export function histogramOf(image: Image, group: number, bins: number): Histogra
   return { edges, counts: below.slice(1).map((count, i) => count - below[i]) };
 }
 
-/** A procedure's summary for every state that has prices for it, ordered by state code. */
 export function stateSummaries(image: Image, procedure: number) {
   return stateCodes.flatMap((state, i) => {
     const group = stateGroup(image, procedure, i);

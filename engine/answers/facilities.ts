@@ -6,23 +6,19 @@ import { blank, ccnPattern } from "../snapshot/schema.ts";
 import { withPrefix } from "../sorted.ts";
 import { countBelow, firstRow } from "./counts.ts";
 
-/**
- * The facility with a CCN, or −1. O(log facilities). Looks for the CCN as given, because older snapshots may have
- * lower-case letters, and then for the CCN in capital letters.
- */
+/** The facility, or −1. O(log facilities). Older snapshots may have CCNs with lower-case letters. */
 export function findFacility(image: Image, ccn: string): number {
   if (!ccnPattern.test(ccn)) return -1;
   const found = findCode(image.ccn, ccn);
   return found < 0 ? findCode(image.ccn, ccn.toUpperCase()) : found;
 }
 
-/** The position of a code among sorted codes of the same length, or −1. O(log codes). */
+/** O(log codes). @param codes sorted, all of the same length @returns the position, or −1 */
 export function findCode(codes: TextColumn, code: string): number {
   const { start, end } = withPrefix(codes, Buffer.from(code));
   return start < end ? start : -1;
 }
 
-/** The fields that identify a facility in every list. */
 export function nameFacility(image: Image, facility: number) {
   return {
     ccn: textAt(image.ccn, facility),
@@ -43,9 +39,9 @@ export function describeFacility(image: Image, facility: number) {
   };
 }
 
-/** The rank of a charge among the facilities of a group. Amounts are in cents. */
+/** Amounts are in cents. */
 export interface Standing {
-  /** The rank of the charge. The lowest charge has rank 1, and equal charges have the same rank. */
+  /** The lowest charge has rank 1, and equal charges have the same rank. */
   rank: number;
   facilities: number;
   /** The share of facilities that charge strictly less, in tenths of a percent, rounded half up. */
@@ -53,10 +49,7 @@ export interface Standing {
   medianCharge: number;
 }
 
-/**
- * The row of a procedure at a facility. Amounts are in cents. Unknown values are null. Fields that only priced rows
- * have are null in all other rows.
- */
+/** Amounts are in cents. A value is null if it is unknown, or if only priced rows have it. */
 export interface FacilityPrice {
   procedure: number;
   status: RowStatus;
@@ -73,7 +66,6 @@ export interface FacilityPrice {
   state: Standing | null;
 }
 
-/** The rows of all priced procedures at a facility, by code. */
 export function facilityPrices(image: Image, facility: number): FacilityPrice[] {
   const prices: FacilityPrice[] = [];
   for (let row = firstRow(image, facility); image.facility[row] === facility; row++)
@@ -81,7 +73,7 @@ export function facilityPrices(image: Image, facility: number): FacilityPrice[] 
   return prices;
 }
 
-/** The row of a facility and a procedure, or −1. O(log rows + rows of the facility). */
+/** −1 if there is no row. O(log rows + rows of the facility). */
 export function findRow(image: Image, facility: number, procedure: number): number {
   for (let row = firstRow(image, facility); image.facility[row] === facility; row++)
     if (image.procedure[row] === procedure) return row;

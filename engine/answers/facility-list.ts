@@ -16,32 +16,31 @@ import { blank, byField } from "../snapshot/schema.ts";
 import { identityOrder, stableOrder } from "../snapshot/sort.ts";
 import { findFacility } from "./facilities.ts";
 
-/** Selects the facilities that meet all given conditions. */
 export interface FacilityFilter {
-  /** Position of a procedure. Only facilities that have a row for this procedure are listed. */
+  /** Only facilities that have a row for this procedure are listed. */
   procedure?: number | undefined;
-  /** Required status of the row for `procedure`; `all` allows any. */
+  /** Required status of the procedure's row. */
   status: RowStatus | "all";
-  /** The lowest charge to list, in cents. If it or `maxCharge` is given, rows without a price are left out. */
+  /** Amount in cents. If `minCharge` or `maxCharge` is given, rows without a price are left out. */
   minCharge?: number | undefined;
   maxCharge?: number | undefined;
   states?: readonly string[] | undefined;
   city?: string | undefined;
   ccns?: readonly string[] | undefined;
-  /** A circle around a place. `place` is a position in the table of places. */
+  /** `place` is a position in the table of places. */
   near?: { place: number; miles: number } | undefined;
 }
 
-/** The facilities that match a filter, ascending by CCN. */
+/** Ascending by CCN. */
 export interface FacilityList {
   filter: FacilityFilter;
-  /** The positions of the procedure's rows if the filter has a procedure, otherwise the positions of the facilities. */
+  /** Positions of the procedure's rows if the filter has a procedure, otherwise of facilities. */
   items: Uint32Array<ArrayBuffer>;
   /** The values to sort by; `blank` where absent. */
   values: Float64Array;
   /** Distances in tenths of a mile; empty without `near`. */
   distances: Int32Array;
-  /** Number of facilities that meet every other condition, but whose location is unknown. */
+  /** Number of facilities whose location is unknown, but which meet every other condition. */
   unplaced: number;
 }
 
@@ -49,13 +48,10 @@ export const facilitySorts = ["name", "distance", "charge", "allowed", "markup",
 type FacilitySort = (typeof facilitySorts)[number];
 
 const pricedStatus = rowStatuses.indexOf("priced");
-/** Miles in a degree of latitude, rounded down. */
+/** Rounded down. */
 const milesPerDegree = 69;
 const millionths = 1e6;
-/**
- * Number of buckets in the histogram that selects a page's facilities. It is large enough that a bucket holds few
- * facilities, and small enough that the list of counts is short.
- */
+/** With so many buckets, a bucket holds few facilities, and the list of counts is still short. */
 const selectionBuckets = 2 ** 11;
 
 /** Lists the facilities that match a filter. O(rows of the procedure), or O(facilities) without a procedure. */
@@ -117,15 +113,11 @@ export function listFacilities(image: Image, filter: FacilityFilter, sort: Facil
   };
 }
 
-/** The facility at a position of a list. */
 export function facilityAt(image: Image, { filter, items }: FacilityList, i: number): number {
   return filter.procedure === undefined ? items[i] : image.facility[items[i]];
 }
 
-/**
- * Returns the function that gives the sort value of a row or facility. Values are rounded as in answers, so that values
- * that look equal are ties.
- */
+/** Values are rounded as in answers, so that values that look equal are ties. */
 function sortedBy(
   image: Image,
   sort: FacilitySort,
@@ -144,7 +136,6 @@ function sortedBy(
   return values[sort];
 }
 
-/** The facilities that match the filter's CCNs and city; undefined if the filter has neither. */
 function chosenFacilities(image: Image, { ccns, city }: FacilityFilter): ReadonlySet<number> | undefined {
   const named = ccns && new Set(ccns.map((ccn) => findFacility(image, ccn)));
   if (city === undefined) return named;
@@ -153,8 +144,8 @@ function chosenFacilities(image: Image, { ccns, city }: FacilityFilter): Readonl
 }
 
 /**
- * Returns a function that computes a facility's distance in tenths of a mile. The function returns −1 if the facility
- * is too far away, and undefined if the facility's location is unknown.
+ * The returned function computes a facility's distance in tenths of a mile. It returns −1 if the facility is too far
+ * away, and undefined if the facility's location is unknown.
  */
 function distancesFrom(image: Image, { place, miles }: { place: number; miles: number }) {
   const { placeOf, placeLatitude, placeLongitude } = image;
@@ -163,7 +154,7 @@ function distancesFrom(image: Image, { place, miles }: { place: number; miles: n
   return (facility: number): number | undefined => {
     const there = placeOf[facility];
     if (there < 0) return undefined;
-    // Most facilities are too far north or south. Comparing latitudes is cheaper than computing the distance.
+    // Comparing latitudes is cheaper than computing the distance, and rules out most facilities.
     if (Math.abs(placeLatitude[there] - latitude) > mostNorth) return -1;
     const tenths = tenthsBetween(latitude, longitude, placeLatitude[there], placeLongitude[there]);
     return tenths <= 10 * miles ? tenths : -1;
@@ -171,8 +162,8 @@ function distancesFrom(image: Image, { place, miles }: { place: number; miles: n
 }
 
 /**
- * Finds the first facilities of a list in sort order, as positions in the list. Ties are ordered by CCN, and absent
- * values come last. O(length).
+ * Finds the first facilities of a list as positions in the list. Ties are ordered by CCN, and absent values come last.
+ * O(length).
  *
  * @param count number of facilities wanted; the result may be longer
  */
@@ -197,8 +188,8 @@ export function orderFacilities(
 }
 
 /**
- * The ascending positions of the values with the `count` lowest keys. The result includes the positions of all other
- * values in the last bucket needed.
+ * The ascending positions of the values with the `count` lowest keys, and of all other values in the last bucket
+ * needed.
  */
 function withLowest(
   values: Float64Array,
@@ -219,10 +210,7 @@ function withLowest(
   return positions;
 }
 
-/**
- * The statistics of a list with a procedure, as in `Summary`. If no row is priced, all statistics except the number of
- * facilities are NaN.
- */
+/** If no row is priced, all statistics except the number of facilities are NaN. */
 export function summaryOfList(image: Image, { filter, items: rows }: FacilityList): Summary {
   const { procedure = 0, states, city, ccns, near, minCharge, maxCharge, status } = filter;
   const narrowing = [city, ccns, near, minCharge, maxCharge, states?.[1]];

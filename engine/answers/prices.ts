@@ -4,7 +4,7 @@ import { endLength, room, writeEnd } from "./body.ts";
 const none = Buffer.alloc(0);
 
 /**
- * Writes the answer to a price query as JSON: the summary of the whole group and one page of its rows.
+ * Writes the summary of the whole group and one page of its rows.
  *
  * @param group from `findGroup`
  * @param offset number of rows to skip, less than `groupSize`
@@ -28,7 +28,7 @@ export function encodePrices(
   const body = room(headEnd - headAt + rowsEnd - rowsAt + endLength(image, next), scratch);
   const { answers } = image;
   let at: number;
-  // In the image the first page's rows directly follow the head, so one copy is enough.
+  // In the image, the first page's rows follow the head, so one copy is enough.
   if (offset === 0) at = answers.copy(body, 0, headAt, rowsEnd);
   else {
     at = answers.copy(body, 0, headAt, headEnd);

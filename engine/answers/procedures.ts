@@ -1,12 +1,12 @@
 import { groupOf, type Image, type Summary, summaryOf, textAt } from "../image/image.ts";
 
-/** A procedure group in a state or in the nation. Amounts are in cents; `spread` is max/min × 100. */
+/** Amounts are in cents; `spread` is max/min × 100. */
 interface ProcedureSummary extends Summary {
   code: string;
   name: string;
 }
 
-/** Sort orders of the list of procedures. Ties are ordered by code. */
+/** Ties are ordered by code. */
 const orders = {
   code: () => 0,
   name: (a: ProcedureSummary, b: ProcedureSummary) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0),
@@ -17,7 +17,7 @@ const orders = {
 type ProcedureOrder = keyof typeof orders;
 export const procedureOrders = Object.keys(orders) as ProcedureOrder[];
 
-/** The procedures that have prices at `minFacilities` or more facilities in a state; null is the nation. */
+/** @param state null for the nation */
 export function listProcedures(
   image: Image,
   state: string | null,
@@ -34,6 +34,6 @@ export function listProcedures(
       ...summary,
     });
   }
-  // The list is in order of code already. The sort is stable, so ties stay in order of code.
+  // The list is in order of code, and the sort is stable.
   return list.sort(orders[order]);
 }

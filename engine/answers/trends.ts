@@ -1,22 +1,19 @@
 import type { Image } from "../image/image.ts";
 import { ratioPercentiles } from "../image/statistics.ts";
 
-/** The change from `before`, which is above zero, to `now`, in tenths of a percent, rounded half up. */
+/** The change in tenths of a percent, rounded half up. @param before above zero */
 export function changeOf(before: number, now: number): number {
   return Math.floor((2000 * (now - before) + before) / (2 * before));
 }
 
-/** The number of facilities that are in two groups, and the median changes of their amounts in tenths of a percent. */
+/** Changes are medians in tenths of a percent. */
 interface Matched {
   facilities: number;
   charge: number;
   allowed: number;
 }
 
-/**
- * Compares the facilities that two groups of different images have in common, matched by CCN. Returns null if there is
- * no such facility. O(n log n).
- */
+/** Compares the facilities that the groups of two images have in common; null if there are none. O(n log n). */
 export function matchGroups(before: Image, groupBefore: number, now: Image, group: number): Matched | null {
   const [earlier, later] = [rowsByCcn(before, groupBefore), rowsByCcn(now, group)];
   const [earlierCcns, laterCcns] = [ccnNumbers(before, earlier), ccnNumbers(now, later)];
@@ -43,12 +40,10 @@ interface Pairs {
   now: number[];
 }
 
-/** The rows of a procedure group, ordered by CCN as in the snapshot. */
 function rowsByCcn({ order, groupStart }: Image, group: number): Uint32Array {
   return order.slice(groupStart[group], groupStart[group + 1]).sort();
 }
 
-/** The rows' CCNs, six ASCII characters each, as numbers. */
 function ccnNumbers({ ccn: { offsets, bytes }, facility }: Image, rows: Uint32Array): Float64Array {
   const numbers = new Float64Array(rows.length);
   for (let i = 0; i < rows.length; i++) {
@@ -58,7 +53,7 @@ function ccnNumbers({ ccn: { offsets, bytes }, facility }: Image, rows: Uint32Ar
   return numbers;
 }
 
-/** The median percent change of pairs of amounts, in tenths of a percent, rounded half up only at the end. */
+/** The median change in tenths of a percent, rounded half up only at the end. */
 function medianChange(pairs: Pairs, before: Int32Array, now: Int32Array): number {
   const dividends = pairs.now.map((row) => now[row]);
   const divisors = pairs.before.map((row) => before[row]);

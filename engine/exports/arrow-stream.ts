@@ -14,7 +14,7 @@ import {
 
 /**
  * Writes rows as an Arrow IPC stream: the schema, a dictionary for each text column, record batches and the end marker.
- * The dictionaries of facilities and procedures hold only texts in the scope. They are copied from the image in pieces.
+ * The dictionaries of facilities and procedures have only texts in the scope.
  */
 
 const batchRows = 128;
@@ -22,16 +22,15 @@ const maxPieceBytes = 16 * 2 ** 10;
 const streamEnd = Uint8Array.of(255, 255, 255, 255, 0, 0, 0, 0);
 const padding = new Uint8Array(8);
 const nothing = padding.subarray(0, 0);
-/** The generator of a batch yields an empty piece once in this number of columns. */
+/** A batch yields an empty piece once in so many columns. */
 const columnsAtOnce = 5;
 
 interface Column {
   name: string;
-  /** The column's texts by dictionary code; undefined for a column of numbers. */
+  /** undefined for a column of numbers */
   dictionary?: Dictionary;
   isFloat?: boolean;
   mayBeAbsent?: boolean;
-  /** Reads the column's values for some rows: dictionary codes, numbers or cents, with `blank` for absent values. */
   read: Reader;
 }
 
@@ -44,7 +43,7 @@ function wholeDictionary(texts: string[]): Dictionary {
   return { texts: encodeText(texts), used: Int32Array.from(texts.keys()) };
 }
 
-/** Reads a column. Each kind of column has its own loop, because a call per value would be several times slower. */
+/** Each kind of column has its own loop, because a call per value would be several times slower. */
 type Reader = (rows: Int32Array, values: Int32Array) => void;
 
 const readerOf =
@@ -135,7 +134,7 @@ function columnsOf(image: Image, scope: ExportScope): Column[] {
   ];
 }
 
-/** The total number of bytes that `arrowPieces` yields. O(rows) for one procedure, else O(facilities). */
+/** O(rows) for one procedure, else O(facilities). */
 export function arrowBytes(image: Image, scope: ExportScope): number {
   const columns = columnsOf(image, scope);
   const rows = sumOver(image, scope, image.groupRows);
@@ -150,10 +149,7 @@ export function arrowBytes(image: Image, scope: ExportScope): number {
   return rows % batchRows === 0 ? length : length + lengthOf(rows % batchRows);
 }
 
-/**
- * Yields the stream of a scope's rows in pieces. A piece is valid until the next piece is requested. Empty pieces let
- * the caller do other work while rows are scanned or a batch is filled.
- */
+/** A piece is valid until the next piece is requested. Empty pieces let the caller do other work. */
 export function* arrowPieces(image: Image, scope: ExportScope): Generator<Uint8Array, void> {
   const columns = columnsOf(image, scope);
   yield schemaMessage(columns);
@@ -182,14 +178,13 @@ export function* arrowPieces(image: Image, scope: ExportScope): Generator<Uint8A
   yield streamEnd;
 }
 
-/** The dictionary code of each used position. The entries of unused positions have no meaning. */
+/** The dictionary code of each used position. Entries of unused positions have no meaning. */
 function codesOf(used: Int32Array, count: number): Int32Array {
   const codes = new Int32Array(count);
   for (let code = 0; code < used.length; code++) codes[used[code]] = code;
   return codes;
 }
 
-/** The offsets of a dictionary's texts, padded to a multiple of 8 bytes, in pieces. */
 function* offsetPieces({ texts: { offsets }, used }: Dictionary): Generator<Uint8Array, void> {
   const piece = new Int32Array(maxPieceBytes / 4);
   let filled = 1;
@@ -239,7 +234,7 @@ function dictionaryBytes({ texts: { offsets }, used }: Dictionary): DictionaryBy
   return { count: used.length, offsets: 4 * (used.length + 1), texts };
 }
 
-/** Writes batches of a fixed number of rows, all into the same memory. */
+/** All batches are written into the same memory. */
 class Batch {
   readonly #columns: readonly Column[];
   readonly #count: number;
@@ -258,10 +253,7 @@ class Batch {
     return this.#head.length + this.#body;
   }
 
-  /**
-   * Yields an empty piece after every few columns, and then the whole batch. The batch is one piece, because the header
-   * at its start contains the null counts.
-   */
+  /** The batch is one piece, because the header at its start has the null counts. */
   *write(rows: Int32Array): Generator<Uint8Array, void> {
     if (this.#out === undefined) {
       this.#out = new Uint8Array(this.length);
@@ -271,7 +263,7 @@ class Batch {
     const view = new DataView(out.buffer);
     const values = new Int32Array(rows.length);
     let at = this.#head.length;
-    // The message ends with two numbers for each column: its length and its null count.
+    // The message ends with each column's length and null count.
     let absentAt = at - this.#columns.length * 16 + 8;
     for (const [i, column] of this.#columns.entries()) {
       if (i % columnsAtOnce === columnsAtOnce - 1) yield nothing;
@@ -322,7 +314,7 @@ class Batch {
 }
 
 /*
- * The messages are FlatBuffers. A table's fields stand in the order of Arrow's `Message.fbs` and `Schema.fbs`. A
+ * The messages are FlatBuffers, with a table's fields in the order of Arrow's `Message.fbs` and `Schema.fbs`. A
  * FlatBuffer is written from its end to its start, so a part is written before the part that refers to it.
  */
 
@@ -331,16 +323,12 @@ const metadataVersion = 4;
 const types = { int: 2, float: 3, utf8: 5 };
 const double = 2;
 
-/** A struct of two 64-bit numbers: a node's length and null count, or a buffer's offset and length. */
+/** Two 64-bit numbers: a node's length and null count, or a buffer's offset and length. */
 type Pair = readonly [number, number];
 
-/**
- * The value of a table's field: a scalar with its size in bytes, or the place of a part. A scalar 0 and the place 0 are
- * left out.
- */
+/** A scalar with its size in bytes, or the place of a part. A scalar 0 and the place 0 are left out. */
 type Field = readonly [size: 1 | 2 | 4 | 8, value: number] | number;
 
-/** Writes a table. @returns the table's place */
 function table(builder: Builder, ...fields: Field[]): number {
   builder.startObject(fields.length);
   for (const [slot, field] of fields.entries()) {
@@ -354,14 +342,13 @@ function table(builder: Builder, ...fields: Field[]): number {
   return builder.endObject();
 }
 
-/** Writes a list of parts. @returns the list's place */
 function list(builder: Builder, places: number[]): number {
   builder.startVector(4, places.length, 4);
   for (const place of places.toReversed()) builder.addOffset(place);
   return builder.endVector();
 }
 
-/** Makes a message. @param headerOf writes the header and returns the header's place */
+/** @param headerOf writes the header and returns the header's place */
 function message(type: number, bodyBytes: number, headerOf: (builder: Builder) => number): Uint8Array {
   const builder = new Builder();
   builder.finish(table(builder, [2, metadataVersion], [1, type], headerOf(builder), [8, bodyBytes]));

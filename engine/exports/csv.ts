@@ -3,14 +3,11 @@ import { type Image, textAt } from "../image/image.ts";
 import { blank, snapshotColumns, versionName } from "../snapshot/schema.ts";
 import { type ExportScope, rowStatuses, ScopeRows, statusOfRow, sumOver } from "./scope.ts";
 
-/**
- * Writes rows as CSV (RFC 4180): data year and version, facility, procedure, amounts, status, then the other columns. A
- * procedure's fields are encoded once, and a facility's fields once for its consecutive rows.
- */
+/** CSV by RFC 4180. A procedure's fields are encoded once, and a facility's fields once for its consecutive rows. */
 
 /** A piece ends with the line that reaches this many bytes, or earlier. */
 const pieceBytes = 4 * 2 ** 10;
-/** Maximum bytes of a line. A line has five texts of up to 500 characters with three bytes each. */
+/** A line has five texts of up to 500 characters with three bytes each. */
 const maxLineBytes = 10 * 2 ** 10;
 /** Below this length, a loop copies bytes faster than `set`. */
 const minSetBytes = 40;
@@ -19,10 +16,7 @@ const lineEnd = utf8("\r\n");
 
 const firstColumns =
   "data_year,data_version,ccn,facility,city,state,code,procedure,submitted_charge,medicare_allowed,status";
-/**
- * The names of the snapshot's columns from `street` on. The ending `_cents` is removed, because amounts in an export
- * are in dollars.
- */
+/** Amounts in an export are in dollars, so the names lose the ending `_cents`. */
 const furtherColumns = snapshotColumns
   .slice(snapshotColumns.findIndex(({ name }) => name === "street"))
   .map(({ name }) => name.replace(/_cents$/, ""));
@@ -30,10 +24,7 @@ const header = utf8(`${[firstColumns, ...furtherColumns].join(",")}\r\n`);
 
 const statusBytes = rowStatuses.map(utf8);
 
-/**
- * Yields the lines of a scope's rows in pieces. A piece is valid until the next piece is requested. A piece may be
- * empty, because it ends when none of the next scanned rows is in the scope.
- */
+/** A piece is valid until the next piece is requested. It is empty if none of the next scanned rows is in the scope. */
 export function* csvPieces(image: Image, scope: ExportScope): Generator<Uint8Array, void> {
   const lines = new RowLines(image);
   const found = new ScopeRows(image, scope);
@@ -99,7 +90,7 @@ class RowLines {
     this.#procedure = this.#procedures[procedure];
   }
 
-  /** The number of bytes that `write` would write for a row. Computing it takes a third of the time of writing. */
+  /** Computing a row's length takes a third of the time of writing the row. */
   length(row: number): number {
     const image = this.#image;
     const [charge, allowed] = [image.charge[row], image.allowed[row]];
@@ -156,7 +147,6 @@ function copy(out: Uint8Array, at: number, bytes: Uint8Array): number {
 /** Fields are written here first, because their length isn't known in advance. */
 const draft = new Uint8Array(maxLineBytes);
 
-/** Encodes texts as fields, each followed by a comma. */
 function fields(start: Uint8Array, i: number, columns: readonly TextColumn[]): Uint8Array {
   let at = copy(draft, 0, start);
   for (const column of columns) {

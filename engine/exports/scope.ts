@@ -1,7 +1,6 @@
 import { groupOf, type Image, stateIndex } from "../image/image.ts";
 import { blank } from "../snapshot/schema.ts";
 
-/** The rows to export. A procedure's position and a state's code may restrict the rows. */
 export interface ExportScope {
   procedure: number | null;
   state: string | null;
@@ -22,7 +21,6 @@ export function sumOver(image: Image, { procedure, state }: ExportScope, of: Arr
   return sum;
 }
 
-/** Maximum rows that a call of `ScopeRows.next` scans. */
 const maxScannedRows = 2 ** 12;
 
 export class ScopeRows {
@@ -41,10 +39,7 @@ export class ScopeRows {
     return this.#next >= this.#image.facility.length;
   }
 
-  /**
-   * Returns the next row of the scope, or −1 if none of the next `maxScannedRows` rows is in the scope. After −1, call
-   * this method again unless `isOver`.
-   */
+  /** −1 if none of the next `maxScannedRows` rows is in the scope. After −1, call this method again unless `isOver`. */
   next(): number {
     const { facility, procedure } = this.#image;
     const end = Math.min(facility.length, this.#next + maxScannedRows);
@@ -69,7 +64,7 @@ function isInState({ stateOf }: Image, facility: number, state: string | null): 
   return state === null || stateOf[facility] === stateIndex.get(state);
 }
 
-/** The facilities with a row in a scope, ascending. O(rows) for one procedure, else O(facilities). */
+/** Ascending. O(rows) for one procedure, else O(facilities). */
 export function facilitiesInScope(image: Image, { procedure, state }: ExportScope): Int32Array {
   const count = image.ccn.offsets.length - 1;
   const isIn = new Uint8Array(count);
@@ -84,7 +79,7 @@ export function facilitiesInScope(image: Image, { procedure, state }: ExportScop
   return found.slice(0, length);
 }
 
-/** The procedures with a row in a scope, ascending. O(procedures). */
+/** Ascending. O(procedures). */
 export function proceduresInScope(image: Image, { procedure, state }: ExportScope): Int32Array {
   const all = Int32Array.from(image.codes.keys());
   return all.filter(

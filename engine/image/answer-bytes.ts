@@ -24,7 +24,7 @@ export function encodeHeads(
   return encodeText(heads);
 }
 
-/** A group's statistics as JSON. `JSON.stringify` would be too slow for thousands of groups. */
+/** `JSON.stringify` would be too slow for thousands of groups. */
 function summaryText(summaries: Float64Array, group: number): string {
   const texts = summaryFields.map((field, i) => {
     const value = inDollars(field, summaries[group * summaryFields.length + i]);
@@ -46,10 +46,7 @@ const middle = utf8(',"medicare_allowed":');
 const end = utf8("}");
 const comma = 44;
 
-/**
- * Computes where the head of each group and the end of each row will be. @throws DataError when the rows need more than
- * `maxImageBytes`
- */
+/** @throws DataError when the rows need more than `maxImageBytes` */
 export function measureAnswers(
   rows: TableParts["rows"],
   { order, groupStart }: Groups,
@@ -88,9 +85,8 @@ export function measureAnswers(
   return { headStart, headEnd, rowEnd, answerBytes: total };
 }
 
-/** Bytes copied to shared memory at once. Copying is fast only in long pieces of equal size. */
+/** Copying to shared memory is fast only in long pieces of equal size. */
 const pieceBytes = 2 ** 16;
-/** Maximum bytes of a row after its prefix. */
 const maxNumbersBytes = 64;
 
 export function writeAnswers(

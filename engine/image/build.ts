@@ -22,12 +22,12 @@ import { summarize } from "./summaries.ts";
 
 export interface BuildLimits {
   image: number;
-  /** Maximum bytes of texts on the JavaScript heap. Checked in advance, because a full heap ends the process. */
+  /** Maximum bytes of texts. They are checked in advance, because a full heap ends the process. */
   heap: number;
 }
 
 /**
- * Builds the image of a snapshot when it is loaded. O(rows).
+ * Builds the image of a snapshot. O(rows).
  *
  * @param places locations of ZIP codes; without them no facility has a location
  * @throws SizeError before memory exceeds the limits, DataError if the image would exceed `maxImageBytes`
@@ -105,19 +105,17 @@ export function buildImage(
   return buffer;
 }
 
-/** The HCPCS codes of each procedure. */
 function includedCodes(procedures: string[], codes: Snapshot["codes"]): HcpcsCode[][] {
   const byProcedure = Map.groupBy(codes ?? [], ({ procedure }) => procedure);
   return procedures.map((code) => byProcedure.get(code) ?? []);
 }
 
-/** The JSON of a procedure's codes. */
 function includesText(codes: readonly HcpcsCode[] | null): string {
   const shown = codes?.map(({ code, description }) => ({ code, description: description || null }));
   return JSON.stringify(shown ?? null);
 }
 
-/** The rank of each text. Equal texts have the same rank. */
+/** Equal texts have the same rank. */
 function ranksOf(names: string[]): Uint32Array {
   const ranks = new Uint32Array(names.length);
   const order = ascending(names);
@@ -128,7 +126,7 @@ function ranksOf(names: string[]): Uint32Array {
   return ranks;
 }
 
-/** Fills in the CSV length of each group's rows, which an export needs for Content-Length. */
+/** An export needs the lengths for Content-Length. */
 function measureCsv(image: Image): void {
   const lengthOf = csvLengths(image);
   for (let row = 0; row < image.facility.length; row++) {

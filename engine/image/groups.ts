@@ -5,16 +5,15 @@ import type { TableParts } from "../snapshot/table.ts";
 export type Groups = Omit<ReturnType<typeof groupRows>, "priced">;
 
 /**
- * Groups the rows by procedure, and by procedure and state. The priced rows of a group are ordered by charge, then by
- * CCN.
+ * The priced rows of a group are ordered by charge, then by CCN.
  *
  * @param stateOf the state of each facility, by `stateIndex`
- * @param national number of procedures, which is also the number of national groups
+ * @param national number of national groups, one per procedure
  */
 export function groupRows(rows: TableParts["rows"], stateOf: Uint8Array, national: number) {
   const count = rows.charge.length;
   const priced = identityOrder(count).filter((row) => rows.charge[row] > 0 && rows.allowed[row] > 0);
-  // Rows are in order of CCN and the sort is stable, so equal charges stay in order of CCN.
+  // Rows are in order of CCN, and the sort is stable.
   const byCharge = stableOrder(rows.charge, priced);
 
   const stateGroup = new Int32Array(count);

@@ -1,21 +1,18 @@
 import { firstNotBefore } from "../sorted.ts";
 
-/** A table of ZIP codes with their coordinates. */
 export interface Places {
-  /** Name of the table in answers (`source.places`). */
   name: string | null;
-  /** ZIP codes as numbers, ascending. */
+  /** Ascending numbers. */
   zip: Int32Array;
-  /** Latitudes in millionths of a degree. */
+  /** Millionths of a degree, like `longitude`. */
   latitude: Int32Array;
-  /** Longitudes in millionths of a degree. */
   longitude: Int32Array;
 }
 
 const none = new Int32Array(0);
 export const noPlaces: Places = { name: null, zip: none, latitude: none, longitude: none };
 
-/** The position of a five-digit ZIP code among sorted ZIP codes, or −1. O(log places). */
+/** The position of a five-digit ZIP code, or −1. O(log places). */
 export function findPlace(placeZip: Int32Array, zip: string): number {
   if (zip === "") return -1;
   const wanted = Number(zip);
@@ -27,10 +24,7 @@ export function findPlace(placeZip: Int32Array, zip: string): number {
 const earthMiles = 3958.7613;
 const radiansPerMillionth = Math.PI / 180e6;
 
-/**
- * Great-circle distance of two points in tenths of a mile, by the haversine formula. Coordinates are in millionths of a
- * degree.
- */
+/** Great-circle distance in tenths of a mile, by the haversine formula. Coordinates are in millionths of a degree. */
 export function tenthsBetween(
   latitude: number,
   longitude: number,

@@ -13,7 +13,6 @@ import {
 
 type Columns = Pick<TableParts["rows"], "charge" | "allowed" | "services">;
 
-/** The values of `summaryFields` and of `detailFields` for each group. */
 export function summarize(rows: Columns, { order, groupStart }: Groups) {
   const groups = groupStart.length - 1;
   const summaries = new Float64Array(groups * summaryFields.length);
@@ -50,9 +49,9 @@ export function summarize(rows: Columns, { order, groupStart }: Groups) {
   return { summaries, details };
 }
 
-/** The statistics of priced rows. O(n log n). @param found positions of the rows, at least one */
+/** O(n log n). @param found positions of the rows, at least one */
 export function summaryOfRows(rows: Columns, found: Uint32Array): Summary {
-  // The charges are copied before sorting, because the rows lie far apart in memory.
+  // The rows lie far apart in memory, so the charges are copied before sorting.
   const charges = taken(rows.charge, found);
   const byCharge = stableOrder(charges, identityOrder(found.length));
   return statisticsOf(
@@ -82,7 +81,7 @@ function statisticsOf(charges: Int32Array, allowed: Int32Array, services: Int32A
   };
 }
 
-/** The statistics that weight charges by services. Absent services have weight 0. */
+/** Absent services have weight 0. */
 function weighted(charges: Int32Array, services: Int32Array) {
   let known = 0;
   let total = 0;

@@ -1,9 +1,9 @@
 import { codedPoints } from "./scoring.ts";
 
-/** Keeps the documents with the most points. If points are equal, the first documents by name are kept. */
+/** If points are equal, the first documents by name are kept. */
 export class Best {
   readonly wanted: number;
-  /** The best documents so far, as sorted keys, followed by the keys of newer documents. */
+  /** The sorted keys of the best documents so far, followed by the keys of newer documents. */
   readonly #keys: Float64Array;
   #length = 0;
   #worst = Number.POSITIVE_INFINITY;

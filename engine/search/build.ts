@@ -28,24 +28,18 @@ import {
 } from "./text.ts";
 import { genericWords } from "./vocabulary.ts";
 
-/** Estimated heap bytes of a facility or procedure. */
+/** Estimated heap bytes, like the constants below. */
 const bytesPerDocument = 512;
-/** Estimated heap bytes of a character of a text. */
 const bytesPerCharacter = 16;
-/** Estimated heap bytes of a word in a text. */
 const bytesPerWord = 64;
-/** Estimated further heap bytes of each distinct word. */
+/** Added to `bytesPerWord`. */
 const bytesPerDistinctWord = 640;
 
 type Facilities = TableParts["facilities"];
 type Procedures = TableParts["procedures"];
-/** Returns the words of a text as they are written, and the meaning of each word. */
 type WordsOf = (text: string) => { written: string[]; meant: string[] };
 
-/**
- * Makes a function that caches the words of texts. Facilities share cities and states, and the words of each name are
- * needed several times.
- */
+/** The words are cached, because facilities share cities and states, and names are needed several times. */
 export function wordsByText(): WordsOf {
   const known = new Map<string, ReturnType<WordsOf>>();
   return (text) => {
@@ -58,7 +52,7 @@ export function wordsByText(): WordsOf {
   };
 }
 
-/** Estimates the heap that texts and their words take. @throws SizeError when the estimate exceeds `maxBytes` */
+/** @throws SizeError when the estimated heap exceeds `maxBytes` */
 export function checkHeap(
   version: string,
   facilities: Facilities,
@@ -109,7 +103,7 @@ export function facilityDocuments(
     return [
       { words: name.meant, field: nameField },
       { words: otherNameWords(name.meant), field: nameField },
-      // Adds the written words whose long forms the index has, so that prefixes of the written words are found too.
+      // The index has the long forms. With the written words, their prefixes are found too.
       { words: replacedWords(name), field: repeatField },
       { words: replacedWords(city), field: repeatField },
       { words: wordsBesideName(facilities.ccn[i]), field: beyondField },
@@ -125,13 +119,10 @@ export function facilityDocuments(
 const replacedWords = ({ written, meant }: ReturnType<WordsOf>) =>
   written.filter((word, i) => meant[i] !== word);
 
-/** Maximum number of facilities that share indexed initials. So few facilities can be told apart by their cities. */
+/** Three facilities with the same initials can still be told apart by their cities. */
 const mostWithInitials = 3;
 
-/**
- * The initials of each facility's name. Initials are left out if more than `mostWithInitials` facilities share them, or
- * if they are a word of a name or city.
- */
+/** Initials are left out if too many facilities share them, or if they are a word of a name or city. */
 function unambiguousInitials({ name, city }: Facilities, wordsOf: WordsOf): string[][] {
   const all = name.map((text) => initialsOf(wordsOf(text).written));
   const counts = new Map<string, number>();
@@ -143,7 +134,6 @@ function unambiguousInitials({ name, city }: Facilities, wordsOf: WordsOf): stri
   );
 }
 
-/** Makes the documents of the procedures. @param included the HCPCS codes of each procedure */
 export function procedureDocuments(
   procedures: Procedures,
   included: readonly HcpcsCode[][],
@@ -156,8 +146,7 @@ export function procedureDocuments(
     const name = procedureWords(procedures.name[i]);
     const terms = plainWordsOf[procedures.code[i]]?.terms ?? [];
     const plain = terms.flatMap((term) => [termStart, ...procedureWords(term)]);
-    // Generic words and words of names and terms are left out of the descriptors, because they would only change the
-    // order of matches.
+    // Generic words and words of names and terms would only change the order of matches.
     const others = new Set([...name, ...plain, ...genericWords.procedure]);
     const described = new Set(included[i].flatMap(({ description }) => procedureWords(description)));
     return [
@@ -168,7 +157,7 @@ export function procedureDocuments(
   });
 }
 
-/** Makes the index of documents, ordered by `nameSizeOf` and then by name. */
+/** The documents are ordered by `nameSizeOf`, then by name. */
 function documentsOf(
   names: string[],
   isPriced: (i: number) => boolean,

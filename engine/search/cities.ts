@@ -4,7 +4,7 @@ import { findWord } from "./dictionary.ts";
 import { setBits, withWords } from "./documents.ts";
 import { citiesOf, cityField, fieldBits, meaningOf, otherMeanings, splitWords, stateWords } from "./text.ts";
 
-/** The facilities in a city: `St. Louis`, `saint louis mo`. Case, accents, abbreviations and spaces don't matter. */
+/** Case, accents, abbreviations and spaces don't matter. The state may follow: `saint louis mo`. */
 export function facilitiesInCity(image: Image, city: string): Set<number> {
   const words = splitWords(city);
   const named = facilitiesInCities(image, words.map(meaningOf));

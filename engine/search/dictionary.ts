@@ -1,6 +1,6 @@
 import { type TextIndex, textAt } from "../image/image.ts";
 
-/** The position of each word in each index, decoded once per thread. */
+/** Each index is decoded once per thread. */
 const wordsOfIndexes = new WeakMap<TextIndex, Map<string, number>>();
 
 export function findWord(index: TextIndex, word: string): number {

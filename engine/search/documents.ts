@@ -8,15 +8,14 @@ export type SearchIndex = Image["documents"][DocumentKind];
 
 /** Bit sets with a bit per document, reused by all searches of a thread. */
 export const sets = {
-  /** Documents that were found already, or that a search doesn't want. */
+  /** Documents that were found already, or that the search doesn't want. */
   done: new Int32Array(0),
   /** Documents that were found last: they match all needed terms, and weren't in `done` before. */
   fresh: new Int32Array(0),
-  /** Documents that match each needed term. */
   terms: [] as Int32Array[],
 };
 
-/** Clears the sets for a search, and enlarges them if the index or the number of needed terms requires it. */
+/** Clears the sets for a search. Enlarges them if the index or the number of needed terms requires it. */
 export function makeRoom({ documentOf }: SearchIndex, terms: number): void {
   const bitWords = bitWordsOf(documentOf.length);
   if (sets.done.length < bitWords) {
@@ -29,7 +28,7 @@ export function makeRoom({ documentOf }: SearchIndex, terms: number): void {
   for (let i = 0; i < terms; i++) sets.terms[i].fill(0, 0, bitWords);
 }
 
-/** The documents that have all the given words, as bits. The set is valid until the next call or search. */
+/** The set is valid until the next call or search. */
 export function withWords(index: SearchIndex, words: readonly number[]): Int32Array {
   makeRoom(index, words.length);
   for (const [i, word] of words.entries()) markWord(index, word, sets.terms[i]);
@@ -53,8 +52,10 @@ export function markWord(
 }
 
 /**
- * Sets `fresh` to the documents that match all needed terms and aren't in `done`, and adds them to `done`. @returns the
- * number of these documents
+ * `fresh` becomes the documents that match all needed terms and aren't in `done`. Then these documents are added to
+ * `done`.
+ *
+ * @returns the number of these documents
  */
 export function intersect(terms: number, bitWords: number): number {
   const { done, fresh } = sets;
@@ -79,7 +80,6 @@ function bitsIn(bits: number): number {
   return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
-/** The set bits before `end`, ascending. */
 export function* setBits(bits: Int32Array, end: number): Generator<number> {
   for (let i = nextOf(bits, 0, end); i < end; i = nextOf(bits, i + 1, end)) yield i;
 }

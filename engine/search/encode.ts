@@ -4,8 +4,6 @@ import type { DocumentKind } from "./documents.ts";
 import type { Matches } from "./search.ts";
 
 /**
- * Writes the answer to a search as JSON, with a row and a score for each match.
- *
  * @param head JSON up to the first row
  * @returns bytes outside shared memory, in `out` if they fit, otherwise in new memory
  */
@@ -32,12 +30,10 @@ export function encodeMatches(
   return body.subarray(0, writeEnd(image, next, body, at));
 }
 
-/** The end of a row, after its score. */
 function endOfRow(matched: readonly string[]): Buffer {
   return matched.length === 0 ? plainEnd : Buffer.from(`,"matched":${JSON.stringify(matched)}}`);
 }
 
 const plainEnd = Buffer.of(125);
 const comma = 44;
-/** Maximum length of a score in JSON, such as `0.123`. */
 const maxScoreLength = 5;

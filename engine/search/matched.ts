@@ -6,14 +6,14 @@ import { fieldBits, fieldMask, fillerField, nameField, repeatField } from "./tex
 const nameFields = (1 << nameField) | (1 << fillerField) | (1 << repeatField);
 
 /**
- * For each procedure, the codes and words by which a query found it, except the procedure's own code and the words of
- * its name. For a needed word of the query, only the best matches count.
+ * The codes and words by which a query found each procedure, except its own code and the words of its name. For a
+ * needed word of the query, only the best matches count.
  */
 export function matchedBy(image: Image, terms: readonly Term[], procedures: Uint32Array): string[][] {
   const index = image.documents.procedure;
   const { documentOf, tokenStart, tokens } = index;
   const needed = terms.filter(({ isNeeded }) => isNeeded);
-  /** For each word of the index, the needed words of the query that match it, and the level of each match. */
+  /** For each word of the index, the needed words of the query that match it. */
   const matching = new Map<number, { typed: number; level: number }[]>();
   for (const [typed, { matches }] of needed.entries())
     for (const match of matches) {

@@ -19,9 +19,7 @@ import {
 } from "./text.ts";
 import { allowedTypos, forEachClose } from "./typos.ts";
 
-/** Finds the words of an index that match a word of a query: exactly, as a prefix, with typos, or as several words. */
-
-/** Levels of a match between a word of the query and a word of the index, from none to best. */
+/** Levels of a match, from none to best. */
 export const [none, twoTypos, oneTypo, prefix, exact] = [0, 1, 2, 3, 4];
 export const levelBits = 3;
 export const levelMask = (1 << levelBits) - 1;
@@ -29,15 +27,14 @@ export const levelMask = (1 << levelBits) - 1;
 /** Maximum number of words that a word may be split into or joined from. */
 export const mostParts = 3;
 
-/** A word of the query, and its matches in the index. */
 export interface Term {
   kind: DocumentKind;
   word: string;
   /** Whether every found document must match the word. */
   isNeeded: boolean;
   /**
-   * Whether the word is part of a place: it follows "in", "near" or "around", belongs to a city and the state after it,
-   * or occurs in the query a second time.
+   * Whether the word follows "in", "near" or "around", belongs to a city and the state after it, or occurs in the query
+   * a second time.
    */
   isPlace: boolean;
   /** Words of the index: word << levelBits | level. */
@@ -51,19 +48,18 @@ export interface Term {
 export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void {
   const { word } = term;
   const index = image.documents[kind];
-  // A word that is a city's name, or that the index of procedures has, is unlikely to be a typo of another word.
+  // A word that is a city's name, or that the index of procedures has, is unlikely to be a typo.
   const typed = findWord(index, meanings[kind](word));
   const isMeant = typed >= 0 && (kind === "procedure" || (index.wordFields[typed] & (1 << cityField)) !== 0);
   if (!isMeant) matchTypos(index, term, word);
-  // The word may be a mistyped plural, and the index has only singulars.
+  // The index of procedures has only singulars, and the word may be a mistyped plural.
   if (word.endsWith("s") && typed < 0) matchTypos(index, term, word.slice(0, -1));
   if (kind === "facility" || !absentWords.has(word)) matchPrefix(index, Buffer.from(word), [term]);
   // A word that the index has as typed is unlikely to stand for its singular or plural, or for a city's nickname.
   const other = typed < 0 ? exact : prefix;
   for (const same of otherNumbers(word)) matchExactly(index, same, other, [term]);
   for (const city of citiesOf(word)) matchExactly(index, city, term.isPlace ? exact : other, [term]);
-  // The other form of a state doesn't match if the state has no facility. Otherwise Maryland would match the M. D. of a
-  // name.
+  // Without `hasState`, Maryland would match the M. D. of a name.
   for (const other of otherMeanings(word))
     if (!stateWords.has(other) || hasState(index, other)) matchExactly(index, other, prefix, [term]);
   matchPhrases(index, word, [], term);
@@ -74,16 +70,13 @@ export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void 
   if (coded >= 0) term.code = index.documentOf[coded];
 }
 
-/** Whether any facility is in the state whose name or code, in lower case, is `word`. */
+/** @param word the state's name or code, in lower case */
 export function hasState(index: TextIndex, word: string): boolean {
   const found = findWord(index, word);
   return found >= 0 && (index.wordFields[found] & (1 << stateField)) !== 0;
 }
 
-/**
- * The facility with a CCN, or −1. Five digits are a CCN without its leading zero, unless the index has these digits as
- * a word.
- */
+/** Five digits are a CCN without its leading zero, unless the index has these digits as a word. */
 function facilityWithCode(image: Image, word: string): number {
   const isShort = /^[0-9]{5}$/.test(word) && findWord(image.documents.facility, word) < 0;
   return findFacility(image, isShort ? `0${word}` : word);
@@ -100,14 +93,13 @@ export function matchExactly(index: TextIndex, word: string, level: number, term
   if (meaning !== word) enter(meaning);
 }
 
-/** Adds the words of the index that begin with `start` to the matches of the terms. */
 export function matchPrefix(index: TextIndex, start: Uint8Array, terms: readonly Term[]): void {
   const found = withPrefix(index.words, start);
   for (let i = found.start; i < found.end; i++)
     for (const { matches } of terms) matches.push((i << levelBits) | prefix);
 }
 
-/** Endings of medical words. Words with different stems, such as vasectomy and mastectomy, don't match with typos. */
+/** Words with different stems, such as vasectomy and mastectomy, don't match with typos. */
 export const medicalEnding = /(ectomy|oscopy|otomy|ostomy|plasty|graphy|tripsy|lysis|desis|pexy|centesis)$/;
 
 function matchTypos(index: TextIndex, { kind, matches }: Term, word: string): void {
@@ -130,10 +122,8 @@ function matchTypos(index: TextIndex, { kind, matches }: Term, word: string): vo
 }
 
 /**
- * Whether a word begins with the stem of a medical word. One letter after the first may be missing or added
- * (masectomy), or be another vowel (histerectomy). Another consonant makes another word.
- *
- * @param parted the number of letters of the stem
+ * After the stem's first letter, one letter may be missing or added (masectomy), or be another vowel (histerectomy).
+ * Another consonant makes another word. @param parted the number of letters of the stem
  */
 function isSameStem(medical: string, parted: number, word: string): boolean {
   let same = 0;
@@ -150,7 +140,7 @@ function isSameStem(medical: string, parted: number, word: string): boolean {
 }
 
 /**
- * Finds documents that have a word of the query as several words.
+ * Finds documents that write a word of the query as several words, such as `heart beat` for `heartbeat`.
  *
  * @param rest the part of the word that isn't matched yet
  * @param before words of the index that match the start of the word
@@ -188,7 +178,6 @@ export function documentsWith({ documentCount }: TextIndex, { matches, phrases, 
   return count;
 }
 
-/** Adds the documents that match a term at a level to a set. @returns whether a document matches */
 export function mark(
   index: SearchIndex,
   { matches, phrases, code }: Term,

@@ -8,19 +8,15 @@ import { facilitiesInCity } from "./cities.ts";
 const nearMiles = 50;
 const nearPattern = /^(.*?)\b(?:near|around|close to|closest to|nearest to|next to)\s+(.+)$/iu;
 
-/** A search that names a place, and the facilities around that place, nearest first. */
+/** The facilities around a place, nearest first, and their distances. */
 export interface Nearby {
-  /** The text before `near` or a similar word: `mercy ` in `mercy near 63101`. */
+  /** The text before `near` or a similar word. */
   rest: string;
   facilities: number[];
-  /** The distance of each facility in miles. */
   miles: number[];
 }
 
-/**
- * The facilities around the place in a search; undefined if the search names no place, an unknown place, or a city that
- * is in several states.
- */
+/** undefined if the search names no place, an unknown place, or a city that is in several states */
 export function nearbyIn(image: Image, text: string): Nearby | undefined {
   const [, rest, where] = nearPattern.exec(text) ?? [];
   if (where === undefined) return undefined;

@@ -13,12 +13,12 @@ interface NoMatch {
   word: string | undefined;
   /** Whether no document matches the word. Otherwise some documents match the word, but not the other words. */
   isUnknown: boolean;
-  /** Up to three similar words, or names of documents that match the other words. */
+  /** Similar words, or names of documents that match the other words. */
   near: string[];
 }
 
 const mostNear = 3;
-/** Maximum number of words to try. Each of these words is left out in turn, to see what the other words find. */
+/** Words to leave out in turn, to see what the other words find. */
 const mostLeftOut = 8;
 
 export function explainNoMatch(image: Image, kind: DocumentKind, text: string): NoMatch {
@@ -42,8 +42,8 @@ export function explainNoMatch(image: Image, kind: DocumentKind, text: string): 
   }
   let word: string | undefined;
   let nearest: Matches | undefined;
-  // The rarest word is left out first. It says most about what is searched for, so the message names it unless leaving
-  // out another word gives better matches.
+  // The rarest word says most about what is searched for. The message names it unless leaving out another word gives
+  // better matches.
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   const rarestFirst = needed.toSorted((a, b) => documentsWith(index, a) - documentsWith(index, b));
   for (const term of rarestFirst.slice(0, mostLeftOut)) {
@@ -56,10 +56,7 @@ export function explainNoMatch(image: Image, kind: DocumentKind, text: string): 
   return { word, isUnknown: false, near: nearest === undefined ? [] : namesOf(nearest) };
 }
 
-/**
- * The reason why the data set has no or few hospitals of the kind that a text asks for; undefined if no such reason is
- * known.
- */
+/** Why the data set has no or few hospitals of the kind that a text asks for; undefined if no reason is known. */
 export function absentHospital(image: Image, text: string): string | undefined {
   const words = splitWords(text);
   const found = absentHospitals.find(([ofKind]) => words.some((word) => ofKind.has(word)));
@@ -76,7 +73,7 @@ function nameOf(image: Image, kind: DocumentKind, document: number): string {
   return `${name} (${ccn}, ${city} ${state})`;
 }
 
-/** Up to `mostNear` words of an index with at most one typo more than a match may have, the closest first. */
+/** Words with at most one typo more than a match may have, the closest first. */
 function closeWords(index: TextIndex, word: string): string[] {
   const letters = [...word].length;
   const close: { word: number; typos: number }[] = [];

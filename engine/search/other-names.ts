@@ -2,9 +2,7 @@ import { linesOf } from "./data.ts";
 import { indexWords, meaningOf } from "./text.ts";
 import { fillerWords, genericWords } from "./vocabulary.ts";
 
-/** Health systems, and the unofficial names of hospitals. Both are read from files in `data/`. */
-
-/** CCN → the unofficial names of the hospital. */
+/** Unofficial names by CCN. */
 export const otherNames: ReadonlyMap<string, string[]> = new Map(
   linesOf("hospital-names.txt").map((line) => [
     line.slice(0, 6),
@@ -12,7 +10,7 @@ export const otherNames: ReadonlyMap<string, string[]> = new Map(
   ]),
 );
 
-/** Health systems, and the CCNs of their hospitals whose names lack the system's name. */
+/** `ccns` are hospitals whose names lack the system's name. */
 export const systems: readonly { name: string; ccns: readonly string[] }[] = linesOf(
   "health-systems.txt",
 ).map((line) => {
@@ -20,25 +18,24 @@ export const systems: readonly { name: string; ccns: readonly string[] }[] = lin
   return { name, ccns: ccns.split(" ") };
 });
 
-/** CCN → the words of the systems that the hospital belongs to. */
+/** Words of a hospital's systems, by CCN. */
 const systemWords = new Map<string, string[]>();
 for (const { name, ccns } of systems)
   for (const ccn of ccns) systemWords.set(ccn, [...(systemWords.get(ccn) ?? []), ...indexWords(name)]);
 
-/** The words of a hospital's unofficial names and of its systems. */
 export function wordsBesideName(ccn: string): string[] {
   return [...(otherNames.get(ccn) ?? []).flatMap(indexWords), ...(systemWords.get(ccn) ?? [])];
 }
 
-/** The positions of a name's significant words, as two lists: with generic words such as hospital, and without them. */
+/** The result has the positions with generic words such as hospital, then without them. */
 function significant(words: readonly string[]): number[][] {
   const all = [...words.keys()].filter((i) => !fillerWords.has(words[i]));
   return [all, all.filter((i) => !genericWords.facility.has(meaningOf(words[i])))];
 }
 
 /**
- * Maps each unofficial name to the hospital's CCN. A key has the name's words without filler words, separated by
- * spaces. If two or more words are left without generic words, such as hospital, these words are a second key.
+ * A key is the name's words without filler words, separated by spaces. If two or more words are left without generic
+ * words, such as hospital, these words are a second key.
  */
 function hospitalsByWords(): { hospitals: Map<string, string>; mostWords: number } {
   const hospitals = new Map<string, string>();
@@ -52,16 +49,10 @@ function hospitalsByWords(): { hospitals: Map<string, string>; mostWords: number
   return { hospitals, mostWords };
 }
 
-/**
- * The result of `hospitalsByWords`, made by a thread's first search for a facility, because it takes 10 ms and many
- * threads never search.
- */
+/** Making this takes 10 ms, and many threads never search for a facility. */
 let known: ReturnType<typeof hospitalsByWords> | undefined;
 
-/**
- * Finds the longest unofficial name of a hospital in a query. Returns the hospital's CCN and the positions of the
- * name's words; undefined if the query has no such name.
- */
+/** Finds the query's longest unofficial name of a hospital. `positions` are those of the name's words. */
 export function otherNameIn(
   words: readonly string[],
 ): { ccn: string; positions: readonly number[] } | undefined {

@@ -2,10 +2,6 @@ import { absentTerms, asideWords, bodyPartAsides, bodyParts, plainWordsOf } from
 import { procedureWords } from "./text.ts";
 import { fillerWords, sentenceWords } from "./vocabulary.ts";
 
-/**
- * Finds terms for procedures in a text. Some terms are for procedures in a group, others for procedures in no group.
- */
-
 interface ProcedureTerm {
   text: string;
   words: readonly string[];
@@ -17,7 +13,6 @@ export const absentWords: ReadonlySet<string> = new Set(absentTerms.filter((term
 
 const significantWords = (text: string) => procedureWords(text).filter((word) => !fillerWords.has(word));
 
-/** All terms by their first word. */
 function allTerms(): Map<string, ProcedureTerm[]> {
   const texts = [
     ...Object.values(plainWordsOf).flatMap(({ terms }) => terms.map((text) => ({ text, isAbsent: false }))),
@@ -27,13 +22,13 @@ function allTerms(): Map<string, ProcedureTerm[]> {
   return Map.groupBy(terms, ({ words }) => words[0]);
 }
 
-/** The result of `allTerms`, made by a thread's first search for a procedure, because many threads never search. */
+/** Many threads never search for a procedure. */
 let termsByWord: ReturnType<typeof allTerms> | undefined;
 
 /**
- * Finds the longest term for a procedure in a group, and the longest term for a procedure in no group. The words of a
- * term may be in any order. The second term is left out if it is a part of a term for a group's procedure, or says
- * nothing beside such a term. O(words · terms that begin with one of the words).
+ * Finds the longest term for a procedure in a group, and the longest for a procedure in no group. The words of a term
+ * may be in any order. The second term is left out if it is a part of a term for a group's procedure, or says nothing
+ * beside such a term. O(words · terms that begin with one of the words).
  */
 export function termsInText(text: string): Record<"held" | "absent", ProcedureTerm | undefined> {
   termsByWord ??= allTerms();
@@ -74,7 +69,6 @@ const longestOf = (terms: readonly ProcedureTerm[]) =>
     undefined,
   );
 
-/** The term in a text for a procedure in no group; undefined if the text has no such term. */
 export function absentProcedure(text: string): string | undefined {
   return termsInText(text).absent?.text;
 }

@@ -2,7 +2,7 @@ import { linesOf, paragraphsOf } from "./data.ts";
 
 /** The words that people use for procedures. The terms are in `data/`. */
 
-/** Words that ask for something that no group includes. They say nothing if the text names a procedure, too. */
+/** Words that ask for something that no group includes. If the text names a procedure too, these words say nothing. */
 const asides = `
 anesthesia, burn, diabetes, diabetic, pregnant, pregnancy, hypertension, asthma, copd, concussion, dementia, anxiety, cough, cold,
 fever, smoking, alcohol, cpap, oxygen, shot, pap, insulin, baby, newborn, rehab, dentist
@@ -13,7 +13,6 @@ const asidesOfBodyParts = `
 medication, medicine, pill, antibiotic, supplement, diet, doctor, specialist, pain, ache
 `;
 
-/** Parts of the body, most of which are terms of a group. */
 const partsOfBody =
   "ankle anus appendix artery back bladder breast cervix colon ear elbow esophagus eye finger foot gallbladder hand heart " +
   "hip joint kidney knee larynx liver lung nerve nose ovary penis prostate rectum shoulder sinus skin spine stomach testicle " +
@@ -31,7 +30,7 @@ export const plainWordsOf: Readonly<Record<string, { terms: readonly string[]; c
     }),
   );
 
-/** Terms for procedures and other things that no comprehensive APC includes. */
+/** Procedures and other things that no comprehensive APC includes. */
 export const absentTerms: readonly string[] = [
   ...paragraphsOf("absent-procedures.txt"),
   asides,
@@ -51,7 +50,6 @@ const meanings = new Map(
 
 export const wordForms: ReadonlySet<string> = new Set(meanings.keys());
 
-/** The form of a word in the index of procedures: the form that stands for several related words, or the singular. */
 export function procedureMeaning(word: string): string {
   const singular = singularOf(word);
   return meanings.get(word) ?? meanings.get(singular) ?? singular;

@@ -43,22 +43,18 @@ const placeWorth = worths({
   [statePartField]: 0.8,
   [beyondField]: 0.92,
 });
-/** The worth of a match in each field of a procedure. */
 const procedureWorth = worths(
   { [nameField]: 1, [fillerField]: 1, [repeatField]: 1, [beyondField]: 1, [describedField]: 0.5 },
   0,
 );
-/** Weight of a word that isn't needed in a search for facilities. A needed word has weight 1. */
+/** A needed word has weight 1. */
 const optionalWeight = 0.15;
 /** Flags of a word of the index: whether it matches an optional or a needed word of the query that is no place. */
 const [askedAsOptional, askedAsNeeded] = [1, 2];
-/**
- * Factor for names whose first significant word isn't in the query. For example, a query for Virginia's university
- * doesn't mean West Virginia's university.
- */
+/** Factor for names whose first significant word isn't in the query: Virginia's university isn't West Virginia's. */
 const notLed = 0.8;
 
-/** The score of each set of matched fields, by bit mask. */
+/** The result has a score for each bit mask of matched fields. */
 function worths(worthOf: Readonly<Record<number, number>>, bonus = severalFields): Float64Array {
   return Float64Array.from({ length: 1 << (fieldMask + 1) }, (_, fields) => {
     const matched = Object.entries(worthOf).filter(([field]) => (fields & (1 << Number(field))) !== 0);
@@ -66,32 +62,25 @@ function worths(worthOf: Readonly<Record<number, number>>, bonus = severalFields
   });
 }
 
-/** Points of the best score. */
 export const maxPoints = 1000;
 /** Points of a document whose code or unofficial name is in the query. */
 export const codedPoints = 2 * maxPoints;
 
-/**
- * Divisor of the sum of three equal parts of a score. It is slightly more than 3, so that halves in the last digit
- * round down.
- */
+/** Slightly more than 3, so that halves in the last digit of a score round down. */
 const almostThree = 3.0001;
 
-/** Factor that lowers the weight of a generic word, such as removal, in the likeness to a term. */
+/** Lowers the weight of a generic word, such as removal, in the likeness to a term. */
 const genericWeight = 0.3;
 /**
- * If at most this many procedure groups have a word, and the word is a whole term, it finds these groups whatever the
- * other words of the query are.
+ * A word that is a whole term, and that at most this many groups have, finds these groups whatever the query's other
+ * words are.
  */
 const mostWithRareWord = 2;
 
 /** Worth of a query's word that the most similar term lacks, but another term of the group has. */
 const worthOfOtherTerms = 0.5;
 
-/**
- * The weight of a word by the number of documents that have the word. Holds the weights for one size of index at a
- * time.
- */
+/** The weight of a word by the number of documents that have the word, for one size of index at a time. */
 let rarities = new Float64Array(0);
 
 function raritiesAmong(documents: number): Float64Array {
@@ -103,15 +92,11 @@ function raritiesAmong(documents: number): Float64Array {
   return rarities;
 }
 
-/** Memory that all searches of a thread reuse. */
 const scratch = {
   /** The first entry of each index word, or 0. An entry is a word's match with a term. All zeros between searches. */
   entryOf: new Int32Array(0),
-  /** The term that the word of each entry matches. */
   entryTerm: new Uint16Array(0),
-  /** The level of each entry's match. */
   entryLevel: new Uint8Array(0),
-  /** The flags of each entry's word. */
   entryAsked: new Uint8Array(0),
   /** The next entry of the same word, or 0. */
   nextEntry: new Int32Array(0),
@@ -146,7 +131,7 @@ export function forgetWords(terms: readonly Term[]): void {
 
 type Scorer = (document: number, size: number) => number;
 
-/** The scorer of a search. It is valid until `forgetWords` is called. */
+/** The scorer is valid until `forgetWords` is called. */
 export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
   enterWords(index, terms);
   const { tokenStart, tokens } = index;
@@ -168,7 +153,6 @@ export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
     let nameWords = 0;
     let nameFillers = 0;
     let asked = 0;
-    // Whether the query has the first significant word of the name.
     let isLed = true;
     let isBegun = false;
     const end = tokenStart[document + 1];
@@ -181,7 +165,7 @@ export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
         isLed = entryAsked[entry] !== 0;
       }
       if (entry === 0) continue;
-      // Only a word's first occurrence in a name has the field `nameField` or `fillerField`, so each word counts once.
+      // Only a word's first occurrence in a name has these fields, so each word counts once.
       if ((field === nameField || field === fillerField) && entryAsked[entry] !== 0) {
         nameWords++;
         if (field === fillerField) nameFillers++;
@@ -223,9 +207,9 @@ export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
 }
 
 /**
- * The likeness of a query to each of the given procedure groups, from 0 to 1.
+ * Likenesses from 0 to 1.
  *
- * @param otherTerms the worth of a word that the most similar term lacks, but another term of the group has
+ * @param otherTerms worth of a word that the most similar term lacks, but another term of the group has
  */
 export function likenesses(
   index: SearchIndex,
@@ -240,10 +224,9 @@ export function likenesses(
 }
 
 /**
- * Computes how much the query is like a procedure group's name or terms, whichever is most similar. The result is the
- * weighted share of the term's words that the query has, times the weighted share of the query's words that the term
- * has. The fewer groups have a word, the more the word weighs. A word of the query that no group has weighs as much as
- * a word that one group has.
+ * The likeness to a group is the likeness to the most similar of its name and terms: the weighted share of the term's
+ * words that the query has, times the weighted share of the query's words that the term has. The fewer groups have a
+ * word, the more the word weighs.
  */
 function likenessOf(
   index: SearchIndex,
@@ -268,11 +251,11 @@ function likenessOf(
   // A single word of a longer query says too little, unless the word is a rare term by itself.
   const leastRarity = rarities[Math.min(mostWithRareWord, documentOf.length)];
   const leastNeeded = Math.min(2, terms.filter(({ isNeeded }) => isNeeded).length);
-  /** Names and terms are parts, which are numbered. For each word of the query, the last part that had the word. */
+  /** For each word of the query, the number of the last part (name or term) that had the word. */
   const hadBy = new Uint32Array(terms.length);
-  /** For each matched part of the document, the share of the part's words that the query has. */
+  /** For each matched part, the share of the part's words that the query has. */
   const shares: number[] = [];
-  /** For each matched part of the document, the total weight of the query's words in it. */
+  /** For each matched part, the total weight of the query's words in it. */
   const asks: number[] = [];
   let term = 0;
   return (document) => {
@@ -322,10 +305,7 @@ function likenessOf(
   };
 }
 
-/**
- * The fraction of a name that the query matches. It is 0 unless a needed word or the whole name matches. Fillers count
- * little.
- */
+/** The result is 0 unless a needed word or the whole name matches. Fillers count little. */
 export function coverageOf(size: number, nameWords: number, nameFillers: number, isNamed: boolean): number {
   if (nameWords === 0) return 0;
   const named = Math.min(1, (wordSize * nameWords) / (size + (wordSize - 1) * nameFillers));

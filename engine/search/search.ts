@@ -43,32 +43,29 @@ import {
 import { genericWords } from "./vocabulary.ts";
 
 /*
- * Finds the documents that match a text, best first. A search finds the words of the index that match each word of the
- * query (`terms.ts`, `matching.ts`), and intersects their documents as bit sets. It scores the documents (`scoring.ts`)
- * level by level, until no further document can be among the best. A directory has a few thousand words, so typos are
- * found by comparing words of about the same length, without tables of n-grams or deletions.
+ * A search finds the words of the index that match each word of the query (`terms.ts`, `matching.ts`), and intersects
+ * their documents as bit sets. It scores the documents (`scoring.ts`) level by level, until no further document can be
+ * among the best. A directory has a few thousand words, so typos are found by comparing words of about the same length,
+ * without tables of n-grams or deletions.
  *
  * No library does this over memory that threads share: MiniSearch keeps JavaScript objects in each thread, and Lucene
  * and Tantivy need other runtimes. None of these three matches words that are written apart or together.
  */
 
-/** A page of matches, best first. */
 export interface Matches {
   total: number;
-  /** Positions of facilities or procedures. */
   documents: Uint32Array;
-  /** The score of each match, above 0 and at most 1. */
+  /** Each score is above 0 and at most 1. */
   scores: number[];
   /** The codes and words by which each procedure was found, except its own code and the words of its name. */
   matched?: string[][];
 }
 
 /**
- * Finds the documents with prices that match every significant word of a text: exactly, by prefix, or with a few typos,
- * written apart or together. The documents are ordered by their worst match. Equal documents are ordered by how well
- * and in which fields the words match, and by what part of the name the words make up. A document whose code or
- * unofficial name is in the text comes first. For some texts, `nearMatches`, `findProcedures` and `withoutUnknownWords`
- * have other rules.
+ * Finds the documents with prices that match every significant word of a text: exactly, by prefix, with a few typos, or
+ * written apart or together. The documents are ordered by their worst match, then by how well and in which fields the
+ * words match, and what part of the name they make up. A document whose code or unofficial name is in the text comes
+ * first. `nearMatches`, `findProcedures` and `withoutUnknownWords` have other rules.
  */
 export function search(
   image: Image,
@@ -94,18 +91,17 @@ export function search(
   return found.total === 0 ? pageOf(withoutUnknownWords(index, terms, wanted), offset, limit) : found;
 }
 
-/** Cuts a page out of matches that begin with the first match. */
 function pageOf({ total, documents, scores }: Matches, offset: number, limit: number): Matches {
   const end = offset + limit;
   return { total, documents: documents.slice(offset, end), scores: scores.slice(offset, end) };
 }
 
 /**
- * Finds the procedure groups that match every needed word. If the longest term in the text is for a procedure in no
- * group, nothing is found: the removal of a kidney stone is not the removal of a kidney. If no group matches every
- * word, the groups whose terms are most like the text are found, with low scores. They aren't found if the text asks
- * for a procedure in no group, or has an unknown medical word or code. If the best group has all the words, but in
- * different terms, the scores are low too, or nothing is found; see `isPartOfTerms`.
+ * Finds the procedure groups that match every needed word. Nothing is found if the longest term in the text is for a
+ * procedure in no group: the removal of a kidney stone is not the removal of a kidney. If no group matches every word,
+ * the groups whose terms are most like the text are found, with low scores, unless the text has a term for a procedure
+ * in no group, or an unknown medical word or code. If the best group has all words, but in different terms, the scores
+ * are low too, or nothing is found; see `isPartOfTerms`.
  *
  * @param most maximum number of groups needed, from the first one on
  */
@@ -117,8 +113,8 @@ function findProcedures(
   wanted: Int32Array,
 ): Matches {
   const { held, absent } = termsInText(text);
-  // A one-word term for a procedure in a group doesn't outweigh a term for something in no group. For example, an
-  // ultrasound of a kidney isn't surgery of a kidney.
+  // A group's term of one word, such as `kidney` for kidney surgery, doesn't outweigh the term of a procedure in no
+  // group, such as `kidney ultrasound`.
   const heldWords = held === undefined || held.words.length === 1 ? [] : held.words;
   const isAbsent = absent !== undefined && !absent.words.every((word) => isInNames(index, word));
   if (isAbsent && absent.words.length > heldWords.length) return nothing;
@@ -138,8 +134,8 @@ function findProcedures(
 }
 
 /**
- * Whether the search has only one word, and the groups found have the word only within longer terms. For example, a
- * search for oil isn't for the removal of silicone oil from an eye.
+ * Whether the search has a single word, which the groups have only within longer terms. A search for oil isn't for the
+ * removal of silicone oil from an eye.
  */
 function isPartOfTerms(index: SearchIndex, terms: readonly Term[], { documents }: Matches): boolean {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
@@ -154,7 +150,6 @@ function isPartOfTerms(index: SearchIndex, terms: readonly Term[], { documents }
   return likenesses(index, terms, found, 0).every((likeness) => likeness <= likeEnough);
 }
 
-/** The procedure groups with the terms that are most like the words of a search. O(words of all groups). */
 function mostAlike(index: SearchIndex, terms: readonly Term[], wanted: Int32Array): Matches {
   const documents = [...setBits(wanted, index.documentOf.length)];
   const alike = likenesses(index, terms, documents);
@@ -170,17 +165,14 @@ function mostAlike(index: SearchIndex, terms: readonly Term[], wanted: Int32Arra
 }
 
 /**
- * Bounds of the likeness to a term. Above `likeEnough`, a group that has every word is meant. From `leastLike` on, a
- * group that lacks some of the words may be meant.
+ * Above `likeEnough`, a group that has every word is meant. From `leastLike` on, a group that lacks some words may be
+ * meant.
  */
 const [likeEnough, leastLike] = [0.5, 0.33];
-/** Factor that lowers the scores of groups that may not be meant. */
+/** Lowers the scores of groups that may not be meant. */
 const unsure = 0.5;
 
-/**
- * Finds the facilities around a place that match the other words of a search, nearest first. Each mile lowers the score
- * by 0.01.
- */
+/** The nearest facilities come first. Each mile lowers the score by 0.01. */
 function nearMatches(
   image: Image,
   { rest, facilities, miles }: Nearby,
@@ -203,16 +195,15 @@ function nearMatches(
   };
 }
 
-/** Scores times a factor, rounded to three decimals like all scores. */
 const lowered = (scores: readonly number[], factor: number) =>
   scores.map((score) => Math.round(1000 * score * factor) / 1000);
 
 const nothing: Matches = { total: 0, documents: new Uint32Array(0), scores: [] };
 
 /**
- * Leaves out the needed words that no document has, such as a part of a brand's name, and finds the document that
- * matches the remaining words. The document is found only if it is the sole match, and at least two words match: one in
- * the document's name and one in its place. Its score is lowered by the share of the words that were left out.
+ * Leaves out the needed words that no document has, such as a part of a brand's name. The document that matches the
+ * other words is found only if it is the sole match, and at least two words match: one in the document's name and one
+ * in its place. Its score is lowered by the share of the words that were left out.
  */
 function withoutUnknownWords(index: SearchIndex, terms: readonly Term[], wanted: Int32Array): Matches {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
@@ -228,13 +219,11 @@ function withoutUnknownWords(index: SearchIndex, terms: readonly Term[], wanted:
   return { ...found, scores: lowered(found.scores, known.length / needed.length) };
 }
 
-/** Whether a word is in the official name of a procedure group. */
 function isInNames(index: SearchIndex, word: string): boolean {
   const found = findWord(index, word);
   return found >= 0 && (index.wordFields[found] & (1 << nameField)) !== 0;
 }
 
-/** The fields in which a document has words that match a term. */
 function fieldsOf(index: SearchIndex, { matches }: Term, document: number): number {
   const words = new Set(matches.map((match) => match >>> levelBits));
   let fields = 0;
@@ -249,7 +238,7 @@ export function unpricedMatches(image: Image, kind: DocumentKind, text: string):
   return find(index, termsOf(image, kind, text), 0, index.byName.length, unpriced).documents;
 }
 
-/** The documents with prices in a state, or in the nation if `state` is null, as bits. */
+/** @param state null for the nation */
 function pricedIn(image: Image, kind: DocumentKind, state: string | null): Int32Array {
   const { priced, documentOf } = image.documents[kind];
   if (state === null) return priced;
@@ -265,8 +254,7 @@ function pricedIn(image: Image, kind: DocumentKind, state: string | null): Int32
 }
 
 /**
- * Finds a page of the matching documents. Goes from the best level to the worst, and scores no document that can't be
- * better than the documents on the page.
+ * Goes from the best level to the worst, and scores no document that can't be better than the documents on the page.
  *
  * @param wanted the documents to look for, as bits
  */
@@ -283,7 +271,6 @@ export function find(
   const bitWords = bitWordsOf(documentOf.length);
   makeRoom(index, needed.length);
   const { done, fresh } = sets;
-  // Documents that aren't wanted are marked as found already.
   for (let i = 0; i < bitWords; i++) done[i] = ~wanted[i];
   const page = new Best(Math.min(offset + limit, documentOf.length));
   const codes = needed.map(({ code }) => code).filter((code) => code >= 0);

@@ -24,13 +24,11 @@ import {
 import { codePoints, hasMoreBits, oneTypoLetters, typosBetween } from "./typos.ts";
 import { fillerWords, genericWords, placeWords, sentenceWords, wordsBeforeSelf } from "./vocabulary.ts";
 
-/** Parses a query: which of its words are needed, which are a place, and which belong together. */
-
-/** Minimum number of letters of joined words that match a word of the index by prefix. */
+/** Joined words with so many letters match a word of the index by prefix. */
 const joinedPrefixLetters = 6;
 const placeFields = (1 << cityField) | (1 << stateField) | (1 << cityPartField) | (1 << statePartField);
 
-/** The terms of a query's words, in order. A repeated word has one term, or two if it may also be a place. */
+/** A repeated word has one term, or two if it may also be a place. */
 export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] {
   const index = image.documents[kind];
   const split = splitWords(text);
@@ -49,8 +47,7 @@ export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] 
   const isMeaningful = words.map(
     (word, i) => !isFiller(word, i) && !genericWords[kind].has(meanings[kind](word)),
   );
-  // If all words are generic or fillers, each generic word is needed, because it may be in a name. With "near me", no
-  // generic word is needed.
+  // Generic words may be in a name, so they are needed if all words are generic or fillers, except with "near me".
   const isAnyNeeded = isMeaningful.includes(true) || typed.length < split.length;
   // Before a word for a hospital, or beside only such words, "va" means Veterans Affairs and not Virginia. The data has
   // no hospitals of Veterans Affairs.
@@ -71,7 +68,7 @@ export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] 
     matchExactly(index, word, exact, [term]);
     return term;
   });
-  // Finds words typed apart that may be one word of the index.
+  // Words typed apart may be one word of the index.
   for (let start = 0; start < words.length; start++)
     for (let end = start + 2; end <= Math.min(words.length, start + mostParts); end++) {
       if (isFiller(words[end - 1], end - 1) || isFiller(words[start], start)) break;
@@ -87,9 +84,7 @@ export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] 
   return terms;
 }
 
-/**
- * Finds the longest unofficial name of a hospital in the query, and gives the words of this name the hospital's code.
- */
+/** Finds the longest unofficial name of a hospital in the query. Its words get the hospital's code. */
 function enterOtherName(image: Image, terms: readonly Term[]): void {
   const found = otherNameIn(terms.map(({ word }) => word));
   const facility = found === undefined ? -1 : findFacility(image, found.ccn);
@@ -97,7 +92,7 @@ function enterOtherName(image: Image, terms: readonly Term[]): void {
   for (const at of found.positions) terms[at].code = image.documents.facility.documentOf[facility];
 }
 
-/** The words without a "me" that means the person who asks, as in "near me", and not Maine. */
+/** In "near me", the "me" isn't Maine. */
 function withoutSelf(words: readonly string[]): string[] {
   return words.filter((word, i) => word !== "me" || i === 0 || !wordsBeforeSelf.has(words[i - 1]));
 }
@@ -118,8 +113,8 @@ function withoutGaps(index: TextIndex, words: readonly string[]): string[] {
 }
 
 /**
- * Corrects a word that has one typo and stands for a generic word or, for procedures, for one of `wordForms`. Returns
- * any other word unchanged, and also a word with which a word of the index begins.
+ * Corrects one typo in a generic word or, for procedures, in one of `wordForms`. A word with which a word of the index
+ * begins isn't corrected.
  */
 function kindMeant(index: TextIndex, kind: DocumentKind, word: string): string {
   if (word.length < oneTypoLetters || (kind === "procedure" && isKnown(word))) return word;
@@ -137,10 +132,7 @@ function kindMeant(index: TextIndex, kind: DocumentKind, word: string): string {
 /** A number of up to three digits, an ordinal (3rd), a single letter, or a vertebra (l4, c5). */
 const numberOrLetter = /^([clst]?[0-9]{1,3}|[a-z]|1st|2nd|3rd|[4-9]th)$/;
 
-/**
- * Whether a word doesn't tell procedure groups apart. A number tells groups apart only after "level", as in official
- * names.
- */
+/** A number tells procedure groups apart only after "level", as in official names. */
 const isMeaningless = (word: string, before?: string) =>
   sentenceWords.has(word) || asideWords.has(word) || (numberOrLetter.test(word) && before !== "level");
 
@@ -164,7 +156,6 @@ function isInPlace(index: SearchIndex, word: string): boolean {
   return (index.wordFields[found] & placeFields) !== 0;
 }
 
-/** The positions of the words before `end` that are a city and its state. */
 function cityWithState(index: SearchIndex, words: readonly string[], end: number): number[] {
   for (let start = Math.max(1, end - mostParts); start < end; start++) {
     const state = words.slice(start, end).join("");

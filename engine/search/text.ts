@@ -11,7 +11,7 @@ import {
   weakWords,
 } from "./vocabulary.ts";
 
-/** Plain spellings of letters that Unicode doesn't decompose into a plain letter and an accent. */
+/** Letters that Unicode doesn't decompose into a plain letter and an accent. */
 const plainLetters: Readonly<Record<string, string>> = {
   ø: "o",
   ł: "l",
@@ -31,17 +31,14 @@ export function foldedCase(text: string): string {
   return folded.replace(/[øłđðħıßæœþ]/g, (letter) => plainLetters[letter]);
 }
 
-/**
- * The words of a text, without case, accents and punctuation. Consecutive initials (`M. D.`) make one word. A
- * possessive s is joined to the word before it.
- */
+/** Consecutive initials (`M. D.`) make one word. A possessive s is joined to the word before it. */
 export function splitWords(text: string): string[] {
   const parts = foldedCase(text)
     .replace(/['’‘`´]/g, "")
     .replaceAll("&", " and ")
     .replace(/\b([dit]) *and *([acd])\b/g, "$1and$2")
     .replace(/\b(apc|ccn|cpt|hcpcs)(?=\d)/g, "$1 ")
-    // Shortens ZIP+4 codes, because facilities have only the first five digits.
+    // Facilities have only the first five digits of a ZIP code.
     .replace(/(?<![\p{L}\p{N}])(\d{5})-\d{4}(?![\p{L}\p{N}])/gu, "$1")
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== "");
@@ -60,12 +57,10 @@ export function splitWords(text: string): string[] {
 
 const singleLetter = /^[a-z]$/;
 
-/** The meaning of a word in a hospital's name or place: the long form of an abbreviation, or the word itself. */
 export function meaningOf(word: string): string {
   return abbreviations.get(word) ?? word;
 }
 
-/** The functions that return a word's meaning, by what is searched for. */
 export const meanings = { facility: meaningOf, procedure: procedureMeaning } as const;
 
 export function indexWords(text: string): string[] {
@@ -104,7 +99,6 @@ export function otherNumbers(word: string): string[] {
   return word.endsWith("y") ? [`${word.slice(0, -1)}ies`] : [`${word}s`];
 }
 
-/** Minimum number of letters of a word that may be a plural or have a plural. */
 const pluralLetters = 5;
 
 const stateForms = Object.entries(stateNames).map(([code, name]): [string, string] => [
@@ -125,15 +119,14 @@ export function otherMeanings(word: string): readonly string[] {
   return others.get(word) ?? [];
 }
 
-/** The cities that a nickname stands for, or the text itself. Each city is written as one word. */
+/** Cities and nicknames are written as one word. */
 export function citiesOf(joined: string): readonly string[] {
   return cityNicknames.get(joined) ?? [joined];
 }
 
 /**
- * The initials of a name, first of all words, then of the words that aren't fillers. Beth Israel Deaconess Medical
- * Center has the initials `bidmc`. Initials of fewer than three letters are left out, because they don't tell names
- * apart.
+ * The initials of all words, then of the words that aren't fillers: `bidmc` for Beth Israel Deaconess Medical Center.
+ * Initials of fewer than three letters don't tell names apart, so they are left out.
  */
 export function initialsOf(name: readonly string[]): string[] {
   const words = name.filter((word) => /^\p{L}/u.test(word));
@@ -145,10 +138,9 @@ export function initialsOf(name: readonly string[]): string[] {
 const initialLetters = 3;
 
 /**
- * The fields of a document that a word may be in. The first three are for significant, weak and repeated words of the
- * name. The third also has the written forms of words that the index has in another form. Two are for the whole city
- * and the whole state, with their words joined. Two are for a single word of a city or state of several words. The last
- * is for anything else, such as a ZIP code or a term for a procedure.
+ * `repeatField` has repeated words of the name, and the written forms of words that the index has in another form.
+ * `cityField` and `stateField` have the whole name, with its words joined; `cityPartField` and `statePartField` have
+ * its single words. `beyondField` has anything else, such as a ZIP code or a term for a procedure.
  */
 export const [
   nameField,
@@ -161,21 +153,20 @@ export const [
   beyondField,
 ] = [0, 1, 2, 3, 4, 5, 6, 7];
 /**
- * The field of words from the descriptors of a procedure's codes. It has the number of `statePartField`, which
- * procedures don't need, because they have no places.
+ * Procedures have no places, so this field has the number of `statePartField`. Its words are from the descriptors of
+ * codes.
  */
 export const describedField = statePartField;
 /** Marks the start of each term among a procedure's words. No word of a query equals this text. */
 export const termStart = ",";
-/** What a significant word adds to the size of a name. A weak word adds 1. */
+/** A weak word adds 1 to the size of a name. */
 export const wordSize = 3;
 export const fieldBits = 3;
 export const fieldMask = (1 << fieldBits) - 1;
 
-/** The texts of a document as words, each with its field. */
 export type Document = { words: string[]; field: number }[];
 
-/** The words of a place. If there are several words, the whole name is added as one word, such as `newyork`. */
+/** A place's name of several words is also added as one word, such as `newyork`. */
 export function placeWordsOf(words: string[], whole: number, part: number): Document {
   if (words.length === 1) return [{ words, field: whole }];
   return [
@@ -184,7 +175,6 @@ export function placeWordsOf(words: string[], whole: number, part: number): Docu
   ];
 }
 
-/** The length of an Int32Array with a bit per document. */
 export function bitWordsOf(documents: number): number {
   return (documents >>> 5) + 1;
 }
@@ -199,7 +189,6 @@ export function isSet(bits: Int32Array, document: number): boolean {
   return (bits[document >>> 5] & (1 << (document & 31))) !== 0;
 }
 
-/** The size of a document's name: 1 for each distinct weak word, `wordSize` for each other word. */
 export function nameSizeOf(document: Document): number {
   const distinct = new Set<string>();
   for (const { field, words } of document)
@@ -209,10 +198,7 @@ export function nameSizeOf(document: Document): number {
   return size;
 }
 
-/**
- * A bit mask of a word's letters and digits, some of which share a bit. ASCII words within n typos differ in at most 2n
- * bits.
- */
+/** Some letters and digits share a bit. ASCII words within n typos differ in at most 2n bits. */
 export function lettersOf(word: Uint8Array): number {
   let letters = 0;
   for (const byte of word) letters |= 1 << (byte & 31);
@@ -223,11 +209,7 @@ function nameFieldOf(word: string, isRepeated: boolean): number {
   return isRepeated ? repeatField : weakWords.has(word) ? fillerField : nameField;
 }
 
-/**
- * Builds the index of documents when an image is built. O(words · log words).
- *
- * @param sizes the size of each document's name, ascending
- */
+/** O(words · log words). @param sizes the size of each document's name, ascending */
 export function indexText(documents: Document[], sizes: number[]): TextIndex {
   const sorted = distinctWords(documents);
   const words = encodeText(sorted.map(([word]) => word));
@@ -265,7 +247,6 @@ function distinctWords(documents: Document[]): [word: string, bytes: Buffer][] {
   return [...bytesOf].sort(([, a], [, b]) => a.compare(b));
 }
 
-/** The tokens of documents, and for each word the documents that have it and the fields in which it occurs. */
 function tokensOf(documents: Document[], words: string[]) {
   const position = new Map(words.map((word, i) => [word, i]));
   const tokenStart = new Uint32Array(documents.length + 1);

@@ -2,9 +2,8 @@ import type { TextIndex } from "../image/image.ts";
 import { bytesAt, textOf } from "../image/image.ts";
 import { lettersOf } from "./text.ts";
 
-/** Minimum number of letters of a word that may have one typo. */
+/** A word with fewer letters may have no typo. */
 export const oneTypoLetters = 5;
-/** Minimum number of letters of a word that may have two typos. */
 const twoTyposLetters = 9;
 
 export function allowedTypos(letters: number): number {
@@ -35,14 +34,14 @@ export function forEachClose(
   }
 }
 
-/** The code points of a word in UTF-8. The bytes of an ASCII word are its code points. */
+/** The bytes of an ASCII word are its code points. */
 export function codePoints(word: Uint8Array): ArrayLike<number> {
   for (let i = 0; i < word.length; i++)
     if (word[i] > 127) return Array.from(textOf(word), (letter) => letter.codePointAt(0) ?? 0);
   return word;
 }
 
-/** Whether more than `most` bits are set. The time grows with `most`, which should be small. */
+/** The time grows with `most`. */
 export function hasMoreBits(bits: number, most: number): boolean {
   let rest = bits;
   for (let i = 0; i <= most; i++) {
@@ -52,15 +51,11 @@ export function hasMoreBits(bits: number, most: number): boolean {
   return true;
 }
 
-/** Makes three rows of the distance table. */
 const rowsOf = (width: number) => [0, 0, 0].map(() => new Uint16Array(width));
-/** Rows that are long enough for nearly all words. */
+/** Long enough for nearly all words. */
 const ordinaryRows = rowsOf(64);
 
-/**
- * The number of typos between two words (optimal string alignment). If there are more than `most`, the result is any
- * number above `most`.
- */
+/** Optimal string alignment. The result is any number above `most` if there are more typos than `most`. */
 export function typosBetween(a: ArrayLike<number>, b: ArrayLike<number>, most: number): number {
   const width = b.length + 1;
   let [beforeLast, last, row] = width <= ordinaryRows[0].length ? ordinaryRows : rowsOf(width);

@@ -1,6 +1,4 @@
-/**
- * Long form → its abbreviations, cut forms, misspellings and plurals in CMS's directory. The index has the long form.
- */
+/** Long form → its other forms in CMS's directory, also cut forms and misspellings. The index has the long form. */
 const shortFormsOf: Readonly<Record<string, string>> = {
   association: "assoc assn",
   authority: "auth",
@@ -76,7 +74,7 @@ export const ambiguousForms: readonly (readonly [short: string, long: string])[]
   ["w", "west"],
 ];
 
-/** Nicknames of places → words of the index. Nicknames and words are written without spaces. */
+/** Nicknames of places → words of the index, without spaces. */
 export const cityNicknames: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({
     abq: "albuquerque",
@@ -115,10 +113,9 @@ export const cityNicknames: ReadonlyMap<string, readonly string[]> = new Map(
 
 const setOf = (words: string) => new Set(words.split(" "));
 
-/** Words that are followed by a place. */
 export const placeWords: ReadonlySet<string> = setOf("around in near");
 
-/** Words directly before a "me" that means the person who asks: near me, close to me, around me. */
+/** Words before a "me" that means the person who asks. */
 export const wordsBeforeSelf: ReadonlySet<string> = setOf("near nearest around by to beside");
 
 /** Words without meaning in a query. They are never needed, except a state's code at the end, such as `in` and `or`. */
@@ -126,7 +123,7 @@ export const fillerWords: ReadonlySet<string> = setOf(
   "a an and at by for from in near of on or the to with apc ccn inc llc llp lp pllc cpt hcpcs corp",
 );
 
-/** Words of questions and sentences that don't tell procedures apart. No search for procedures needs them. */
+/** Words of questions and sentences that no search for procedures needs. */
 export const sentenceWords: ReadonlySet<string> = setOf(
   "i me my your his her we you it its this that is are was be am do does did how much many what which who where " +
     "when why can could should will would get getting got gets have having had has need needs needed want wants " +
@@ -139,7 +136,7 @@ export const sentenceWords: ReadonlySet<string> = setOf(
     "dx tx using via due next instead needing grown surgeon",
 );
 
-/** Generic words, by what is searched for. Beside other words they aren't needed, but improve the score. */
+/** Generic words aren't needed beside other words, but they improve the score. */
 export const genericWords = {
   facility: setOf(
     "hospital medical center health healthcare system clinic institute network service facility authority campus " +
@@ -152,14 +149,14 @@ export const genericWords = {
   ),
 } as const;
 
-/** Weak words of names, which tell little about the institution. */
+/** These words tell little about the institution. */
 export const weakWords: ReadonlySet<string> = new Set([
   ...fillerWords,
   ...genericWords.facility,
   ...["university", "science"],
 ]);
 
-/** Pairs of names of the same institution: the name in CMS's directory and another name. Each name finds the other. */
+/** The name in CMS's directory, and another name of the same institution. Each name finds the other. */
 export const institutions: readonly (readonly [name: string, otherName: string])[] = [
   ["ahn", "allegheny"],
   ["ecu", "east carolina university"],
@@ -203,7 +200,7 @@ export const institutions: readonly (readonly [name: string, otherName: string])
   ["wvu", "west virginia university"],
 ];
 
-/** Words for kinds of hospitals of which the data set has none or few, with the reason for each list of words. */
+/** The data set has no or few hospitals of these kinds, for the given reason. */
 export const absentHospitals: readonly (readonly [words: ReadonlySet<string>, reason: string])[] = [
   [
     setOf("va vamc vha veteran veterans"),

@@ -1,9 +1,8 @@
 import { createRequire } from "node:module";
 
 /**
- * Loads apache-arrow as one file. Importing the library's hundred modules one by one would take 0.1 s of CPU more in
- * every process and thread that loads a snapshot. Tables of the library's other builds aren't instances of this build's
- * classes.
+ * Importing the library's hundred modules instead of one file would take 0.1 s of CPU more in every process and thread
+ * that loads a snapshot. Tables of the library's other builds aren't instances of this build's classes.
  */
 export const arrow: typeof import("apache-arrow") = createRequire(import.meta.url)(
   "apache-arrow/Arrow.esnext.min",

@@ -1,8 +1,8 @@
 import { countOf, listOf, type Struct, structOf, ThriftReader } from "./thrift.ts";
 
 /*
- * Reads the footer of a Parquet file (parquet-format 2). The footer isn't trusted. Its figures are checked against the
- * file's size here, and against the pages when the pages are read.
+ * The footer (parquet-format 2) isn't trusted: its figures are checked against the file's size here, and against the
+ * pages when the pages are read.
  */
 
 export interface ParquetFooter {
@@ -14,7 +14,7 @@ export interface ParquetFooter {
 
 interface ColumnSchema {
   name: string;
-  /** Parquet type name, e.g. `INT32`. */
+  /** A Parquet type name, such as `INT32`. */
   type: string;
   isOptional: boolean;
 }
@@ -25,7 +25,7 @@ export interface RowGroup {
 }
 
 export interface ColumnChunk {
-  /** Parquet codec name, e.g. `ZSTD`. */
+  /** A Parquet codec name, such as `ZSTD`. */
   codec: string;
   values: number;
   start: number;
@@ -35,17 +35,16 @@ export interface ColumnChunk {
 }
 
 export const headBytes = 4;
-/** Bytes of the footer's length and the magic number at the file's end. */
+/** The footer's length and the magic number at the file's end. */
 export const tailBytes = 8;
-/** Maximum bytes of a footer. It is twice what all HCPCS codes of CMS's addendum take. */
+/** Twice what all HCPCS codes of CMS's addendum take. */
 const maxFooterBytes = 2 ** 19;
 const magic = "PAR1";
 const codecs = "UNCOMPRESSED SNAPPY GZIP LZO BROTLI LZ4 ZSTD LZ4_RAW".split(" ");
-/** Parquet codecs that can be read. Snapshots are written with ZSTD. */
 export const readableCodecs: readonly string[] = ["ZSTD", "UNCOMPRESSED"];
 const types = "BOOLEAN INT32 INT64 INT96 FLOAT DOUBLE BYTE_ARRAY FIXED_LEN_BYTE_ARRAY".split(" ");
 
-/** Finds the footer of a file. @throws Error with a short reason when it is no Parquet file */
+/** @throws Error with a short reason */
 export function footerRange(size: number, head: Uint8Array, tail: Uint8Array) {
   const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("latin1");
   if (size < headBytes + tailBytes || text(head) !== magic || text(tail.subarray(4)) !== magic)
@@ -56,12 +55,7 @@ export function footerRange(size: number, head: Uint8Array, tail: Uint8Array) {
   return { start: size - tailBytes - length, length };
 }
 
-/**
- * Parses a footer.
- *
- * @param end position of the footer in the file, where the pages must end
- * @throws Error with a short reason when it isn't a Parquet footer
- */
+/** @param end position of the footer, where the pages must end @throws Error with a short reason */
 export function parseFooter(bytes: Uint8Array, end: number): ParquetFooter {
   const footer = new ThriftReader(bytes).struct();
   const [root, ...columns] = listOf(footer.get(2)).map(structOf);

@@ -19,19 +19,16 @@ import {
   snapshotColumns,
 } from "./schema.ts";
 
-/** Bytes per row outside the heap: the table's columns, and working memory for sorting and encoding. */
+/** Bytes outside the heap: the table's columns, and working memory for sorting and encoding. */
 const bytesPerRow = 108;
-/**
- * Bytes per row of the row group being read, for the codes of all text columns, the codes of one more column, and
- * levels.
- */
+/** A row of the row group being read needs the codes of all text columns, the codes of one more column, and levels. */
 const bytesPerGroupRow = 64;
 /** Heap bytes per character of the codes' JSON. The worst case is an empty list, which has three characters. */
 const bytesPerCodeCharacter = 32;
-/** Bytes per procedure: its summaries and details in the nation and in every state, and the positions of its groups. */
+/** A procedure has summaries and details in the nation and in every state, and the positions of its groups. */
 const bytesPerProcedure = 12_288;
 
-/** The footer of a snapshot file. Its figures are verified only when the whole file is read. */
+/** The footer's figures are verified only when the whole file is read. */
 export interface SnapshotHead {
   fileBytes: number;
   footer: ParquetFooter;
@@ -39,8 +36,6 @@ export interface SnapshotHead {
 }
 
 /**
- * Finds the footer of a snapshot file.
- *
  * @param head the file's first `headBytes` bytes, or fewer if the file is shorter
  * @param tail the file's last `tailBytes` bytes, or fewer if the file is shorter
  */
@@ -57,8 +52,7 @@ export function snapshotFooterRange(size: number, head: Uint8Array, tail: Uint8A
 }
 
 /**
- * Reads and checks the footer of a snapshot file, which begins at `start`.
- *
+ * @param start position of the footer in the file
  * @throws DataError when it isn't the footer of a snapshot, or the snapshot is too large
  */
 export function readSnapshotHead(bytes: Uint8Array, start: number, subject: string): SnapshotHead {
@@ -69,17 +63,13 @@ export function readSnapshotHead(bytes: Uint8Array, start: number, subject: stri
   return { fileBytes: start + bytes.length + tailBytes, footer, metadata };
 }
 
-/** The footer of a whole file, checked like `readSnapshotHead`. */
 export function snapshotHead(file: Uint8Array, subject: string): SnapshotHead {
   const [head, tail] = [file.subarray(0, headBytes), file.subarray(-tailBytes)];
   const { start, length } = snapshotFooterRange(file.length, head, tail, subject);
   return readSnapshotHead(file.subarray(start, start + length), start, subject);
 }
 
-/**
- * Upper bounds of the bytes needed to load a snapshot, computed from its footer. `buffers` is the memory outside the
- * heap, without the image. `heap` is the memory on the heap.
- */
+/** Upper bounds in bytes. `buffers` is the memory outside the heap, without the image. */
 interface LoadNeed {
   buffers: number;
   heap: number;
@@ -95,7 +85,7 @@ export function loadNeed({ fileBytes, footer: { groups, columns }, metadata }: S
       fileBytes +
       metadata.rows * bytesPerRow +
       largest(groups.map((group) => group.rows)) * bytesPerGroupRow +
-      // Bytes of a decompressed page, and of its copy while the page is checked.
+      // A decompressed page, and its copy while the page is checked.
       largest(groups.flatMap(({ chunks }) => chunks.map((chunk) => 2 * chunk.decodedLength))) +
       metadata.procedures * bytesPerProcedure,
     // A short string takes a few dozen heap bytes. Strings of earlier row groups may still be referenced.
@@ -106,7 +96,7 @@ export function loadNeed({ fileBytes, footer: { groups, columns }, metadata }: S
   };
 }
 
-/** Calls a function that reads part of a file, and wraps its errors in DataError. */
+/** Wraps the errors of `read` in DataError. */
 export function guarded<T>(subject: string, part: string, read: () => T): T {
   try {
     return read();
@@ -123,7 +113,7 @@ function checkedMetadata({ metadata }: ParquetFooter, subject: string) {
   const [issue] = parsed.issues;
   const key = v.getDotPath(issue) ?? "metadata";
   const found = metadata.get(key);
-  // Hides the credentials of a source URL.
+  // A source URL may have credentials.
   const inWords = key === "source_url" ? shownAddress : shown;
   const expected = issue.expected ?? issue.message;
   throw new DataError(

@@ -3,9 +3,9 @@ import type { ColumnChunk } from "./footer.ts";
 import { countOf, type Struct, structOf, ThriftReader } from "./thrift.ts";
 
 /*
- * Reads the pages of a column chunk. Page headers aren't trusted. A page may decompress to no more bytes than its
- * header says, and a chunk to no more than the footer says. Numbers of values are checked against the bytes or the row
- * count. Only the encodings that snapshots use are supported.
+ * Page headers aren't trusted. A page may decompress to no more bytes than its header says, and a chunk to no more than
+ * the footer says. Numbers of values are checked against the bytes or the row count. Only the encodings that snapshots
+ * use are supported.
  */
 
 const encodings =
@@ -13,9 +13,9 @@ const encodings =
     " ",
   );
 const pageTypes = "DATA_PAGE INDEX_PAGE DICTIONARY_PAGE DATA_PAGE_V2".split(" ");
-/** Logarithm of the largest zstd window: 8 MiB, which every decompressor should support (RFC 8878). */
+/** The largest zstd window is 8 MiB, which every decompressor should support (RFC 8878). */
 const maxWindowLog = 23;
-/** Maximum bits of a dictionary position: 16 million values. */
+/** A dictionary may have 16 million values. */
 const maxBitWidth = 24;
 /** Weight of the last base-128 digit of a run length, which has at most five digits. */
 const maxRunScale = 128 ** 4;
@@ -27,7 +27,6 @@ interface Page {
   bytes: Uint8Array;
 }
 
-/** Yields the pages of a chunk. @throws Error with a short reason */
 function* pagesOf(file: Uint8Array, chunk: ColumnChunk): Generator<Page> {
   const bytes = file.subarray(chunk.start, chunk.start + chunk.length);
   let decodedLeft = chunk.decodedLength;
@@ -67,9 +66,8 @@ function valuesOf(header: Struct): Omit<Page, "bytes"> {
 }
 
 export interface PlainType<Value> {
-  /** Minimum bytes of a value. */
   minBytes: number;
-  /** Passes `count` values, read from position `at`, to `take`. @returns the position after the values */
+  /** @param count values to read from `at` @returns the position after the values */
   read(bytes: Uint8Array, at: number, count: number, take: (value: Value) => void): number;
 }
 
@@ -99,14 +97,13 @@ export const plainText: PlainType<string> = {
   },
 };
 
-/** The values of a column in a row group. */
 export interface ColumnValues<Value> {
   codes: Int32Array;
-  /** The values that codes refer to. Values may repeat if the dictionary has duplicates, or a page has plain values. */
+  /** Values may repeat if the dictionary has duplicates, or a page has plain values. */
   values: Value[];
 }
 
-/** Reads a column of a row group. @throws Error with a short reason when the pages contradict the footer */
+/** @throws Error with a short reason when the pages contradict the footer */
 export function readColumn<Value>(
   file: Uint8Array,
   chunk: ColumnChunk,
@@ -139,7 +136,6 @@ export function readColumn<Value>(
       present = 0;
       for (let i = 0; i < into.length; i++) present += into[i];
     }
-    // Codes of present values are read contiguously, then moved to their rows.
     const dense = present === into.length ? into : new Int32Array(present);
     if (page.encoding === "RLE_DICTIONARY" || page.encoding === "PLAIN_DICTIONARY") {
       if (present > 0) readHybrid(bytes.subarray(at + 1), bytes[at], dense, present);
@@ -159,7 +155,7 @@ export function readColumn<Value>(
   return { codes, values };
 }
 
-/** Replaces levels by codes: the next code where the level is 1, −1 where it is 0. */
+/** Replaces a level of 1 by the next code, and a level of 0 by −1. */
 function spread(dense: Int32Array, levels: Int32Array): void {
   let next = 0;
   for (let i = 0; i < levels.length; i++) levels[i] = levels[i] === 1 ? dense[next++] : -1;
@@ -181,7 +177,7 @@ function lengthAt(bytes: Uint8Array): number {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.length).getUint32(0, true);
 }
 
-/** Reads integers of `width` bits in Parquet's RLE/bit-packing hybrid encoding. Integers beyond `count` are padding. */
+/** Parquet's RLE/bit-packing hybrid encoding. Integers beyond `count` are padding. */
 function readHybrid(bytes: Uint8Array, width: number, into: Int32Array, count: number): void {
   if (width > maxBitWidth) throw new Error(`numbers of ${width} bits`);
   const mask = 2 ** width - 1;

@@ -4,12 +4,10 @@ import { arrow } from "./arrow.ts";
 import { type metadataSchema, schemaVersion } from "./schema.ts";
 import { codeValues, type Snapshot } from "./snapshot.ts";
 
-/**
- * Loads the library when the first snapshot is written, because loading takes 0.1 s and few processes write a snapshot.
- */
+/** Loading the library takes 0.1 s, and few processes write a snapshot. */
 const loadLibrary = (): typeof import("parquet-wasm") => createRequire(import.meta.url)("parquet-wasm");
 
-/** Encodes a snapshot as Parquet: zstd, dictionary-coded texts, nulls for absent values, metadata in the footer. */
+/** Zstd, dictionary-coded texts, nulls for absent values, metadata in the footer. */
 export function encodeSnapshot(snapshot: Snapshot): Uint8Array {
   const parquet = loadLibrary();
   const { table, provenance, counts, codes } = snapshot;

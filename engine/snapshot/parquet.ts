@@ -23,8 +23,7 @@ import { type Snapshot, sealSnapshot } from "./snapshot.ts";
 import { ascending, makeTable, partsOf, ranked, type SnapshotTable, type TableParts } from "./table.ts";
 
 /**
- * Reads and verifies a snapshot file: the footer, then one column of a row group at a time, so that memory stays within
- * `loadNeed`.
+ * Reads one column of a row group at a time, so that memory stays within `loadNeed`.
  *
  * @param onRows called after each row group with the number of rows read so far
  * @throws DataError when the file isn't a sound snapshot
@@ -68,7 +67,7 @@ const codesSchema = v.array(
   ]),
 );
 
-/** Parses the HCPCS codes in the metadata. They must ascend and belong to procedures of the table. */
+/** The codes must ascend and belong to procedures of the table. */
 function codesIn(text: string | undefined, table: SnapshotTable, subject: string): Snapshot["codes"] {
   if (text === undefined) return null;
   const part = `${subject}: metadata hcpcs_codes`;
@@ -158,7 +157,6 @@ function readTable(
   return makeTable(parts);
 }
 
-/** Whether a text must be present for every facility. Street, ZIP code and rural-urban texts may be absent. */
 const isRequired = (field: FacilityField) => ["ccn", "name", "city", "state"].includes(field);
 
 function differs(columns: readonly ColumnValues<string>[], row: number): boolean {
@@ -166,7 +164,6 @@ function differs(columns: readonly ColumnValues<string>[], row: number): boolean
   return false;
 }
 
-/** Reads the columns of a row group. Each text of a dictionary is decoded once. */
 function groupReader(file: Uint8Array, { columns, groups }: ParquetFooter, group: RowGroup, subject: string) {
   const ofGroup = groups.length > 1 ? ` of row group ${groups.indexOf(group) + 1}` : "";
   const read = <Value>(name: string, type: PlainType<Value>) => {
@@ -199,7 +196,6 @@ function groupReader(file: Uint8Array, { columns, groups }: ParquetFooter, group
   };
 }
 
-/** Patterns that non-empty texts of facility columns must match. */
 const facilityPatterns: [field: FacilityField, what: string, pattern: RegExp, expected: string][] = [
   ["zip", "ZIP code", zipPattern, "five digits"],
   ["ruralUrbanCode", "RUCA code", ruralUrbanCodePattern, "a code such as 1 or 4.1"],

@@ -1,12 +1,11 @@
 import * as v from "valibot";
 import { isSourceUrl, sourceUrlExpected } from "../address.ts";
 
-/** The version of the file layout: its columns and the checksums over them. */
 export const schemaVersion = 2;
 
 /**
- * A snapshot's columns in file order. Columns of facilities and procedures hold texts, columns of rows hold 32-bit
- * integers. Amounts are US cents. A value is null where it is absent.
+ * The columns are in file order. Columns of facilities and procedures hold texts, columns of rows hold 32-bit integers.
+ * Amounts are US cents. Absent values are null.
  */
 export const snapshotColumns = [
   { name: "ccn", part: "facilities", field: "ccn" },
@@ -50,27 +49,27 @@ export function byField<Field extends string, Value>(
   return Object.fromEntries(fields.map((field) => [field, value(field)])) as Record<Field, Value>;
 }
 
-/** Stands for an absent number in an `Int32Array`. An absent text is an empty string. */
+/** An absent number in an `Int32Array`. An absent text is an empty string. */
 export const blank = -1;
 export const maxCount = 2 ** 31 - 1;
-/** The largest amount that a snapshot holds, in cents: $21,474,836.47. */
+/** $21,474,836.47. */
 export const maxCents = 2 ** 31 - 1;
 
-/** Maximum bytes of a snapshot file. A larger file is refused before anything is decompressed. */
+/** A larger file is refused before anything is decompressed. */
 export const maxSnapshotFileBytes = 2 ** 31 - 1;
-/** Maximum rows of a snapshot. A footer with more rows is refused before anything is decompressed. */
+/** A footer with more rows is refused before anything is decompressed. */
 export const maxSnapshotRows = 50_000_000;
 /**
- * Upper bound of the priced rows in an image. Each row is stored twice as JSON of at least 96 bytes, and positions have
- * 32 bits. Longer names lower the bound, so the exact size is checked before memory is allocated.
+ * Each priced row is stored twice as JSON of at least 96 bytes, and positions have 32 bits. Longer names lower the
+ * bound, so the exact size is checked before memory is allocated.
  */
 export const maxImageRows = Math.floor(2 ** 32 / 2 / 96);
-/** Maximum decoded column bytes per row, in addition to `columnBytesAllowance`. */
+/** Decoded bytes per row, in addition to `columnBytesAllowance`. */
 export const maxColumnBytesPerRow = 512;
-/** Decoded column bytes that any file may have. A small file's dictionaries are large for its number of rows. */
+/** A small file's dictionaries are large for its number of rows. */
 export const columnBytesAllowance = 2 ** 20;
 
-/** Names of the 50 states, DC and the territories by code, in alphabetical order of codes. */
+/** States, DC and territories, in alphabetical order of codes. */
 export const stateNames: Readonly<Record<string, string>> = Object.freeze(
   Object.fromEntries(
     (
@@ -90,53 +89,48 @@ export const stateNames: Readonly<Record<string, string>> = Object.freeze(
 );
 export const stateCodes: readonly string[] = Object.freeze(Object.keys(stateNames));
 
-/** Matches a CCN: six letters or digits. A CCN is text, because leading zeros matter. */
+/** A CCN is text, because leading zeros matter. */
 export const ccnPattern = /^[0-9A-Za-z]{6}$/;
 export const procedureCodePattern = /^[0-9]{4}$/;
 export const zipPattern = /^[0-9]{5}$/;
-/** A code of the Healthcare Common Procedure Coding System (HCPCS), which includes CPT codes: 27447, 0616T, G0105. */
+/** Healthcare Common Procedure Coding System (HCPCS) with its CPT codes: 27447, 0616T, G0105. */
 export const hcpcsPattern = /^(?:[0-9]{4}[0-9A-Z]|[A-Z][0-9]{4})$/;
-/** A code of the Rural-Urban Commuting Area (RUCA): 1 to 10 with an optional decimal, or 99 for "not coded". */
+/** Rural-Urban Commuting Area (RUCA): 1 to 10 with an optional decimal, or 99 for "not coded". */
 export const ruralUrbanCodePattern = /^([1-9]|10|99)(\.[0-9])?$/;
 
-/** Maximum length of a text in a column, such as the name of a city, and of a HCPCS code's description. */
+/** Maximum length of a text in a column, and of a HCPCS code's description. */
 export const maxNameCharacters = 500;
-/** Maximum length of a status indicator. CMS's status indicators have one or two characters. */
+/** CMS's status indicators have one or two characters. */
 export const maxStatusCharacters = 10;
 
 export const minDataYear = 2016;
 export const maxDataYear = 2099;
 
-/** A snapshot's metadata, except counts, checksums and HCPCS codes. */
 export interface Provenance {
   dataYear: number;
-  /** 1 for the first snapshot of a year, increased by one for each later snapshot. */
   revision: number;
   title: string;
   publisher: string;
   sourceUrl: string | null;
-  /** SHA-256 of the source file in hexadecimal; null without a source file and in old snapshots. */
+  /** SHA-256 in hexadecimal; null without a source file and in old snapshots. */
   sourceSha256: string | null;
   released: string | null;
   caveat: string;
 }
 
-/** A HCPCS code that belongs to a procedure group, from CMS's OPPS Addendum B. Absent texts are empty strings. */
+/** Codes are from CMS's OPPS Addendum B. Absent texts are empty strings. */
 export interface HcpcsCode {
   code: string;
-  /** APC code of the procedure group. */
   procedure: string;
   /** Status indicator, such as J1: how Medicare pays for the code. */
   status: string;
   description: string;
 }
 
-/** The name of a data version, `<data_year>.<revision>`, such as `2024.2`. */
 export function versionName({ dataYear, revision }: Provenance): string {
   return `${dataYear}.${revision}`;
 }
 
-/** Counts over a snapshot's rows. `rows` is the sum of `pricedRows`, `suppressedRows` and `incompleteRows`. */
 export interface Counts {
   rows: number;
   /** Rows with a charge and an allowed amount above zero. */
@@ -165,7 +159,7 @@ export const releasedPattern = /^20[0-9]{2}-(0[1-9]|1[0-2])$/;
 
 const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 
-/** Parquet key-value metadata of a snapshot. All values are strings; the empty string means absent. */
+/** All values are strings; the empty string means absent. */
 export const metadataSchema = v.object({
   schema_version: v.pipe(decimal, v.literal(schemaVersion)),
   data_year: dataYear,
@@ -182,12 +176,9 @@ export const metadataSchema = v.object({
   facilities: decimal,
   procedures: decimal,
   sha256,
-  /** Optional, because older snapshots lack the field. */
+  /** Older snapshots lack this field and the next. */
   content_sha256: v.optional(sha256),
-  /** Optional, because older snapshots lack the field. */
   source_sha256: v.optional(sha256),
-  /**
-   * JSON of the HCPCS codes, ascending, each as `[code, procedure, status, description]`; absent if they are unknown.
-   */
+  /** JSON of ascending HCPCS codes, each as `[code, procedure, status, description]`; absent if they are unknown. */
   hcpcs_codes: v.optional(v.string()),
 });

@@ -13,11 +13,11 @@ export interface Snapshot {
   table: SnapshotTable;
   provenance: Provenance;
   counts: Counts;
-  /** The HCPCS codes of the procedure groups, ascending; null if unknown. */
+  /** Ascending; null if unknown. */
   codes: readonly HcpcsCode[] | null;
   /** SHA-256 of rows, provenance and codes in hexadecimal. It identifies the content of a data version. */
   sha256: string;
-  /** SHA-256 of the rows alone, in hexadecimal. */
+  /** SHA-256 of the rows alone. */
   contentSha256: string;
 }
 
@@ -51,11 +51,10 @@ function countRows(table: SnapshotTable): Counts {
 }
 
 /**
- * Computes the checksum of the whole snapshot and the checksum of its rows. Both cover the content in a canonical form,
- * independent of the Parquet encoding: a line of JSON with schema version and counts, one line per facility and
- * procedure, then the columns of the rows as little-endian 32-bit integers, beginning with the positions of facilities
- * and procedures. The input of the whole snapshot's checksum starts with a different word, and has a second line with
- * provenance and codes.
+ * The checksums of the whole snapshot and of its rows are independent of Parquet. The input is a line of JSON with
+ * schema version and counts, one line per facility and procedure, then the columns of the rows as little-endian 32-bit
+ * integers, beginning with the positions of facilities and procedures. The input for the whole snapshot starts with a
+ * different word, and has a second line with provenance and codes.
  */
 function checksums(table: SnapshotTable, provenance: Provenance, counts: Counts, codes: Snapshot["codes"]) {
   const { facilities, procedures, rows } = partsOf(table);
@@ -85,7 +84,7 @@ function checksums(table: SnapshotTable, provenance: Provenance, counts: Counts,
 function provenanceValues(provenance: Provenance, codes: Snapshot["codes"]): unknown[] {
   const { dataYear, revision, title, publisher, sourceUrl, released, caveat, sourceSha256 } = provenance;
   const values = [dataYear, revision, title, publisher, sourceUrl, released, caveat];
-  // Absent fields are left out, so that snapshots from before these fields existed keep their checksums.
+  // Absent fields are left out, so that older snapshots keep their checksums.
   return [
     ...values,
     ...(sourceSha256 === null ? [] : [sourceSha256]),
@@ -93,7 +92,6 @@ function provenanceValues(provenance: Provenance, codes: Snapshot["codes"]): unk
   ];
 }
 
-/** The values of a HCPCS code, in the order in which files store them. */
 export function codeValues({ code, procedure, status, description }: HcpcsCode): string[] {
   return [code, procedure, status, description];
 }

@@ -22,11 +22,10 @@ type ColumnTypes = {
 };
 
 /**
- * The rows of a snapshot: an Arrow table of one record batch, with one row per facility and procedure, ascending by CCN
- * and APC code. Text columns are dictionary-coded. A column of facilities has one dictionary entry per facility,
- * ascending by CCN. A column of procedures has one entry per procedure, ascending by code. So all facility columns
- * share the same codes, and so do all procedure columns. Absent values are null in Arrow's validity bitmaps. The value
- * arrays hold `blank` for absent numbers, and the code of an empty string for absent texts.
+ * The rows of a snapshot: an Arrow table of one record batch, ascending by CCN and APC code. Text columns are
+ * dictionary-coded, with one entry per facility or procedure, ascending. So all facility columns share the same codes,
+ * and so do all procedure columns. Absent values are null in Arrow's validity bitmaps. The value arrays hold `blank`
+ * for absent numbers, and the code of an empty string for absent texts.
  */
 export type SnapshotTable = Table<ColumnTypes>;
 
@@ -42,19 +41,16 @@ const schema = new arrow.Schema<ColumnTypes>(
 );
 
 export interface TableParts {
-  /** Texts of each facility, empty where absent. */
+  /** Empty where absent. */
   facilities: Record<FacilityField, string[]>;
   procedures: Record<ProcedureField, string[]>;
-  /** For each row, the positions of its facility and procedure, and its numbers (`blank` where absent). */
+  /** Numbers are `blank` where absent. */
   rows: Record<"facility" | "procedure" | MeasureField, Int32Array>;
 }
 
-/**
- * Makes a table from sorted parts: facilities by CCN, procedures by code, rows by CCN and code. The table reuses the
- * arrays of numbers.
- */
+/** Facilities are sorted by CCN, procedures by code, rows by CCN and code. The table reuses the arrays of numbers. */
 export function makeTable({ facilities, procedures, rows }: TableParts): SnapshotTable {
-  // Neighbouring columns must not share memory: the library's IPC writer would merge their buffers.
+  // If neighbouring columns shared memory, the library's IPC writer would merge their buffers.
   const codes = {
     facilities: [rows.facility, rows.facility.slice()],
     procedures: [rows.procedure, rows.procedure.slice()],
@@ -87,7 +83,7 @@ export function makeTable({ facilities, procedures, rows }: TableParts): Snapsho
   return table;
 }
 
-/** The parts of each table, kept because decoding the texts again would take 15 ms for 117,000 rows. */
+/** Decoding the texts again would take 15 ms for 117,000 rows. */
 const knownParts = new WeakMap<SnapshotTable, TableParts>();
 
 function textVector(texts: string[]): Vector<Utf8> {
@@ -97,7 +93,7 @@ function textVector(texts: string[]): Vector<Utf8> {
   ]);
 }
 
-/** Arrow's validity bitmap: bit i is 0 where value i is `blank`. */
+/** Bit i of Arrow's validity bitmap is 0 where value i is `blank`. */
 function validity(values: Int32Array) {
   const nullBitmap = new Uint8Array(Math.ceil(values.length / 8));
   let nullCount = 0;
@@ -108,7 +104,7 @@ function validity(values: Int32Array) {
   return nullCount === 0 ? { nullCount } : { nullCount, nullBitmap };
 }
 
-/** The parts of a table. @param table made by `makeTable` */
+/** @param table made by `makeTable` */
 export function partsOf(table: SnapshotTable): TableParts {
   const parts = knownParts.get(table);
   if (parts === undefined) throw new TypeError("table: found one from elsewhere, expected one of makeTable");
@@ -116,7 +112,7 @@ export function partsOf(table: SnapshotTable): TableParts {
 }
 
 /**
- * Makes a table from unsorted parts. Facilities and procedures without a row are left out.
+ * Facilities and procedures without a row are left out.
  *
  * @returns the table and, for each of its rows, the position of that row in the parts given
  */
@@ -147,7 +143,7 @@ function ascendingOf(used: Int32Array, keys: string[]): number[] {
   return ascending(keys).filter((position) => isUsed[position] === 1);
 }
 
-/** The positions of `keys` in ascending order of the keys, by UTF-16 code units. */
+/** The order is by UTF-16 code units. */
 export function ascending(keys: string[]): number[] {
   return keys.map((_, i) => i).sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] > keys[b] ? 1 : 0));
 }

@@ -1,6 +1,6 @@
 /*
- * Reads the subset of Thrift's compact protocol that Parquet's footer and page headers use. The bytes aren't trusted:
- * every length is checked against the remaining bytes before memory is allocated.
+ * Reads Thrift's compact protocol as far as Parquet uses it. The bytes aren't trusted: every length is checked against
+ * the remaining bytes before memory is allocated.
  */
 
 const maxDepth = 16;
@@ -45,7 +45,7 @@ export class ThriftReader {
       if (header === 0) return fields;
       id = header >> 4 === 0 ? this.#integer() : id + (header >> 4);
       const type = header & 15;
-      // A boolean field's value is encoded in its type: 1 is true, 2 is false.
+      // A boolean's value is encoded in its type: 1 is true, 2 is false.
       fields.set(id, type === 1 || type === 2 ? type === 1 : this.#value(type, depth));
     }
   }
@@ -94,13 +94,13 @@ export class ThriftReader {
     for (let scale = 1; ; scale *= 128) {
       const byte = this.#byte();
       value += (byte & 127) * scale;
-      // The scale is limited too, because a number could have any number of leading zeros.
+      // A number could have any number of leading zeros.
       if (value > Number.MAX_SAFE_INTEGER || scale > 2 ** 64) throw new Error("a number beyond 2^53");
       if (byte < 128) return value;
     }
   }
 
-  /** Reads an integer in zigzag encoding: 0, −1, 1, −2, … */
+  /** Zigzag encoding: 0, −1, 1, −2, … */
   #integer(): number {
     const coded = this.#varint();
     return coded % 2 === 0 ? coded / 2 : -(coded + 1) / 2;

@@ -29,7 +29,6 @@ const coded = sealSnapshot(plain.table, plain.provenance, [
 ]);
 const [bare, served] = [plain, coded].map((snapshot) => versionsOf(imageOf(snapshot)));
 
-/** Searches for procedures. @returns the results, each with code, score and matched text */
 function found(q: string) {
   const target = `/search?type=procedure&q=${encodeURIComponent(q)}`;
   const answer = ask(served, target);
@@ -74,7 +73,7 @@ test("words of code descriptors find groups at a lower score and are listed as m
     [["quillwort"]],
   );
   assert.deepEqual(found("quilwort")[0].matched, ["quillwort"], "the word as it is in the index");
-  // 5115 comes first, because patients call it "knee". 5116 matches only by the descriptor of a code.
+  // Patients call 5115 "knee". 5116 matches only by the descriptor of a code.
   const [first, second] = found("knee");
   assert.deepEqual([first.code, second.code], ["5115", "5116"]);
   assert.ok(first.score > second.score);

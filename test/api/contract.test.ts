@@ -19,7 +19,7 @@ import {
 } from "../support/server.ts";
 import { account } from "../support/state.ts";
 
-// Runs the core without parts, because the core has to give all these answers without any part.
+// The core has to give all these answers without any part.
 process.env.SERVER_PARTS = "none";
 
 /** Tests the answers to every kind of mistake, which requests count, and the answers at an account's two ceilings. */
@@ -38,7 +38,7 @@ const burstKey = createKey(stateDir, "burst", { burst: 1, quota: 1000 });
 const server = await startServer({ stateDir, datasetsDir: datasetsFolder() });
 after(() => server.stop());
 
-/** Completes a short form of a request. A text without a method is a GET, and `?query` is a query for prices. */
+/** A text without a method is a GET, and `?query` is a query for prices. */
 function target(request: string): string {
   const [, method = "GET", rest] = /^(?:([A-Za-z]+) )?(.*)$/s.exec(request) ?? [];
   return `${method} ${rest.startsWith("?") ? pricesPath : ""}${rest}`;
@@ -258,7 +258,7 @@ test("a request beyond the rate limit gets 429 with a Retry-After of one second"
   const connection = await Connection.open(server.api);
   const text = requestText(target(`?${p}`), { Authorization: `Bearer ${burstKey}` });
   const before = Date.now() / 1000;
-  // Sends both requests in the same segment, so that no time passes between them.
+  // No time passes between requests in the same segment.
   await connection.send(text + text);
   assert.equal((await connection.answer()).status, 200);
   const refused = await connection.answer();

@@ -4,8 +4,6 @@ import * as v from "valibot";
 import { ask, assertRefused, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
 
-/** Tests the endpoint of a single procedure group, with the distribution of charges. */
-
 const histogram = v.object({
   histogram: v.object({ edges: v.array(v.number()), counts: v.array(v.number()) }),
 });
@@ -51,8 +49,7 @@ test("markup percentiles are computed from exact quotients and rounded once", ()
     return v.parse(markup, ask(versions, "/healthcare/procedures/5072")).markup;
   };
   assert.deepEqual(markupOf([11, 9]), { p25: 1.22, median: 1.22, p75: 1.22 });
-  // The markups are 1.004 and 1.005. If they were rounded before the median, they would be 1 and 1.01, and the median
-  // 1.01.
+  // The markups are 1.004 and 1.005. If they were rounded before the median, the median would be 1.01.
   assert.deepEqual(markupOf([10.04, 10], [10.05, 10]), { p25: 1, median: 1, p75: 1 });
 });
 

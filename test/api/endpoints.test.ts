@@ -37,7 +37,7 @@ describe("facilities", () => {
 
   test("percentiles have one decimal, and half a tenth is rounded up", () => {
     const many = Array.from({ length: 16 }, (_, i) => hospital(String(i).padStart(6, "0"), "CA", 10 + i));
-    // 1/16 is 6.25 %, and 3/16 is 18.75 %. Both are rounded half up.
+    // 1/16 is 6.25 %, and 3/16 is 18.75 %.
     assert.equal(standingsOf(many, "000001").national.percentile, 6.3);
     assert.equal(standingsOf(many, "000003").national.percentile, 18.8);
     assert.equal(standingsOf(many, "000015").national.percentile, 93.8);

@@ -26,9 +26,8 @@ import { documentAt } from "../support/readme.ts";
 import { temporaryFolder } from "../support/server.ts";
 
 /**
- * Tests that every example in the OpenAPI document and the READMEs equals the answer of a service with the sample.
- * After a change of answers, `server/node --test --test-update-snapshots test/api/examples.test.ts` updates the
- * document's examples.
+ * Compares every example in the OpenAPI document and the READMEs with the answer of a service. After a change of
+ * answers, `server/node --test --test-update-snapshots test/api/examples.test.ts` updates the document's examples.
  */
 
 const snapshots = [2024, 2023].map((dataYear) =>
@@ -52,7 +51,7 @@ days.enter(0, monthOf(nowMs), [
   [2, 5],
 ]);
 
-/** Gets the answer of a new service to an account that has made five requests. */
+/** The account has made five requests. */
 function told(
   target: string,
   headers: Parameters<typeof ask>[4] = {},
@@ -82,7 +81,6 @@ function told(
 const operations = operationsOf(openapiDocument);
 const isOfVersion = (at: string) => at.includes("/versions/{version}");
 
-/** Builds a request's path and query from the examples of an operation's parameters. */
 function requestOf(at: string, { parameters }: Operation, others: Record<string, string> = {}): string {
   const query = new URLSearchParams(others);
   let target = at;
@@ -95,7 +93,7 @@ function requestOf(at: string, { parameters }: Operation, others: Record<string,
   return query.size === 0 ? target : `${target}?${query}`;
 }
 
-/** Replacements by operation. Each replaces a part of the example's request, so that nothing is found. */
+/** A part of an operation's example request, and a replacement with which nothing is found. */
 const missing: Record<string, [part: string, instead: string]> = {
   prices: ["procedure=5072", "procedure=5244"],
   search: ["q=harbor+valley", "q=xylophone"],
@@ -109,7 +107,6 @@ const missing: Record<string, [part: string, instead: string]> = {
   exportArrow: ["state=DC", "state=MD"],
 };
 
-/** Collects the answers that a path's operation must have as examples, by name of the example. */
 function answersOf(at: string, operation: Operation): Record<string, unknown> {
   const name = operation.operationId.replace("OfVersion", "");
   const request = requestOf(at, operation);
@@ -140,14 +137,14 @@ function answersOf(at: string, operation: Operation): Record<string, unknown> {
     assert.ok(request.includes(missing[name][0]));
     found[`${name}.not_found`] = refused(told(request.replace(...missing[name])), 404);
   } else if ("404" in responses) {
-    // Uses a service without the data version that the cursor or the path names.
+    // This service lacks the data version that the cursor or the path names.
     const served = versionsOf(versions.images[1]);
     found[`${name}.not_found`] = refused(told(request, {}, { served }), 404);
   }
   return found;
 }
 
-/** Functions that get answers with errors that don't belong to a single operation, by type. */
+/** Errors that don't belong to a single operation, by type. */
 const errors = {
   missing_api_key: () => told("/api/v1/usage", { authorization: "" }),
   invalid_api_key: () => told("/api/v1/usage", { authorization: "Bearer hcq_wrong" }),
@@ -183,14 +180,12 @@ test("every example in the OpenAPI document equals a response over the sample da
   try {
     t.assert.fileSnapshot(recorded, file, { serializers: [lines] });
   } catch (error) {
-    // Compares the examples one by one, because the message of a failed snapshot has the whole text of both files.
     for (const [name, value] of Object.entries(recorded))
       assert.deepEqual({ [name]: known[name] }, { [name]: value });
     throw error;
   }
 });
 
-/** Serializes the examples as JSON, with a line for each example. */
 const lines = (recorded: object) =>
   `{\n${Object.entries(recorded)
     .map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`)
@@ -208,7 +203,6 @@ test("every response with a non-binary body has examples that match its schema",
       }
 });
 
-/** Collects all objects in a value, including nested objects. */
 function objectsIn<Kind extends object>(value: unknown): Kind[] {
   if (typeof value !== "object" || value === null) return [];
   const inner = Object.values(value).flatMap(objectsIn<Kind>);
@@ -257,7 +251,7 @@ test("the example ETag gives 304 for the example request", () => {
   assert.deepEqual([status, body], [304, ""]);
 });
 
-/** The READMEs whose answers are compared. Their JSON has line breaks, and `…` for parts that are left out. */
+/** The JSON in READMEs has line breaks, and `…` for parts that are left out. */
 const [readme, described] = ["README.md", "server/api/README.md"].map(documentAt);
 const shown = [
   ...`${readme}${described}`.matchAll(
@@ -307,7 +301,6 @@ for (const { target, parts } of shown)
     }
   });
 
-/** Collects the names of all fields in a schema. */
 function fieldsIn(part: unknown): string[] {
   if (typeof part !== "object" || part === null) return [];
   return Object.entries(part).flatMap(([name, value]) => [

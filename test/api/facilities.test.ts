@@ -11,7 +11,6 @@ import { changed, type ShortRow, snapshotAs, snapshotOf } from "../support/fixtu
 
 /** Tests lists of facilities, and the trends of a facility. */
 
-/** Copies a snapshot with other texts for its facilities. */
 const withTexts = (snapshot: Snapshot, texts: Partial<Record<FacilityField, string[]>>) =>
   changed(snapshot, ({ facilities }) => Object.assign(facilities, texts));
 

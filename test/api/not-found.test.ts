@@ -38,7 +38,7 @@ const [version] = versions.byName.keys();
 const reasonIn = (state: string) =>
   coverageOf(versions.images[0]).missing_states.find((missing) => missing.state === state)?.reason;
 
-/** Reads the message of a 404, asserts that it names the data version, and removes the version. */
+/** Asserts that the message of a 404 names the data version, and removes the version. */
 function toldFor(target: string): string {
   for (const base of ["", `/versions/${version}`])
     assert.equal(refusal(versions, base + target).type, "not_found");
@@ -47,7 +47,7 @@ function toldFor(target: string): string {
   return message.replace(` in data version ${version}`, "");
 }
 
-/** Requests without data, each with the expected message, by what is requested. */
+/** Requests without data, each with the expected message. */
 const messages: Record<string, [target: string, message: string][]> = {
   "a price list": [
     ["procedure=9999", 'there is no procedure "9999"'],

@@ -19,7 +19,7 @@ const images = snapshots.map((snapshot) => imageWith(snapshot, readPlaces()));
 const { service, key } = openService(versionsWith({ bytes, sha256: hash("sha256", bytes) }, ...images));
 const operations = operationsOf(openapiDocument);
 
-/** Sends a request, and checks the answer against the document. Errors here lack a header that the listener adds. */
+/** Errors here lack a header that the listener adds. */
 function ask(target: string) {
   const [path, query] = target.split(/\?(.*)/s);
   const { status, bytes, headers } = askService(service, key, path, () => query);
@@ -57,7 +57,6 @@ test("an operation below a version path has the plain operation's description an
   assert.equal(compared, allEndpoints.filter(({ kind }) => kind === "versioned").length);
 });
 
-/** Requests with data, by path. */
 const found = new Map([
   ["/api/v1", "/api/v1"],
   ["/api/v1/healthcare/prices", "/api/v1/healthcare/prices?procedure=5072&limit=2"],

@@ -7,12 +7,9 @@ import { compareFacilityTrends, compareLists, randomPlaces } from "../support/fa
 import { randomSnapshot, yearsOf } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 
-/** Compares answers about random snapshots with those of naive oracles. */
-
 const snapshots = Number(process.env.ORACLE_SNAPSHOTS || 3);
-/** Seed of the snapshots. The default is fixed, so that only a change of the code can cause a failure. */
+/** The default is fixed, so that only a change of the code can cause a failure. */
 const trialSeed = Number(process.env.TRIAL_SEED || 1);
-/** Number of lists of facilities to compare per snapshot. */
 const lists = 100;
 
 test(`every response over ${snapshots} random snapshots equals that of naive oracles`, (t) => {

@@ -37,7 +37,7 @@ const pageSchema = v.looseObject({
 });
 type Page = v.InferOutput<typeof pageSchema>;
 
-/** The served data versions, newest first. */
+/** Newest first. */
 let versions = versionsOf();
 function publish(...images: Image[]): void {
   versions = versionsOf(...images);
@@ -52,12 +52,7 @@ function assertRefused(target: string, type: string, param?: string): void {
   if (param !== undefined) assert.equal(error.param, param, target);
 }
 
-/**
- * Reads all pages of a list. Asserts that pages differ only in rows and `next`, and that all pages before the last are
- * full.
- *
- * @param between called before each further page
- */
+/** Asserts that pages differ only in rows and `next`, and that all pages before the last are full. */
 function walk(first: string, limit: number, between: (page: number) => void = () => {}): Page[] {
   const pages = [pageAt(`${first}&limit=${limit}`)];
   const { data: _, next: __, ...common } = pages[0];
@@ -74,11 +69,8 @@ function walk(first: string, limit: number, between: (page: number) => void = ()
 
 const rowsOf = (pages: Page[]) => pages.flatMap(({ data }) => data);
 
-/**
- * A list and its expected rows. Plain loops compute the rows. The rows of a search come from a search without pages.
- */
+/** Plain loops compute the expected rows, but a search without pages finds the rows of a search. */
 interface List {
-  /** The path of the list, without a limit. */
   path: string;
   rows: object[];
   maxLimit: number;
@@ -104,7 +96,6 @@ function procedureLists(lists: PricesBody[], state: string | null): List[] {
   );
 }
 
-/** Lists searches with their expected rows, in the order of a search without pages. */
 function searchLists(image: Image, { table }: Snapshot): List[] {
   const { facilities, procedures } = partsOf(table);
   const { ccn, name, city, state } = facilities;
@@ -133,7 +124,6 @@ interface Served {
   lists: List[];
 }
 
-/** Makes a snapshot's image, and lists over it that have rows. */
 function served(snapshot: Snapshot): Served {
   const image = imageOf(snapshot);
   const lists = [null, ...stateCodes].flatMap((state) => {
@@ -157,7 +147,7 @@ const another = imageOf(asVersion(randomSnapshot(505), 2025, 2));
 const lists = some.flatMap(({ image, lists }) => lists.map((list) => ({ image, ...list })));
 const longLists = lists.filter(({ rows }) => rows.length > 10);
 
-/** Draws a list, and a limit that its endpoint accepts. Half of the lists are long, and half of the limits small. */
+/** Half of the lists are long, and half of the limits small. */
 const choice = fc.record({ long: fc.boolean(), at: fc.nat(), small: fc.boolean(), limit: fc.nat() });
 type Choice = typeof choice extends fc.Arbitrary<infer Value> ? Value : never;
 
@@ -198,7 +188,6 @@ const firstPages = [
   "/api/v1/search?q=hospital&limit=3",
   "/api/v1/search?q=ca&type=facility&limit=1",
 ];
-/** Reads the path of the second page from the first page. */
 function nextOf(first: string): string {
   const { next } = pageAt(first);
   assert.ok(next !== null);
@@ -292,7 +281,6 @@ describe("forged cursors", () => {
   const cursor = fc.constantFrom(...cursors);
   const letter = fc.constantFrom(..."ABCXYZabcxyz0189-_=+.~!$&'()*,;:@%|^\"<>{}[]\\` éß🏥");
 
-  /** Asserts that a cursor is refused, unless a page had the cursor in `next`. */
   function assertNoCursor(text: string): void {
     if (genuine.has(text)) return;
     assert.equal(decodeCursor(text), undefined, text);
@@ -321,7 +309,6 @@ describe("forged cursors", () => {
     fc.assert(fc.property(any, assertNoCursor), { seed, numRuns: rounds(400) });
   });
 
-  /** Asserts that a cursor with a valid checksum and wrong content is refused. */
   function assertClean(of: Image, list: string, offset: number, given: Record<string, string>): void {
     const target = pathOfPage(of, list, offset, textOf(given)).toString().replace("/api/v1", "");
     const { type } = refusal(versions, target);

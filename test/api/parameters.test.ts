@@ -13,7 +13,7 @@ import { rounds } from "../support/rounds.ts";
 const seed = 20_260_403;
 const maxEchoed = 64;
 
-/** Returns the ApiError that a call throws; undefined if it throws nothing. Any other error fails the test. */
+/** undefined if the call throws nothing. Any error but an ApiError fails the test. */
 function errorOf(call: () => unknown): ApiError | undefined {
   try {
     call();
@@ -30,7 +30,6 @@ function assertInvalid(query: string, param?: string): void {
   if (param !== undefined) assert.equal(error?.param, param, JSON.stringify(query));
 }
 
-/** Draws text without control characters. */
 const text = fc
   .oneof(
     fc.string({ unit: "binary" }),

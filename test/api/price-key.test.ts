@@ -28,7 +28,6 @@ const [image, other] = [1, 2].map((revision) => {
 const key = generateKey(Buffer.alloc(32, 7));
 const january = Date.UTC(2026, 0, 31, 23, 59, 59);
 
-/** Makes a service with an account, and clocks that the test sets. */
 function start(quota: number) {
   const [keys, limits] = [new KeyTable(), new Limits()];
   keys.put({ id: 1, hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
@@ -87,7 +86,7 @@ test("a price query in its common form gets the same response as in any other fo
     const query = `procedure=${procedure}${scope}${rows}`;
     if (readPriceKey(image, query) >= 0) read++;
     const { status, body } = get(query);
-    // An empty parameter makes the service parse the query in the general way, and changes nothing else.
+    // An empty parameter only makes the service parse the query in the general way.
     const { status: expectedStatus, body: expected } = get(`&${query}`);
     assert.deepEqual([status, body], [expectedStatus, expected], query);
   });

@@ -7,8 +7,6 @@ import { ask as askService, openService } from "../support/asking.ts";
 import { ask, assertRefused, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import { type ShortRow, snapshotAs, snapshotOf } from "../support/fixtures.ts";
 
-/** Tests the trends of a procedure group over the data years. */
-
 const year = v.object({
   data_version: v.string(),
   change: v.nullable(v.object({ median_charge: v.number(), median_allowed: v.number() })),

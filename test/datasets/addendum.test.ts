@@ -7,8 +7,6 @@ import { plainWordsOf } from "../../engine/index.ts";
 import { addendum, codeLine, hcpcs } from "../support/addendum.ts";
 import { folder } from "../support/cms-files.ts";
 
-/** Tests reading CMS's OPPS Addendum B, whose form differs by quarter. */
-
 let files = 0;
 function fileOf(content: string | Uint8Array): string {
   const file = path.join(folder, `addendum-${++files}.csv`);

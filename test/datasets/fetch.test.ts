@@ -66,21 +66,19 @@ class TestClock implements Clock {
     });
   }
 
-  /** Lets two intervals pass: the interval in which the last byte arrived, and an interval without a byte. */
+  /** Two intervals pass: the interval in which the last byte arrived, and an interval without a byte. */
   stall(): void {
     this.#isNextOver = true;
     this.#end();
   }
 }
 
-/** A download, and the messages that it shows. */
 class Trial implements Caller {
   readonly clock = new TestClock();
   readonly folder = temporaryFolder();
   readonly path = path.join(this.folder, "release.csv");
   readonly said: string[] = [];
   readonly progress: [number, number | undefined][] = [];
-  /** Called when bytes have arrived. */
   onBytes = cutConnections;
 
   readonly say = (line: string) => void this.said.push(line);
@@ -107,12 +105,10 @@ class Trial implements Caller {
 }
 
 let paths = 0;
-/** Sets the answers for a new URL. @returns the URL */
 function serve(...answers: Answer[]): string {
   return publisher.answers(`/files/${++paths}.csv`, ...answers);
 }
 
-/** Counts the requests for a URL. */
 function asksFor(url: string): number {
   return publisher.asked.filter((asked) => publisher.origin + asked === url).length;
 }
@@ -301,7 +297,7 @@ test("redirects to other hosts are followed, and loops, long chains and invalid 
   }
 });
 
-/** Makes HTTPS connections without TLS, because the tests of redirects need no certificate. */
+/** The tests of redirects need no certificate, so there is no TLS. */
 class OpenAgent extends https.Agent {
   override createConnection({ host, port }: https.RequestOptions) {
     return connect(Number(port), host ?? undefined);
@@ -540,7 +536,7 @@ test("an invalid command line is rejected with its mistake", () => {
   assert.equal(parseOptions(["--list"], { DATASETS_DIR: "there" }).out, "there");
 });
 
-/** Runs the command `fetch`. The folder of the snapshots is also the state's folder. */
+/** The folder of the snapshots is also the state's folder. */
 const command = async (args: string[], out: string): Promise<Result> =>
   (await run(out, [["fetch", ...args, "--out", out].join(" ")]))[0];
 

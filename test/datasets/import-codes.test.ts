@@ -12,7 +12,7 @@ import { csv, fullCsv, more, optionsFor, otherRow, row } from "../support/cms-fi
 const known = Object.entries(plainWordsOf).flatMap(([apc, { codes }]) =>
   codes.map((code) => codeLine(code, apc)),
 );
-/** The known codes of 5072 and 5073, in the form in which a snapshot has them. */
+/** The codes of the procedure groups 5072 and 5073 in `plainWordsOf`, in the form in which a snapshot has them. */
 const included = ["5072", "5073"]
   .flatMap((apc) => plainWordsOf[apc].codes.map((code) => hcpcs(code, apc)))
   .sort((a, b) => Number(a.code) - Number(b.code));
@@ -75,7 +75,6 @@ test("an addendum without codes for any group of the release is rejected, and no
   assert.throws(() => readdirSync(given.out), { code: "ENOENT" });
 });
 
-/** Makes a row with all columns. */
 const full = (ccn: string, charge: number, allowed: number, beneficiaries: number, services: number) =>
   `${ccn},A,,Dothan,AL,5072,Level 2,${charge},${allowed},,,,${beneficiaries},${services},,,`;
 

@@ -12,9 +12,7 @@ import { csv, fullCsv, more, optionsFor, otherRow, plainImport, row } from "../s
 import { type Result, run } from "../support/commands.ts";
 import { temporaryFolder } from "../support/folders.ts";
 
-/** Tests the command `import`. */
-
-/** Makes a folder with the state of a server that has served no data version. */
+/** The state of a server that has served no data version. */
 function emptyState(): string {
   const folder = temporaryFolder();
   Store.open(folder).close();

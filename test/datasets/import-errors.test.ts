@@ -252,7 +252,7 @@ test("a file of another type is rejected with its type, and nothing is written",
   }
 });
 
-/** Makes a zip archive of empty files. It has only local headers, because the importer reads nothing else. */
+/** The importer reads only the local headers of a zip archive. */
 function zipOf(...names: string[]): Buffer {
   const headers = names.map((name) => {
     const head = Buffer.alloc(30);

@@ -17,7 +17,6 @@ async function imported(csvFile: string | Buffer) {
 
 const contentIn = (file: string) => contentOf(decodeSnapshot(readFileSync(file), file));
 
-/** Writes rows as text: CCN, facility, city, state, code, procedure, and charge and allowed amount in cents. */
 function listed({ facilities, procedures, rows }: ReturnType<typeof contentOf>): string[] {
   return Array.from(rows.facility, (facility, i) => {
     const procedure = rows.procedure[i];

@@ -9,9 +9,7 @@ import { run } from "../support/commands.ts";
 import { snapshotAs } from "../support/fixtures.ts";
 import { temporaryFolder } from "../support/folders.ts";
 
-/** Tests publishing snapshots into a folder from which other servers fetch them. */
-
-/** Snapshot files by name. They are encoded only once, because the same content is encoded differently each time. */
+/** Each file is encoded only once, because the same content is encoded differently each time. */
 const files = new Map<string, Buffer>();
 
 function fileOf(version: string, charge = 100): Buffer {

@@ -9,7 +9,6 @@ import { temporaryFolder } from "../support/folders.ts";
 
 const folder = temporaryFolder();
 
-/** Makes a snapshot of the given revision. */
 function snapshotOf(revision: number): Snapshot {
   const content = randomSnapshot(1);
   return sealSnapshot(content.table, { ...content.provenance, revision });

@@ -13,12 +13,7 @@ import {
 import { type Random, seededRandom } from "../support/random.ts";
 import { rounds } from "../support/rounds.ts";
 
-/** Tests the changes between revisions, by comparing the rows themselves. */
-
-/**
- * Counts the changes by their definition: compares the JSON of each row with the JSON of the other snapshot's row of
- * the same facility and procedure.
- */
+/** Compares the JSON of rows of the same facility and procedure. */
 function naive(before: Snapshot, after: Snapshot) {
   const byKey = (snapshot: Snapshot) =>
     new Map(rowsOf(snapshot).map((row) => [`${row.ccn} ${row.procedure_code}`, JSON.stringify(row)]));
@@ -31,7 +26,7 @@ function naive(before: Snapshot, after: Snapshot) {
   };
 }
 
-/** Copies a snapshot without some of its rows. The first row always stays. */
+/** The first row always stays. */
 function thinned({ table, provenance }: Snapshot, random: Random): Snapshot {
   const { rows, ...texts } = partsOf(table);
   const isKept = rows.facility.map((_, row) => (row === 0 || random.int(4) > 0 ? 1 : 0));

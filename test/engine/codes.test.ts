@@ -13,8 +13,6 @@ import { hcpcs } from "../support/addendum.ts";
 import { contentOf, columnsOf as fileColumns, metadataOf, snapshotOf } from "../support/fixtures.ts";
 import { fileOf } from "../support/parquet-file.ts";
 
-/** Tests the HCPCS codes of a snapshot, from the file to the image. */
-
 const plain = snapshotOf([
   ["010001", "AL", "5071", 100, 50],
   ["010001", "AL", "5115", 200.5, 60.25],

@@ -15,8 +15,6 @@ import { expectedRows } from "../support/exported-rows.ts";
 import { randomSnapshot } from "../support/fixtures.ts";
 import { rounds } from "../support/rounds.ts";
 
-/** Tests the streams of exports, without a server. */
-
 const maxPieceBytes = 16 * 2 ** 10;
 
 function joined(pieces: Iterable<Uint8Array>): Buffer {

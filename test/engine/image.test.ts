@@ -40,7 +40,7 @@ test("an image with another magic number or format version is rejected", () => {
 test("an image with sections beyond 2 GiB gives the same results as a small one", () => {
   const small = buildImage(randomSnapshot(1));
   const beyond = 2 ** 31;
-  // The buffer takes little memory, because most of it is never written.
+  // Most of the buffer is never written, so it takes little memory.
   const large = new SharedArrayBuffer(beyond + small.byteLength);
   new Uint8Array(large, beyond).set(new Uint8Array(small));
   // The header has magic, format, and each section's offset and length. Then come zeros, and the first section.

@@ -45,7 +45,7 @@ function read<Value>(chunk: Chunk, type: PlainType<Value>): (Value | null)[] {
   return Array.from(column.codes, (code) => (code < 0 ? null : column.values[code]));
 }
 
-/** Encodes the definition levels of an optional column. Each level is a run of length one. */
+/** Each definition level is a run of length one. */
 const levels = (...bits: number[]) => {
   const runs = bits.flatMap((bit) => run(1, bit));
   return [...lengthOf(runs.length), ...runs];
@@ -107,7 +107,6 @@ test("bit-packed numbers of every width up to 24 bits are read", () => {
 
 const zeros = (length: number) => new Uint8Array(length);
 const one = numbers(1);
-/** A faulty chunk: name of the fault, expected message, type of the values, pages, and other properties. */
 type Fault = [string, string | RegExp, PlainType<unknown>, PageSpec[], Partial<Chunk>?];
 const uncompressedOne = { ...uncompressed(one, lengthOf(1)), decodedLength: 3 };
 const faults: Fault[] = [
@@ -193,7 +192,6 @@ test("numbers of 24 bits and run lengths of five bytes are read", () => {
 
 test("a page is decompressed with a window of up to 8 MiB and rejected with a larger one", () => {
   const frame = (windowLog: number) => {
-    // Makes a zstd frame that announces a window. Its only block repeats a byte four times.
     const bytes = Buffer.alloc(10);
     bytes.writeUInt32LE(0xfd2fb528);
     bytes[5] = (windowLog - 10) << 3;
@@ -205,7 +203,7 @@ test("a page is decompressed with a window of up to 8 MiB and rejected with a la
   assert.throws(() => read(chunk(24), plainInt32), /window|memory/i);
 });
 
-/** Changes of a footer. The unchanged footer describes a column with a single chunk of 100 bytes at offset 4. */
+/** The unchanged footer describes a column with a single chunk of 100 bytes at offset 4. */
 interface FooterParts {
   root?: Field[];
   column?: Field[];
@@ -309,7 +307,7 @@ test("Thrift values are read, and truncated, too large and too deeply nested one
   assert.throws(() => field(13), { message: "a value of type 13" });
   assert.throws(() => field(8, ...Array(200).fill(0x80)), { message: "a number beyond 2^53" });
   assert.throws(() => parseFooter(Uint8Array.of(0), 104), { message: "a list is missing" });
-  // If a field's id is more than 15 above the previous id, it is encoded as a varint.
+  // A field's id that is more than 15 above the previous id is encoded as a varint.
   assert.deepEqual(
     new ThriftReader(Uint8Array.of(0x15, 2, 0x05, 40, 4, 0x15, 6, 0)).struct(),
     new Map([

@@ -7,14 +7,13 @@ import type { PricesBody } from "../support/oracle.ts";
 import { groupKey, naivePrices } from "../support/oracle.ts";
 import { seededRandom } from "../support/random.ts";
 
-/** Collects the numbers in a JSON text, as strings. */
 function numbersIn(json: string): string[] {
   return json.replaceAll(/"(?:[^"\\]|\\.)*"/g, "").match(/-?[0-9][0-9.eE+-]*/g) ?? [];
 }
 
 const ccnOf = (i: number) => String(i + 1).padStart(6, "0");
 
-/** Computes the price list of a procedure at hospitals 000001, 000002, … with the given charges. */
+/** The charges are those of hospitals 000001, 000002, … */
 function listOf(charges: number[], allowed: number[] = charges): PricesBody {
   const rows = charges.map((charge, i): ShortRow => [ccnOf(i), "CA", "5072", charge, allowed[i]]);
   const body = answer(imageOf(snapshotOf(rows)), "5072", null);
@@ -68,7 +67,6 @@ test("equal charges are ordered by CCN as text", () => {
   assert.deepEqual(ccns("NV"), ["100000"]);
 });
 
-/** Computes the services, the weighted median and the weighted mean of charges in dollars with the given services. */
 function weightedOf(...pairs: [charge: number, services: number][]) {
   const rows = pairs.map(
     ([charge, services], i): ShortRow => [ccnOf(i), "CA", "5072", charge, 1, undefined, { services }],

@@ -8,8 +8,6 @@ import { imageOf, randomSnapshot } from "../support/fixtures.ts";
 import { assertInOrder, everything, find, named, placed } from "../support/relevance.ts";
 import { rounds } from "../support/rounds.ts";
 
-/** Tests searches with arbitrary texts. */
-
 const seed = 20_260_401;
 
 describe("any text", () => {
@@ -107,11 +105,11 @@ describe("any text", () => {
         const together = found(image, kind, chosen.join(" "));
         const apart = chosen.map((word) => new Set(found(image, kind, word)));
         const expected = [...apart[0]].filter((document) => apart.every((set) => set.has(document)));
-        // A word that no document has may be ignored if the remaining words match a single facility.
+        // A word that no document has may be ignored if the other words match a single facility.
         const known = apart.filter(({ size }) => size > 0);
         if (kind === "facility" && known.length > 1 && known.length < apart.length && together.length === 1)
           expected.push(...[...known[0]].filter((document) => known.every((set) => set.has(document))));
-        // If no procedure group has every word, the search finds the groups that are most similar to the words.
+        // If no procedure group has every word, the groups that are most similar to the words are found.
         if (kind === "procedure" && expected.length === 0)
           for (const document of together)
             assert.ok(

@@ -41,7 +41,7 @@ import {
 const names = (image: Image, query: string) => find(image, query).map(({ name }) => name);
 const isFound = (name: string, query: string) => names(named(name), query).length === 1;
 
-/** Makes a snapshot of all procedure groups with their official names. Each group has a price. */
+/** Each procedure group has its official name and a price. */
 function namedProcedures(): Snapshot {
   const names = new Map(procedureFigures.map(({ code, name }) => [code, name]));
   const procedures = snapshotOf(procedureFigures.map(({ code }) => ["000001", "CA", code, 1, 1]));
@@ -55,7 +55,7 @@ const directory = hospitals === undefined ? undefined : imageOf(snapshotOfHospit
 const procedures = imageOf(namedProcedures());
 const procedureCodes = (query: string) => find(procedures, query, "procedure").map(({ code }) => code);
 
-/** Defines a test with CMS's directory of hospitals. The test is skipped without the directory. */
+/** CMS's directory may be absent. */
 function directoryTest(name: string, check: (image: Image, hospitals: Hospital[], t: TestContext) => void) {
   test(name, (t) => {
     if (hospitals === undefined || directory === undefined) return t.skip(absentDirectory);
@@ -65,7 +65,7 @@ function directoryTest(name: string, check: (image: Image, hospitals: Hospital[]
 
 directoryTest("a hospital is the first result for other spellings of its name", (image, hospitals, t) => {
   for (const [i, [way, all]] of [...rewritten(hospitals)].entries()) {
-    // Uses every sixth hospital for each of the six ways of writing, so that each hospital is searched about once.
+    // There are six ways of writing, so each hospital is searched about once.
     const queries = all.filter((_, at) => at % 6 === i % 6);
     const misses = missesOf(image, hospitals, queries);
     t.diagnostic(`${way}: ${misses.length} of ${queries.length} missed`);
@@ -219,7 +219,7 @@ test("the plural of a known word finds the same groups as its singular", () => {
   assert.deepEqual(procedureCodes("stimulator leads"), procedureCodes("stimulator lead"));
 });
 
-/** Hard cases that occur in names and cities of real hospitals, shown with invented hospitals. */
+/** Invented hospitals show hard cases in names and cities of real hospitals. */
 describe("first result for a query", () => {
   const image = placed(
     ["Larkspur Univ Med Ctr", "Amber Falls", "TX"],
@@ -278,7 +278,7 @@ directoryTest(
   },
 );
 
-/** Reads the queries for a kind of document, each with its expected results. No results mean: nothing may be found. */
+/** No expected results mean that nothing may be found. */
 const searchesFor = (kind: DocumentKind) =>
   readFileSync(join(import.meta.dirname, `../support/${kind}-searches.tsv`), "utf8")
     .trim()
@@ -289,7 +289,7 @@ const searchesFor = (kind: DocumentKind) =>
     });
 
 directoryTest("at least 98 % of the hospital queries find the right one first", (image, hospitals, t) => {
-  // Leaves out queries near a ZIP code, because the directory has no ZIP codes.
+  // The directory has no ZIP codes.
   const queries = searchesFor("facility").filter(([query]) => !/near \d{5}/.test(query));
   const ccns = new Set(hospitals.map(({ ccn }) => ccn));
   for (const [query, ...expected] of queries)
@@ -300,7 +300,7 @@ directoryTest("at least 98 % of the hospital queries find the right one first", 
 });
 
 test("at least 98 % of the procedure queries get the right first result, and few wrong ones score 0.5 or more", (t) => {
-  // Gives each group descriptors with random words of patients. These words must change few first results.
+  // Each group gets descriptors with random words of patients. These words must change few first results.
   const moved: string[] = [];
   const random = seededRandom(8);
   const words = Object.values(plainWordsOf).flatMap(({ terms }) => terms.flatMap((term) => term.split(" ")));
@@ -538,7 +538,7 @@ describe("words", () => {
     assert.ok(isFound("Hopital Etienne", "Hôpital Étienne"));
     assert.ok(isFound("İstanbul Clinic", "istanbul"));
     assert.ok(isFound("日本語病院", "日本語病院"));
-    // The letters Ø, Ł and ß have no decomposition into a base letter and a mark in Unicode.
+    // In Unicode, the letters Ø, Ł and ß have no decomposition into a base letter and a mark.
     for (const [name, query] of [
       ["Nørgaard Clinic", "norgaard"],
       ["Norgaard Clinic", "NØRGAARD"],

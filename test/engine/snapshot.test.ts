@@ -34,7 +34,7 @@ import { seededRandom } from "../support/random.ts";
 const subject = "2024.3.parquet";
 const damagedFiles = Number(process.env.DAMAGED_FILES || 150);
 
-/** The snapshot whose file the tests damage. It has a few hundred rows of all kinds. */
+/** The tests damage this snapshot's file. It has a few hundred rows of all kinds. */
 const sample = randomSnapshot(1, { facilities: 60, procedures: 6, density: 0.8, states: 4 });
 const sampleFile = encodeSnapshot(sample);
 const small = snapshotOf([
@@ -47,19 +47,16 @@ const small = snapshotOf([
 
 type Builder = parquet.WriterPropertiesBuilder;
 
-/** Encodes the sample's columns and metadata again, with other settings of the Parquet writer. */
 function reencoded(configure: (builder: Builder) => Builder): Uint8Array {
   const builder = configure(new parquet.WriterPropertiesBuilder());
   const properties = builder.setKeyValueMetadata(metadataOf(sampleFile)).build();
   return parquet.writeParquet(parquet.readParquet(sampleFile), properties);
 }
 
-/** Makes the small snapshot's file with changed columns. */
 function withColumns(change: (columns: Column[]) => Column[]): Uint8Array {
   return fileOf(change(columnsOf(small)), metadataOf(encodeSnapshot(small)));
 }
 
-/** Makes the small snapshot's file with a changed cell. */
 function withCell(name: string, row: number, value: string | number | null): Uint8Array {
   return withColumns((columns) => {
     const column = columns.find((candidate) => candidate.name === name);
@@ -69,7 +66,6 @@ function withCell(name: string, row: number, value: string | number | null): Uin
   });
 }
 
-/** Makes the small snapshot's file with changed metadata. Entries with undefined are left out. */
 function withMetadata(changes: Record<string, string | undefined>): Uint8Array {
   const metadata = metadataOf(encodeSnapshot(small));
   for (const [key, value] of Object.entries(changes)) {
@@ -79,7 +75,6 @@ function withMetadata(changes: Record<string, string | undefined>): Uint8Array {
   return fileOf(columnsOf(small), metadata);
 }
 
-/** Returns the message with which a file is refused, without the subject at the message's start. */
 function refusal(file: Uint8Array): string {
   try {
     decodeSnapshot(file, subject);
@@ -137,7 +132,6 @@ test("a compression other than ZSTD or none is rejected", () => {
   assert.equal(refusal(file), "compression: found SNAPPY, expected ZSTD or UNCOMPRESSED");
 });
 
-/** Changes of optional values. */
 const later: ((content: ReturnType<typeof contentOf>) => void)[] = [
   ({ facilities }) => (facilities.street[1] = "1 Main St"),
   ({ facilities }) => (facilities.zip[1] = "36301"),
@@ -425,9 +419,7 @@ test("files over 2 GiB less one byte and names over 500 characters are rejected"
   }
 });
 
-/**
- * Asserts that a file is refused with a DataError, or has exactly the sample's content. @returns whether it was refused
- */
+/** @returns whether the file is refused; otherwise it has exactly the sample's content */
 function refusedOrIntact(file: Uint8Array, described: string): boolean {
   try {
     assert.equal(decodeSnapshot(file, subject).sha256, sample.sha256, `${described}: other content`);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { identityOrder, stableOrder } from "../../engine/snapshot/sort.ts";
 import { seededRandom } from "../support/random.ts";
 
-/** Sorts with JavaScript's stable sort. @param columns the columns to sort by, most important first */
+/** @param columns the most important first */
 function expectedOrder(columns: (Int32Array | Uint32Array)[], order: Iterable<number>): number[] {
   return [...order].sort((a, b) => {
     for (const column of columns) if (column[a] !== column[b]) return column[a] < column[b] ? -1 : 1;

@@ -1,6 +1,6 @@
 import type { HcpcsCode } from "../../engine/index.ts";
 
-/** Makes files like CMS's OPPS Addendum B. The descriptors are invented, because CPT's are under copyright. */
+/** Files like CMS's OPPS Addendum B. The descriptors are invented, because CPT's are under copyright. */
 
 const title = [
   '"Addendum B.-Final OPPS Payment by HCPCS Code for CY 2023",,,,,',
@@ -10,12 +10,10 @@ const title = [
 const header =
   'HCPCS Code,Short Descriptor,SI,APC,Relative Weight,Payment Rate,"Note: Actual copayments\nwould be lower",* Indicates a Change';
 
-/** Makes an addendum with the given lines below its header. */
 export function addendum(...lines: string[]): string {
   return [...title, header, ...lines, ""].join("\r\n");
 }
 
-/** Makes a line of an addendum. */
 export const codeLine = (code: string, apc = "", description = `Invented ${code}`, status = "J1") =>
   `${code},${description},${status},${apc},151.2253,"$8,200.26 ",,`;
 

@@ -5,8 +5,6 @@ import addFormats from "ajv-formats";
 import * as v from "valibot";
 import { allEndpoints, openapiDocument as openapiBytes } from "../../server/api/openapi.ts";
 
-/** Checks answers against the API's OpenAPI document. */
-
 const schema = v.record(v.string(), v.unknown());
 const named = <Schema extends v.GenericSchema>(of: Schema) => v.record(v.string(), of);
 const media = v.strictObject({
@@ -42,7 +40,6 @@ const operation = v.strictObject({
   parameters: v.array(parameter),
   responses: named(response),
 });
-/** The API's OpenAPI document, parsed as by a client. */
 export const openapiDocument: object = JSON.parse(openapiBytes().toString());
 
 const documentSchema = v.object({ paths: named(v.strictObject({ get: operation })) });
@@ -50,10 +47,7 @@ const documentSchema = v.object({ paths: named(v.strictObject({ get: operation }
 export type Operation = v.InferOutput<typeof operation>;
 type Response = v.InferOutput<typeof response>;
 
-/**
- * Replaces all references by the parts that they name. No reference is circular. The same reference always gives the
- * same object, so that each schema is compiled only once.
- */
+/** No reference is circular. A reference always gives the same object, so that each schema is compiled only once. */
 function followed(part: unknown, document: unknown, known = new Map<string, unknown>()): unknown {
   if (Array.isArray(part)) return part.map((item) => followed(item, document, known));
   if (typeof part !== "object" || part === null) return part;
@@ -71,7 +65,7 @@ function followed(part: unknown, document: unknown, known = new Map<string, unkn
   return known.get(reference);
 }
 
-/** Copies a schema. The copy allows only the fields that the schema names. */
+/** The copy allows only the fields that the schema names. */
 function closed(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(closed);
   if (typeof part !== "object" || part === null) return part;
@@ -82,7 +76,6 @@ function closed(part: unknown): unknown {
 
 const operationsByDocument = new WeakMap<object, ReadonlyMap<string, Operation>>();
 
-/** Lists the operations of an OpenAPI document by path, with references replaced. */
 export function operationsOf(openapi: object): ReadonlyMap<string, Operation> {
   const known = operationsByDocument.get(openapi);
   if (known !== undefined) return known;
@@ -92,7 +85,6 @@ export function operationsOf(openapi: object): ReadonlyMap<string, Operation> {
   return operations;
 }
 
-/** Finds the path template of the OpenAPI document that matches a request's path; undefined if no template matches. */
 export function pathOf(openapi: object, requestPath: string): string | undefined {
   const [path] = requestPath.split("?", 1);
   const paths = [...operationsOf(openapi).keys()];
@@ -104,11 +96,10 @@ export function pathOf(openapi: object, requestPath: string): string | undefined
 
 const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true });
 addFormats.default(ajv);
-// Ajv has to accept OpenAPI's keyword `discriminator`. The keyword needs no check, because each alternative's schema
-// has the discriminating property as a constant.
+// Each alternative's schema has the discriminating property as a constant, so the keyword needs no check.
 ajv.addKeyword("discriminator");
 
-/** Asserts that a value fits a schema of the OpenAPI document, and has only fields that the schema names. */
+/** Asserts that a value fits a schema, and has only fields that the schema names. */
 export function checkValue(of: Record<string, unknown>, value: unknown, what: string): void {
   let check = checks.get(of);
   if (check === undefined) {
@@ -119,7 +110,7 @@ export function checkValue(of: Record<string, unknown>, value: unknown, what: st
 }
 const checks = new WeakMap<object, ReturnType<typeof ajv.compile>>();
 
-/** Names of headers that an OpenAPI document doesn't describe, because any HTTP answer may have them. */
+/** Any HTTP answer may have these headers. */
 const commonHeaders = new Set([
   "date",
   "content-length",
@@ -144,7 +135,6 @@ function checkHeaders({ headers }: Response, given: ReadonlyMap<string, string>,
 
 const error = v.object({ error: v.object({ type: v.string() }) });
 
-/** Finds the response that OpenAPI describes for a path and status; `path` is undefined for an undocumented path. */
 function responseAt(openapi: object, path: string | undefined, status: number, what: string): Response {
   const operations = operationsOf(openapi);
   if (path !== undefined)
@@ -157,18 +147,15 @@ function responseAt(openapi: object, path: string | undefined, status: number, w
   );
 }
 
-/**
- * The error types for which a response has examples. An example's name is the error type, or the operation's name, a
- * dot and the error type.
- */
+/** The error type may follow the operation's name and a dot. */
 const errorTypesOf = ({ content }: Response) =>
   Object.keys(content?.["application/json"]?.examples ?? {}).map((name) => name.replace(/^.*[.]/, ""));
 
 /**
- * Asserts that the OpenAPI document allows an answer for the request's path, and describes every field of the answer.
+ * Asserts that the document describes every field of the answer.
  *
  * @param body undefined for an answer to HEAD, whose body can't be seen
- * @param headers headers by lower-case name; if given, they are checked, and the body is decompressed accordingly
+ * @param headers if given, they are checked, and the body is decompressed accordingly
  */
 export function checkAnswer(
   openapi: object,
@@ -202,7 +189,6 @@ export function checkAnswer(
   assert.equal(errorType === "unknown_endpoint", isUnknown, `${what}: ${errorType}`);
 }
 
-/** Parses a JSON body, which has to be UTF-8. @param encoding the content coding of the body */
 export function jsonOf(body: Uint8Array, encoding?: string): unknown {
   const plain =
     encoding === "br" ? brotliDecompressSync(body) : encoding === "gzip" ? gunzipSync(body) : body;

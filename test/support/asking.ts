@@ -11,11 +11,9 @@ import { Service } from "../../server/serving/service.ts";
 import { monthOf } from "../../server/shared/months.ts";
 import { maxBurst, maxQuota } from "../../server/shared/plans.ts";
 
-/** Sends requests to a service without an HTTP server. */
-
 type Options = ConstructorParameters<typeof Service>[0];
 
-/** Makes a service. Internal errors fail the test, unless `report` is given. */
+/** Internal errors fail the test, unless `report` is given. */
 export function serviceOf(
   options: Omit<Options, "names" | "days" | "events" | "traffic" | "report"> & Partial<Options>,
 ): Service {
@@ -33,7 +31,7 @@ export function serviceOf(
   });
 }
 
-/** Makes a service with a key of an account that is never refused. */
+/** The service has a key of an account that is never refused. */
 export function openService(versions: Options["versions"]) {
   const [keys, limits] = [new KeyTable(), new Limits()];
   const key = generateKey(Buffer.alloc(32, 7));
@@ -49,23 +47,18 @@ export function openService(versions: Options["versions"]) {
   return { service, key, keys };
 }
 
-/** A reply in the form in which a client reads it. */
 export interface Told {
   status: number;
   remaining: number;
   reset: number;
-  /** The text of the Retry-After header; undefined if the header is absent. */
   retryAfter: string | undefined;
   etag: string | undefined;
   headers: ReadonlyMap<string, string>;
   bytes: Buffer;
-  /** The body's bytes as text. */
   body: string;
 }
 
 /**
- * Makes a request with a key.
- *
  * @param query returns the query; undefined if the target has no `?`
  * @param others further headers that the service reads
  */

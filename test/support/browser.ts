@@ -9,8 +9,6 @@ import {
   type Page,
 } from "playwright-core";
 
-/** Starts Debian's Chromium, and opens pages that record forbidden actions, such as requests to other origins. */
-
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 export const wide = { width: 1280, height: 900 };
@@ -20,7 +18,6 @@ const program = { executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] };
 
 export const launch = (): Promise<Browser> => chromium.launch(program);
 
-/** Starts a browser with a user's preferences. @param profile folder of the user's profile */
 export const launchWith = (profile: string): Promise<BrowserContext> =>
   chromium.launchPersistentContext(profile, { ...program, viewport: wide });
 
@@ -28,16 +25,13 @@ export interface GuardedPage {
   page: Page;
   /** Fails if the page requested another origin, logged an error or a warning, threw, or broke its security policy. */
   assertWellBehaved(): void;
-  /** Paths of the requests to the API, with queries, in order. */
+  /** Targets of the requests to the API, with queries, in order. */
   readonly asked: string[];
   close(): Promise<void>;
 }
 
 /**
- * Opens a page in a new browser context.
- *
- * @param mayFail whether the test provokes the failure of the request to this URL with this status, which is 0 if there
- *   is no answer; other failures are faults of the page
+ * @param mayFail whether the test provokes the failure of the request to this URL; the status is 0 without an answer
  */
 export async function openPage(
   browser: Browser,
@@ -84,7 +78,7 @@ export async function openPage(
   };
 }
 
-/** Returns axe-core's findings of any impact. The page must have been opened with `bypassCSP`. */
+/** The page must have been opened with `bypassCSP`. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
   await page.addScriptTag({ content: axeSource });
   const violations = await page.evaluate(async () => {

@@ -11,23 +11,20 @@ export const header =
 export const row = "010001,Southeast Health,1 Main St,Dothan,AL,5072,Level 2 Excision,9652.79,1854.35";
 export const otherRow = "330101,Some Hospital,2 Main St,New York,NY,5073,Level 3 Excision,,";
 
-/** Header of the optional columns. */
 export const moreHeader =
   "Rndrng_Prvdr_Zip5,Rndrng_Prvdr_RUCA,Rndrng_Prvdr_RUCA_Desc,Bene_Cnt,CAPC_Srvcs,Avg_Mdcr_Pymt_Amt," +
   "Outlier_Srvcs,Avg_Mdcr_Outlier_Amt";
 export const more = "36301,4.1,Micropolitan area core,38,41,1466.51,12,2003.125";
 
-/** Makes a CSV file with all columns and the given rows. */
 export function fullCsv(...rows: string[]): string {
   return [`${header},${moreHeader}`, ...rows, ""].join("\n");
 }
 
-/** Makes a CSV file with the required columns and the given rows. */
+/** The rows have only the required columns. */
 export function csv(...rows: string[]): string {
   return [header, ...rows, ""].join("\n");
 }
 
-/** Makes options for importing a file as the data of 2023. All other options have their defaults. */
 export function plainImport(file: string, out: string): ImportOptions {
   const nothing = {
     codesFile: null,
@@ -40,7 +37,7 @@ export function plainImport(file: string, out: string): ImportOptions {
 }
 
 let files = 0;
-/** Writes a file with the content, and makes options for importing it into a folder that doesn't exist yet. */
+/** The import's folder doesn't exist yet. */
 export function optionsFor(content: string | Buffer): ImportOptions {
   const file = path.join(folder, `${++files}.csv`);
   writeFileSync(file, content);

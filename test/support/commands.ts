@@ -6,8 +6,8 @@ import * as v from "valibot";
 import { keepingStripped, node } from "./server.ts";
 
 /**
- * Runs all of the operator's commands in the same process, because a process for each run would take long. The tests of
- * `hcqs` check that each command works as a process.
+ * Runs all of the operator's commands in one process, because a process for each run would take long. The tests of
+ * `hcqs` check each command as a process.
  */
 
 const folder = new URL("../../server/commands/", import.meta.url);
@@ -22,7 +22,7 @@ const runner = `
     process.argv = ["node", name, ...args];
     process.exitCode = 0;
     const file = \`${folder}\${name}.ts\`;
-    // Some commands run when they are imported, so they are imported anew each time. Other commands export a function.
+    // Some commands run when they are imported, so they are imported anew each time.
     const program = await import(onImport.includes(name) ? \`\${file}?\${run++}\` : file);
     if (program.run) await runProgram(() => program.help, program.run);
     result.code = process.exitCode;
@@ -40,10 +40,7 @@ after(() => child.disconnect());
 const result = v.object({ stdout: v.string(), stderr: v.string(), code: v.number() });
 export type Result = v.InferOutput<typeof result>;
 
-/**
- * Runs commands such as `keys list` one after the other, after the commands of earlier calls. `~` stands for a space
- * within a word.
- */
+/** The commands of earlier calls run first. `~` stands for a space within a word. */
 export function run(
   stateDir: string,
   commands: readonly string[],
@@ -71,7 +68,7 @@ async function runNow(
   return results;
 }
 
-/** Runs commands that have to succeed. @returns the stdout of each command */
+/** @returns the stdout of each command */
 export async function succeed(stateDir: string, ...commands: string[]): Promise<string[]> {
   return (await run(stateDir, commands)).map(({ stdout, stderr, code }, i) => {
     assert.equal(code, 0, `${commands[i]}: ${stderr}`);
@@ -79,7 +76,6 @@ export async function succeed(stateDir: string, ...commands: string[]): Promise<
   });
 }
 
-/** Splits the lines of a command's table into fields. */
 export function fieldsOf(text: string): string[][] {
   return text
     .trimEnd()
@@ -87,7 +83,6 @@ export function fieldsOf(text: string): string[][] {
     .map((line) => line.split("\t"));
 }
 
-/** Reads the row of a key in `keys list`. @returns its texts by column */
 export async function shownKey(stateDir: string, id: number): Promise<Map<string, string>> {
   const [text] = await succeed(stateDir, "keys list");
   const [header, ...lines] = fieldsOf(text);
@@ -95,14 +90,12 @@ export async function shownKey(stateDir: string, id: number): Promise<Map<string
   return new Map(header.map((name, i) => [name, line[i]]));
 }
 
-/** Reads the row of the first account in `accounts list`. @returns its texts by column */
 export async function shownAccount(stateDir: string): Promise<Map<string, string>> {
   const [text] = await succeed(stateDir, "accounts list");
   const [header, line] = fieldsOf(text);
   return new Map(header.map((name, i) => [name, line[i]]));
 }
 
-/** Reads the state of every key in `keys list`. */
 export async function keyStates(stateDir: string): Promise<string[]> {
   const [text] = await succeed(stateDir, "keys list");
   const [, ...lines] = fieldsOf(text);

@@ -12,8 +12,6 @@ import { pricesResponse } from "../../server/api/responses.ts";
 import { imageOf } from "./fixtures.ts";
 import { groupKey, naivePrices, type PricesBody } from "./oracle.ts";
 
-/** Compares the engine's price lists with the oracle's. */
-
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const scopes: readonly (string | null)[] = [null, ...stateCodes];
 export const everyRow = 1_000_000;
@@ -27,7 +25,6 @@ export function bodyOf(image: Image, group: number, limit: number): PricesBody {
   return body;
 }
 
-/** Reads the engine's price list; undefined if the engine has none. */
 export function answer(
   image: Image,
   code: string,
@@ -38,11 +35,7 @@ export function answer(
   return group === -1 ? undefined : bodyOf(image, group, limit);
 }
 
-/**
- * Compares every price list of a snapshot, for the nation and every state, with the oracle's list.
- *
- * @returns the number of lists requested, the number of lists that have rows, and the number of their rows
- */
+/** @returns the number of lists requested, the number of lists that have rows, and the number of their rows */
 export function comparePrices(snapshot: Snapshot, subject: string) {
   const image = imageOf(snapshot);
   let asked = 0;

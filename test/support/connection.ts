@@ -5,15 +5,11 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import * as v from "valibot";
 
-/** Raw connections to a local server. They send exact bytes and read complete answers. */
-
-/** Maximum milliseconds that a process or a connection may take before a test fails. */
 export const maxWaitMs = 120_000;
-/** Default maximum milliseconds to wait for a condition before a test fails. */
 const maxUntilMs = 60_000;
 const pollMs = 10;
 
-/** Calls a function until the result isn't undefined, null or false. @returns the result */
+/** Calls a function until the result isn't undefined, null or false. */
 export async function until<Result>(
   what: string,
   condition: () => Result | Promise<Result>,
@@ -29,7 +25,6 @@ export async function until<Result>(
   }
 }
 
-/** Makes a server listen on a free port of this machine. @returns the port */
 export async function listening(server: Server, host = "127.0.0.1"): Promise<number> {
   server.listen(0, host);
   await once(server, "listening");
@@ -38,7 +33,7 @@ export async function listening(server: Server, host = "127.0.0.1"): Promise<num
   return address.port;
 }
 
-/** Finds a free port. It is outside the range from which the system assigns ports, so that no assignment takes it. */
+/** The port is outside the range from which the system assigns ports, so that no assignment takes it. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = 10_000 + Math.floor(Math.random() * 20_000);
@@ -54,7 +49,6 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** An HTTP answer as received from the connection. */
 export class Answer {
   readonly head: string;
   readonly status: number;
@@ -91,7 +85,6 @@ export class Answer {
     return JSON.parse(this.body.toString("utf8"));
   }
 
-  /** The error in the body. Fails if the body has another field. */
   error(): v.InferOutput<typeof errorSchema>["error"] {
     return v.parse(errorSchema, this.json()).error;
   }
@@ -106,7 +99,6 @@ const errorSchema = v.strictObject({
   }),
 });
 
-/** A connection that sends exact bytes and reads answers one by one. */
 export class Connection {
   readonly #socket: Socket;
   #received: Buffer = Buffer.alloc(0);
@@ -134,7 +126,7 @@ export class Connection {
     });
   }
 
-  /** Sends each chunk in its own TCP segment, by waiting until the server has read the previous chunk. */
+  /** A chunk is sent when the server has read the previous chunk, so that it has its own TCP segment. */
   async send(...chunks: (string | Uint8Array)[]): Promise<void> {
     for (const [i, chunk] of chunks.entries()) {
       if (i > 0) await this.allRead();
@@ -142,13 +134,12 @@ export class Connection {
     }
   }
 
-  /** Waits until the server has read all sent bytes, or has closed the connection. */
   async allRead(): Promise<void> {
     if (this.#socket.writableLength > 0 && !this.#isClosed) await once(this.#socket, "drain");
     await until("the server to read", () => (queues(this.#socket).request ?? 0) === 0);
   }
 
-  /** Number of bytes that the server has sent and that no call of `answer` has returned. */
+  /** Bytes that the server has sent and that no call of `answer` has returned. */
   get answeredBytes(): number {
     return queues(this.#socket).answers + this.#socket.readableLength + this.#received.length;
   }
@@ -165,19 +156,17 @@ export class Connection {
     this.#socket.resume();
   }
 
-  /** Resets the connection. */
   cut(): void {
     // After the other end has shut down, `resetAndDestroy` would never close the socket.
     if (this.#socket.writable) this.#socket.resetAndDestroy();
     else this.#socket.destroy();
   }
 
-  /** Closes the connection without a reset. */
   close(): void {
     this.#socket.destroy();
   }
 
-  /** Waits for the next complete answer. An answer without Content-Length ends with the connection. */
+  /** An answer without Content-Length ends with the connection. */
   async answer(method = "GET"): Promise<Answer> {
     await this.#until(() => this.#received.includes("\r\n\r\n"));
     const end = this.#received.indexOf("\r\n\r\n");
@@ -195,7 +184,7 @@ export class Connection {
     return new Answer(head, body);
   }
 
-  /** Waits until the connection is closed. @returns the bytes received after the last answer read */
+  /** @returns the bytes received after the last answer read */
   async rest(): Promise<Buffer> {
     await this.#until(() => this.#isClosed);
     return this.#received;
@@ -223,9 +212,8 @@ export class Connection {
 }
 
 /**
- * Counts the bytes that wait in the system's queues of a local connection: bytes of requests that the server hasn't
- * read, and bytes of answers that the client hasn't read. `request` is undefined if the server has closed the
- * connection.
+ * Bytes that wait in the system: of requests that the server hasn't read, and of answers that the client hasn't read.
+ * `request` is undefined if the server has closed the connection.
  */
 function queues({ localPort, remotePort }: Socket): { request: number | undefined; answers: number } {
   const portOf = (address: string) => Number.parseInt(address.split(":")[1], 16);
@@ -242,14 +230,14 @@ function queues({ localPort, remotePort }: Socket): { request: number | undefine
   return { request, answers };
 }
 
-/** Sends exact bytes on a new connection, each chunk in its own TCP segment, and reads an answer. */
+/** @param chunks each is its own TCP segment */
 export async function rawRequest(api: string, ...chunks: (string | Uint8Array)[]): Promise<Answer> {
   const connection = await Connection.open(api);
   try {
     await connection.send(...chunks);
     return await connection.answer(/^HEAD /.test(String(chunks[0])) ? "HEAD" : "GET");
   } finally {
-    // Resets the connection. Thousands of closed connections that linger would prevent new connections.
+    // Thousands of closed connections that linger would prevent new connections.
     connection.cut();
   }
 }
@@ -261,7 +249,7 @@ export const settled = (text: string) =>
     .replace(/X-Request-Id: [^\r]+/g, "X-Request-Id: I")
     .replace(/Date: [^\r]+/g, "Date: D");
 
-/** Writes a request as text. Headers whose value is undefined are left out. */
+/** Headers whose value is undefined are left out. */
 export function requestText(request: string, headers: Record<string, string | undefined> = {}): string {
   const given = Object.entries({ Host: "localhost", ...headers });
   const lines = given.flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}\r\n`]));

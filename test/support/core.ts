@@ -1,9 +1,6 @@
 import "../../server/control/signals.ts";
 
-/**
- * Runs the server with only the parts that the environment variable `SERVER_PARTS` names, separated by commas. With
- * `none` no part runs. Tests set it to test the core without parts and with each part alone.
- */
+/** Runs only the parts that `SERVER_PARTS` names, separated by commas. With `none` no part runs. */
 
 const [{ run }, { consolePart }, { notificationsPart }, { portalPart }, { replicasPart }] = await Promise.all(
   [

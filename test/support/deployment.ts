@@ -3,8 +3,6 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { tracked } from "./readme.ts";
 
-/** Reads the files for deployment like a container engine and systemd. */
-
 export const repository = resolve(import.meta.dirname, "../..");
 export const deployFile = (name: string) => readFileSync(join(repository, "server/deploy", name), "utf8");
 
@@ -27,12 +25,10 @@ const all = instructionsIn(deployFile("Dockerfile"));
 const stageStarts = all.flatMap(({ name }, i) => (name === "FROM" ? [i] : []));
 assert.equal(stageStarts.length, 2);
 
-/** The Dockerfile's instructions before the first stage. */
 export const head = all.slice(0, stageStarts[0]);
 export const buildStage = all.slice(stageStarts[0], stageStarts[1]);
 export const finalStage = all.slice(stageStarts[1]);
 
-/** The arguments of a stage's instructions with the given name. */
 export function wordsOf(stage: readonly Instruction[], name: string): string[] {
   return stage.filter((one) => one.name === name).map(({ words }) => words);
 }
@@ -45,7 +41,6 @@ function only(name: string): string {
 
 const healthcheck = /^(?:--\S+ )*CMD (\[.*\])$/.exec(only("HEALTHCHECK")) ?? assert.fail("no command");
 
-/** The image's settings at run time. */
 export const image: {
   env: Record<string, string>;
   user: string;
@@ -66,18 +61,15 @@ export const image: {
   healthcheck: JSON.parse(healthcheck[1]),
 };
 
-/** The values of a setting in the systemd unit. */
 export function unitValues(name: string): string[] {
   const lines = deployFile("hcqs.service").matchAll(new RegExp(`^${name}=(.*)$`, "gm"));
   return Array.from(lines, ([, value]) => value);
 }
 
-/** The environment variables that the systemd unit sets. */
 export const unitEnvironment: Record<string, string> = Object.fromEntries(
   unitValues("Environment").flatMap((words) => words.split(" ").map((pair) => pair.split("="))),
 );
 
-/** Whether a pattern of `.dockerignore` matches a path or a folder above it. */
 function isMatch(pattern: string, path: string): boolean {
   const source = pattern
     .split(/(\*\*\/|\*)/)
@@ -86,7 +78,7 @@ function isMatch(pattern: string, path: string): boolean {
   return new RegExp(`^${source}(?:/|$)`).test(path);
 }
 
-/** Lists the repository's files that `.dockerignore` leaves for a build of the image. */
+/** The repository's files that `.dockerignore` leaves for a build of the image. */
 export function buildContext(): string[] {
   const patterns = readFileSync(join(repository, ".dockerignore"), "utf8")
     .split("\n")

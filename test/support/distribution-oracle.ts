@@ -3,13 +3,10 @@ import { blank, partsOf, type Snapshot, stateCodes, versionName } from "../../en
 import { ask, assertRefused, imageOf, versionsOf } from "./endpoint-oracle.ts";
 import { bigints, halfUp, hundredths, median, naivePrices, percentile, pricedRows } from "./oracle.ts";
 
-/** Computes the distribution of charges, and their changes over the years, directly from the definitions. */
-
-/** A quotient of natural numbers that isn't rounded yet. */
 type Quotient = [dividend: bigint, divisor: bigint];
 const ascending = ([a, b]: Quotient, [c, d]: Quotient) => (a * d < c * b ? -1 : a * d > c * b ? 1 : 0);
 
-/** A percentile of sorted quotients in units of 1/`parts`, interpolated exactly and rounded once, half up. */
+/** Interpolates exactly and rounds once, half up. The unit is 1/`parts`. */
 function quotientPercentile(sorted: Quotient[], percent: number, parts: bigint): bigint {
   const position = percent * (sorted.length - 1);
   const [a, b] = sorted[Math.floor(position / 100)];
@@ -18,7 +15,7 @@ function quotientPercentile(sorted: Quotient[], percent: number, parts: bigint):
   return halfUp(parts * ((100n - weight) * a * d + weight * c * b), 100n * b * d);
 }
 
-/** Makes a histogram. Its edges are logarithmic, rounded to cents, and distinct unless all charges are equal. */
+/** The edges are logarithmic, rounded to cents, and distinct unless all charges are equal. */
 function histogramOf(charges: number[], bars: number) {
   const [lowest, highest] = [charges[0], charges[charges.length - 1]];
   if (lowest === highest) return { edges: [lowest / 100, lowest / 100], counts: [charges.length] };
@@ -49,7 +46,7 @@ function stateRow(snapshot: Snapshot, code: string, state: string) {
   return [{ state, facilities, ...charges, median_allowed }];
 }
 
-/** Computes a procedure's answer, except for the histogram, which depends on the number of bins. */
+/** The histogram depends on the number of bins, so it is left out. */
 function depthOf(snapshot: Snapshot, code: string, state: string | null) {
   const list = naivePrices(snapshot, code, state, 0);
   if (list === undefined) return undefined;
@@ -84,10 +81,7 @@ function depthOf(snapshot: Snapshot, code: string, state: string | null) {
   };
 }
 
-/**
- * Compares the answer about every procedure, in the nation and in every state, with the definition.
- * @returns the number of answers
- */
+/** @returns the number of answers */
 export function compareDistributions(snapshot: Snapshot): number {
   const versions = versionsOf(imageOf(snapshot));
   let compared = 0;
@@ -108,7 +102,6 @@ export function compareDistributions(snapshot: Snapshot): number {
   return compared;
 }
 
-/** Amounts of the priced facilities in cents, by CCN. */
 function amountsOf(snapshot: Snapshot, code: string, state: string | null) {
   const parts = partsOf(snapshot.table);
   return new Map(
@@ -122,7 +115,7 @@ type Amounts = ReturnType<typeof amountsOf>;
 
 const percents = (tenths: bigint) => Number(tenths) / 10;
 
-/** Computes the changes of a year's amounts since the previous year that has prices; null for the first such year. */
+/** The changes since the previous year that has prices; null for the first such year. */
 function comparison(now: Amounts, before: Amounts | undefined) {
   if (before === undefined) return { change: null, matched: null };
   const changeOf = (amount: "charge" | "allowed") => {
@@ -155,12 +148,7 @@ function comparison(now: Amounts, before: Amounts | undefined) {
   };
 }
 
-/**
- * Compares the trend of every procedure, in the nation and in every state, with the definition.
- *
- * @param years a snapshot of each year, oldest first
- * @returns the number of rows
- */
+/** @param years a snapshot of each year, oldest first @returns the number of rows */
 export function compareTrends(years: Snapshot[]): number {
   const versions = versionsOf(...years.map(imageOf).reverse());
   let compared = 0;

@@ -1,10 +1,7 @@
 import { checkAnswer, openapiDocument } from "./answers.ts";
 import { call } from "./server.ts";
 
-/**
- * Sends a request by `call`, and checks the answer against the OpenAPI document. Answers of the HTTP parser aren't
- * checked.
- */
+/** Answers of the HTTP parser aren't checked. */
 export async function callDocumented(...asked: Parameters<typeof call>): ReturnType<typeof call> {
   const answer = await call(...asked);
   const [, request] = asked;

@@ -19,15 +19,13 @@ import type { SnapshotFile } from "../../server/shared/messages.ts";
 import { imageOf } from "./fixtures.ts";
 import { halfUp, hundredths, isPriced, median, naivePrices, type PricesBody, pricedRows } from "./oracle.ts";
 
-/** Compares the answers about facilities, procedures and the catalog with their definitions. */
-
 const loadedAt = "2026-07-01T12:34:56.000Z";
 
 export { imageOf };
 export const imageWith = (snapshot: Snapshot, places: Places) =>
   attachImage(buildImage(snapshot, undefined, places));
 
-/** @param images the images, newest version first @param file the snapshot file that every version has */
+/** @param images newest version first @param file the snapshot file that every version has */
 export function versionsWith(file: SnapshotFile, ...images: Image[]): Versions {
   const names = images.map(({ description }) => versionName(description.provenance));
   return {
@@ -39,7 +37,7 @@ export function versionsWith(file: SnapshotFile, ...images: Image[]): Versions {
 export const versionsOf = (...images: Image[]) =>
   versionsWith({ bytes: new Uint8Array(0), sha256: "" }, ...images);
 
-/** Returns the body of the answer to `GET /api/v1…`. */
+/** @param url follows `/api/v1` */
 export function ask(versions: Versions, url: string): unknown {
   const [urlPath, query = ""] = url.split("?");
   const target = decodeTarget(resolve(`/api/v1${urlPath}`));
@@ -52,7 +50,6 @@ export function ask(versions: Versions, url: string): unknown {
   return JSON.parse(Buffer.from(body).toString("utf8"));
 }
 
-/** Returns the error with which a request is answered. Fails if the request succeeds. */
 export function refusal(versions: Versions, target: string): ApiError {
   try {
     ask(versions, target);
@@ -73,7 +70,7 @@ export const sourceOf = ({ provenance }: Snapshot) => ({
   caveat: provenance.caveat,
 });
 
-/** Computes the rank of a charge among sorted charges. All charges are in cents. */
+/** Charges are in cents. */
 export function standingIn(sorted: bigint[], charge: number) {
   const lower = sorted.filter((each) => each < charge).length;
   return {
@@ -151,7 +148,7 @@ export const procedureSorts: Record<string, (a: PricesBody, b: PricesBody) => nu
   median_charge: (a, b) => b.summary.median_charge - a.summary.median_charge,
 };
 
-/** Computes the rows of a list of procedures. @param lists all price lists of the nation, or of a state */
+/** @param lists all price lists of the nation, or of a state */
 export const procedureRows = (lists: PricesBody[], sort: string, minFacilities: number) =>
   lists
     .filter(({ summary }) => summary.facilities >= minFacilities)
@@ -234,9 +231,6 @@ function compareCatalog(versions: Versions, snapshot: Snapshot): void {
   );
 }
 
-/**
- * Compares every facility, every list of procedures and the catalog. @returns a text that tells how many were compared
- */
 export function compareEverything(snapshot: Snapshot): string {
   const versions = versionsOf(imageOf(snapshot));
   const standings = compareFacilities(versions, snapshot);

@@ -7,8 +7,6 @@ import { compressors } from "hyparquet-compressors";
 import type { ExportedRow } from "./exported-rows.ts";
 import { temporaryFolder } from "./folders.ts";
 
-/** Reads exports with programs that customers may use. */
-
 const db = await (await DuckDBInstance.create(":memory:")).connect();
 const folder = temporaryFolder();
 let files = 0;
@@ -36,7 +34,7 @@ async function query(sql: string): Promise<ExportedRow[]> {
   );
 }
 
-/** Reads a CSV file with DuckDB, strictly by RFC 4180. Columns of numbers are read as numbers. */
+/** Strict RFC 4180. Columns of numbers are read as numbers. */
 function csvRows(csv: Uint8Array): Promise<ExportedRow[]> {
   const names = csv.subarray(0, csv.indexOf(13)).toString().split(",");
   const columns = names.map((name) => `'${name}': '${numeric.has(name) ? "double" : "varchar"}'`);
@@ -52,13 +50,13 @@ function written(bytes: Uint8Array, extension: string): string {
   return file;
 }
 
-/** Programs that read exports, by name. Amounts read from Parquet are in cents. */
+/** Amounts read from Parquet are in cents. */
 export const readers: Record<
   string,
   { format: "csv" | "arrow" | "parquet"; read(bytes: Uint8Array): ExportedRow[] | Promise<ExportedRow[]> }
 > = {
   "DuckDB (CSV)": { format: "csv", read: csvRows },
-  // Copies the bytes to align them, because Flechette reads numbers without copying them.
+  // Flechette reads numbers in place, so the bytes are copied to align them.
   flechette: {
     format: "arrow",
     read: (stream) =>

@@ -1,10 +1,7 @@
 import { blank, partsOf, type Snapshot } from "../../engine/index.ts";
 
-/** The expected content of exports, computed from a snapshot. */
-
 export type ExportedRow = Record<string, string | number | null>;
 
-/** Computes the rows that an export has to have, directly from the definitions. */
 export function expectedRows({ provenance, table }: Snapshot): ExportedRow[] {
   const { facilities, procedures, rows } = partsOf(table);
   const dollars = (cents: number) => (cents === blank ? null : cents / 100);

@@ -17,12 +17,9 @@ import {
 import { halfUp, hundredths, isPriced, pricedRows, summaryOf } from "./oracle.ts";
 import type { Random } from "./random.ts";
 
-/** Computes lists of facilities and trends of facilities from the definitions, by plain loops over snapshots' rows. */
-
-/** Parameters of a request for a list, as text. */
 type Asked = Partial<Record<string, string>>;
 
-/** Great-circle distance in miles, by the angle between vectors from the Earth's center. Coordinates are in degrees. */
+/** Miles by the angle between vectors from the Earth's center. Coordinates are in degrees. */
 function milesBetween([north, east]: number[], [otherNorth, otherEast]: number[]): number {
   const vector = (latitude: number, longitude: number) => {
     const [a, b] = [(latitude * Math.PI) / 180, (longitude * Math.PI) / 180];
@@ -39,7 +36,6 @@ function coordinatesOf({ zip, latitude, longitude }: Places, code: string): numb
   return at < 0 ? undefined : [latitude[at] / 1e6, longitude[at] / 1e6];
 }
 
-/** A text's letters and digits, without case and accents. */
 const bare = (text: string) =>
   text
     .normalize("NFKD")
@@ -52,7 +48,6 @@ const statusOf = (charge: number, allowed: number) =>
 const list = (text: string | undefined) => (text === undefined ? null : [...new Set(text.split(","))]);
 const number = (text: string | undefined) => (text === undefined ? null : Number(text));
 
-/** Computes all rows of a list, and the list's summary; undefined if no row matches. */
 function naiveFacilities(snapshot: Snapshot, places: Places, asked: Asked) {
   const parts = partsOf(snapshot.table);
   const { facilities, procedures, rows } = parts;
@@ -177,10 +172,7 @@ function naiveSummary(parts: ReturnType<typeof partsOf>, priced: number[], facil
   return { ...Object.fromEntries(names.map((name) => [name, null])), facilities };
 }
 
-/**
- * Draws places for most ZIP codes of a snapshot and for some other ZIP codes. The places share few locations, so that
- * distances tie.
- */
+/** Few locations are drawn, so that distances tie. */
 export function randomPlaces(snapshot: Snapshot, random: Random): Places {
   const known = partsOf(snapshot.table).facilities.zip.filter((zip) => zip !== "" && random.int(5) > 0);
   const others = Array.from({ length: 5 }, () => String(random.int(100_000)));
@@ -203,7 +195,6 @@ export function randomPlaces(snapshot: Snapshot, random: Random): Places {
   };
 }
 
-/** Draws a valid query, mostly with values from a snapshot. */
 function randomQuery(snapshot: Snapshot, places: Places, random: Random): Asked {
   const { facilities, procedures, rows } = partsOf(snapshot.table);
   const asked: Asked = {};
@@ -236,7 +227,7 @@ function randomQuery(snapshot: Snapshot, places: Places, random: Random): Asked 
   return asked;
 }
 
-/** Computes a facility's rows of a procedure over the years. @param years a snapshot of each year, oldest first */
+/** @param years a snapshot of each year, oldest first */
 function naiveFacilityTrend(years: Snapshot[], ccn: string, code: string) {
   const change = (before: number | null, now: number | null) =>
     before === null || now === null
@@ -281,7 +272,6 @@ function naiveFacilityTrend(years: Snapshot[], ccn: string, code: string) {
 
 const page = v.looseObject({ data: v.array(v.unknown()), next: v.nullable(v.string()) });
 
-/** Reads all pages of a list, and asserts that they have the same summary and source. */
 function wholeList(versions: Versions, target: string, limit: number) {
   let { next, data, ...rest } = v.parse(page, ask(versions, target));
   const rows = [...data];
@@ -296,7 +286,7 @@ function wholeList(versions: Versions, target: string, limit: number) {
   return { ...rest, data: rows };
 }
 
-/** Compares lists of random queries with the definitions. @returns the number of rows compared */
+/** @returns the number of rows compared */
 export function compareLists(snapshot: Snapshot, places: Places, queries: number, random: Random): number {
   const versions = versionsOf(imageWith(snapshot, places));
   let compared = 0;
@@ -315,7 +305,7 @@ export function compareLists(snapshot: Snapshot, places: Places, queries: number
   return compared;
 }
 
-/** Compares every facility's trend of every procedure. @param years oldest first @returns the number of rows */
+/** @param years oldest first @returns the number of rows */
 export function compareFacilityTrends(years: Snapshot[]): number {
   const versions = versionsOf(...years.map(imageOf).toReversed());
   const all = years.map(({ table }) => partsOf(table));

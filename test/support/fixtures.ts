@@ -35,7 +35,7 @@ export const testProvenance: Provenance = Object.freeze({
   caveat: 'Invented; see "README" \\ not for decisions, café ≤ 3.',
 });
 
-/** Texts that are hard to encode. They have no control characters, because the importer refuses such texts. */
+/** Texts that are hard to encode. The importer refuses control characters, so they have none. */
 const oddTexts: readonly string[] = Object.freeze([
   'The "Quoted" Hospital',
   "Back\\slash Clinic",
@@ -60,18 +60,16 @@ interface RandomOptions {
   facilities?: number;
   procedures?: number;
   states?: number;
-  /** Share of the facility and procedure pairs that have a row. */
   density?: number;
 }
 
-/** Columns of facilities whose values may all be absent. */
+/** Columns that may have no value in any row. */
 const addresses = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescription"] as const;
-/** Columns of rows whose values may all be absent. */
 const measures = ["services", "beneficiaries", "payment", "outlierServices", "outlierAmount"] as const;
 
 /**
- * Makes a small random snapshot with hard cases: ties, procedures with a single row, suppressed procedures, incomplete
- * rows, odd texts, amounts from one cent to the maximum, services from 0 to the maximum.
+ * The snapshot has hard cases: ties, procedures with a single row, suppressed procedures, incomplete rows, odd texts,
+ * extreme amounts and numbers of services.
  */
 export function randomSnapshot(seed: number, options: RandomOptions = {}): Snapshot {
   const random = seededRandom(seed);
@@ -115,7 +113,7 @@ export function randomSnapshot(seed: number, options: RandomOptions = {}): Snaps
     state: ccns.map(() => random.pick(states)),
   };
   const procedures = { code: codes, name: codes.map((_, i) => text("Level", i)) };
-  // The optional columns have their own generator, so that they don't change the other numbers of a seed.
+  // Optional columns have their own generator, so that they don't change the other numbers of a seed.
   const more = seededRandom(seed + 2 ** 31);
   return arranged(testProvenance, {
     facilities: {
@@ -144,8 +142,8 @@ function randomAddresses(random: Random, ccns: string[]) {
 }
 
 /**
- * Draws the numbers of a column. A procedure's rows have few different numbers, extreme numbers, ordinary numbers or
- * only zeros. No numbers, some numbers or all numbers of a procedure are absent.
+ * A procedure's rows have few different numbers, extreme numbers, ordinary numbers or only zeros. None, some or all of
+ * a procedure's numbers are absent.
  */
 function randomMeasure(random: Random, procedure: number[]): Int32Array {
   const kinds = Array.from({ length: 1 + Math.max(...procedure) }, () => {
@@ -162,14 +160,11 @@ function randomMeasure(random: Random, procedure: number[]): Int32Array {
   return Int32Array.from(procedure, (p) => kinds[p]());
 }
 
-/** Makes a column without values. */
 export function absent({ length }: ArrayLike<unknown>): Int32Array {
   return new Int32Array(length).fill(blank);
 }
 
-/**
- * Picks a way to draw a procedure's amounts: few different amounts, which tie; extreme amounts; or ordinary amounts.
- */
+/** The amounts of a procedure are few and tie, or are extreme, or are ordinary. */
 function randomAmounts(random: Random): () => number {
   const few = Array.from({ length: 1 + random.int(4) }, () => 1 + random.int(100_000));
   const extremes = [1, 2, 99, 100, 101, maxCents - 1, maxCents];
@@ -190,17 +185,14 @@ function distinct(count: number, draw: () => string): string[] {
 
 export const imageOf = (snapshot: Snapshot): Image => attachImage(buildImage(snapshot));
 
-/** Makes a snapshot from rows in any order. */
 export function arranged(provenance: Provenance, parts: TableParts): Snapshot {
   return sealSnapshot(arrangeTable(parts).table, provenance);
 }
 
-/** Converts a snapshot to plain values, which can be compared. */
 export function contentOf({ table, ...rest }: Snapshot) {
   return { ...rest, ...partsOf(table) };
 }
 
-/** Makes a changed copy of a snapshot. */
 export function changed(
   snapshot: Snapshot,
   change: (content: ReturnType<typeof contentOf>) => void,
@@ -210,7 +202,6 @@ export function changed(
   return sealSnapshot(makeTable(content), content.provenance, content.codes);
 }
 
-/** Copies a snapshot under another version. */
 export function asVersion(
   { table, provenance, codes }: Snapshot,
   dataYear: number,
@@ -219,14 +210,11 @@ export function asVersion(
   return sealSnapshot(table, { ...provenance, dataYear, revision }, codes);
 }
 
-/** Copies a snapshot as if it weren't synthetic. A server doesn't serve synthetic and real snapshots together. */
+/** A server doesn't serve synthetic and real snapshots together. */
 export const asReal = ({ table, provenance, codes }: Snapshot): Snapshot =>
   sealSnapshot(table, { ...provenance, publisher: "CMS" }, codes);
 
-/**
- * A row of a snapshot. Charge and allowed amount are in dollars, and null if they are blank. Name and further numbers
- * are optional.
- */
+/** Charge and allowed amount are in dollars; null if blank. */
 export type ShortRow = [
   ccn: string,
   state: string,
@@ -237,7 +225,7 @@ export type ShortRow = [
   measures?: Partial<Record<MeasureField, number>>,
 ];
 
-/** Makes a snapshot from a short list of rows. A facility's name is in its first row. */
+/** A facility's name is in its first row. */
 export function snapshotOf(rows: ShortRow[], provenance: Provenance = testProvenance): Snapshot {
   const cents = (dollars: number | null) => (dollars === null ? blank : Math.round(dollars * 100));
   const ccns = [...new Set(rows.map(([ccn]) => ccn))];
@@ -264,13 +252,12 @@ export function snapshotOf(rows: ShortRow[], provenance: Provenance = testProven
   });
 }
 
-/** Makes a snapshot with the given rows and a data version such as `2024.1`. @param others changes of the provenance */
 export function snapshotAs(version: string, rows: ShortRow[], others: Partial<Provenance> = {}): Snapshot {
   const [dataYear, revision] = version.split(".").map(Number);
   return snapshotOf(rows, { ...testProvenance, dataYear, revision, ...others });
 }
 
-/** Makes four years of a snapshot: rows come and go, and charges change or stay. The first row always stays. */
+/** Rows come and go, and charges change or stay. The first row always stays. */
 export function yearsOf(snapshot: Snapshot, seed: number): Snapshot[] {
   const { facilities, procedures, rows } = partsOf(snapshot.table);
   const random = seededRandom(seed);
@@ -297,13 +284,12 @@ export function yearsOf(snapshot: Snapshot, seed: number): Snapshot[] {
   });
 }
 
-/** Finds a file of real data beside the repository. @returns the path, or undefined if there is no such file */
+/** A file of real data beside the repository; undefined if there is no such file. */
 export function sharedData(name: string): string | undefined {
   const file = path.resolve(import.meta.dirname, "../../../shared/data", name);
   return existsSync(file) ? file : undefined;
 }
 
-/** A column of a snapshot file, as plain values that tests can change. */
 export interface Column {
   name: string;
   type: DataType;
@@ -318,12 +304,11 @@ export function columnsOf({ table }: Snapshot): Column[] {
   }));
 }
 
-/** The rows of a snapshot, each with values by column. */
 export function rowsOf({ table }: Snapshot): Record<string, string | number | null>[] {
   return table.toArray().map((row) => row.toJSON());
 }
 
-/** Reads a snapshot file's metadata, without the entry that the Parquet writer adds. */
+/** Leaves out the entry that the Parquet writer adds. */
 export function metadataOf(file: Uint8Array): Map<string, string> {
   const start = footerStart(file);
   const { metadata } = parseFooter(file.subarray(start, file.length - 8), start);
@@ -331,7 +316,6 @@ export function metadataOf(file: Uint8Array): Map<string, string> {
   return metadata;
 }
 
-/** Ways to damage a file. Each function returns a damaged copy. */
 export const damages: Record<string, (file: Uint8Array, random: Random) => Uint8Array> = {
   flip(file, random) {
     const copy = file.slice();

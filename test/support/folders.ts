@@ -7,7 +7,7 @@ process.once("exit", () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** Makes an empty folder, which is removed when the process ends. */
+/** The folder is removed when the process ends. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "charges-"));
   folders.push(folder);

@@ -1,12 +1,12 @@
 import type { Random } from "./random.ts";
 import { pricedRows, suppressedProcedure, versions } from "./server.ts";
 
-/** Draws requests of all kinds from a seed, from correct requests to noise, as bytes for a connection. */
+/** Draws requests from a seed, from correct requests to noise. */
 
 /**
- * What a test can expect of the answer to a request. A `plain` request gets an answer from the service. A `last`
- * request announces a body: it gets at most one answer, which is the connection's last answer. A `rough` request, and
- * all requests after it on the connection, may get any answer.
+ * A `plain` request gets an answer from the service. A `last` request announces a body: it gets at most one answer,
+ * which is the connection's last answer. A `rough` request, and all requests after it on the connection, may get any
+ * answer.
  */
 export type Kind = "plain" | "last" | "rough";
 
@@ -14,27 +14,23 @@ export interface Message {
   bytes: Buffer;
   kind: Kind;
   method: string;
-  /** The path with its query. */
   path: string;
 }
 
 export interface Exchange {
-  /** Requests that are pipelined on one connection. */
   messages: Message[];
   /** The messages' bytes, divided into the writes to the socket. */
   segments: Buffer[];
-  /** Whether the client reads all answers, shuts down its side first, or cuts the connection without reading. */
   end: "read" | "half-close" | "cut";
 }
 
-/** Keys that a request may carry, in the header or elsewhere. */
 export interface FuzzKeys {
   ample: string;
   /** Keys of accounts whose rate or quota is soon used up, and an unknown key. */
   others: string[];
 }
 
-/** Maximum size of a plain request's head. The server refuses heads over 4,096 bytes or 100 headers. */
+/** The server refuses heads over 4,096 bytes or 100 headers. */
 const maxPlainHeadBytes = 3500;
 const maxPlainHeaders = 40;
 const maxPipelined = 20;
@@ -60,7 +56,6 @@ const procedures = [
 const states = ["AL", "ny", "TX", "WY", "zz", "national", "", "A", "%EF%AC%82"];
 const words = "hospital hospitl city in al alabama level 2 000003 5072 st é".split(" ");
 
-/** Functions that draw values of parameters, by name. Most values are valid. */
 const parameters: Record<string, (random: Random) => string> = {
   procedure: (random) => random.pick(procedures),
   state: (random) => random.pick(states),
@@ -90,7 +85,6 @@ function phrase(random: Random): string {
   return Array.from({ length: 1 + random.int(3) }, () => random.pick(words)).join("+");
 }
 
-/** Draws a few parameters, mostly from the names that the endpoint has. */
 function some(random: Random, names: string[]): string {
   return Array.from({ length: random.int(3) }, () => {
     const kind = random.int(12);
@@ -100,7 +94,6 @@ function some(random: Random, names: string[]): string {
   }).join("");
 }
 
-/** Draws a path that exists, with parameters that are valid or nearly valid. */
 function nearTarget(random: Random): string {
   const known = ["", "", "", "", "", ...versions, "2024", "2023"];
   const version = random.pick(random.int(12) > 0 ? known : ["1999.1", "x", "%00"]);
@@ -138,7 +131,6 @@ function target(random: Random, keys: FuzzKeys): string {
   const near = nearTarget(random);
   switch (random.int(20)) {
     case 0: {
-      // Inserts odd text in the middle of a good target.
       const at = 1 + random.int(near.length);
       return near.slice(0, at) + oddText(random) + near.slice(at);
     }
@@ -216,7 +208,6 @@ function authorization(random: Random, keys: FuzzKeys): string[] {
   }
 }
 
-/** Draws a text that looks like a key and has a wrong checksum. */
 const wrongKey = (random: Random) => `hcq_${octets(random, 49, 0x30, 0x3a)}`;
 
 const methods = "HEAD HEAD POST PUT DELETE PATCH OPTIONS TRACE BREW get M-SEARCH".split(" ");
@@ -235,7 +226,6 @@ function plain(random: Random, keys: FuzzKeys, only?: string, path = target(rand
   return { bytes: Buffer.from(text(headers), latin1), kind: "plain", method, path };
 }
 
-/** Adds header lines, and possibly a body, to a request. */
 function withLines({ bytes, ...message }: Message, kind: Kind, lines: string, body = ""): Message {
   const head = bytes.toString(latin1, 0, bytes.length - 2);
   return { ...message, kind, bytes: Buffer.from(`${head}${lines}\r\n\r\n${body}`, latin1) };
@@ -331,14 +321,13 @@ function cut(random: Random, bytes: Buffer): Buffer[] {
   return ends.map((end, i) => bytes.subarray(ends[i - 1] ?? 0, end)).filter(({ length }) => length > 0);
 }
 
-/** Draws the requests of a connection. */
 export function exchange(random: Random, keys: FuzzKeys): Exchange {
   const count = random.int(3) > 0 ? 1 + random.int(3) : 1 + random.int(maxPipelined);
   const messages: Message[] = [];
   let known = true;
   for (let i = 0; i < count; i++) {
     const kind = random.int(30);
-    // After a message that isn't plain, no HEAD is drawn, because it isn't certain which answer belongs to a request.
+    // After a message that isn't plain, it isn't certain which answer belongs to a request, so no HEAD is drawn.
     const next: Message =
       kind === 0
         ? withBody(random, keys, known ? ["GET", "HEAD", "POST"] : ["GET", "POST"])

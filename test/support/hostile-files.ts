@@ -16,7 +16,7 @@ import {
 /** Makes small files that would cost a careless reader gigabytes. Each file has one of the `lies`. */
 
 const huge = 2 ** 31 - 1;
-/** Number of rows to claim. A machine with 1 GiB could load them if they existed. */
+/** A machine with 1 GiB could load so many rows if they existed. */
 const manyRows = 500_000;
 
 export function honestSpec(revision: number): FileSpec {
@@ -45,13 +45,12 @@ function column(spec: FileSpec, name: string): ChunkSpec {
   return chunk;
 }
 
-/** The last page of a column. It has the column's values. */
 function lastPage(spec: FileSpec, name: string): PageSpec {
   const { pages } = column(spec, name);
   return pages[pages.length - 1];
 }
 
-/** Makes a zstd frame of zeros. It has four bytes for each 128 KiB. @param length a multiple of 128 KiB */
+/** Zeros take four bytes for each 128 KiB. @param length a multiple of 128 KiB */
 function bomb(length: number, windowLog: number): Uint8Array {
   const blockBytes = 2 ** 17;
   const blocks = length / blockBytes;
@@ -64,7 +63,6 @@ function bomb(length: number, windowLog: number): Uint8Array {
   return frame;
 }
 
-/** Makes every column claim the given number of equal rows. */
 function claimRows(spec: FileSpec, rows: number): void {
   spec.rows = rows;
   for (const key of ["rows", "priced_rows"]) spec.metadata.set(key, String(rows));
@@ -134,7 +132,7 @@ const lies: Record<string, (spec: FileSpec) => void> = {
   },
 };
 
-/** Makes each hostile file with its own version. Revisions are numbered from `revision` on. */
+/** Revisions are numbered from `revision` on. */
 export function hostileFiles(
   dataYear: number,
   revision: number,

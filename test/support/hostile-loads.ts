@@ -6,13 +6,12 @@ import { SnapshotFolder } from "../../server/snapshots/snapshots.ts";
 import { Store } from "../../server/store/store.ts";
 import { memoryBytes } from "./memory.ts";
 
-/** Loads a folder's snapshots like a server, and reports the memory taken. Tests start it as a process. */
+/** Tests start this as a process, which loads a folder's snapshots like a server. */
 
 export interface LoadsReport {
   served: string[];
-  /** The refused files, each with the reason. */
   refused: [string, string][];
-  /** The process's peak memory, minus its memory at the start. */
+  /** Peak memory minus the memory at the start. */
   takenBytes: number;
 }
 

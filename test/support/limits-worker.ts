@@ -1,21 +1,18 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { burstExceeded, Limits } from "../../server/accounts/limits.ts";
 
-/** A thread that makes requests of an account without a pause. Tests run several such threads at the same time. */
+/** Makes requests of an account without a pause. Tests run several such threads at the same time. */
 
 export interface Hammering {
   limits: SharedArrayBuffer;
   slot: number;
   month: number;
   /**
-   * A clock in milliseconds that all threads share, as a single 32-bit integer. A thread advances it by 1 when the rate
-   * refuses a request.
+   * Milliseconds of a clock that all threads share, as one 32-bit integer. A thread advances the clock by 1 when the
+   * rate refuses a request.
    */
   clock: SharedArrayBuffer;
-  /**
-   * The last time of the clock. A thread ends when the rate refuses a request at this time, or when anything else
-   * refuses a request.
-   */
+  /** A thread ends when the rate refuses a request at this time, or when anything else refuses a request. */
   endMs: number;
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** Reads the current (VmRSS) or the peak (VmHWM) resident memory of a process, in bytes. Linux only. */
+/** Current (VmRSS) or peak (VmHWM) resident memory. Linux only. */
 export function memoryBytes(field: "VmRSS" | "VmHWM", pid: number = process.pid): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   const [, kib] = new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status) ?? [];

@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { until } from "./connection.ts";
 
-/**
- * Fetches `/metrics` from a server's operator listener. Repeats a request that gets 408, which can happen on a very
- * busy machine.
- */
+/** A very busy machine may answer 408. Then the request is repeated. */
 export function metricsText(ops: string): Promise<string> {
   return until("the metrics", async () => {
     const response = await fetch(`${ops}/metrics`);

@@ -11,7 +11,7 @@ import { account } from "./state.ts";
 
 const versions = versionsOf(attachImage(buildImage(snapshotOf([["000001", "CA", "5072", 1, 1]]))));
 
-/** The objects of a control thread and a serving thread with the same database. Tests set their clocks. */
+/** A control thread's and a serving thread's objects with the same database. Tests set their clocks. */
 export class OnClocks {
   readonly store = Store.inMemory();
   wallMs: number;
@@ -30,12 +30,12 @@ export class OnClocks {
     return { accounts, service: serviceOf({ ...accounts.tables, versions, ...clocks }) };
   }
 
-  /** Makes new objects without saving counts, like a restart after a crash. */
+  /** Counts aren't saved, like at a restart after a crash. */
   restart(): void {
     this.#parts = this.start();
   }
 
-  /** Makes an account with a key. @returns the key */
+  /** @returns the new account's key */
   account(name: string, quota: number): string {
     const at = new Date(this.wallMs);
     const { id } = this.store.accounts.create({ ...account, name, burst: maxBurst, quota }, at);
@@ -58,7 +58,7 @@ export class OnClocks {
     this.#parts.accounts.save(this.wallMs);
   }
 
-  /** Requests the account's usage. @param passedMs milliseconds since the last request */
+  /** @param passedMs milliseconds since the last request */
   usage(key: string, passedMs = 1000) {
     this.#steadyMs += passedMs;
     return ask(this.#parts.service, key, "/api/v1/usage", () => "");

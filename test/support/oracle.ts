@@ -5,19 +5,18 @@ import type { pricesResponse } from "../../server/api/responses.ts";
 
 /** Computes answers directly from the definitions, by plain loops over a snapshot's rows, and with exact integers. */
 
-/** A price list without the path of the next page, which the oracle doesn't compute. */
+/** The oracle doesn't compute the path of the next page. */
 export type PricesBody = Omit<v.InferOutput<typeof pricesResponse>, "next">;
 
-/** Converts hundredths to a number. The division rounds correctly: 1234n gives the same number as the text 12.34. */
+/** The division rounds correctly: 1234n gives the same number as the text 12.34. */
 export const hundredths = (value: bigint) => Number(value) / 100;
 
-/** Divides and rounds half up. @param divisor a number above zero */
 export function halfUp(dividend: bigint, divisor: bigint): bigint {
   const [double, twice] = [2n * dividend + divisor, 2n * divisor];
   return double / twice - (double < 0n && double % twice !== 0n ? 1n : 0n);
 }
 
-/** Computes a percentile by linear interpolation between closest ranks (numpy's default), in cents, rounded half up. */
+/** Linear interpolation between closest ranks (numpy's default), rounded half up. */
 export function percentile(sorted: bigint[], percent: bigint): bigint {
   const position = percent * BigInt(sorted.length - 1);
   const rank = Number(position / 100n);
@@ -26,13 +25,13 @@ export function percentile(sorted: bigint[], percent: bigint): bigint {
   return halfUp(sorted[rank] * (100n - fraction) + sorted[rank + 1] * fraction, 100n);
 }
 
-/** The middle value, or the mean of the two middle values rounded half up. */
+/** The mean of two middle values is rounded half up. */
 export function median(sorted: bigint[]): bigint {
   const half = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[half] : halfUp(sorted[half - 1] + sorted[half], 2n);
 }
 
-/** Computes statistics weighted by services. Weighted charges are null if all rows' services are unknown or 0. */
+/** Weighted charges are null if all rows' services are unknown or 0. */
 function weighted(charges: bigint[], services: number[]) {
   const known = services.filter((count) => count !== blank);
   const weights = services.map((count) => BigInt(count === blank ? 0 : count));
@@ -57,11 +56,7 @@ function weighted(charges: bigint[], services: number[]) {
   };
 }
 
-/**
- * Finds the priced rows of a procedure, sorted by charge and then by CCN.
- *
- * @param state an upper-case code, or null for the nation
- */
+/** Sorted by charge and then by CCN. @param state in upper case; null for the nation */
 export function pricedRows({ facilities, procedures, rows }: TableParts, code: string, state: string | null) {
   const procedure = procedures.code.indexOf(code);
   const isIn = (row: number) => state === null || facilities.state[rows.facility[row]] === state;
@@ -77,7 +72,7 @@ export function pricedRows({ facilities, procedures, rows }: TableParts, code: s
     .sort((a, b) => rows.charge[a] - rows.charge[b] || (ccnOf(a) < ccnOf(b) ? -1 : 1));
 }
 
-/** A cache of the priced rows of each table by procedure. Without it, tests of the sample's 100,000 rows are slow. */
+/** Without this cache, tests of the sample's 100,000 rows are slow. */
 const pricedByProcedure = new WeakMap<Int32Array, Map<number, number[]>>();
 
 export const isPriced = ({ charge, allowed }: TableParts["rows"], row: number) =>
@@ -86,7 +81,7 @@ export const isPriced = ({ charge, allowed }: TableParts["rows"], row: number) =
 export const bigints = (values: Iterable<number>) =>
   Array.from(values, BigInt).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
 
-/** Computes the statistics of priced rows. @param matches the rows, in ascending order of charges */
+/** @param matches rows in ascending order of charges */
 export function summaryOf({ rows }: TableParts, matches: number[]) {
   const charges = matches.map((row) => BigInt(rows.charge[row]));
   const allowed = bigints(matches.map((row) => rows.allowed[row]));
@@ -109,12 +104,7 @@ export function summaryOf({ rows }: TableParts, matches: number[]) {
   };
 }
 
-/**
- * Computes a price list.
- *
- * @param state an upper-case code, or null for the nation
- * @returns undefined when no row is priced
- */
+/** @param state in upper case; null for the nation @returns undefined when no row is priced */
 export function naivePrices(
   snapshot: Snapshot,
   code: string,
@@ -147,7 +137,6 @@ export function naivePrices(
   };
 }
 
-/** Makes a text that identifies a procedure in a state, or in the nation. */
 export function groupKey(code: string, state: string | null): string {
   return `${code} ${state ?? "national"}`;
 }

@@ -33,7 +33,7 @@ export const listed = (id: number, type: number, items: number[][]): Field => [
 ];
 export const within = (id: number, ...fields: Field[]): Field => [id, 12, structure(...fields)];
 
-/** Encodes a Thrift structure. @param fields the fields, in ascending order of ids */
+/** @param fields in ascending order of ids */
 export function structure(...fields: Field[]): number[] {
   let last = 0;
   const bytes = fields.flatMap(([id, type, value]) => {
@@ -44,26 +44,25 @@ export function structure(...fields: Field[]): number[] {
   return [...bytes, 0];
 }
 
-/** A page, with the numbers that the page header claims. */
+/** The numbers are those that the page header claims. */
 export interface PageSpec {
   dictionary?: boolean;
-  /** The type in the header: 0 is DATA_PAGE, 2 is DICTIONARY_PAGE. The default is the page's true type. */
+  /** 0 is DATA_PAGE, 2 is DICTIONARY_PAGE. The default is the page's true type. */
   type?: number;
-  /** The encoding of the values: 0 is PLAIN, 8 is RLE_DICTIONARY. */
+  /** 0 is PLAIN, 8 is RLE_DICTIONARY. */
   encoding: number;
-  /** The encoding of the levels. The default is 3, RLE. */
+  /** The default is 3, RLE. */
   levelEncoding?: number;
   values: number;
-  /** The page's compressed content. */
+  /** Compressed content. */
   bytes: Uint8Array;
   decodedLength: number;
 }
 
-/** A column's pages, with the numbers that the footer claims. */
+/** The numbers are those that the footer claims. */
 export interface ChunkSpec {
   pages: PageSpec[];
   values: number;
-  /** Number of bytes that the footer adds to the true decompressed size. */
   moreDecoded?: number;
 }
 
@@ -71,7 +70,6 @@ export interface FileSpec {
   rows: number;
   /** The number of rows that the row group claims. The default is the true number. */
   groupRows?: number;
-  /** Column chunks by name, in the order of the file. */
   chunks: Map<string, ChunkSpec>;
   metadata: Map<string, string>;
 }
@@ -86,22 +84,20 @@ export function dictionaryPage(values: string[]): PageSpec {
   return { ...page(bytes, values.length, 0), dictionary: true };
 }
 
-/** Encodes a length as four bytes in little-endian order. */
 export function lengthOf(value: number): number[] {
   return [...Buffer.from(Uint32Array.of(value).buffer)];
 }
 
-/** Encodes a run of equal positions in a dictionary of up to 256 values. */
+/** Equal positions in a dictionary of up to 256 values. */
 export function run(length: number, code: number): number[] {
   return [...varint(2 * length), code];
 }
 
-/** Whether a column of snapshots has numbers. */
 export function isNumber(column: string): boolean {
   return snapshotColumns.some(({ name, part }) => name === column && part === "rows");
 }
 
-/** Describes a snapshot as a file with one row group and without wrong claims. The snapshot must have all values. */
+/** The file has one row group and no wrong claims. The snapshot must have all values. */
 export function specOf(snapshot: Snapshot, metadata: Map<string, string>): FileSpec {
   const { rows } = snapshot.counts;
   const chunks = columnsOf(snapshot).map(({ name, values }): [string, ChunkSpec] => [
@@ -177,7 +173,7 @@ export function fileOfSpec({ rows, groupRows = rows, chunks, metadata }: FileSpe
   ]);
 }
 
-/** Makes a Parquet file of any columns and metadata, which may be wrong for a snapshot. */
+/** Columns and metadata may be wrong for a snapshot. */
 export function fileOf(columns: Column[], metadata: Map<string, string>): Uint8Array {
   const vectors = columns.map(({ name, type, values }) => [name, arrow.vectorFromArray(values, type)]);
   const stream = arrow.tableToIPC(new arrow.Table(Object.fromEntries(vectors)), "stream");

@@ -9,18 +9,14 @@ import { Store } from "../../server/store/store.ts";
 import { temporaryFolder } from "./folders.ts";
 import { later, now, silent } from "./quota-events.ts";
 
-/** Runs the portal's actions, with a new state, as in the control thread. */
-
 export interface Asked {
   key?: string;
   address?: string;
   at?: Date;
 }
 
-/** Makes the fields of the signup form that a person would send. */
 export const form = (email: string, name = "Ann Smith") => ({ name, email, website: "", elapsedMs: 5000 });
 
-/** Settings of a portal where nobody can sign up. */
 export const closed: PortalSettings = {
   ...{ signup: "off", signupDaily: 0, webhookAllowLoopback: false, embedOrigins: [] },
   ...{ portalAccount: undefined, mayMakeAccount: false, publicUrl: undefined },
@@ -35,7 +31,7 @@ export class Portal {
   /** If set, applying a stored change throws this error. */
   failure: Error | undefined;
   readonly #actions: PortalActions;
-  /** The time of the last request. By default, the next request is so much later that no rate limit refuses it. */
+  /** By default, the next request is so much later that no rate limit refuses it. */
   #askedMs = 0;
 
   constructor(
@@ -73,25 +69,22 @@ export class Portal {
     );
   }
 
-  /** Makes a request that must succeed. */
   async done(path: string, body: unknown, asked: Asked = {}): Promise<Record<string, unknown>> {
     const reply = await this.ask(path, body, asked);
     assert.ok(reply.status === 200 || reply.status === 201, JSON.stringify(reply));
     return Object.fromEntries(Object.entries(reply.body));
   }
 
-  /** Signs up by the form. @returns the new account's key */
+  /** @returns the new account's key */
   async signUp(email: string, address = `198.51.100.${this.#askedMs % 250}`): Promise<string> {
     return String((await this.done("/portal/signup", form(email), { address })).key);
   }
 
-  /** Whether serving threads accept a key. */
   isTaken(key: string): boolean {
     const entry = this.keys.find(hashKey(key));
     return entry >= 0 && this.keys.slotOf(entry, now.getTime()) >= 0;
   }
 
-  /** Number of database pages written so far, as the number of frames in the write-ahead log. */
   written(): number {
     return this.store.loggedFrames();
   }
@@ -101,7 +94,6 @@ export class Portal {
   }
 }
 
-/** An error's type, field and message. */
 export function errorOf({ body }: { body: object }): { type: string; message: string; param?: string } {
   assert.ok("error" in body, JSON.stringify(body));
   return JSON.parse(JSON.stringify(body.error));

@@ -2,9 +2,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { after } from "node:test";
 import { listening } from "./connection.ts";
 
-/** A publisher's web server. Tests choose faults, such as broken connections, redirects and changed files. */
-
-/** A function that answers a request. */
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
 export class Publisher {
@@ -16,7 +13,6 @@ export class Publisher {
     answer?.(request, response);
   });
   readonly #answers = new Map<string, Answer[]>();
-  /** The paths of all requests, in order. */
   readonly asked: string[] = [];
   origin = "";
 
@@ -30,14 +26,13 @@ export class Publisher {
     return publisher;
   }
 
-  /** Sets the answers to successive requests for a path. @returns the path's URL */
+  /** Successive requests for the path get these answers. @returns the path's URL */
   answers(path: string, ...answers: Answer[]): string {
     this.#answers.set(path, answers);
     return this.origin + path;
   }
 }
 
-/** Answers with a file, like a static file server. */
 export function file(content: Buffer | string, headers: Record<string, string> = {}): Answer {
   return (_, response) => void response.writeHead(200, headOf(content, headers)).end(content);
 }
@@ -48,14 +43,14 @@ function headOf(content: Buffer | string, headers: Record<string, string> = {}) 
 
 const waiting: ServerResponse[] = [];
 /**
- * Cuts the connections of partial answers. Call it after the client has received the first bytes, because an earlier
- * cut may lose them.
+ * Cuts the connections on which an answer was sent in part. Call it after the client has received the first bytes,
+ * because an earlier cut may lose them.
  */
 export function cutConnections(): void {
   for (const response of waiting.splice(0)) response.destroy();
 }
 
-/** Answers with a file's first bytes, and then stalls until `cutConnections` is called. */
+/** After the first bytes, the answer stalls until `cutConnections` is called. */
 export function part(content: string, bytes: number): Answer {
   return (_, response) => {
     waiting.push(response);
@@ -63,7 +58,7 @@ export function part(content: string, bytes: number): Answer {
   };
 }
 
-/** Answers with a file's first bytes and ends the connection, like a server that is stopped. */
+/** The connection ends after the first bytes, as when a server is stopped. */
 export function ended(content: string, bytes: number): Answer {
   const whole = part(content, bytes);
   return (request, response) => {
@@ -80,7 +75,6 @@ export function redirect(location: string): Answer {
   return status(302, { location });
 }
 
-/** Makes a catalogue in the form of CMS's catalogue, with only two data sets. */
 export function catalogue(files: { url: string; temporal?: string; modified?: string }[]): string {
   const distribution = files.map(({ url, temporal, modified }) => ({
     "@type": "dcat:Distribution",

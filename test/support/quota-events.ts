@@ -51,7 +51,7 @@ export class Receiver {
   }
 }
 
-/** The control thread's state. A test can replace `accounts`, as a restart does. */
+/** A test can replace `accounts`, as a restart does. */
 export class World {
   readonly folder = temporaryFolder();
   readonly store = Store.open(this.folder);
@@ -90,7 +90,7 @@ export class World {
     this.accounts = new Accounts(this.store, at.getTime(), { limits });
   }
 
-  /** Counts requests of the first account, and saves. @returns the thresholds of new events */
+  /** The requests are of the first account. @returns the thresholds of new events */
   use(count: number, at = now): number[] {
     for (let i = 0; i < count; i++) {
       this.#steadyMs += 1000;
@@ -107,17 +107,15 @@ export class World {
     return new Outbox(this.store, silent, webhookSender(this.store, this.metrics, options));
   }
 
-  /** Makes a new outbox, as a restart does. */
   restart(options?: PostOptions): void {
     this.webhooks = this.#newWebhooks(options);
   }
 
-  /** Delivers due events. A `steadyMs` that differs from `at` means that the wall clock was set. */
+  /** A `steadyMs` that differs from `at` means that the wall clock was set. */
   deliver(at: Date, steadyMs = at.getTime()): Promise<void> {
     return this.webhooks.deliverDue(at, steadyMs);
   }
 
-  /** Makes a due event of an account with a webhook. */
   event(webhook: string) {
     this.account(1, webhook);
     assert.deepEqual(this.use(1), [80, 90, 100]);
@@ -128,7 +126,7 @@ export class World {
     return event.id;
   }
 
-  /** Stores due events of a new account. @returns the events' ids */
+  /** @returns the ids of due events of a new account */
   due(name: string, webhook: string, { count = 1, tries = 0 } = {}): string[] {
     const fields = { name, plan: "enterprise", burst: 1, quota: 1, webhook, webhook_secret: secret } as const;
     return this.operator.atomically(() => {
@@ -151,21 +149,19 @@ export class World {
     });
   }
 
-  /** The state of an event's only delivery. */
   delivery(id: string) {
     const [{ state, tries, last_answer, next_try_at }] = this.store.events.deliveries(id);
     return { state, tries, answer: last_answer, next: next_try_at };
   }
 }
 
-/** Makes a customer's web server, and an event that is due to be posted there. */
 export async function dueEvent(t: TestContext, answer: number | undefined = 200) {
   const [world, receiver] = [new World(t), await Receiver.open()];
   receiver.answer = answer;
   return { world, receiver, id: world.event(receiver.url()) };
 }
 
-/** Posts an event to each URL. Each event has its own account. @returns the results */
+/** Each event has its own account. */
 export async function answersOf(t: TestContext, urls: string[], options: PostOptions) {
   const world = new World(t);
   const ids = urls.map((url) => world.due(url, url)[0]);

@@ -1,4 +1,4 @@
-/** Random numbers for tests and benchmarks. A seed gives the same numbers on any machine. */
+/** A seed gives the same numbers on any machine. */
 export interface Random {
   /** A float in [0, 1). */
   next(): number;
@@ -8,7 +8,7 @@ export interface Random {
   shuffled<T>(from: readonly T[]): T[];
 }
 
-/** Makes a generator of random numbers, by Tommy Ettinger's mulberry32. */
+/** Tommy Ettinger's mulberry32. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = () => {

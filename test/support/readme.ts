@@ -3,14 +3,12 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 
-/** Reads the Markdown documents, for tests that run commands of the documents or compare documents with code. */
-
 /** The service's address in the documents' code blocks. */
 export const documentedAddress = "127.0.0.1:8080";
 
 const root = resolve(import.meta.dirname, "../..");
 
-/** Paths of the repository's files from the root. */
+/** Paths are relative to the root. */
 export const tracked: readonly string[] = execFileSync(
   "git",
   ["ls-files", "--cached", "--others", "--exclude-standard"],
@@ -30,29 +28,26 @@ const paths = [
   "server/store/README.md",
 ];
 
-/** Texts of the documents, by path from the root. */
 export const documents: ReadonlyMap<string, string> = new Map(
   paths.map((path) => [path, readFileSync(resolve(root, path), "utf8")]),
 );
 
-/** Returns a document's text. Fails if there is no such document. */
 export function documentAt(path: string): string {
   return documents.get(path) ?? assert.fail(`${path} is no document`);
 }
 
-/** Finds the code blocks of a language in a text. Drawings are blocks without a language. */
+/** Drawings are blocks without a language. */
 export function blocksOf(text: string, language: string): string[] {
   return Array.from(text.matchAll(/^```(\w*)\n(.*?)^```$/gms))
     .filter((match) => match[1] === language)
     .map((match) => match[2]);
 }
 
-/** Finds the code blocks of a language in all documents. */
 export function readmeBlocks(language: string): string[] {
   return [...documents.values()].flatMap((text) => blocksOf(text, language));
 }
 
-/** Finds the only code block of a language in all documents, and replaces texts. Each text must occur exactly once. */
+/** The block of the language, and each text to replace, must occur exactly once. */
 export function readmeBlock(language: string, replacements: Record<string, string> = {}): string {
   let [block, ...others] = readmeBlocks(language);
   assert.equal(others.length, 0, `the documents have more than one block of ${language}`);

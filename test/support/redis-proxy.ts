@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from "node:net";
 /** A proxy between servers and a Redis. It can delay, hold or cut connections. */
 
 export class RedisProxy {
-  /** Delay in each direction, in milliseconds. */
+  /** Milliseconds in each direction. */
   delayMs = 0;
   /** Whether to cut the connection instead of passing on the next answer, after Redis has executed the command. */
   losesAnswer = false;
@@ -14,12 +14,11 @@ export class RedisProxy {
   #isHolding = false;
   #held: (() => void)[] = [];
 
-  /** @param path the path of Redis' Unix socket */
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** Starts to listen. @returns the proxy's URL */
+  /** @returns the proxy's URL */
   async listen(): Promise<string> {
     this.#server.listen(0, "127.0.0.1");
     await once(this.#server, "listening");
@@ -28,7 +27,7 @@ export class RedisProxy {
     return `redis://127.0.0.1:${address.port}`;
   }
 
-  /** Lets nothing pass until `release`. */
+  /** Nothing passes until `release`. */
   hold(): void {
     this.#isHolding = true;
   }

@@ -6,14 +6,11 @@ import { Redis } from "ioredis";
 import { freePort } from "./connection.ts";
 import { temporaryFolder } from "./folders.ts";
 
-/** Starts Redis servers for tests: one in memory on a Unix socket, or nodes with replicas, Sentinels or a Cluster. */
-
 export interface RedisServer {
-  /** Path of the Unix socket. */
+  /** Path of a Unix socket. */
   path: string;
-  /** A client of database 0. */
   client: Redis;
-  /** A client of each database. Databases share no keys. */
+  /** One client per database. Databases share no keys. */
   clients: Redis[];
   stop(): Promise<void>;
 }
@@ -54,11 +51,10 @@ process.prependOnceListener("exit", () => {
   for (const node of nodes) void node.kill();
 });
 
-/** A Redis or a Sentinel on a port and a Unix socket. Its folder stays when Redis ends, so that it can be restarted. */
+/** The folder stays when Redis ends, so that Redis can be restarted. */
 export class RedisNode {
   readonly port: number;
   readonly folder = temporaryFolder();
-  /** A client for the test itself. */
   readonly client: Redis;
   readonly #lines: readonly string[];
   readonly #words: readonly string[];
@@ -72,10 +68,7 @@ export class RedisNode {
     this.client.on("error", () => {});
   }
 
-  /**
-   * @param lines lines of the configuration file
-   * @param words further arguments of the command
-   */
+  /** @param lines lines of the configuration file @param words further arguments of the command */
   static async start(
     lines: readonly string[] = [],
     words: readonly string[] = [],
@@ -87,7 +80,6 @@ export class RedisNode {
     return node;
   }
 
-  /** Path of the Unix socket. */
   get path(): string {
     return join(this.folder, "redis.sock");
   }
@@ -96,7 +88,7 @@ export class RedisNode {
     const file = join(this.folder, "redis.conf");
     const own = [`port ${this.port}`, "bind 127.0.0.1", `dir ${this.folder}`, 'save ""'];
     own.push(`unixsocket ${this.path}`);
-    // Later lines override earlier lines. An existing file is kept, because a Sentinel stores its state in it.
+    // Later lines override earlier lines. A Sentinel stores its state in the file, so an existing file is kept.
     if (!existsSync(file)) writeFileSync(file, `${[...own, ...this.#lines].join("\n")}\n`);
     const child = spawn("redis-server", [file, ...this.#words], { stdio: ["ignore", "pipe", "inherit"] });
     let said = "";

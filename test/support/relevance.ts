@@ -16,9 +16,7 @@ import { indexWords } from "../../engine/search/text.ts";
 import { abbreviations, fillerWords, genericWords } from "../../engine/search/vocabulary.ts";
 import { absent, arranged, imageOf, sharedData, testProvenance } from "./fixtures.ts";
 
-/** Makes snapshots of hospitals, and measures how well queries that people may type find the hospitals. */
-
-/** A query, and the results that may come first: CCNs, or places as `@City ST` or `@ST` for any facility there. */
+/** Results that may come first are CCNs, or places as `@City ST` or `@ST` for any facility there. */
 export type Expectation = readonly [query: string, ...expected: string[]];
 
 export interface Hospital {
@@ -33,7 +31,7 @@ const directorySchema = v.array(
   v.object({ CCN: v.string(), Org_Name: v.string(), City: v.string(), State: v.string() }),
 );
 
-/** Reads the hospitals of CMS's directory of 2023; undefined if the file isn't beside the repository. */
+/** undefined if CMS's directory of 2023 isn't beside the repository */
 export function realHospitals(): Hospital[] | undefined {
   const file = sharedData(directoryName);
   if (file === undefined) return undefined;
@@ -48,7 +46,7 @@ export function realHospitals(): Hospital[] | undefined {
 
 export const absentDirectory = `${directoryName} is not beside the repository`;
 
-/** Makes a snapshot in which each hospital has one priced row. */
+/** Each hospital has one priced row. */
 export function snapshotOfHospitals(hospitals: readonly Hospital[]): Snapshot {
   const amounts = (cents: number) => new Int32Array(hospitals.length).fill(cents);
   const nothing = hospitals.map(() => "");
@@ -77,7 +75,6 @@ export function snapshotOfHospitals(hospitals: readonly Hospital[]): Snapshot {
 export const everything = 1_000_000;
 
 export interface Found {
-  /** A CCN or an APC code. */
   code: string;
   name: string;
   score: number;
@@ -102,8 +99,8 @@ export function find(
 }
 
 /**
- * Asserts that scores are in (0, 1] and never rise, that no result occurs twice, and that results with equal scores are
- * sorted by name and then by code.
+ * Asserts that scores are in (0, 1] and never rise, that no result occurs twice, and that equal scores are sorted by
+ * name and then by code.
  */
 export function assertInOrder(found: Found[], subject: string): void {
   assert.equal(new Set(found.map(({ code }) => code)).size, found.length, `${subject}: something came twice`);
@@ -118,7 +115,7 @@ export function assertInOrder(found: Found[], subject: string): void {
   }
 }
 
-/** Makes an image of hospitals 000001, 000002, … with the given names. All are in a city that no query names. */
+/** The hospitals 000001, 000002, … are in a city that no query names. */
 export function named(...names: string[]): Image {
   return placed(...names.map((name): [string, string, string] => [name, "Xqzxqz", "WY"]));
 }
@@ -130,12 +127,11 @@ export function placed(...hospitals: [name: string, city: string, state: string]
   return imageOf(snapshotOfHospitals(numbered));
 }
 
-/** Whether a hospital is expected, by its CCN or its place. */
 function isMeant({ ccn, city, state }: Hospital, expected: readonly string[]): boolean {
   return [ccn, `@${state}`, `@${city} ${state}`].some((way) => expected.includes(way));
 }
 
-/** Finds the queries whose first result isn't expected. @returns the queries, each with its first result */
+/** @returns the queries whose first result isn't expected, each with its first result */
 export function missesOf(
   image: Image,
   hospitals: readonly Hospital[],
@@ -152,7 +148,6 @@ export function missesOf(
   });
 }
 
-/** Functions that write a hospital's name differently from the data. Each key says how. */
 const rewritings: Readonly<Record<string, (name: string) => string>> = {
   "names with every abbreviation written out": (name) =>
     eachWord(name, (word) => longForms.get(word) ?? word),
@@ -178,7 +173,7 @@ function eachWord(name: string, rewrite: (word: string) => string): string {
     .join("");
 }
 
-/** Makes queries of each hospital's rewritten name and city. Any hospital with the same name and city is expected. */
+/** Any hospital with the same name and city is expected. */
 export function rewritten(hospitals: readonly Hospital[]): Map<string, Expectation[]> {
   const asked = (query: (hospital: Hospital) => string, keyOf: (hospital: Hospital) => string) => {
     const namesakes = Map.groupBy(hospitals, keyOf);
@@ -196,8 +191,7 @@ export function rewritten(hospitals: readonly Hospital[]): Map<string, Expectati
     ["the name in its city", asked(({ name, city }) => `the ${name} in ${city}`, wholeName)],
     [
       "hospital for medical center and the other way, with the city",
-      // The query says "hospital" for "Medical Center" or the reverse. It expects any hospital of the city whose name is
-      // the same but for these words.
+      // Any hospital of the city whose name is the same but for "hospital" or "Medical Center" is expected.
       asked(
         ({ name, city }) => `${otherKind(name)} ${city}`,
         ({ name, city }) => `${withoutKind(name)}, ${city}`,
@@ -206,7 +200,6 @@ export function rewritten(hospitals: readonly Hospital[]): Map<string, Expectati
   ]);
 }
 
-/** Replaces "Medical Center" in a name by "Hospital", or "Hospital" by "Medical Center". */
 function otherKind(name: string): string {
   const isCenter = /\bmedical center\b/i.test(name);
   return isCenter

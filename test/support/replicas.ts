@@ -15,17 +15,13 @@ import {
   spawnServer,
 } from "./server.ts";
 
-/** Starts server processes that share ceilings, and records their answers. */
-
 const datasetsDir = datasetsFolder(currentOnly);
 
-/** The times at which an admitted request was sent and its answer arrived. */
 interface Admitted {
   sentMs: number;
   cameMs: number;
 }
 
-/** The reason why a request was refused, as in the answer 429. */
 export type Refusal = "second" | "month" | "lease";
 
 export class Replica {
@@ -47,7 +43,6 @@ export class Replica {
     return this.#api;
   }
 
-  /** The replica's id in Redis. */
   get id(): string {
     const database = new Database(databaseFile(this.stateDir), { readonly: true });
     try {
@@ -57,7 +52,6 @@ export class Replica {
     }
   }
 
-  /** The text that the server has logged. */
   get log(): string {
     return this.#process?.stderr ?? "";
   }
@@ -86,7 +80,6 @@ export class Replica {
     return (await fetch(`${this.#ops}/readyz`)).status;
   }
 
-  /** Ids of the servers that the console shows as gone. */
   async gone(): Promise<string[]> {
     const { body } = await fetch(`${this.#ops}/console/stream`);
     let text = "";
@@ -105,7 +98,7 @@ export class Replica {
     return Number(line.slice(name.length));
   }
 
-  /** An account's use, as the total and as the sum over days; undefined if the request is refused. */
+  /** undefined if the request is refused */
   async usage(key: string): Promise<{ used: number; days: number } | undefined> {
     const headers = { Authorization: `Bearer ${key}` };
     const answer = await fetch(`${this.#api}/api/v1/usage`, { headers });
@@ -118,7 +111,7 @@ export class Replica {
   }
 }
 
-/** A client of a replica. It sends one request at a time. */
+/** A client sends one request at a time. */
 export class Client {
   readonly admitted: Admitted[] = [];
   readonly refused: Record<Refusal, number> = { second: 0, month: 0, lease: 0 };
@@ -153,7 +146,6 @@ export class Client {
     return this.last;
   }
 
-  /** Sends requests until a condition holds. */
   async askUntil(isDone: () => boolean): Promise<void> {
     while (!isDone()) await this.ask();
   }

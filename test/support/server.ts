@@ -27,34 +27,28 @@ export { temporaryFolder } from "./folders.ts";
 /** Starts the real server as a process, with small snapshots. */
 
 const repository = path.resolve(import.meta.dirname, "../..");
-/**
- * The option of `npm start` that preloads `strip-cache.js`, which strips types. Stripped code is cached only if there
- * is a compile cache.
- */
+/** Preloads `strip-cache.js`, which strips types. Stripped code is cached only if there is a compile cache. */
 export const keepingStripped = ["--import", path.join(repository, "server/strip-cache.js")];
-/** Node with the product's settings. */
 export const node = path.join(repository, "server/node");
 const children: ChildProcessByStdio<null, Readable, Readable>[] = [];
-// Ends the processes before their folders are removed.
+// Processes must end before their folders are removed.
 process.prependOnceListener("exit", () => {
   for (const child of children) child.kill("SIGKILL");
 });
 
-/** Number of priced rows that the snapshots have, by procedure and state. */
 export const pricedRows = {
   "5072": { AL: 40, NY: 20 },
   "5073": { AL: 2 },
   /** The hospitals have very long names, so that a few dozen answers are larger than a socket's buffers. */
   "5361": { TX: 50 },
 } as const;
-/** A procedure whose rows are all suppressed. */
 export const suppressedProcedure = "5115";
 export const versions = ["2024.3", "2023.2", "2023.1"] as const;
 
-/** The current version alone. Most tests need only this version, and loading others would make starts slow. */
+/** Most tests need only the current version, and loading others would make starts slow. */
 export const currentOnly = [versions[0]] as const;
 
-/** Makes the snapshot of a version. Each version has other charges. */
+/** Each version has other charges. */
 export function versionSnapshot(version: string): Snapshot {
   const rows: ShortRow[] = [];
   const [dataYear, revision] = version.split(".").map(Number);
@@ -75,7 +69,6 @@ export function versionSnapshot(version: string): Snapshot {
   return snapshotAs(version, rows);
 }
 
-/** Makes a folder with snapshots, by default of all `versions`. */
 export function datasetsFolder(names: readonly string[] = versions): string {
   const folder = temporaryFolder();
   for (const version of names)
@@ -91,15 +84,13 @@ export interface Finished {
 
 interface RunOptions {
   cwd?: string | undefined;
-  /** Maximum number of files that the process may open. */
   maxDescriptors?: number | undefined;
 }
 
-/** A script of the repository as a process. Its environment is `env`, PATH and NODE_COMPILE_CACHE. */
+/** The environment is `env`, PATH and NODE_COMPILE_CACHE. */
 export class Running {
   readonly #child: ChildProcessByStdio<null, Readable, Readable>;
   readonly #closed: Promise<unknown>;
-  /** Whether the test allows the process to end by itself. */
   #mayEnd = false;
   stdout = "";
   stderr = "";
@@ -147,7 +138,7 @@ export class Running {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** Allows the process to end by itself. Without this call, such an end is reported. */
+  /** Without this call, it is reported if the process ends by itself. */
   mayEnd(): this {
     this.#mayEnd = true;
     return this;
@@ -159,7 +150,7 @@ export class Running {
   }
 
   /**
-   * Waits for the end of the process. A process that doesn't end is killed and fails the test.
+   * A process that doesn't end is killed and fails the test.
    * @param by the signal that has to end the process; null for an exit
    */
   async finished(by: NodeJS.Signals | null = null): Promise<Finished> {
@@ -177,7 +168,7 @@ export function runKeys(stateDir: string, ...args: string[]): Promise<Finished> 
   return new Running("server/commands/keys.ts", args, { STATE_DIR: stateDir }).finished();
 }
 
-/** Makes a key of an enterprise account by the command `keys create`, which works while a server runs. */
+/** A server may run on the state. */
 export async function askForKey(stateDir: string, account: string): Promise<string> {
   const words = ["--account", account, "--plan", "enterprise", "--burst", "1000", "--quota", "100"];
   const { code, stdout, stderr } = await runKeys(stateDir, "create", ...words);
@@ -185,10 +176,7 @@ export async function askForKey(stateDir: string, account: string): Promise<stri
   return stdout.trim();
 }
 
-/**
- * Makes a key. With `ceilings`, makes a new enterprise account for it; otherwise the account has to exist. No server
- * may run on the state. @returns the key
- */
+/** With `ceilings`, the key gets a new enterprise account. No server may run on the state. */
 export function createKey(
   stateDir: string,
   account: string,
@@ -214,7 +202,6 @@ export interface ServerOptions {
   maxDescriptors?: number;
 }
 
-/** Starts a server process on free ports. */
 export function spawnServer(options: ServerOptions, cwd?: string): Running {
   const { datasetsDir, stateDir, env = {}, maxDescriptors } = options;
   const folders: Record<string, string> = {};
@@ -237,10 +224,9 @@ export function spawnServer(options: ServerOptions, cwd?: string): Running {
   );
 }
 
-/** Maximum milliseconds of a start. A start waits up to 9 s for a Redis that is down. */
+/** A start waits up to 9 s for a Redis that is down. */
 const maxStartMs = 60_000;
 
-/** Waits for a server's `ready` line. @returns the addresses in the line */
 export async function ready(server: Running): Promise<{ api: string; ops: string }> {
   const line = await until(
     "the ready line",
@@ -259,19 +245,16 @@ export interface TestServer {
   ops: string;
   stateDir: string;
   datasetsDir: string;
-  /** A key of an enterprise account whose quota is more than any test needs. */
+  /** Its enterprise account has more quota than any test needs. */
   key: string;
   keys(...args: string[]): Promise<Finished>;
-  /** Sends SIGTERM and waits for the end. @returns the exit code */
+  /** @returns the exit code after SIGTERM */
   stop(): Promise<number | null>;
 }
 
 export const ample = Object.freeze({ burst: 1_000_000, quota: 1_000_000_000 });
 
-/**
- * Starts a server and waits until it is ready. By default it serves the current snapshot. It has an account with the
- * limits `ample`.
- */
+/** The server has the current snapshot by default, and an account with the limits `ample`. */
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
   const stateDir = options.stateDir ?? temporaryFolder();
   const datasetsDir = options.datasetsDir ?? datasetsFolder(currentOnly);
@@ -292,7 +275,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   };
 }
 
-/** Opens connections, uses them, and closes them at once, because a server closes idle connections. */
+/** A server closes idle connections, so connections are closed after their use. */
 export async function withConnections<Result>(
   { api }: Pick<TestServer, "api">,
   count: number,
@@ -308,17 +291,14 @@ export async function withConnections<Result>(
 
 export const pricesPath = "/api/v1/healthcare/prices";
 
-/** Sends a request such as `GET /path`, by default with the key of the account `ample`. */
+/** @param request such as `GET /path` @param headers by default with the key of the account `ample` */
 export const call = (
   { api, key }: Pick<TestServer, "api" | "key">,
   request: string,
   headers: Record<string, string | undefined> = {},
 ): Promise<Answer> => rawRequest(api, requestText(request, { Authorization: `Bearer ${key}`, ...headers }));
 
-/**
- * Sends requests on a connection without reading answers, until the server can't send a whole answer.
- * @returns the number of requests sent
- */
+/** Sends requests without reading answers, until the server can't send a whole answer. @returns the number sent */
 export async function getStuck(server: TestServer, connection: Connection): Promise<number> {
   const request = `GET ${pricesPath}?procedure=5361&limit=50`;
   const { head, body } = await call(server, request);
@@ -326,11 +306,9 @@ export async function getStuck(server: TestServer, connection: Connection): Prom
   for (let sent = 1; ; sent++) {
     await connection.send(requestText(request, { Authorization: `Bearer ${server.key}` }));
     await connection.allRead();
-    // The server has one thread, so an answer on another connection shows that it has handled the request of this
-    // connection.
+    // The server has one thread, so after this answer it has handled the request of the other connection.
     await call(server, request);
-    // Stops when the last answer is incomplete, because the server would cut the connection at a further request. All
-    // answers have the length of the first answer.
+    // At a further request the server would cut the connection. All answers have the length of the first answer.
     if (connection.answeredBytes < sent * (head.length + "\r\n\r\n".length + body.length)) return sent;
   }
 }

@@ -3,17 +3,15 @@ import { startOfMonth } from "../../server/shared/months.ts";
 import { seededRandom } from "./random.ts";
 import { Simulation } from "./shares-simulation.ts";
 
-/** Runs the simulation with random faults. At the end all faults are healed, and clients ask for the rest of quotas. */
+/** Random faults end before clients ask for the rest of quotas. */
 
 interface FaultyRun {
   simulation: Simulation;
-  /** Whether nothing was lost: neither leases of servers nor writes of Redis. */
+  /** Whether neither leases of servers nor writes of Redis were lost. */
   isExact: boolean;
-  /** The faults in order, for the message of a failed run. */
   history: string[];
   /**
-   * For each account in turn two entries: the previous month and the last month. Clients asked for the whole quota of
-   * the last month only.
+   * For each account, the previous month and then the last. Clients asked for the whole quota of the last month only.
    */
   months: {
     account: number;
@@ -23,7 +21,7 @@ interface FaultyRun {
   }[];
 }
 
-/** Makes a run. @param losesWrites whether Redis may also lose everything, restart from a backup, or drop a key */
+/** @param losesWrites whether Redis may also lose everything, restart from a backup, or drop a key */
 export async function faultyRun(
   client: Redis,
   seed: number,
@@ -52,7 +50,6 @@ export async function faultyRun(
 
   const later = (maxSeconds: number, work: () => void) =>
     simulation.at(simulation.nowMs + (0.1 + random.next() * maxSeconds) * 1000, work);
-  /** Ends one of the running servers, and starts it again later. */
   const end = (how: "kill" | "leave") => {
     const server = random.pick(simulation.servers.filter(({ isUp }) => isUp));
     if (!server) return;
@@ -66,7 +63,6 @@ export async function faultyRun(
       simulation.start(server);
     });
   };
-  /** Kills a server again and again, each time after requests that it couldn't report. */
   const crash = (server: Simulation["servers"][number], account: number, rounds: number) => {
     if (rounds === 0 || !server.isUp || server.isCut) return;
     note(`${server.name} crashes after unreported requests of account ${account}`);
@@ -78,7 +74,6 @@ export async function faultyRun(
     simulation.start(server);
     later(6, () => crash(server, account, rounds - 1));
   };
-  /** Sets faults of the network, and heals them later. */
   const impair = (
     text: string,
     seconds: number,
@@ -89,7 +84,7 @@ export async function faultyRun(
     Object.assign(simulation, faults);
     later(seconds, () => void Object.assign(simulation, healed));
   };
-  /** Changes an account's rate at random, and its quota at random or to the given quota. */
+  /** The rate changes at random, and so does the quota unless it is given. */
   const changeCeilings = (account = random.int(accounts.length), quota?: number) => {
     const first = planned[account];
     const ceilings = {
@@ -165,7 +160,6 @@ export async function faultyRun(
     load(account, Math.min(150, burst * random.pick([0.1, 0.5, 1, 2])), endMs, random.int(3) === 0);
   await simulation.run(endMs);
 
-  // All faults end. A little later, clients ask for the rest of every quota.
   note("healed");
   simulation.isRefusing = false;
   simulation.lostPercent = 0;
@@ -194,7 +188,7 @@ export async function faultyRun(
     lastMs = Math.max(lastMs, ms);
   }
   await simulation.run(lastMs + 3000);
-  // The last changes may have lowered rates, so that requests were refused. So clients ask again for what is left.
+  // Requests may have been refused because the last changes lowered rates. So clients ask again for what is left.
   for (const [account, { burst, quota }] of accounts.entries()) {
     const left = isLossy ? 0 : quota - simulation.tally(account, month).admitted;
     for (let i = 0; left > 0 && i < left * 3 + 60 * simulation.servers.length; i++) {

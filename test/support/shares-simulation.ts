@@ -12,7 +12,7 @@ export interface Ceilings {
   quota: number;
 }
 
-/** A server's counts and bounds, which replace `Limits` in shared memory. */
+/** Replaces `Limits` in shared memory. */
 class VirtualCounts implements Counts {
   readonly #ceilings: readonly Ceilings[];
   readonly #refused: number[];
@@ -80,9 +80,8 @@ export interface VirtualServer {
   counts: VirtualCounts;
   isUp: boolean;
   isCut: boolean;
-  /** Whether the server's control thread stands still, while requests are served. */
+  /** The server's control thread stands still, while requests are served. */
   isStopped: boolean;
-  /** How many of the server's next reads of records fail. */
   failingReads: number;
   starts: number;
   /** Milliseconds by which the server's wall clock is ahead. */
@@ -92,9 +91,8 @@ export interface VirtualServer {
   taken: number;
   /** Accounts with requests since the server last looked at its counts. */
   marked: Set<number>;
-  /** The ceilings that the server has applied. */
   ceilings: Ceilings[];
-  /** The counts on the server's disk, by month and account. */
+  /** Counts on the server's disk, by month and account. */
   saved: Map<string, number>;
   /** The number of known servers on the server's disk. */
   knew: number;
@@ -104,18 +102,16 @@ interface SimulationOptions {
   seed: number;
   client: Redis;
   accounts: readonly Ceilings[];
-  /** The wall clock when the simulation begins. */
   startMs?: number;
-  /** Minimum milliseconds of one way through the network. */
+  /** One way through the network. */
   minDelayMs?: number;
-  /** Maximum milliseconds of one way through the network. */
   maxDelayMs?: number;
 }
 
 interface Tally {
   admitted: number;
   refused: number;
-  /** Requests that were refused for the quota before the quota was used up. */
+  /** Requests that were refused before the quota was used up. */
   early: number;
 }
 
@@ -124,9 +120,7 @@ const sweepMs = 10;
 export class Simulation {
   readonly random: Random;
   readonly servers: VirtualServer[] = [];
-  /** The ceilings that the operator has set. */
   readonly accounts: readonly Ceilings[];
-  /** The highest ceilings that the operator has set. */
   readonly highest: Ceilings[];
   /** For each account, an earlier, higher rate, and until when requests of this rate may be admitted. */
   readonly #lowered: { burst: number; untilMs: number }[];
@@ -137,18 +131,17 @@ export class Simulation {
   overQuota = 0;
   /** Maximum number by which admitted requests exceeded what a window of time allows. */
   overRate = 0;
-  /** Percentage of calls that are lost on the way there or back. */
+  /** Calls that are lost on the way there or back. */
   lostPercent = 0;
-  /** Percentage of calls that Redis gets twice. */
+  /** Calls that Redis gets twice. */
   repeatedPercent = 0;
   isRefusing = false;
   minDelayMs: number;
   maxDelayMs: number;
-  /** The largest number of servers that ran at the same time. */
   mostServers = 0;
   readonly tallies = new Map<string, Tally>();
   readonly #startMs: number;
-  /** Planned work, latest first. Work for the same time is done in the order in which it was planned. */
+  /** Latest first. Work for the same time is done in the order in which it was planned. */
   readonly #planned: { ms: number; work: () => void | Promise<void> }[] = [];
   readonly #buckets: { level: number; ms: number }[];
   #run = 1;
@@ -184,7 +177,6 @@ export class Simulation {
     planned.splice(from, 0, event);
   }
 
-  /** Runs what is planned up to a time. */
   async run(untilMs: number): Promise<void> {
     for (let next = this.#planned.at(-1); next && next.ms <= untilMs; next = this.#planned.at(-1)) {
       this.#planned.pop();
@@ -194,7 +186,7 @@ export class Simulation {
     this.nowMs = untilMs;
   }
 
-  /** Adds a server and starts it. @param offMs milliseconds by which its wall clock is ahead */
+  /** @param offMs milliseconds by which the server's wall clock is ahead */
   add(offMs = 0): VirtualServer {
     const ceilings = [...this.accounts];
     const counts = new VirtualCounts(ceilings, () => this.nowMs);
@@ -247,9 +239,7 @@ export class Simulation {
     this.at(this.nowMs + 100, readRecords);
   }
 
-  /**
-   * Sets an account's ceilings, as a command does. Each server applies them within 2 s, or when it can reach Redis again.
-   */
+  /** A server applies the ceilings within 2 s, or when it can reach Redis again. */
   async change(account: number, ceilings: Ceilings): Promise<void> {
     const months = [this.month(), this.month() + 1].map(monthName);
     const rows = [{ id: account, ...this.accounts[account] }];
@@ -274,7 +264,6 @@ export class Simulation {
     }
   }
 
-  /** The highest rate of an account that any server may use now. */
   #burst(account: number): number {
     const { burst, untilMs } = this.#lowered[account];
     return Math.max(
@@ -380,7 +369,6 @@ export class Simulation {
     });
   }
 
-  /** Adds the simulation's time and the id of Redis' simulated run to a call. */
   timed(call: object) {
     return { ...call, ms: Math.round(this.nowMs + this.#redisOffMs + 1e12), run: `run${this.#run}` };
   }
@@ -396,7 +384,7 @@ export class Simulation {
     return tally;
   }
 
-  /** Makes a request to a server. @returns whether it was admitted */
+  /** @returns whether the request was admitted */
   request(server: VirtualServer, account: number): boolean {
     if (!server.isUp) return false;
     const month = monthOf(this.#wallMs(server.offMs));
@@ -412,7 +400,8 @@ export class Simulation {
     tally.admitted++;
     const highest = this.highest[account];
     this.overQuota = Math.max(this.overQuota, tally.admitted - this.#allowances[account] - highest.quota);
-    // The requests of every window of t seconds are within burst * t + d: a bucket of depth d doesn't run over.
+    // No window of t seconds may have more than burst * t + depth requests: a leaky bucket of that depth must not
+    // overflow.
     const bucket = this.#buckets[account];
     bucket.level = Math.max(0, bucket.level - ((this.nowMs - bucket.ms) / 1000) * this.#burst(account)) + 1;
     bucket.ms = this.nowMs;
@@ -436,10 +425,7 @@ export class Simulation {
     server.isUp = false;
   }
 
-  /**
-   * For each account, the requests that a server may still admit by both months' bounds, plus ten seconds at the
-   * highest rate.
-   */
+  /** The requests that a server may still admit by both months' bounds, plus ten seconds at the highest rate. */
   #mayAdmit({ counts, offMs }: VirtualServer): number[] {
     const first = this.#firstMonth(offMs);
     return this.highest.map(({ burst }, account) =>
@@ -451,8 +437,8 @@ export class Simulation {
   }
 
   /**
-   * Adds to the allowances what dead and unreachable servers may still admit, because Redis has lost the records of
-   * these servers.
+   * Redis has lost the records of dead and unreachable servers, so what these may still admit is added to the
+   * allowances.
    */
   #lose(): void {
     const allow = () => {
@@ -469,7 +455,6 @@ export class Simulation {
     this.at(this.nowMs + 2000, allow);
   }
 
-  /** Sets Redis' clock. */
   setRedisClock(offMs: number): void {
     this.#redisOffMs = offMs;
   }
@@ -484,10 +469,7 @@ export class Simulation {
       ]);
   }
 
-  /**
-   * Restarts Redis with the same data, without data, or with the data of the last `backUp`. With "reload", Redis loads
-   * the data of the last `backUp` without a restart.
-   */
+  /** With "reload", Redis loads the last `backUp` without a restart. */
   async restartRedis(state: "same" | "empty" | "backup" | "reload"): Promise<void> {
     if (state !== "reload") {
       this.#run++;
@@ -500,13 +482,11 @@ export class Simulation {
       for (const [key, value, ttl] of this.#backup) await this.client.restore(key, ttl, value, "REPLACE");
   }
 
-  /** Drops a key of the script from Redis. */
   async dropKey(key: string): Promise<void> {
     this.#lose();
     await this.client.del(key);
   }
 
-  /** Redis' record of an account in a month. */
   async record(account: number, month = this.month()) {
     const text = await this.client.hget(monthKey(monthName(month)), String(account));
     return JSON.parse(text ?? '{"total":0,"left":{},"servers":{}}') as {

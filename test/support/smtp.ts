@@ -4,7 +4,7 @@ import { after } from "node:test";
 import { createServer as createTlsServer } from "node:tls";
 import { listening } from "./connection.ts";
 
-/** A small SMTP server. It accepts mail, or has faults that a test chooses. */
+/** The server accepts mail, or has faults that a test chooses. */
 
 const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgufyoFBcRSa9vDBQu
@@ -24,17 +24,16 @@ zj0EAwIDSAAwRQIgUZx16CS4VarroGc6umQVdem9EJrMRxDr0nrPm+wiB8sCIQCK
 RCqnZ9UboGPqdwW7LgIVi2HGOA2tMaDuIVyzlNfu7w==
 -----END CERTIFICATE-----
 `;
-/** A self-signed certificate for 127.0.0.1. */
 export const selfSigned = { key, cert };
 
 interface Mail {
   from: string;
   to: string;
-  /** Headers and text as received, with LF at the ends of lines. */
+  /** Lines end with LF. */
   data: string;
 }
 
-/** A function that answers a command, or returns undefined for no answer. `word` is the command's first word. */
+/** undefined for no answer. @param word the command's first word */
 export type Answers = (word: string, line: string) => string | undefined;
 
 const healthy: Record<string, string> = {
@@ -86,7 +85,7 @@ export class SmtpServer {
     let mail: Mail = { from: "", to: "", data: "" };
     let isData = false;
     const lines = createInterface({ input: socket });
-    // Errors are ignored here, because they repeat the socket's errors, which are handled elsewhere.
+    // These errors repeat the socket's errors, which are handled elsewhere.
     lines.on("error", () => {});
     lines.on("line", (line) => {
       if (isData && line !== ".") {

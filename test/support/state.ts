@@ -4,8 +4,6 @@ import Database from "better-sqlite3";
 import { Store } from "../../server/store/store.ts";
 import { temporaryFolder } from "./folders.ts";
 
-/** Helpers for tests of the state: the modes of its files, its accounts, and the messages about a lost database. */
-
 export const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
 
 export const modesIn = (folder: string) =>
@@ -32,10 +30,8 @@ export const lostDatabase = (folder: string) => ({
   message: `state database ${folder}/state.sqlite: found none, although a server used one here and then crashed or lost it, expected that database: put it back, or ${restoring}, and then ${folder}/server.database; to begin a new state, delete all of these`,
 });
 
-/** The SHA-256 of every version in `stateThatServed`. */
 export const servedSha256 = "ab".repeat(32);
 
-/** Makes a state folder like that of a server that has served the given versions. */
 export function stateThatServed(...versions: string[]): string {
   const folder = temporaryFolder();
   Store.open(folder).close();

@@ -3,7 +3,6 @@ import { basename } from "node:path";
 import { openFile, readHead, stateOf } from "../../server/snapshots/folder.ts";
 import type { Wanted } from "../../server/snapshots/loads.ts";
 
-/** Describes the load of a snapshot file, in the form in which the watch of the snapshots' folder requests it. */
 export async function wantedLoad(path: string): Promise<Wanted> {
   const name = basename(path);
   const state = await stateOf(path);

@@ -5,14 +5,13 @@ import { d3Files, pageOf, readAssets } from "../../shared/web-assets.ts";
 import type { History } from "./history.ts";
 import type { State } from "./state.ts";
 
-/** Serves the operator's console: a page, and a stream of its data. The console is read-only. */
+/** Serves the operator's console: a page, and a stream of its data. */
 
 const browser = "parts/console/browser";
 const streamPath = "/console/stream";
 const maxViewers = 16;
-/** Unread bytes after which a viewer is disconnected. */
+/** A viewer with more unread bytes is disconnected. */
 const maxUnreadBytes = 4 * 2 ** 20;
-/** Maximum share of the control thread's time for reading the state. */
 const stateShare = 1 / 20;
 const minStateMs = 2000;
 
@@ -30,7 +29,7 @@ export class OperatorConsole implements OpsPages {
     this.#state = state;
   }
 
-  /** Reads the page and its assets at the first call, and returns them. @throws Error when a file can't be read */
+  /** Reads the files at the first call only. @throws Error when a file can't be read */
   loadFiles(): ReadonlyMap<string, WebFile> {
     this.#files ??= new Map(filesOf().map((file) => [file.path, file]));
     return this.#files;
@@ -40,7 +39,7 @@ export class OperatorConsole implements OpsPages {
     return this.loadFiles().get(path);
   }
 
-  /** Sends all kept samples and the state, and then each new sample and changed state, as server-sent events. */
+  /** Server-sent events: all kept samples and the state, then each new sample and changed state. */
   stream(response: ServerResponse): void {
     if (this.#viewers.size >= maxViewers) {
       response.writeHead(503, {
@@ -59,7 +58,7 @@ export class OperatorConsole implements OpsPages {
     response.write(event("history", JSON.stringify({ samples, minutes })) + event("state", this.#stateText));
   }
 
-  /** Takes a sample, and sends the sample and a changed state to all viewers. Call this every second. */
+  /** Sends a new sample, and a changed state, to all viewers. Call this every second. */
   tick(steadyMs: number, unixMs: number): void {
     const sample = this.#history.take(steadyMs, unixMs);
     if (this.#viewers.size === 0) {

@@ -26,7 +26,8 @@ export async function startConsole(core: Core): Promise<RunningPart> {
   return {
     opsPages: shown,
     begin() {
-      // Reads the files just after the ready line. Earlier would delay the line, and later the files may have changed.
+      // The files are read just after the ready line. Earlier would delay the line, and later the files may have
+      // changed.
       setImmediate(
         safely(
           () => shown.loadFiles(),

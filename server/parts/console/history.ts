@@ -13,9 +13,9 @@ interface Now {
 export class History {
   readonly #traffic: Pick<Traffic, "snapshot">;
   readonly #now: () => Now;
-  /** The samples of seconds, oldest first. */
+  /** One sample per second, oldest first. */
   readonly samples: Sample[] = [];
-  /** The samples of whole minutes, oldest first. */
+  /** One sample per whole minute, oldest first. */
   readonly minutes: Sample[] = [];
   #taken = 0;
   #before: TrafficSnapshot;
@@ -29,7 +29,7 @@ export class History {
     this.#beforeMs = steadyMs;
   }
 
-  /** Takes a sample. Call this every second. */
+  /** Call this every second. */
   take(steadyMs: number, unixMs: number): Sample {
     const after = this.#traffic.snapshot();
     const seconds = Math.max(0.001, (steadyMs - this.#beforeMs) / 1000);
@@ -74,7 +74,7 @@ export class History {
 }
 
 /**
- * Computes a percentile of a histogram of times. Interpolates within a bucket on a logarithmic scale.
+ * Interpolates within a bucket on a logarithmic scale.
  *
  * @param share the percentile, from 0 to 1
  * @returns microseconds; null where the buckets are empty

@@ -5,7 +5,6 @@ import { webhookSender } from "./webhooks.ts";
 
 /** Delivers quota events, by webhook and by e-mail. */
 
-/** Milliseconds between checks for due events. */
 const deliverMs = 250;
 
 export async function startNotifications(core: Core): Promise<RunningPart> {

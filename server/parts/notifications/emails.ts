@@ -9,7 +9,7 @@ import type { Sender } from "./outbox.ts";
 
 function letterOf({ id, threshold, payload: text }: StoredEvent, to: string): Email {
   const { account, plan, month, quota } = payloadOf(text).data;
-  // The text depends on the usage, because a small quota may already be used up at the first warning.
+  // A small quota may already be used up at the first warning.
   const isUsedUp = quota.used >= quota.limit;
   const [used, limit] = [quota.used, quota.limit].map((count) => count.toLocaleString("en-US"));
   const meaning = isUsedUp
@@ -26,7 +26,7 @@ function letterOf({ id, threshold, payload: text }: StoredEvent, to: string): Em
 export function emailSender(mailer: Mailer | undefined, metrics: Metrics): Sender {
   return {
     channel: "email",
-    // A try is never aborted to free a slot. Aborting wouldn't help, because all e-mails go to the same server.
+    // Aborting a try to free a slot wouldn't help, because all e-mails go to the same server.
     maxUnderWay: 20,
     minTryMs: Number.POSITIVE_INFINITY,
     tries: metrics.emailDeliveries,

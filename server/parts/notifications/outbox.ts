@@ -6,23 +6,19 @@ import type { Account, Channel, Delivery, Store, StoredEvent } from "../../store
 
 /**
  * Delivers events by a channel, at least once and with backoff. Each event waits for the earlier events of its account,
- * so that an account gets its events in order. The number of tries in flight is limited. Retries get at most half of
- * the slots, so that slow receivers don't delay first tries. If all slots are taken, a first try may abort the try that
- * has run longest.
+ * so that an account gets its events in order. Retries get at most half of the slots, so that slow receivers don't
+ * delay first tries. If all slots are taken, a first try may abort the try that has run longest.
  */
 
 const longestPauseMs = Math.max(...pausesSeconds) * 1000;
-/**
- * If the difference between wall clock and steady clock changes by this many milliseconds, the wall clock counts as
- * set.
- */
+/** The wall clock counts as set if its difference to the steady clock changes by so many milliseconds. */
 const minStepMs = 100;
 
-/** The result of a try. `impossible` means that nothing was sent and that retrying wouldn't help. */
+/** `impossible` means that nothing was sent and that retrying wouldn't help. */
 interface Outcome {
   kind: "delivered" | "retry" | "failed" | "impossible";
   answer: string;
-  /** Further writes to the database, in the transaction that stores the result. */
+  /** Further writes in the transaction that stores the result. */
   record?: () => void;
 }
 
@@ -32,7 +28,7 @@ export interface Sender {
   /** Milliseconds that a try gets before it may be aborted. */
   readonly minTryMs: number;
   readonly tries: Counter<"outcome">;
-  /** Tries once to send an event. The signal aborts the try. If this throws, the outbox tries again later. */
+  /** If this throws, the outbox tries again later. @param signal aborts the try */
   send(
     event: StoredEvent,
     account: Account | undefined,
@@ -45,7 +41,7 @@ type Due = StoredEvent & Delivery;
 
 interface Try {
   event: Due;
-  /** Start of the try, in milliseconds of the steady clock. */
+  /** Start of the try, by the steady clock. */
   startedMs: number;
   cutOff: AbortController;
 }
@@ -56,7 +52,7 @@ export class Outbox {
   readonly #sender: Sender;
   /** Tries in flight by event id, longest running first. */
   readonly #underWay = new Map<string, Try>();
-  /** Functions that store the results which couldn't be stored, by event id. They run before any new delivery. */
+  /** Functions that store results which couldn't be stored, by event id. They run before any new delivery. */
   readonly #unrecorded = new Map<string, () => void>();
   readonly #recording = new Set<string>();
   readonly #write: (work: () => void) => Promise<void>;
@@ -78,7 +74,7 @@ export class Outbox {
     this.#sender = sender;
   }
 
-  /** Starts as many due deliveries as there are free slots. Resolves when the started deliveries are finished. */
+  /** Resolves when the started deliveries are finished. */
   async deliverDue(now: Date, steadyMs: number): Promise<void> {
     for (const [id, record] of this.#unrecorded)
       if (!this.#recording.has(id)) {
@@ -100,21 +96,21 @@ export class Outbox {
     await Promise.all(tries);
   }
 
-  /** Age in seconds of the oldest pending event, as of the last check for due events; 0 if no event was pending. */
+  /** Seconds, as of the last check for due events; 0 if no event was pending. */
   oldestPendingAge(now: Date): number {
     const since = this.#oldestPending;
     return since === undefined ? 0 : Math.max(0, now.getTime() - since) / 1000;
   }
 
-  /** Aborts the tries in flight without storing a result, so that the next start repeats them. */
+  /** Results of the aborted tries aren't stored, so the next start repeats the tries. */
   stop(): void {
     this.#isStopped = true;
     for (const { cutOff } of this.#underWay.values()) cutOff.abort(new Error("given up"));
   }
 
   /**
-   * Moves the times of planned tries along when the wall clock is set. The first call after a start can't know whether
-   * the clock was set, so it only shortens pauses that are longer than the longest planned pause.
+   * Moves the times of planned tries when the wall clock is set. The first call after a start can't know whether the
+   * clock was set, so it only shortens pauses that are longer than the longest planned pause.
    */
   #followClock(now: Date, steadyMs: number): void {
     const aheadMs = now.getTime() - steadyMs;
@@ -162,10 +158,10 @@ export class Outbox {
     this.#log.info({ event: id, channel, state, tries, answer: last_answer }, "event delivery");
     this.#sender.tries.inc({ outcome: state === "pending" ? "retry" : state });
     const record = () => {
-      // During the try the account may have been deleted.
+      // The account may have been deleted during the try.
       if (this.#store.events.byId(id) === undefined) return;
       const before = this.#store.events.deliveries(id).find((one) => one.channel === channel);
-      // During the try another server may have delivered the event, or given up.
+      // Another server may have delivered the event during the try, or given up.
       if (before !== undefined && before.state !== "pending" && state !== "delivered") return;
       this.#store.events.updateDelivery(delivery);
       outcome.record?.();
@@ -202,7 +198,7 @@ export class Outbox {
     const over = { id, channel, tries, next_try_at: null, last_answer };
     if (kind === "delivered") return { ...over, state: "delivered" };
     if (kind !== "retry" || tries >= maxTries) return { ...over, state: "failed" };
-    // Converts the start to the wall clock's present time, because the clock may have been set since the try began.
+    // Expresses the start by the wall clock as it is set now. The clock may have been set since the try began.
     const startedAt = Math.round(startedMs + (this.#aheadMs ?? 0));
     return { ...over, state: "pending", next_try_at: startedAt + pausesSeconds[tries - 1] * 1000 };
   }

@@ -9,12 +9,12 @@ import { safely } from "../../shared/safely.ts";
 import { reachOf } from "../../shared/special-addresses.ts";
 
 /**
- * Posts to a URL that a customer chose. Connects only to public addresses, and to this machine if that is allowed. Ends
- * within a deadline.
+ * Posts to a URL that a customer chose, within a deadline. Connects only to public addresses, and to this machine if
+ * that is allowed.
  */
 
 const maxTryMs = 15_000;
-/** Maximum number of informational (1xx) responses before the final response. */
+/** Maximum number of informational (1xx) responses. */
 const maxInformational = 10;
 const resolverOptions = { timeout: 2000, tries: 2 };
 
@@ -30,9 +30,8 @@ function isAllowed(address: string, allowLoopback: boolean): boolean {
 }
 
 /**
- * Resolves a host to addresses that may be connected to. The connection uses exactly the addresses returned, because a
- * second look-up could give forbidden addresses. DNS is queried directly, because `getaddrinfo` blocks one of few
- * threads and can't be cancelled.
+ * The connection uses exactly the addresses returned, because a second look-up could give forbidden addresses. DNS is
+ * queried directly, because `getaddrinfo` blocks one of few threads and can't be cancelled.
  */
 async function resolve(host: string, resolver: Resolver, allowLoopback: boolean): Promise<LookupAddress[]> {
   const answers = await Promise.allSettled(
@@ -48,9 +47,7 @@ async function resolve(host: string, resolver: Resolver, allowLoopback: boolean)
 }
 
 /**
- * Posts a body, without following redirects.
- * @returns the answer's status
- * @throws Error if the URL isn't allowed or no answer comes; the abort reason if `signal` aborts
+ * Redirects aren't followed. @throws Error if the URL isn't allowed or no answer comes; the abort reason after an abort
  */
 export function post(
   url: string,
@@ -95,7 +92,7 @@ export function post(
     const answered = ({ statusCode = 0 }: IncomingMessage) => end(statusCode);
     request.on("information", safely(count, fail));
     request.on("response", safely(answered, fail));
-    // Without a handler for upgrades, Node drops the connection without an error.
+    // Without this handler, Node drops the connection without an error.
     request.on("upgrade", safely(answered, fail));
     request.on("error", safely(end, fail));
     request.end(body);

@@ -6,7 +6,7 @@ import { type PostOptions, post } from "./post.ts";
 
 /** Posts events to webhooks by the Standard Webhooks specification, with the same id on every try. */
 
-/** @param now the time of the try, which is also the signature's timestamp */
+/** @param now the signature's timestamp */
 function signedHeaders(event: StoredEvent, secrets: string[], now: Date): Record<string, string> {
   const signatures = secrets.map((secret) => new Webhook(secret).sign(event.id, now, event.payload));
   return {
@@ -18,7 +18,7 @@ function signedHeaders(event: StoredEvent, secrets: string[], now: Date): Record
   };
 }
 
-/** The secrets that sign an account's posts. After a rotation the old secret signs, too, until it expires. */
+/** After a rotation the old secret signs too, until it expires. */
 function secretsOf(account: Account, now: Date): string[] {
   const { webhook_secret, webhook_old_secret, webhook_old_secret_until } = account;
   const isOverlap = webhook_old_secret_until !== null && now.getTime() < webhook_old_secret_until;
@@ -32,7 +32,7 @@ const noWebhook = {
   webhook_old_secret_until: null,
 } as const;
 
-/** Posts events to accounts' webhooks. Status 410 removes the webhook. */
+/** Status 410 removes the account's webhook. */
 export function webhookSender(store: Store, metrics: Metrics, options: PostOptions): Sender {
   return {
     channel: "webhook",
@@ -51,7 +51,7 @@ export function webhookSender(store: Store, metrics: Metrics, options: PostOptio
       if (status !== 410) return { kind: "retry", answer };
       const record = () => {
         const current = store.accounts.byId(account.id);
-        // Removes the webhook only if the account still has the URL that answered 410.
+        // The account may have changed its URL since.
         if (current?.webhook === url) store.accounts.update({ ...current, ...noWebhook });
       };
       return { kind: "failed", answer, record };

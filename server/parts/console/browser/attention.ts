@@ -9,11 +9,10 @@ const leastQuotaShare = 0.9;
 
 interface AttentionProps {
   state: State;
-  /** Share of recent requests that a ceiling refused, from 0 to 1. */
+  /** Shares are of recent requests, from 0 to 1. */
   refusedShare: number;
-  /** Share of recent requests that got a 5xx status, from 0 to 1. */
   failedShare: number;
-  /** The time within which 99% of recent requests were answered, as text; undefined if the time is short. */
+  /** The time within which 99% of recent requests were answered; undefined if the time is short. */
   slow: string | undefined;
 }
 

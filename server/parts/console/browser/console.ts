@@ -12,7 +12,7 @@ import { Traffic } from "./traffic.ts";
 
 /** Starts the console: reads the server's stream and shows whether the server is up, and what needs attention. */
 
-/** Time per request from which requests count as slow, in microseconds. Usual answers take a few milliseconds. */
+/** Microseconds from which a request counts as slow. Usual answers take a few milliseconds. */
 const leastSlow = 250_000;
 const stream: string = JSON.parse(document.querySelector("#settings")?.textContent ?? "{}").stream;
 
@@ -20,7 +20,6 @@ interface Seen {
   samples: Sample[];
   minutes: Sample[];
   state: State | undefined;
-  /** Whether the connection to the server has failed. */
   isGone: boolean;
 }
 
@@ -77,7 +76,6 @@ function Figure({ name, value, level = "", samples, of }: FigureProps) {
   </div>`;
 }
 
-/** Shows whether the server is up. */
 function Health({ state, isGone }: Pick<Seen, "state" | "isGone">) {
   if (isGone) return html`<p class="health bad" role="status">The server can't be reached; trying again…</p>`;
   if (!state) return html`<p class="health quiet" role="status">…</p>`;
@@ -89,7 +87,7 @@ function Health({ state, isGone }: Pick<Seen, "state" | "isGone">) {
   return html`<p class="health good" role="status">Up <span class="quiet">${facts}</span></p>`;
 }
 
-/** The share of all requests that `of` counts, from 0 to 1; null without requests. */
+/** A number from 0 to 1; null without requests. */
 function shareOf(sample: Sample | undefined, of: (sample: Sample) => number): number | null {
   const all = sample === undefined ? 0 : rateOf(sample, /./);
   return sample === undefined || all === 0 ? null : of(sample) / all;

@@ -6,7 +6,7 @@ import { figureSeconds, type Sample } from "./sample.ts";
 
 interface Series {
   name: string;
-  /** Name of the CSS custom property that holds the line's colour. */
+  /** A CSS custom property. */
   colour: string;
   value(sample: Sample): number | null;
 }
@@ -14,21 +14,20 @@ interface Series {
 interface LinesProps {
   title: string;
   samples: Sample[];
-  /** The merged samples of the last seconds, which the legend shows unless the pointer is on the drawing. */
+  /** The merged samples of the last seconds. The legend shows them unless the pointer is on the drawing. */
   now: Sample | undefined;
   series: Series[];
   isLogarithmic: boolean;
   text(value: number): string;
 }
 
-/** Height of the drawing in pixels. Horizontal positions are percentages, so the width needn't be known. */
+/** Pixels. Horizontal positions are percentages, so the width needn't be known. */
 const height = 220;
 const [top, floor] = [16, 196];
 const rowSeconds = 60;
 
-/** Dash pattern of each line, so that lines can be told apart without colours. */
+/** Dash patterns and widths tell lines apart without colours. */
 const dashes = ["", "6 3", "1 4", "8 3 2 3"];
-/** Width of each line in pixels, so that lines can be told apart without colours. */
 const widths = [2, 1.5, 3, 2.5];
 
 export function Lines(props: LinesProps) {
@@ -43,7 +42,7 @@ export function Lines(props: LinesProps) {
 }
 
 function Drawing({ title, samples, now, series, isLogarithmic, text }: LinesProps) {
-  /** Unix time below the pointer, in milliseconds; null while the pointer isn't on the drawing. */
+  /** Unix milliseconds below the pointer; null while the pointer isn't on the drawing. */
   const [pointed, setPointed] = useState<number | null>(null);
   const timeOf = ({ at }: Sample) => at * 1000;
   const [first, last] = [samples[0], samples.at(-1)];
@@ -51,8 +50,8 @@ function Drawing({ title, samples, now, series, isLogarithmic, text }: LinesProp
     [first, last].map((one) => (one ? timeOf(one) : Date.now())),
     [0, 100],
   );
-  // Leaves out zeros, except in the first line of a linear scale. A logarithmic scale can't show 0, and a line of
-  // errors along 0 would look like an alarm.
+  // Zeros are left out, except in the first series of a chart with a linear scale. A logarithmic scale can't show 0,
+  // and a line of errors along 0 would look like an alarm.
   const drawn = ({ value }: Series, sample: Sample) =>
     isLogarithmic || value !== series[0].value ? value(sample) || null : value(sample);
   const values = series.flatMap((one) => samples.flatMap((sample) => drawn(one, sample) ?? []));
@@ -66,8 +65,8 @@ function Drawing({ title, samples, now, series, isLogarithmic, text }: LinesProp
     const { left, width } = event.currentTarget.getBoundingClientRect();
     setPointed(x.invert((100 * (event.clientX - left)) / width).getTime());
   };
-  // On a linear scale, zeros next to a drawn value are drawn, too, so that a single sample is a spike and not an
-  // invisible point.
+  // Zeros next to a drawn value are drawn on a linear scale, so that a single sample is a spike and not an invisible
+  // point.
   const isDrawn = (one: Series, i: number) =>
     drawn(one, samples[i]) !== null ||
     (!isLogarithmic &&
@@ -92,7 +91,6 @@ function Drawing({ title, samples, now, series, isLogarithmic, text }: LinesProp
     </svg></div>`;
 }
 
-/** Formats a time of day in the reader's language, with hours and minutes, and with seconds if asked for. */
 const clock = (time: Date | number, second?: "2-digit") =>
   new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", ...(second && { second }) });
 
@@ -101,7 +99,7 @@ interface LegendProps extends Pick<LinesProps, "series" | "text"> {
   time: string;
 }
 
-/** The lines' names and values. Values have a fixed width, so that the layout doesn't shift. */
+/** Values have a fixed width, so that the layout doesn't shift. */
 function Legend({ series, sample, time, text }: LegendProps) {
   return html`<ul class="legend" aria-hidden="true">
     <li class="time">${time}</li>

@@ -1,25 +1,22 @@
 /** Describes samples of the traffic, and merges samples into a sample of a longer time. */
 
-/** Number of one-second samples from which the figures, the legends and a route's current rate are computed. */
+/** Figures, legends and a route's current rate are computed from so many one-second samples. */
 export const figureSeconds = 10;
-/** Number of one-second samples that the server and the page keep. */
+/** The server and the page keep so many one-second samples. */
 export const keptSeconds = 600;
-/** Number of one-minute samples that the server and the page keep. */
 export const keptMinutes = 1440;
 
 /** The traffic of about one second or minute. Rates are per second. */
 export interface Sample {
   /** End of the sample, in Unix seconds. */
   at: number;
-  /** Answers per second, by `<route> <status>`. */
+  /** Keys are `<route> <status>`. */
   requests: Record<string, number>;
-  /** Median time per request in microseconds; null without requests. */
+  /** Microseconds per request; null without requests, like `p90` and `p99`. */
   p50: number | null;
-  /** The 90th percentile of the time per request in microseconds; null without requests. */
   p90: number | null;
-  /** The 99th percentile of the time per request in microseconds; null without requests. */
   p99: number | null;
-  /** Requests per second that a ceiling refused. */
+  /** Requests that a ceiling refused. */
   refused: number;
   unauthorized: number;
   bytes: number;
@@ -27,7 +24,7 @@ export interface Sample {
   memory: number;
 }
 
-/** Merges samples: the mean of rates, and the maximum of times and levels. */
+/** Computes the mean of rates, and the maximum of times and levels. */
 export function merged(samples: readonly Sample[]): Sample {
   const requests: Record<string, number> = {};
   for (const sample of samples)

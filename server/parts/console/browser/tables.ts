@@ -11,16 +11,15 @@ const time = (iso: string | null) => (iso === null ? "now" : new Date(iso).toLoc
 
 interface RowsProps {
   title: string;
-  /** Names of the columns. A column has numbers if `#` stands before its name. */
+  /** A column has numbers if `#` stands before its name. */
   heads: string[];
-  /** Cells of each row. On narrow pages the first cell has a line of its own, above the remaining cells. */
+  /** On narrow pages the first cell has a line of its own, above the remaining cells. */
   rows: ComponentChildren[][];
 }
 
 export function Rows({ title, heads, rows }: RowsProps) {
   const columns = heads.map((head) => ({
     name: head.replace("#", ""),
-    // Numbers are right-aligned below their heads.
     side: head.startsWith("#") ? "number" : "",
   }));
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${title}><table>

@@ -13,14 +13,14 @@ const rate = (value: number) => {
   return value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString("en-US");
 };
 
-/** Ranks a status by severity, from 3 to 0: 5xx, 429, other 4xx, all other statuses. */
+/** Ranks 5xx, 429, other 4xx, and then all other statuses. */
 const badness = (status: string) =>
   status.startsWith("5") ? 3 : status === "429" ? 2 : status.startsWith("4") ? 1 : 0;
 
 interface Route {
   name: string;
   worst: string;
-  /** Requests per second by status, over all samples. */
+  /** Requests per second over all samples. */
   statuses: Map<string, number>;
   now: number;
   all: number;
@@ -65,7 +65,7 @@ function cellsOf({ name, worst, statuses, now, all }: Route) {
     .sort(([, a], [, b]) => b - a)
     .map(([status, share]) => `${status} ${percent((100 * share) / all)}`);
   return [
-    // Allows a line break after each slash of a long route.
+    // A long route may break after each slash.
     html`<code>${name.split(/(?<=\/)/).map((part) => html`${part}<wbr />`)}</code>`,
     html`<span class=${["", "", "warn", "bad"][badness(worst)]}>${worst}</span>`,
     rate(now),
