@@ -71,7 +71,11 @@ async function bytesOf(file: string): Promise<Buffer> {
     // Reading a pipe would wait for its writer.
     if (!status.isFile()) throw new DataError(file, "something that isn't a regular file", "a CSV file");
     if (status.size > maxAddendumBytes)
-      throw new DataError(file, `${status.size} bytes`, `at most ${maxAddendumBytes} of an OPPS Addendum B`);
+      throw new DataError(
+        file,
+        `${status.size} bytes`,
+        `an OPPS Addendum B of at most ${maxAddendumBytes} bytes`,
+      );
     return await readFile(file);
   } catch (error) {
     const code = systemCode(error);

@@ -34,7 +34,7 @@ export function termsInText(text: string): Record<"held" | "absent", ProcedureTe
   termsByWord ??= allTerms();
   const terms = termsByWord;
   const words = procedureWords(text);
-  // Two words may be written for a term of one word, such as gall bladder. Then neither word has a meaning of its own.
+  // A query may have two words for a term of one word, such as `gall bladder`. Then neither has a meaning of its own.
   const pairs = words
     .slice(1)
     .map((word, i) => [words[i], word])

@@ -61,7 +61,7 @@ export function rotateKey(
 ): NewKey & { oldEnds: number } {
   if (keyState(old, now) !== "active")
     throw new DataError(`key ${old.id}`, keyState(old, now), "an active one");
-  // The first rotation may have set an earlier expiry, which a new key would get, too.
+  // A rotation may have brought the old key's expiry forward. A second new key would get that expiry.
   if (old.replaced_by !== null)
     throw new DataError(
       `key ${old.id}`,

@@ -151,7 +151,7 @@ const whatIsThere: Readonly<Record<DocumentKind, string>> = {
   procedure: "/healthcare/procedures lists all procedure groups",
 };
 
-/** The error says why nothing is found, such as a word without a match or matches in other states. */
+/** The error says why nothing is found: a word has no match, for example, or all matches are in other states. */
 export function noMatches(
   image: Image,
   kind: DocumentKind,

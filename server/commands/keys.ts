@@ -155,7 +155,7 @@ function revoke(args: string[], { store, now }: Context): CommandOutput {
   return { result: `revoked key ${key.id} of account ${key.name}\n` };
 }
 
-/** A key that has expired may work again. @throws DataError when the key is revoked */
+/** A later expiry makes an expired key work again. @throws DataError when the key is revoked */
 function expire([id, ...args]: string[], { store, now }: Context): CommandOutput {
   const key = findKey(store, "expire", id === undefined ? [] : [id]);
   const { at } = readOptions("keys expire", expiryOptions, args);
@@ -203,7 +203,8 @@ await runCommand("keys", parts, {
   revoke: { usage: "ID", about: "Ends a key at once, for good.", run: revoke },
   expire: {
     usage: "ID --at ISO|never",
-    about: "Changes when a key expires. An expired key works again if the new time is in the future.",
+    about:
+      "Changes the time at which a key expires. An expired key works again if the new time is in the future.",
     run: expire,
   },
   rotate: {

@@ -13,8 +13,8 @@ import { Answer, fileReply, Head, headerNames, okLines, type Reply, type Request
 /** Number of equal requests at which an answer is kept. */
 const asksToKeep = 2;
 /**
- * Number of requests at which an answer is kept if its query is read as a number, and the request has neither
- * Accept-Encoding nor If-None-Match. Making such an answer takes a microsecond, and keeping it costs more.
+ * Number of equal price queries at which an answer is kept, if they have the usual form and neither Accept-Encoding nor
+ * If-None-Match. Making such an answer takes a microsecond, and keeping it costs more.
  */
 const keyedAsksToKeep = 64;
 /** Bytes of the buffer in which answers are made. A new buffer for each answer would cost more than the answer. */

@@ -10,7 +10,7 @@ import { temporaryFolder } from "../support/server.ts";
 import { distancesFrom, importsOf, type Mutant, mutantsOf } from "./mutants.ts";
 import { sizeFrom, trialRandom } from "./trial.ts";
 
-/** Tests that the nearest tests notice random single changes of the engine's and the server's code. */
+/** Makes random single changes in the code. Tests that are near to the changed file must fail. */
 
 const tried = sizeFrom("MUTANTS", 200);
 /** A short run leaves out files that only slow tests cover, with Redis or a browser. */

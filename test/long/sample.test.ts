@@ -155,7 +155,7 @@ test("samples with one row, CCNs with letters, or the first or last year can be 
     // Decoding checks that all values are in order and in range.
     const read = decodeSnapshot(encodeSnapshot(snapshot), JSON.stringify(options));
     assert.equal(read.sha256, snapshot.sha256);
-    // At the maximum, charges are cut off.
+    // The sample cuts charges off at `maxCents`. No charge should be that high.
     assert.ok(snapshot.rows.charge.every((cents) => cents < maxCents));
   }
 });

@@ -73,7 +73,7 @@ class Caller {
   }
 }
 
-/** Makes servers that know the number of servers and have their parts. Redis has stopped learning their use. */
+/** Makes servers that have their parts. Redis' learning period is over. */
 async function callers(...names: string[]): Promise<Caller[]> {
   const all = names.map((name) => new Caller(name));
   for (let i = 0; i < 4; i++) {
@@ -585,7 +585,7 @@ test("a gone server's credit counts only in the months that it has called with",
       held = next;
     }
   };
-  // The server that is gone had half of the account. Its credit is a quarter of half the quota.
+  // The part of the gone server was 1/2. Its credit, a quarter of that part of the quota, stays charged.
   assert.ok((await granted("2026-01")) <= quota - quota / 8);
   assert.equal(await granted("2026-02"), quota);
 });

@@ -14,7 +14,7 @@ export function written(
   tables: string[],
   isHospital = false,
 ): Written {
-  const more = `Pictures and choices need JavaScript. All the numbers are in the API at ${basePath}: <a href="/openapi.json">its description</a>.`;
+  const more = `Charts and menus need JavaScript. All the numbers are in the API at ${basePath}: <a href="/openapi.json">its description</a>.`;
   return {
     head: headOf(tabTitle(title), description),
     sentence: `<div class="sentence${isHospital ? " hospital-head" : ""}">${sentence}</div>`,

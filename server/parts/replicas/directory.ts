@@ -45,7 +45,7 @@ export class Directory {
   /** Resolves when the newest read or change has ended. Reads and changes run in turn. */
   #turn: Promise<unknown> = Promise.resolve();
   #reading: Promise<void> | undefined;
-  /** When this copy last equalled Redis, by `performance.now()`; 0 before a read. */
+  /** When this copy last equalled Redis, by `performance.now()`; 0 until the first read. */
   #syncedMs = 0;
   #checkedMs = Number.NEGATIVE_INFINITY;
   /** Called with each slice of rows after it was written to this copy. An empty slice comes last. */

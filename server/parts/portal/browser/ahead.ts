@@ -4,5 +4,5 @@ import { askAhead } from "./explore-data.ts";
 
 /** Sends the first requests of the Explore page while its other modules are still being loaded. */
 
-// If the server wrote no prices into the page, `load` may send other requests. Then nothing is requested early.
+// Without prices from the server in the page, `load` may need other data, so nothing is requested early.
 if (hasWrittenPrices) askAhead(choiceOf(new URL(location.href)));
