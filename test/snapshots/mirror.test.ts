@@ -271,9 +271,11 @@ test("a fetched version that leaves the index is deleted, and the operator's own
   assert.deepEqual(read("2022.1").toString(), "mine");
   assert.match(reasons()[0], /^2022\.1\.parquet: SHA-256: found .*the server keeps this file; delete it/);
   assert.ok(!origin.asked.some(({ url }) => url.includes("2021")));
+  const [ended, running] = [process.pid, process.ppid].map((pid) => `2023.1.parquet.${pid}.part`);
+  for (const part of [ended, running]) writeFileSync(join(folder, ".fetched", part), "half");
   origin.publish({ "2024.1": three });
   await mirror.poll(later());
+  assert.deepEqual(readdirSync(join(folder, ".fetched")).toSorted(), [running, "2024.1.parquet"]);
   assert.deepEqual(served(), ["2021.1.parquet", "2022.1.parquet", "2024.1.parquet"]);
   assert.ok(lines.some(({ msg }) => msg.startsWith("snapshot removed")));
-  assert.ok(!existsSync(join(folder, ".fetched", "2023.1.parquet")));
 });
