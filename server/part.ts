@@ -22,7 +22,10 @@ import type { AccountRecord, Store } from "./store/store.ts";
 
 export interface Part {
   readonly settings: SettingTable;
-  /** @returns undefined if the settings disable the part @throws DataError when settings contradict each other */
+  /**
+   * Reads the part's settings. Returns undefined if they are wrong or disable the part.
+   * @throws DataError when settings contradict each other
+   */
   configure(environment: NodeJS.ProcessEnv, core: Settings): PartRun | undefined;
 }
 
@@ -30,13 +33,13 @@ export interface Part {
 export interface PartRun {
   /** The module that runs in serving threads; see `serving/part.ts`. */
   readonly serving?: URL;
-  /** Runs the part's checks that need no state, before a state is made. @throws DataError */
+  /** Runs the part's checks that need no state, before a state is made. @throws DataError when a check fails */
   check?(isShared: boolean): Promise<void>;
   /** Shares the state among several servers. At most one part does this. */
   shareState?(ground: PartContext): Promise<SharedState>;
-  /** Present if `shareState` is present. */
+  /** Runs an operator's command on the state that servers share. Present if `shareState` is present. */
   runCommand?(command: SharedCommand): Promise<CommandOutput>;
-  /** Present if `shareState` is present. */
+  /** Lists the servers that share the state. Present if `shareState` is present. */
   servers?(): Promise<SharingServer[]>;
   /**
    * Gives back the leases of a server that is gone for good. @returns the command's output @throws DataError when the
@@ -56,13 +59,15 @@ export interface RunningPart {
 }
 
 export interface Pages {
+  /** Returns the files that serving threads send to clients. */
   files(): readonly WebFile[];
-  /** Never rejects. */
+  /** Replies to a post. Never rejects. */
   act(request: PortalRequest): Promise<PortalReply>;
 }
 
 export interface OpsPages {
   file(path: string): WebFile | undefined;
+  /** The path at which `stream` sends server-sent events. */
   readonly streamPath: string;
   stream(response: ServerResponse): void;
 }
@@ -84,9 +89,9 @@ export interface SharingServer {
 
 /** What a command prints. Each text ends with a line break. */
 export interface CommandOutput {
-  /** For stdout. */
+  /** The command's result, for stdout. */
   result: string;
-  /** For stderr. */
+  /** Remarks, for stderr. */
   note?: string;
   /** Accounts that an import has added. */
   entered?: AccountRecord[];
@@ -114,7 +119,7 @@ export interface PartContext {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly store: Store;
-  /** The reason why the state can't be written now. */
+  /** Returns the reason why the state can't be written now; undefined if it can be written. */
   fault(): string | undefined;
   /** Repeats `work` until the server ends. A failure is logged, and the next run tries again. */
   repeat(what: string, everyMs: number, work: () => void | Promise<void>): void;
@@ -129,17 +134,24 @@ export interface Core extends PartContext {
   readonly snapshots: SnapshotFolder;
   readonly connections: Connections;
   readonly traffic: Traffic;
-  /** Undefined if no e-mail is sent. */
+  /** Sends e-mails; undefined if the server sends none. */
   readonly mailer: Mailer | undefined;
   isReady(): boolean;
   change: Change;
   /** Waits until a change is applied in every thread, and on other servers that respond in time. */
   takeEffect(): Promise<void>;
+  /** Whether it is this server's turn to deliver events. */
   delivers(): boolean;
+  /** Ids of servers that are gone and may still hold leases, as of a few seconds ago. */
   gone(): readonly string[];
   showPages(files: readonly WebFile[]): void;
 }
 
+/**
+ * Defines a part.
+ * @param configure returns undefined if the settings disable the part
+ * @throws DataError when settings contradict each other
+ */
 export function definePart<Table extends SettingTable>(
   settings: Table,
   configure: (own: ValuesOf<Table>, core: Settings) => PartRun | undefined,
@@ -155,10 +167,11 @@ export function definePart<Table extends SettingTable>(
 
 export interface Configuration {
   settings: Settings;
+  /** The parts that the settings enable. */
   parts: PartRun[];
 }
 
-/** @returns the configuration, or a line for each wrong setting */
+/** Reads the settings of the core and of all parts. Returns the configuration, or a line for each wrong setting. */
 export function configure(parts: readonly Part[], environment: NodeJS.ProcessEnv): Configuration | string[] {
   const settings = readSettings(environment);
   const faults = [settings, ...parts.map((part) => readTable(part.settings, environment))]

@@ -29,7 +29,11 @@ export function keyState(key: StoredKey, now: Date): "active" | "revoked" | "exp
   return key.expires_at !== null && key.expires_at <= now.getTime() ? "expired" : "active";
 }
 
-/** @throws DataError when a time is now or in the past */
+/**
+ * Checks that a time is in the future.
+ * @param at Unix milliseconds
+ * @throws DataError when the time is now or in the past
+ */
 export function checkToCome(what: string, at: number, now: Date): void {
   if (at <= now.getTime()) throw new DataError(what, isoTime(at), "a time in the future");
 }
@@ -38,9 +42,11 @@ export interface NewKey {
   /** The key's text. It is stored nowhere, so it is shown only once. */
   key: string;
   id: number;
+  /** Unix milliseconds; null for never. */
   expires: number | null;
 }
 
+/** Makes a key and stores its hash. @param expires Unix milliseconds; null for never */
 export function makeKey(
   store: Store,
   account: number,
@@ -52,7 +58,11 @@ export function makeKey(
   return { key, id: store.keys.create(account, hashKey(key), key.slice(-4), expires, now, label), expires };
 }
 
-/** The old key ends after the overlap or at its expiry. @throws DataError if it isn't active, or was rotated before */
+/**
+ * Replaces a key by a new key. The old key ends after the overlap, or earlier at its expiry. `oldEnds` is in Unix
+ * milliseconds.
+ * @throws DataError when the old key isn't active, or was rotated before
+ */
 export function rotateKey(
   store: Store,
   old: StoredKey,
@@ -77,7 +87,7 @@ export function rotateKey(
   return { ...made, oldEnds: expires === null || end < expires ? end : expires };
 }
 
-/** The secret signs posts by the Standard Webhooks specification. */
+/** Makes a secret that signs posts by the Standard Webhooks specification. */
 export function newWebhookSecret(): string {
   return `whsec_${randomBytes(24).toString("base64")}`;
 }
@@ -88,7 +98,11 @@ type Webhook = Pick<
   "webhook" | "webhook_secret" | "webhook_old_secret" | "webhook_old_secret_until"
 >;
 
-/** The webhook's fields after a change of the URL. A new URL gets a new secret. @throws DataError for a bad URL */
+/**
+ * Returns the webhook's fields after a change of the URL. Null removes the webhook. A new URL gets a new secret.
+ * @param what the input's name in the error
+ * @throws DataError when the URL isn't allowed
+ */
 export function webhookAt(
   url: string | null,
   known: Webhook | undefined,

@@ -19,6 +19,7 @@ export class UsageDays {
     this.#words = new Int32Array(buffer);
   }
 
+  /** Assigns a slot to a month. `ends` has the month's count at the end of each known day; days count from 1. */
   enter(slot: number, month: number, ends: readonly (readonly [day: number, used: number])[]): void {
     const base = slot * slotWords;
     Atomics.store(this.#words, base, noMonth);
@@ -27,12 +28,16 @@ export class UsageDays {
     Atomics.store(this.#words, base, month);
   }
 
-  /** @param day from 1 */
+  /** Sets the month's count at the end of a day. @param day from 1 @param used requests of the month so far */
   put(slot: number, day: number, used: number): void {
     Atomics.store(this.#words, slot * slotWords + day, used);
   }
 
-  /** The requests of each day of a month. A request of an unknown day counts for the next known day, or today. */
+  /**
+   * Returns the requests of each day of a month, from day 1 to day `today`. A request of an unknown day counts for the
+   * next known day, or for today.
+   * @param used requests of the whole month
+   */
   of(slot: number, month: number, today: number, used: number): number[] {
     const base = slot * slotWords;
     const isKnown = Atomics.load(this.#words, base) === month;

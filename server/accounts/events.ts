@@ -12,7 +12,9 @@ const noMonth = 0n;
 const timeUnit = 128n;
 
 export interface UsageEvent {
+  /** Percent of the quota. */
   threshold: number;
+  /** Unix milliseconds. */
   created_at: number;
 }
 
@@ -32,7 +34,10 @@ export class UsageEvents {
     Atomics.store(this.#words, base, BigInt(month));
   }
 
-  /** Replaces the oldest event if the slot is full. Does nothing if all events of the slot are newer. */
+  /**
+   * Adds an event to a slot, in place of the oldest event if the slot is full. Does nothing if the slot already has the
+   * event, or is full of newer events.
+   */
   put(slot: number, { threshold, created_at }: UsageEvent): void {
     const word = BigInt(created_at) * timeUnit + BigInt(threshold);
     let oldest = slot * slotWords + 1;
@@ -43,7 +48,7 @@ export class UsageEvents {
     if (word > this.#words[oldest]) Atomics.store(this.#words, oldest, word);
   }
 
-  /** The events by time and threshold; none if the slot has another month. */
+  /** Returns a slot's events of a month, by time and threshold; none if the slot has another month. */
   of(slot: number, month: number): UsageEvent[] {
     const base = slot * slotWords;
     const isOfMonth = () => Atomics.load(this.#words, base) === BigInt(month);

@@ -56,6 +56,7 @@ export class KeyTable {
     return this.#count;
   }
 
+  /** Adds a key, or replaces the entry of its hash. @throws DataError when the table is full */
   put(
     key: Pick<StoredKey, "id" | "hash" | "expires_at" | "revoked_at">,
     slot: number,
@@ -89,13 +90,16 @@ export class KeyTable {
     }
   }
 
-  /** Finds a key, whatever its state. Returns −1 if the table doesn't have the key. */
+  /** Finds a key by its SHA-256, whatever its state. Returns its entry, or −1 if the table doesn't have the key. */
   find(hash: Buffer): number {
     const at = this.#locate(hash);
     return Atomics.load(this.#halves, 2 * at) === empty ? -1 : at;
   }
 
-  /** Marks the entry's key as used. Returns −1 if the key is revoked, suspended or expired. */
+  /**
+   * Returns the account slot of an entry, and marks its key as used. Returns −1 if the key is revoked, suspended or
+   * expired.
+   */
   slotOf(entry: number, nowMs: number): number {
     if (Atomics.load(this.#halves, 2 * entry) !== active) return -1;
     if (this.#expiries[(entry + expiryWord) / 2] <= nowMs) return -1;
@@ -110,7 +114,10 @@ export class KeyTable {
     Atomics.store(this.#groups, Math.floor(entry / entryWords / groupEntries), 1);
   }
 
-  /** Reports the keys whose day of last use has changed since the last call. Only the control thread calls this. */
+  /**
+   * Reports the keys whose day of last use has changed since the last call. Only the control thread calls this.
+   * @param tell gets the key's id, and the UTC day as a number of days since 1970-01-01
+   */
   sweepDays(tell: (key: number, day: number) => void): void {
     this.#reportedDays ??= new Uint16Array(capacity);
     const reportedDays = this.#reportedDays;
@@ -125,11 +132,12 @@ export class KeyTable {
     }
   }
 
+  /** Returns the account slot and the id of an entry's key, whatever its state. */
   holderOf(entry: number): { slot: number; id: number } {
     return { slot: this.#words[entry + slotWord], id: this.#ids[entry / entryWords] };
   }
 
-  /** Returns a free place if the table doesn't have the hash. */
+  /** Returns the position of a hash in the table, or of a free place if the table doesn't have the hash. */
   #locate(hash: Buffer): number {
     const words = this.#words;
     const first = hash.readInt32LE(0);

@@ -12,13 +12,13 @@ const noDigit = 255;
 const digitOf = new Uint8Array(128).fill(noDigit);
 for (let i = 0; i < alphabet.length; i++) digitOf[alphabet.charCodeAt(i)] = i;
 
-/** `hcq_`, 43 base62 characters with 256 random bits, and 6 base62 characters with the CRC32 of the 43 characters. */
+/** Makes an API key: `hcq_`, 43 base62 characters with 256 random bits, and 6 more with the CRC32 of the 43. */
 export function generateKey(random: Buffer = randomBytes(32)): string {
   const secret = base62(BigInt(`0x${random.toString("hex")}`), 43);
   return `${prefix}${secret}${base62(BigInt(crc32(secret)), 6)}`;
 }
 
-/** Checks form and checksum, which saves the look-up of a mistyped key. */
+/** Checks a key's form and checksum. This saves the look-up of a mistyped key. */
 export function isWellFormed(key: string): boolean {
   if (key.length !== keyLength || !key.startsWith(prefix)) return false;
   let check = 0;
@@ -30,6 +30,7 @@ export function isWellFormed(key: string): boolean {
   return check === crc32(key.slice(prefix.length, checkAt));
 }
 
+/** Returns a key's SHA-256, 32 bytes. */
 export function hashKey(key: string): Buffer {
   // Hashing the string takes half the time of hashing a buffer.
   return Buffer.from(hash("sha256", key, "binary"), "binary");
@@ -41,7 +42,10 @@ function base62(value: bigint, length: number): string {
   return text;
 }
 
-/** The key in an `Authorization` header. Empty if there is only the scheme, undefined if the scheme isn't Bearer. */
+/**
+ * Returns the key in an `Authorization` header. The key is empty if there is only the scheme. Returns undefined if the
+ * scheme isn't Bearer.
+ */
 export function bearerKey(authorization: string): string | undefined {
   const found = /^bearer(?: +(.*))?$/is.exec(authorization);
   return found === null ? undefined : (found[1] ?? "");

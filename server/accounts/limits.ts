@@ -45,6 +45,7 @@ const ticksPerRequest = 1000;
 
 /** The account's token bucket is empty, or this server's share of the rate is used up or has ended. */
 export const burstExceeded = -1;
+/** The requests of the month are used up, on all servers together. */
 export const quotaExceeded = -2;
 /** The month has no counter in shared memory. `Limits.enter` assigns the counters. */
 export const monthUnknown = -3;
@@ -65,6 +66,10 @@ export class Limits {
     this.isShared = isShared;
   }
 
+  /**
+   * Sets an account's requests per second (`burst`) and per month (`quota`).
+   * @throws RangeError when the slot is too high
+   */
   configure(slot: number, burst: number, quota: number): void {
     if (slot >= maxAccounts) throw new RangeError(`account slot is ${slot}, expected below ${maxAccounts}`);
     const base = slot * slotWords;
@@ -123,7 +128,7 @@ export class Limits {
    *
    * @param month the wall clock's month, numbered by `monthOf`
    * @param steadyMs milliseconds of a monotonic clock that all threads share
-   * @returns the requests left in the month, or why the request is refused
+   * @returns the requests left in the month, or a negative number that says why the request is refused
    */
   admit(slot: number, month: number, steadyMs: number): number {
     const words = this.#words;
@@ -188,12 +193,15 @@ export class Limits {
     }
   }
 
-  /** Undefined if the account has no counter for the month. */
+  /**
+   * Returns the requests that this server counted in a month; undefined if the account has no counter for the month.
+   */
   used(slot: number, month: number): number | undefined {
     const at = this.#counterOf(slot, month);
     return Atomics.load(this.#words, at) === month ? Atomics.load(this.#words, at + usedWord) : undefined;
   }
 
+  /** Returns the requests of a month that other servers counted, as far as known; 0 if the month has no counter. */
   usedByOthers(slot: number, month: number): number {
     const at = this.#counterOf(slot, month);
     if (Atomics.load(this.#words, at) !== month) return 0;
@@ -205,6 +213,7 @@ export class Limits {
     return Atomics.load(this.#words, slot * slotWords + refusedWord);
   }
 
+  /** Returns the account's requests per second (`burst`) and requests per month (`quota`). */
   ceilings(slot: number): { burst: number; quota: number } {
     const base = slot * slotWords;
     return {
@@ -213,11 +222,13 @@ export class Limits {
     };
   }
 
+  /** Returns the requests left of a month's quota, by all known counts; the whole quota if the month has no counter. */
   remaining(slot: number, month: number): number {
     const used = (this.used(slot, month) ?? 0) + this.usedByOthers(slot, month);
     return Math.max(0, this.ceilings(slot).quota - used);
   }
 
+  /** Returns the milliseconds until the account's bucket has room for a request; 0 if it has room now. */
   burstWaitMs(slot: number, steadyMs: number): number {
     const words = this.#words;
     const base = slot * slotWords;

@@ -7,7 +7,9 @@ import { maxAccounts } from "./limits.ts";
 export const maxNameLength = 64;
 const cellBytes = 2 + maxNameLength;
 
-/** A cell for each account slot holds the plan's index, the name's length, and the name. */
+/**
+ * Holds a name and a plan for each account slot. A slot's cell has the plan's index, the name's length, and the name.
+ */
 export class AccountNames {
   readonly buffer: SharedArrayBuffer;
   readonly #bytes: Uint8Array;

@@ -6,10 +6,10 @@ import type { Account, Channel, Store, StoredEvent } from "../store/store.ts";
 
 /** Records events when a count reaches 80, 90 and 100 % of the quota, and defines when a failed delivery is retried. */
 
-/** Percent of the quota. */
+/** The counts at which events are recorded, in percent of the quota. */
 export const thresholds = [80, 90, 100] as const;
 
-/** The highest threshold that a count has reached; 0 for none. */
+/** Returns the highest threshold that a count has reached, in percent of the quota; 0 if it has reached none. */
 export function reached(used: number, quota: number): number {
   return thresholds.findLast((threshold) => used * 100 >= quota * threshold) ?? 0;
 }
@@ -18,7 +18,10 @@ export function eventTypeOf(threshold: number): "quota.warning" | "quota.exhaust
   return threshold < 100 ? "quota.warning" : "quota.exhausted";
 }
 
-/** Records the event of each threshold that a count has reached, unless it is recorded already. */
+/**
+ * Records the event of each threshold that a count has reached, unless it is recorded already. Returns the new events.
+ * @param month `YYYY-MM`
+ */
 export function recordEvents(
   store: Store,
   account: Account,
@@ -32,7 +35,11 @@ export function recordEvents(
     .flatMap((threshold) => recordEvent(store, account, month, threshold, used, now) ?? []);
 }
 
-/** Returns undefined if the event was recorded before or the account is deleted. */
+/**
+ * Records the event of one threshold. Returns undefined if the event was recorded before or the account is deleted.
+ * @param month `YYYY-MM`
+ * @param threshold percent of the quota
+ */
 export function recordEvent(
   store: Store,
   account: Account,
@@ -81,7 +88,7 @@ export function payloadOf(text: string): v.InferOutput<typeof payloadSchema> {
 
 const minute = 60;
 const hour = 60 * minute;
-/** Pauses between the tries of a delivery. They add up to about three days. */
+/** The pauses between the tries of a delivery, in seconds. They add up to about three days. */
 export const pausesSeconds = [
   10,
   minute,
@@ -93,6 +100,7 @@ export const pausesSeconds = [
   24 * hour,
   27 * hour,
 ];
+/** Number of tries after which a delivery fails for good. */
 export const maxTries = pausesSeconds.length + 1;
 /** Maximum number of characters of a receiver's answer that are stored. */
 export const maxAnswerCharacters = 200;

@@ -78,6 +78,7 @@ export class Accounts {
     this.#enterDays(monthOf(nowMs));
   }
 
+  /** The first of the two months in memory, numbered by `monthOf`. */
   get firstMonth(): number {
     return this.#month;
   }
@@ -94,7 +95,7 @@ export class Accounts {
     return this.#bySlot[slot].account.id;
   }
 
-  /** Requests that this server counted for an account in a month; 0 if the number isn't known. */
+  /** Returns the requests that this server counted for an account in a month; 0 if the number isn't known. */
   used(id: number, month: number): number {
     const entry = this.#entries.get(id);
     if (entry === undefined) return 0;
@@ -102,6 +103,7 @@ export class Accounts {
     return this.tables.limits.used(entry.slot, month) ?? (before?.month === month ? before.used : 0);
   }
 
+  /** Applies the changes of accounts, keys and events in the database since the last call. */
   refresh(): void {
     this.#refresh((account, month) => this.#store.usage.of(account, monthName(month)));
   }
@@ -226,7 +228,8 @@ export class Accounts {
 
   /**
    * Records the events of accounts whose total count on all servers has crossed a threshold. If several servers notice
-   * a crossing, the first server records the event. @param change changes the state that servers share
+   * a crossing, the first server records the event. Returns the new events.
+   * @param change changes the state that servers share
    */
   async recordShared(
     change: <Result>(work: () => Result) => Promise<Result>,

@@ -173,7 +173,7 @@ const account = v.pipe(
   ),
 );
 
-/** The accounts are in the order of their ids. */
+/** Writes all accounts as JSON lines, in the order of their ids. The first line has the number of accounts. */
 export function exportAccounts(store: Store): string {
   const ids = store.accounts.ids();
   const lines = ids.map((account) => JSON.stringify(store.records.read(account), withIsoTimes));
@@ -190,7 +190,7 @@ function withIsoTimes(name: string, value: unknown): unknown {
  * Imports an export under the same ids. An existing account is skipped if it is identical, otherwise refused.
  *
  * @param subject the input's name in messages, such as the file's name
- * @returns `known` counts the skipped accounts; `refused` and `miscount` are messages
+ * @returns the new accounts, the number of skipped accounts (`known`), and messages (`refused` and `miscount`)
  * @throws DataError when the first line isn't the first line of an export of this version
  */
 export function importAccounts(
@@ -290,7 +290,7 @@ function parsed<Schema extends v.GenericSchema>(
   throw new DataError(subject, foundIn(issue.input, path), issue.message);
 }
 
-/** Returns an empty list if the line has no name. */
+/** Names the account of a line for messages, in a list. The list is empty if the line has no name. */
 function accountIn(line: unknown): string[] {
   const found = v.safeParse(v.object({ name: v.string() }), line);
   if (!found.success) return [];

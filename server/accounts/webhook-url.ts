@@ -5,7 +5,10 @@ import { reachOf } from "../shared/special-addresses.ts";
 
 const maxUrlCharacters = 2000;
 
-/** Called when a URL is set or imported, and before each delivery. @returns the requirement that the URL breaks */
+/**
+ * Checks a webhook's URL when it is set or imported, and before each delivery. Returns the requirement that the URL
+ * breaks; undefined if the URL is allowed.
+ */
 export function webhookFault(url: string, allowLoopback: boolean): string | undefined {
   if (!URL.canParse(url) || url.length > maxUrlCharacters) return "a URL";
   // The URL class drops tabs and line breaks silently.

@@ -18,6 +18,7 @@ export const pagesPath = `${basePath}/pages/`;
 const pattern = /^(\d+\.\d+)~([0-9a-f]{8})~([a-z]+)~([1-9]\d{0,14})~([\w.*+%&=-]*)$/;
 const checkBytes = 4;
 
+/** Returns the first eight hexadecimal digits of an image's checksum. */
 export function contentOf(image: Image): string {
   return image.description.sha256.slice(0, 8);
 }
@@ -42,8 +43,9 @@ function startOf(image: Image, list: string): { length: number; check: number } 
 }
 
 /**
- * The path of a page. It is written byte by byte, because with strings an uncached answer takes a fifth longer.
- * @param query percent-encoded: ASCII without `~` @returns ASCII, valid until the next call
+ * Makes the path of a page, byte by byte, because with strings an uncached answer takes a fifth longer. Returns ASCII,
+ * which is valid until the next call. @param query percent-encoded: ASCII without `~` @throws RangeError when the path
+ * is too long
  */
 export function pathOfPage(image: Image, list: string, offset: number, query: string): Buffer {
   const { length, check } = startOf(image, list);
@@ -81,7 +83,7 @@ function writeBase64(length: number): number {
   return pagesPath.length + Math.ceil((length * 4) / 3);
 }
 
-/** @returns undefined for a text that isn't exactly a cursor of this service */
+/** Decodes a cursor. Returns undefined for a text that isn't exactly a cursor of this service. */
 export function decodeCursor(cursor: string): Cursor | undefined {
   const decoded = Buffer.from(cursor, "base64url");
   if (decoded.length < checkBytes || decoded.toString("base64url") !== cursor) return undefined;

@@ -19,6 +19,7 @@ export interface Versions {
   byName: ReadonlyMap<string, Version>;
 }
 
+/** The data from which an endpoint makes an answer. */
 export class Context {
   readonly versions: Versions;
   /** The decoded parameter in the path, if the endpoint's path has a parameter. */
@@ -69,6 +70,7 @@ export class Context {
     return this.#usage();
   }
 
+  /** Returns a copy of this context for a page of a list, with the page's image and offset. */
   onPage(image: Image, offset: number): Context {
     return new Context(this.versions, this.segment, this.scratch, this.#usage, () => image, offset);
   }
@@ -78,6 +80,7 @@ export class Context {
 export class FileBody {
   readonly name: string;
   readonly length: number;
+  /** Generates the bytes from position `start` to before `end`. */
   readonly chunks: (start: number, end: number) => Generator<Uint8Array, void>;
   /** Identifies the file's bytes for range requests; undefined if ranges of the file can't be requested. */
   readonly signature: string | undefined;
@@ -104,6 +107,7 @@ export interface Endpoint {
   segment?: { name: string; description: string; example: string };
   parameters: v.ObjectSchema<Parameters, undefined>;
   response?: v.GenericSchema;
+  /** The content type, if the answer is a file. */
   fileType?: string;
   /** The errors of this endpoint, apart from the errors that any request can get. */
   errors?: readonly ApiErrorType[];
@@ -119,8 +123,15 @@ export interface Endpoint {
 
 /** Reads an endpoint's common queries as numbers, because parsing a query's text costs as much as making the answer. */
 export interface Keyed {
-  /** @returns an integer below 2^31 that determines the answer; −1 for a query in another form or without an answer */
+  /**
+   * Reads a query. Returns an integer below 2^31 that determines the answer; −1 for a query in another form or without
+   * an answer.
+   */
   read(image: Image, query: string): number;
+  /**
+   * Makes the same body as `Endpoint.answer`.
+   * @param scratch memory for the answer, which the next answer overwrites
+   */
   answer(image: Image, key: number, scratch: Buffer): Uint8Array;
 }
 
@@ -142,6 +153,7 @@ export function endpoint<Schema extends Parameters>(
   };
 }
 
+/** Makes the fields that name the source of an answer's data. */
 export const sourceOf = ({ description: { provenance } }: Image) => ({
   data_year: provenance.dataYear,
   data_version: versionName(provenance),

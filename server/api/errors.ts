@@ -3,7 +3,7 @@
 interface ErrorHeader {
   name: string;
   description: string;
-  /** Null if the value differs from error to error. */
+  /** The header's value; null if it differs from error to error. */
   value: string | null;
   pattern?: string;
 }
@@ -92,10 +92,12 @@ const documented = {
   },
 } satisfies Record<string, DocumentedError>;
 
+/** The API's errors by type. Types are stable. */
 export const apiErrors: Readonly<Record<keyof typeof documented, DocumentedError>> = documented;
 
 export type ApiErrorType = keyof typeof apiErrors;
 
+/** The errors of the API and of the portal's pages, by type. */
 export const errors = {
   ...apiErrors,
   forbidden: { status: "403 Forbidden" },
@@ -108,7 +110,7 @@ export const errors = {
 
 export type ErrorType = keyof typeof errors;
 
-/** The ceilings that a 429 may be about. `reset` describes the time in X-RateLimit-Reset. */
+/** The ceilings that a 429 may be about, by the value of `ceiling`. `reset` describes the time in X-RateLimit-Reset. */
 export const reachedCeilings = {
   burst: {
     when: "The account's requests per second are used up.",
@@ -138,7 +140,7 @@ interface ErrorDetails {
   header?: number | string;
 }
 
-/** The message is for people, and safe to show to the client. */
+/** An error response. The message is for people, and safe to show to the client. */
 export class ApiError extends Error {
   readonly type: ErrorType;
   readonly param: string | undefined;
@@ -154,6 +156,7 @@ export class ApiError extends Error {
     this.#header = header;
   }
 
+  /** The status line's code and phrase, such as `404 Not Found`. */
   get status(): string {
     return errors[this.type].status;
   }
@@ -195,7 +198,7 @@ export function echo(input: string): string {
   );
 }
 
-/** Cuts the input to 64 characters, and masks API keys. */
+/** Makes input safe for an error's `param`: cuts it to 64 characters, and masks API keys. */
 export function echoBare(input: string): string {
   const masked = withoutKeys(input);
   if (masked.length <= maxEchoLength) return masked;

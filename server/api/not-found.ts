@@ -27,6 +27,7 @@ import { ApiError, echo } from "./errors.ts";
 /** Coverage by data version. Computed once per thread, because it reads every facility. */
 const coverages = new WeakMap<Image, Coverage>();
 
+/** Returns an image's coverage, which is computed at the first call for the image. */
 export function gapsOf(image: Image): Coverage {
   let coverage = coverages.get(image);
   if (coverage === undefined) {
@@ -36,11 +37,13 @@ export function gapsOf(image: Image): Coverage {
   return coverage;
 }
 
+/** Makes the error for a data version that isn't loaded. @param asked a version's name, or a year */
 export function unknownVersion({ byName }: Versions, asked: string): ApiError {
   const loaded = [...byName.keys()].join(", ");
   return new ApiError("not_found", `there is no data version ${echo(asked)}; loaded are ${loaded}`);
 }
 
+/** Makes the error for a procedure that is unknown or has no prices. Without `state`, the nation is meant. */
 export function noPrices(
   versions: Versions,
   image: Image,
@@ -56,7 +59,10 @@ export function noPrices(
 
 const nameOf = ({ description }: Image) => versionName(description.provenance);
 
-/** @param images the newest image of each year, or the requested images */
+/**
+ * Makes the error for a procedure that is unknown or has no prices in all of `images`.
+ * @param images the requested images if `isPinned`, otherwise the newest image of each year
+ */
 export function noTrend(
   images: readonly Image[],
   code: string,
@@ -71,7 +77,10 @@ export function noTrend(
   return new ApiError("not_found", reason === undefined ? what : `${what}: ${reason}`);
 }
 
-/** @param images the newest image of each year */
+/**
+ * Makes the error for a facility without a row of a procedure in any data year.
+ * @param images the newest image of each year
+ */
 export function noFacilityTrend(images: readonly Image[], ccn: string, code: string): ApiError {
   const isKnown = images.some((image) => findFacility(image, ccn) >= 0);
   const isProcedure = images.some(({ procedureOf }) => procedureOf.has(code));
@@ -85,6 +94,7 @@ export function noFacilityTrend(images: readonly Image[], ccn: string, code: str
 
 const inAnyYear = (images: readonly Image[]) => `in any loaded data year (${images.map(nameOf).join(", ")})`;
 
+/** Makes the error for a procedure or a state without rows, priced or not. */
 export function noRows(
   versions: Versions,
   image: Image,
@@ -96,7 +106,7 @@ export function noRows(
   return notFound(image, `no rows of procedure ${echo(code)}${inState(state)}`, noRowsIn(image, state));
 }
 
-/** @param asked the parameters that narrow the list, as text */
+/** Makes the error for an empty list of facilities. @param asked the parameters that narrow the list, as text */
 export function noFacilities(image: Image, asked: string, { filter, unplaced }: FacilityList): ApiError {
   const what = asked === "" ? "there is no facility" : `no facility matches ${echo(asked)}`;
   const { procedure, minCharge = 0, maxCharge = Number.POSITIVE_INFINITY, states = [] } = filter;
@@ -108,6 +118,7 @@ export function noFacilities(image: Image, asked: string, { filter, unplaced }: 
   return notFound(image, what, states.length === 1 ? noRowsIn(image, states[0]) : undefined);
 }
 
+/** Makes the error for an empty list of procedures. @param minFacilities the requested minimum of facilities */
 export function noProcedures(image: Image, state: string | undefined, minFacilities: number): ApiError {
   const { pricedRows } = image.description.counts;
   const facilities = minFacilities === 1 ? "a facility" : `${minFacilities} facilities`;
@@ -122,8 +133,9 @@ export function noProcedures(image: Image, state: string | undefined, minFacilit
 }
 
 /**
- * The error for a facility that is unknown or has no prices. For an unknown facility, it names the newest data version
- * that has the facility. @param facility the facility's index; −1 if no facility has the CCN
+ * Makes the error for a facility that is unknown or has no prices. For an unknown facility, the error names the newest
+ * data version that has the facility.
+ * @param facility the facility's index; −1 if no facility has the CCN
  */
 export function noFacility(versions: Versions, image: Image, ccn: string, facility: number): ApiError {
   if (facility < 0)
@@ -151,7 +163,10 @@ const whatIsThere: Readonly<Record<DocumentKind, string>> = {
   procedure: "/healthcare/procedures lists all procedure groups",
 };
 
-/** The error says why nothing is found: a word has no match, for example, or all matches are in other states. */
+/**
+ * Makes the error for a search without matches. The error says why nothing is found: a word has no match, for example,
+ * or all matches are in other states.
+ */
 export function noMatches(
   image: Image,
   kind: DocumentKind,

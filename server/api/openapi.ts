@@ -436,7 +436,7 @@ function describe(entries: readonly Endpoint[]) {
 
 let document: Buffer | undefined;
 
-/** The document is made on the first request, because few threads need it. */
+/** Returns the OpenAPI document as JSON. It is made at the first call, because few threads need it. */
 export function openapiDocument(): Buffer {
   document ??= Buffer.from(JSON.stringify(describe(allEndpoints)));
   return document;

@@ -10,8 +10,9 @@ export function badCursor(segment: string): ApiError {
 }
 
 /**
- * Path of the next page, if there is one. @param query returns the list's parameters, percent-encoded; called only if
- * there is a next page @throws ApiError when this page begins after the list's end
+ * Returns the path of the next page, valid until the next call; null if there is no next page.
+ * @param query returns the list's parameters, percent-encoded; called only if there is a next page
+ * @throws ApiError when this page begins after the list's end
  */
 export function nextPage(
   { image, offset: start, segment }: Pick<Context, "image" | "offset" | "segment">,
@@ -25,7 +26,7 @@ export function nextPage(
   return offset < total ? pathOfPage(image, list, offset, query()) : null;
 }
 
-/** Leaves out undefined parameters. */
+/** Writes parameters as a query, without a `?`. Leaves out undefined parameters. */
 export function queryOf(values: object): string {
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
   return new URLSearchParams(

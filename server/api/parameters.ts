@@ -8,7 +8,10 @@ import { ApiError, echo, echoBare } from "./errors.ts";
 /** The schemas of an endpoint's parameters. A schema takes the decoded text; its messages say what was expected. */
 export type Parameters = v.ObjectEntries;
 
-/** Parses a query. Control characters and repeated names are errors. @throws ApiError `invalid_parameter` */
+/**
+ * Parses a query, without its `?`, into decoded values by name. Control characters and repeated names are errors.
+ * @throws ApiError `invalid_parameter`
+ */
 export function parseQuery(query: string): Map<string, string> {
   const values = new Map<string, string>();
   if (query === "") return values;
@@ -92,6 +95,7 @@ export function checkParameters<Schema extends Parameters>(
   });
 }
 
+/** Makes the schema of a non-empty text of at most `most` characters. */
 export function textUpTo(most: number, expected: string) {
   return v.pipe(
     v.string(),
@@ -168,6 +172,7 @@ export const versionNames = v.optional(
   ),
 );
 
+/** Makes the schema of an amount from 0 to `max` dollars, with at most two decimals. */
 export function dollars(max: number) {
   const expected = `dollars from 0 to ${max}, with at most two decimals`;
   return v.pipe(

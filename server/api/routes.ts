@@ -51,6 +51,7 @@ const parametersOf: ReadonlyMap<Endpoint, ReadonlySet<string>> = new Map(
   allEndpoints.map((endpoint) => [endpoint, new Set(Object.keys(endpoint.parameters.entries))]),
 );
 
+/** Returns the names of the query parameters of a path; none if the path has no endpoint. */
 export function parametersAt(path: string): ReadonlySet<string> {
   const target = targetOf(path);
   return (target && parametersOf.get(target.endpoint)) ?? noParameters;
@@ -93,7 +94,11 @@ function allowed(endpoint: Endpoint, version: string | null, segment: string): T
   return version !== null && endpoint.kind !== "versioned" ? undefined : { endpoint, version, segment };
 }
 
-/** @param version null for the current version; a bare year for the year's newest revision @throws ApiError */
+/**
+ * Finds the image of a data version.
+ * @param version null for the current version; a bare year for the year's newest revision
+ * @throws ApiError `not_found`
+ */
 export function findVersion(versions: Versions, version: string | null): Image {
   if (version === null) return versions.images[0];
   const isYear = /^\d{4}$/.test(version);
@@ -119,7 +124,7 @@ export const routes: readonly string[] = [
 ];
 const routeOfTemplate = new Map(routes.map((template, route) => [template, route]));
 
-/** Returns an index into `routes`. */
+/** Returns the route of a path, as an index into `routes`. */
 export function routeOf(path: string): number {
   if (!isApiPath(path)) return 1;
   const exact = routeOfTemplate.get(path);

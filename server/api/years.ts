@@ -5,14 +5,20 @@ import { unknownVersion } from "./not-found.ts";
 
 /** Chooses the data versions that trends compare, and describes them as a source. */
 
-/** Oldest first. Synthetic versions are left out if a real version is loaded. */
+/**
+ * Returns the newest revision of each year, oldest year first. Synthetic versions are left out if a real version is
+ * loaded.
+ */
 export function newestOfYears({ images }: Versions): Image[] {
   const real = images.filter((image) => !isInvented(image));
   const ofOneKind = real.length > 0 ? real : images;
   return ofOneKind.filter((image) => statusOf(ofOneKind, image) !== "superseded").toReversed();
 }
 
-/** Oldest first. @throws ApiError if a version isn't loaded */
+/**
+ * Returns the images of the named data versions, oldest first.
+ * @throws ApiError `not_found` when a version isn't loaded
+ */
 export function versionsNamed(versions: Versions, names: readonly string[]): Image[] {
   for (const name of names) if (!versions.byName.has(name)) throw unknownVersion(versions, name);
   return versions.images
@@ -22,7 +28,7 @@ export function versionsNamed(versions: Versions, names: readonly string[]): Ima
 
 const isInvented = ({ description }: Image) => isSynthetic(description.provenance);
 
-/** @param images oldest first */
+/** Makes the fields that name the source of an answer about several images. @param images oldest first */
 export function sourceOfYears(images: readonly Image[]) {
   const provenances = images.map(({ description }) => description.provenance);
   return {

@@ -45,7 +45,7 @@ function ceilings({ account, plan = undefined, burst, quota }: AccountOptions, k
   return { plan: name, burst: numbers.burst, quota: numbers.quota };
 }
 
-/** The secret can't be shown again. */
+/** Makes the message that shows a webhook's signing secret. The secret can't be shown again. */
 export function secretShown(secret: string): string {
   return `webhook signing secret, shown this once: ${secret}\n`;
 }
@@ -56,7 +56,11 @@ function addressAsked(option: string | undefined, known: string | null = null): 
   return option === "none" ? null : option;
 }
 
-/** The account after the options are applied. @throws DataError for contradicting, missing or forbidden options */
+/**
+ * Returns the account after the options are applied.
+ * @param known the account before; undefined for a new account
+ * @throws DataError for contradicting, missing or forbidden options
+ */
 export function accountAsked(
   options: AccountOptions,
   known: Account | undefined,
@@ -73,6 +77,7 @@ export function accountAsked(
 
 const reported = ["plan", "burst", "quota", "webhook", "email"] as const;
 
+/** Lists the changed fields of an account that operators see, with `none` in place of null. */
 export function differences(before: NewAccount, after: NewAccount) {
   return reported
     .map((what) => ({ what, before: before[what] ?? "none", after: after[what] ?? "none" }))

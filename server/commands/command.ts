@@ -18,6 +18,7 @@ import { runProgram } from "./program.ts";
 const maxObeyMs = 3000;
 const askObeyedMs = 10;
 
+/** The option `--overlap`, a number of hours. */
 export const overlapOptions = v.object({ overlap: v.pipe(v.string(), wholeNumber(0, maxOverlapHours)) });
 
 export interface Context {
@@ -152,7 +153,7 @@ function rehearse(subcommand: Subcommand, args: string[], context: Omit<Context,
   }
 }
 
-/** @throws DataError when the database can't be written */
+/** Runs work in a transaction. @throws DataError when the database can't be written */
 function transact<Result>(store: Store, folder: string, work: () => Result): Result {
   try {
     return store.atomically(work);
@@ -178,14 +179,18 @@ async function doubtAbout(store: Store, folder: string, changes: Changes): Promi
   }
 }
 
-/** @throws DataError for surplus arguments */
+/** Checks that a command has no more arguments. @throws DataError for surplus arguments */
 export function checkEnd(command: string, more: string[], last = "the id"): void {
   if (more.length > 0) throw new DataError(command, `${shown(more.join(" "))} after ${last}`, "nothing more");
 }
 
 type Cell = string | number | null;
 
-/** Formats a list: as a JSON array with `--json`, otherwise as tab-separated rows with a header. */
+/**
+ * Formats a list: as a JSON array with `--json`, otherwise as tab-separated rows with a header.
+ * @param inWords formats a cell of a row; null becomes a dash
+ * @throws DataError for other arguments than `--json`
+ */
 export function listed<Item>(
   command: string,
   args: string[],

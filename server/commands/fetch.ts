@@ -38,7 +38,7 @@ const megabyte = 1e6;
 
 type FetchOptions = ReturnType<typeof parseOptions>;
 
-/** @throws DataError if the command line isn't as `usage` says */
+/** Parses the options. @throws DataError if the command line isn't as `usage` says */
 export function parseOptions(args: string[], environment: NodeJS.ProcessEnv) {
   const text = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;
@@ -77,7 +77,7 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv) {
       throw new DataError(String(name), shownAddress(address), "an http or https URL, without a password");
   if (out === "") throw new DataError("--out", "nothing", "a folder");
   return {
-    /** Undefined for all years. */
+    /** The data year to fetch; undefined for all years. */
     year: year === undefined ? undefined : Number(year),
     isList: list,
     isJson: json,
@@ -126,7 +126,10 @@ async function fetchOffer(offer: Offer, options: FetchOptions, caller: Caller, n
   }
 }
 
-/** Tells at most one line for each tenth of the file. */
+/**
+ * Makes a function that reports a download's progress, with at most one line for each tenth of the file. The function
+ * reports nothing if the file's size is unknown.
+ */
 export function byteProgress(
   clock: Pick<Clock, "now">,
   tell: (line: string) => void,

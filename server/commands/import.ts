@@ -41,7 +41,7 @@ and nothing is written.
 The registry in STATE_DIR (default: var) has all version numbers that were ever served. They aren't used again.
 `;
 
-/** @throws DataError if the command line isn't as `usage` says, or names a time after `now` */
+/** Parses the options. @throws DataError if the command line isn't as `usage` says, or names a time after `now` */
 export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now: Date): ImportOptions {
   const text = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;
@@ -91,7 +91,7 @@ function checkDataYear(what: string, named: string, year: string): void {
       throw new DataError("--year", shown(year), `20${digits} for ${what} with ${part} in its name`);
 }
 
-/** Prints the snapshot's path on stdout, everything else on stderr. */
+/** Imports a release. Prints the snapshot's path on stdout, and everything else on stderr. */
 export async function importAndPrint(options: ImportOptions, environment: NodeJS.ProcessEnv): Promise<void> {
   const known = registryOf(environment);
   const imported = await importFile(options, known);

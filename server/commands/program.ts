@@ -9,7 +9,7 @@ for (const stream of [process.stdout, process.stderr])
     if (error.code !== "EPIPE") fail(`the command's output can't be written: ${error.message}`);
   });
 
-/** Writes to stderr, because stdout has only the command's result. */
+/** Writes a line to stderr, because stdout has only the command's result. */
 export function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
@@ -19,7 +19,7 @@ function fail(message: string): void {
   say(message);
 }
 
-/** After an error, stderr has the error's message, and the exit code is 1. */
+/** Runs a command, or prints its help. After an error, stderr has the error's message, and the exit code is 1. */
 export async function runProgram(
   helpFor: (words: string[]) => string,
   run: (words: string[]) => void | Promise<void>,

@@ -19,7 +19,7 @@ const mirrorMs = 10_000;
 const firstMirrorMs = 1000;
 const sampleYears = [2023, 2024];
 
-/** Checks that there is or will be a snapshot to serve. @throws DataError */
+/** Checks that there is or will be a snapshot to serve. @throws DataError when there is none */
 export function checkSnapshots({
   DATASETS_DIR: datasetsDir,
   DATASETS_URL: datasetsUrl,
@@ -33,7 +33,10 @@ export function checkSnapshots({
   );
 }
 
-/** If no snapshot can be loaded, waits for a snapshot from DATASETS_URL. Without DATASETS_URL, throws DataError. */
+/**
+ * Loads the snapshots of DATASETS_DIR. If no snapshot can be loaded, waits for a snapshot from DATASETS_URL.
+ * @throws DataError when no snapshot can be loaded and DATASETS_URL isn't set
+ */
 export async function loadData(
   { DATASETS_DIR: datasetsDir, DATASETS_URL: datasetsUrl, STATE_DIR: stateDir }: Settings,
   { store: registry, guard }: State,

@@ -51,7 +51,7 @@ export class Output {
   }
 }
 
-/** The log: JSON lines with levels as words and ISO times, or text on a terminal. */
+/** Makes the log: JSON lines with levels as words and ISO times, or text on a terminal. */
 export function logTo(output: Output): Logger {
   const write = (line: string) => output.write(output.isTerminal ? readable(line) : line);
   const formatters = { level: (label: string) => ({ level: label }) };

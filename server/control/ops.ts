@@ -49,9 +49,14 @@ export function opsServer(options: OpsOptions): Server {
 
 export interface Operator {
   port: number;
+  /** The pages that the core doesn't serve, such as the console; undefined until the server is ready. */
   pages: OpsPages | undefined;
 }
 
+/**
+ * Starts the operator's listener. `port` is the port in use, also if OPS_PORT is 0.
+ * @throws Error when the address can't be listened on
+ */
 export async function listenOps(settings: Settings, health: Health): Promise<Operator> {
   const { OPS_HOST: host, OPS_PORT: port, OPS_ALLOWED_HOSTS: allowedHosts = [] } = settings;
   const operator: Operator = { port, pages: undefined };

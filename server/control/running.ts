@@ -24,7 +24,7 @@ export function isStopping(): boolean {
   return stopping.signal.aborted;
 }
 
-/** @throws when the server is stopping */
+/** Waits for a step of the start. @throws when the server is stopping */
 export async function unlessStopping<Result>(work: Promise<Result>): Promise<Result> {
   const result = await work;
   stopping.signal.throwIfAborted();

@@ -124,7 +124,11 @@ export class ServingThreads {
     } else this.#failed.reject(new Error(`a serving thread can't start: ${reason}`));
   }
 
-  /** Resolves when all threads listen. @param traffic one block per thread @throws Error when a thread can't start */
+  /**
+   * Lets all threads begin to listen, and resolves when they do.
+   * @param traffic one block per thread
+   * @throws Error when a thread can't start
+   */
   async listen(
     data: Omit<ServeData, "traffic">,
     traffic: readonly SharedArrayBuffer[],
@@ -153,11 +157,12 @@ export class ServingThreads {
     return waited;
   }
 
-  /** Resolves when no thread answers from older images any more. */
+  /** Passes the served versions to all threads. Resolves when no thread answers from older images any more. */
   async publish(published: readonly PublishedVersion[]): Promise<void> {
     if (this.#isListening) await this.#ask({ type: "publish", published }, "published");
   }
 
+  /** Replaces the pages' files in all threads. Does nothing before the threads listen. */
   showPages(files: readonly WebFile[]): void {
     if (this.#isListening) for (const thread of this.#threads) thread.send({ type: "pages", files });
   }
@@ -190,6 +195,7 @@ export class ServingThreads {
 
 type Tables = Pick<ServeData, "keys" | "limits" | "areLimitsShared" | "names" | "days" | "events">;
 
+/** Begins to serve on PORT. Returns the port, which the system chooses if PORT is 0. */
 export async function startServing(
   settings: Settings,
   threads: ServingThreads,

@@ -30,7 +30,7 @@ export class Health {
   isReady = false;
   isSaved = true;
   savedAtMs = performance.now();
-  /** The reason why the state's files can't be used. */
+  /** The reason why the state's files can't be used; undefined while they can be used. */
   fault: string | undefined;
   /** Whether this server's copy of accounts and keys is empty, or older than allowed. */
   isBehind = () => false;
@@ -40,7 +40,11 @@ export class Health {
   }
 }
 
-/** @param isShared whether servers share the state, so that this server has a copy of it */
+/**
+ * Locks and opens the state, until a shutdown step closes it.
+ * @param isShared whether servers share the state, so that this server has a copy of it
+ * @throws DataError when the state can't be used
+ */
 export function openState({ STATE_DIR: stateDir, isTrial }: Settings, isShared: boolean): State {
   const isNew = !existsSync(databaseFile(stateDir));
   const guard = new StateGuard(stateDir);
@@ -75,6 +79,7 @@ function warnOfAge(store: Store, nowMs: number): void {
   );
 }
 
+/** Registers a shutdown step that saves the last counts. If they can't be saved, the exit code is 1. */
 export function saveAtEnd(health: Health, { store, guard }: State, save: () => void): void {
   closers.push(() => {
     try {
@@ -89,6 +94,7 @@ export function saveAtEnd(health: Health, { store, guard }: State, save: () => v
   });
 }
 
+/** Watches the state's files, applies changes, and saves counts, again and again until the server ends. */
 export function keepState(
   health: Health,
   { store, guard }: State,

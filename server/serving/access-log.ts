@@ -43,8 +43,9 @@ export class AccessLog {
   }
 
   /**
-   * Returns undefined for a request that isn't logged. Without ACCESS_LOG_ACCOUNTS, only requests that are timed for
-   * the metrics are logged, so that the clock isn't read for other requests.
+   * Decides whether to log a request, up to the maximum per second. Returns undefined for a request that isn't logged.
+   * Without ACCESS_LOG_ACCOUNTS, only requests that are timed for the metrics are logged, so that the clock isn't read
+   * for other requests.
    */
   callerOf(res: HttpResponse, req: HttpRequest, isTimed: boolean): Caller | undefined {
     const holderOf = () => this.#holderOf(req.getHeader("authorization"));
@@ -66,6 +67,7 @@ export class AccessLog {
     };
   }
 
+  /** Logs an answered request. @param bytes length of the answer's body */
   tell(
     { beganMs, ...caller }: Caller,
     requestId: string,
@@ -98,8 +100,8 @@ const cut = (text: string, maxLength: number) =>
   text.length > maxLength ? `${text.slice(0, maxLength - 1)}${masked}` : text;
 
 /**
- * A request in the log: method, path and query. The text has no keys or tokens, and no values of parameters that the
- * path doesn't have. @param path undecoded @param query undecoded
+ * Writes a request for the log: method, path and query. The text has no keys or tokens, and no values of parameters
+ * that the path doesn't have. @param path undecoded @param query undecoded
  */
 export function requestShown(method: string, path: string, query: string | undefined): string {
   const target = query === undefined ? shownPath(path) : `${shownPath(path)}?${shownQuery(path, query)}`;

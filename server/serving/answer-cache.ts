@@ -25,7 +25,7 @@ export class AnswerCache<Key extends string | number> {
     return old;
   }
 
-  /** @param answer has a body that no later answer overwrites */
+  /** Keeps an answer, whose body no later answer may overwrite. */
   keep(request: Key, answer: Answer): void {
     this.#young.set(request, answer);
     this.#youngBytes += bytesPerBodyByte * answer.bodyBytes + String(request).length + overheadBytes;
@@ -50,7 +50,10 @@ export class AskCounter {
   readonly #hashes = new Int32Array(places);
   readonly #asks = new Uint32Array(places);
 
-  /** @param hash requests with the same hash are counted together, so their answers are kept sooner */
+  /**
+   * Counts a request. Returns how often it was made, this time included.
+   * @param hash requests with the same hash are counted together, so their answers are kept sooner
+   */
   count(hash: number): number {
     const place = (hash ^ (hash >>> 14)) & (places - 1);
     if (this.#hashes[place] !== hash) {

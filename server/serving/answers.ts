@@ -51,6 +51,7 @@ export class Answers {
     this.#forget();
   }
 
+  /** Sets the lines about the month's end for all further replies, and forgets the kept answers. */
   enterMonth(resetLines: string): void {
     this.#resetLines = resetLines;
     this.#forget();
@@ -62,7 +63,7 @@ export class Answers {
     this.#keyedHead = undefined;
   }
 
-  /** Answers a request without an account. @returns the parsed JSON @throws ApiError */
+  /** Answers a request without an account. Returns the parsed JSON. @param path undecoded @throws ApiError */
   read(path: string, query: string): unknown {
     const target = decodeTarget(resolve(path));
     const context = this.#contextOf(target, () => {

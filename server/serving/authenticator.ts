@@ -16,7 +16,7 @@ export class Authenticator {
     this.#keys = keys;
   }
 
-  /** Returns the slot of the key's account, or the key's fault. */
+  /** Finds the key in an Authorization header. Returns the slot of the key's account, or the key's fault. */
   slotOf(authorization: string, nowMs: number): number | KeyFault {
     const letters =
       authorization.charCodeAt(14) + 62 * authorization.charCodeAt(16) + 3844 * authorization.charCodeAt(18);

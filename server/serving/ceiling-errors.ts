@@ -6,7 +6,11 @@ import { errorReply, type Reply, resetLines } from "./reply.ts";
 
 /** Answers requests that a ceiling of the account refuses. */
 
-/** @param why what `Limits.admit` returned */
+/**
+ * Makes the reply to a request that a ceiling refuses, and counts the refusal.
+ * @param why what `Limits.admit` returned
+ * @param nowMs Unix milliseconds
+ */
 export function ceilingReply(
   why: number,
   limits: Limits,

@@ -21,8 +21,8 @@ export function addressPartsOf(res: HttpResponse, req: HttpRequest): AddressPart
 }
 
 /**
- * The n-th entry from the right of X-Forwarded-For, where n is `TRUSTED_PROXIES`; `unknown` without such an entry. If
- * the header is missing or n is 0, the socket's address.
+ * Returns the n-th entry from the right of X-Forwarded-For, where n is `TRUSTED_PROXIES`; `unknown` if that entry is
+ * missing or empty. If the header is missing or n is 0, returns the socket's address.
  */
 export function clientAddress({ forwardedFor, address }: AddressParts, trustedProxies: number): string {
   if (trustedProxies === 0 || forwardedFor === "") return address;

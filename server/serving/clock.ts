@@ -5,8 +5,10 @@ import { errorReply, type Reply, resetLines } from "./reply.ts";
 /** Reads the wall clock, and holds values that are the same for all requests of a UTC month. */
 
 export class Month {
+  /** The month's number by `monthOf`. */
   readonly number: number;
   readonly startMs: number;
+  /** The first instant of the next month, in Unix milliseconds. */
   readonly endMs: number;
   readonly resetLines: string;
   readonly missingKey: Reply;
@@ -49,6 +51,7 @@ export class WallClock {
     this.#steadyNow = steadyNow;
   }
 
+  /** Returns the wall clock's Unix milliseconds. @param steadyMs milliseconds of the steady clock */
   at(steadyMs: number): number {
     if (steadyMs - this.#readAt >= wallClockMs) {
       this.#readAt = steadyMs;
@@ -57,6 +60,7 @@ export class WallClock {
     return steadyMs + this.#ahead;
   }
 
+  /** Returns the wall clock's Unix milliseconds. */
   now(): number {
     return this.at(this.#steadyNow());
   }

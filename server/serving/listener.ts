@@ -14,6 +14,7 @@ export type HttpResponse = uws.HttpResponse;
 
 export interface HttpServer {
   stopListening(): void;
+  /** Cuts every connection. */
   close(): void;
 }
 

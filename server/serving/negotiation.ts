@@ -47,7 +47,11 @@ export function matches(condition: string, etag: string): boolean {
   return condition.split(",").some((part) => part.trim().replace(/^W\//, "") === etag);
 }
 
-/** The form of a web file that a client prefers. @returns no body if the client has the file already */
+/**
+ * Chooses the form of a web file that a client prefers. The body is undefined if the client has the file already.
+ * @param accepted the Accept-Encoding header
+ * @param condition the If-None-Match header
+ */
 export function formOf(
   { head, bodies, etag }: WebFile,
   accepted: string,
@@ -63,8 +67,9 @@ export function formOf(
 }
 
 /**
- * Reads a Range header (RFC 9110, 14.2). `end` is the position after the last byte. Null if the range has no byte of
- * the file. Undefined for the whole file, if the header has no range, several ranges or another form.
+ * Reads a Range header (RFC 9110, 14.2). Returns the position of the first byte and the position after the last byte;
+ * null if the range has no byte of the file. Returns undefined for the whole file, if the header has no range, several
+ * ranges or another form.
  */
 export function rangeOf(header: string, size: number): [start: number, end: number] | null | undefined {
   const [, first, last] = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header) ?? ["", "", ""];

@@ -13,7 +13,7 @@ export interface PagesContext {
   ask(request: PortalRequest): Promise<PortalReply>;
   /** Answers a request without key and ceilings. @param query undecoded @returns the parsed JSON @throws ApiError */
   read(path: string, query: string): unknown;
-  /** @param requestId the id of the failed request, if it is known */
+  /** Logs an error. @param requestId the id of the failed request, if it is known */
   report(error: unknown, requestId?: string): void;
 }
 
@@ -23,5 +23,6 @@ export interface ServingPages {
   /** The path below which posts are allowed. It ends with a slash. */
   readonly postsBelow: string;
   readonly posts: PostHandler;
+  /** Replaces all files of the pages. */
   show(files: readonly WebFile[]): void;
 }

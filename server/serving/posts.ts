@@ -15,23 +15,24 @@ const maxPosts = 512;
 
 export interface PostHead extends AddressParts {
   path: string;
-  /** Empty if there is no header. */
+  /** The first Authorization header; empty if there is no header. */
   authorization: string;
   contentType: string;
 }
 
 export interface Post extends PostHead {
-  /** Undefined if the body was too long. */
+  /** The body; undefined if it was too long. */
   body: Uint8Array | undefined;
 }
 
 export interface PostHandler {
+  /** Returns a name for the client, by which concurrent posts are counted. */
   clientOf(head: PostHead): string;
-  /** @param requestId identifies the request in the log */
+  /** Handles a post. @param requestId identifies the request in the log */
   reply(post: Post, requestId: string): Promise<Reply>;
-  /** The reply if this client, or all clients together, have too many concurrent posts. */
+  /** Makes the reply if this client, or all clients together, have too many concurrent posts. */
   busy(who: "client" | "all"): Reply;
-  /** The reply after `reply` has failed. */
+  /** Makes the reply after `reply` has failed. */
   failed(error: unknown, requestId: string): Reply;
 }
 
@@ -132,7 +133,7 @@ class Body {
   #length = 0;
   #chunks = 0;
 
-  /** Returns false when the body has too many chunks. */
+  /** Adds a chunk. Returns false when the body has too many chunks. */
   add(chunk: Uint8Array): boolean {
     this.#chunks++;
     if (this.#length + chunk.length <= maxBodyBytes) {
@@ -143,7 +144,7 @@ class Body {
     return !hasTooManyChunks(this.#chunks, this.#length);
   }
 
-  /** Undefined if the body is too long. */
+  /** The body; undefined if it is too long. */
   get content(): Uint8Array | undefined {
     if (this.#length > maxBodyBytes) return undefined;
     return this.#buffer?.subarray(0, this.#length) ?? new Uint8Array(0);

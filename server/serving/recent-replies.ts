@@ -19,7 +19,7 @@ export class RecentReplies {
   readonly #sizes = new Uint32Array(remembered);
   #last = 0;
 
-  /** @param bodyBytes undefined where the answer has no body */
+  /** Notes the size of an answer. @param bodyBytes undefined if the answer has no body */
   add(headBytes: number, bodyBytes: number | undefined): void {
     this.#last = (this.#last + 1) & (remembered - 1);
     this.#sizes[this.#last] =

@@ -24,7 +24,7 @@ export const headerNames = {
   ifRange: headerName("if-range"),
 };
 
-/** @param lowerCase the name in lower case */
+/** Makes a header's name in the form that `getHeader` takes. @param lowerCase the name in lower case */
 export function headerName(lowerCase: string): ArrayBuffer {
   return new Uint8Array(Buffer.from(lowerCase)).buffer;
 }
@@ -41,7 +41,7 @@ export interface Reply {
   status: number;
   /** The status and the headers, without Content-Length, Date, Connection and the last line break. */
   head: string | Uint8Array;
-  /** Undefined if there is a stream, or no body, such as on a 304. */
+  /** The body; undefined if there is a stream, or no body, such as on a 304. */
   body: Uint8Array | undefined;
   /** Length of the body that a 304 leaves out. */
   absentBytes?: number;
@@ -51,7 +51,7 @@ export interface Reply {
 const json = "application/json";
 const contentType = `Content-Type: ${json}`;
 
-/** The last lines of a head. The caller appends the number of requests left. @param resetMs Unix milliseconds */
+/** Makes the last lines of a head. The caller appends the number of requests left. @param resetMs Unix milliseconds */
 export function resetLines(resetMs: number): string {
   return `\r\nX-RateLimit-Reset: ${Math.ceil(resetMs / 1000)}\r\nX-RateLimit-Remaining: `;
 }
@@ -66,7 +66,7 @@ export function errorReply(error: ApiError, resetLines: string, remaining: numbe
   };
 }
 
-/** The first lines of a 200's head. @param etag the ETag with its quotes */
+/** Makes the first lines of a 200's head, for a body of JSON. @param etag the ETag with its quotes */
 export function okLines(etag: string, cacheControl: string): string {
   return `200 OK\r\n${validatorLines(etag, cacheControl)}`;
 }
@@ -75,7 +75,11 @@ function validatorLines(etag: string, cacheControl: string, type = json): string
   return `Content-Type: ${type}\r\nETag: ${etag}\r\nCache-Control: ${cacheControl}\r\nVary: Accept-Encoding, Authorization`;
 }
 
-/** @param mayBePart whether to obey a Range header, if the file has a signature */
+/**
+ * Makes the reply to a request for a file. Files aren't compressed.
+ * @param remaining requests left this month
+ * @param mayBePart whether to obey a Range header, if the file has a signature
+ */
 export function fileReply(
   { tag, cacheControl, resetLines }: AnswerHead,
   { name, length, chunks, signature }: FileBody,
@@ -111,6 +115,7 @@ export function fileReply(
   };
 }
 
+/** A head that ends in the number of requests left. */
 export class Head {
   readonly #lines: string;
   readonly #byDigits: Uint8Array[] = [];
@@ -119,7 +124,7 @@ export class Head {
     this.#lines = lines;
   }
 
-  /** The bytes are valid until the next call. They are changed in place, because a new string would be encoded. */
+  /** Returns bytes that are valid until the next call. They change in place, because a new string would be encoded. */
   with(remaining: number): Uint8Array {
     let digits = 1;
     for (let bound = 10; bound <= remaining; bound *= 10) digits++;

@@ -5,7 +5,7 @@ import type { Reply } from "./reply.ts";
 
 const prefixBytes = 8;
 
-/** An id is a random prefix, which no other thread or server has, and a count. */
+/** Makes the request ids of a thread. An id is a random prefix, which no other thread or server has, and a count. */
 export class RequestIds {
   readonly #prefix: string;
   #count = 0;
@@ -22,7 +22,7 @@ export class RequestIds {
     return id;
   }
 
-  /** The id that `next` will return, for a request whose reply isn't made yet. */
+  /** Returns the id that `next` will return, for a request whose reply isn't made yet. */
   announce(): string {
     this.#announced ??= this.#made();
     return this.#announced;
@@ -33,7 +33,7 @@ export class RequestIds {
   }
 }
 
-/** A head of bytes is copied, because other replies use the same bytes. */
+/** Adds the header X-Request-Id to a reply. A head of bytes is copied, because other replies use the same bytes. */
 export function withRequestId(reply: Reply, id: string): Reply {
   const line = `\r\nX-Request-Id: ${id}`;
   const { head } = reply;

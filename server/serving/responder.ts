@@ -8,7 +8,7 @@ import { type After, afterTimeout, orClose, skipBody, streamBody, Turns, type Wa
 
 /** Sends replies, as fast as each connection takes them, and closes connections. */
 
-/** Answers a request; must not throw. @param path undecoded */
+/** Answers a request; must not throw. @param path undecoded @param hasBody whether the request announces a body */
 export type Respond = (request: RequestHead, path: string, method: string, hasBody: boolean) => Reply;
 
 const empty = new Uint8Array(0);

@@ -48,7 +48,10 @@ export class Service {
     return this.#answers.read(path, query);
   }
 
-  /** Checks key, burst, quota, path, method, parameters and data, in this order. @param path undecoded */
+  /**
+   * Answers a request. Checks key, burst, quota, path, method, parameters and data, in this order.
+   * @param path undecoded
+   */
   answer(request: RequestHead, path: string, method: string, hasBody: boolean): Reply {
     const { limits, traffic } = this.#options;
     let slot = -1;

@@ -50,6 +50,7 @@ const maxChunks = 16;
 /** Each chunk costs a call, so a body of 16 KiB in chunks of one byte would delay other requests. */
 const bytesPerChunk = 256;
 
+/** Whether a request's body has too many chunks for its length in bytes. */
 export const hasTooManyChunks = (chunks: number, bytes: number): boolean =>
   chunks > maxChunks + bytes / bytesPerChunk;
 
@@ -98,7 +99,7 @@ export class Turns {
     return this.#quietRounds >= quietRounds;
   }
 
-  /** @param turn must not throw */
+  /** Runs a turn after the turns that wait already. @param turn must not throw */
   wait(turn: () => void): void {
     if (this.#waiting.push(turn) === 1) setImmediate(this.#next);
   }

@@ -87,7 +87,7 @@ function report(error: unknown, requestId?: string): void {
   send({ type: "error", stack: stackOf(error), requestId });
 }
 
-/** Undefined if all paths belong to the API. */
+/** The pages beside the API; undefined if all paths belong to the API. */
 const pages = code.pagesModule === undefined ? undefined : await pagesIn(code.pagesModule);
 
 async function pagesIn(module: string): Promise<ServingPages> {

@@ -17,7 +17,7 @@ export interface UsageTables {
   events: UsageEvents;
 }
 
-/** @param nowMs may be shortly after the month's end */
+/** Makes the answer of /usage. @param nowMs Unix milliseconds; may be shortly after the month's end */
 export function usageOf(
   { limits, names, days, events }: UsageTables,
   slot: number,

@@ -4,13 +4,15 @@ import { DataError, reasonOf, shown } from "../../engine/query.ts";
 
 /** Reads command lines. */
 
-/** How to call a command, for its help: by npm in a clone of the repository, or by the package's own command. */
+/**
+ * Returns how to call a command, for its help: by npm in a clone of the repository, or by the package's own command.
+ */
 export function calledAs(name: string): string {
   if (process.env.npm_lifecycle_event !== name) return `hcqs ${name}`;
   return name === "start" ? "npm start" : `npm run --silent ${name} --`;
 }
 
-/** @throws DataError when the command line doesn't match the configuration */
+/** Parses a command line. @throws DataError when the command line doesn't match the configuration */
 export function parsedArguments<Config extends ParseArgsConfig>(
   command: string,
   config: Config,

@@ -19,10 +19,12 @@ export class Connections {
     this.#words = new Int32Array(buffer);
   }
 
+  /** Number of open connections, including refused connections that aren't closed yet. */
   get open(): number {
     return Atomics.load(this.#words, openWord);
   }
 
+  /** Number of connections refused since the start, modulo 2^32. */
   get refused(): number {
     return Atomics.load(this.#words, refusedWord) >>> 0;
   }
@@ -39,7 +41,7 @@ export class Connections {
   }
 }
 
-/** The number of clients that may be connected, computed from the limit of open files (getrlimit(2)). */
+/** Computes how many clients may be connected, from the limit of open files (getrlimit(2)). */
 export function maxConnections(threads: number): number {
   const [, soft] = /^Max open files +(\d+|unlimited)/m.exec(readLimits()) ?? [];
   const descriptors = soft === "unlimited" ? Number.MAX_SAFE_INTEGER : Number(soft ?? defaultMaxDescriptors);

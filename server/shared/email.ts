@@ -5,8 +5,9 @@ export interface Email {
   to: string;
   subject: string;
   text: string;
-  /** Identifies the e-mail on all tries, so that a receiver can recognise a duplicate. */
+  /** An id that is the same on all tries, so that a receiver can recognise a duplicate. */
   id: string;
 }
 
+/** Thrown when the SMTP server refuses the recipient for good. */
 export class UnknownRecipient extends Error {}

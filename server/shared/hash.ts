@@ -3,7 +3,7 @@
 const seed = 0x811c9dc5;
 const prime = 0x01000193;
 
-/** The 32-bit FNV-1a hash of a text, continued from a previous hash. One changed letter always changes the hash. */
+/** Computes a text's 32-bit FNV-1a hash, continued from a previous hash. A changed letter always changes the hash. */
 export function hashOf(text: string, before = seed): number {
   let hash = before;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), prime);

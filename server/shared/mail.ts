@@ -8,7 +8,7 @@ import { reachOf } from "./special-addresses.ts";
 const maxTryMs = 15_000;
 
 export interface MailSettings {
-  /** May contain a password. */
+  /** URL of the SMTP server. It may contain a password. */
   smtpUrl: string;
   from: { name: string; address: string };
 }

@@ -17,7 +17,7 @@ export interface PublishedVersion {
   /** Time of the load in ISO 8601. */
   loadedAt: string;
   file: SnapshotFile;
-  /** Null if the previous revision isn't served. */
+  /** The previous revision and the changes since then; null if the previous revision isn't served. */
   previous: Previous | null;
 }
 
@@ -39,6 +39,7 @@ export interface ServeData {
   corsOrigins: readonly string[];
   keys: SharedArrayBuffer;
   limits: SharedArrayBuffer;
+  /** Whether other servers admit requests of the same accounts. */
   areLimitsShared: boolean;
   names: SharedArrayBuffer;
   days: SharedArrayBuffer;
@@ -61,6 +62,7 @@ export interface Access {
   /** Method, path and query, without possible secrets. */
   request: string;
   status: number;
+  /** Length of the answer's body. */
   bytes: number;
   ms: number;
 }
@@ -69,6 +71,7 @@ export interface PortalRequest {
   path: string;
   body: string;
   authorization: string;
+  /** The client's address, from X-Forwarded-For if proxies are trusted. */
   address: string;
   requestId: string;
 }
@@ -112,9 +115,11 @@ export type FromServe =
   | { type: "access"; access: Access }
   | { type: "error"; stack: string; requestId: string | undefined };
 
+/** The next load; null if there is no further load. */
 export type ToLoad = LoadData | null;
 
 export interface LoadData {
+  /** The file's name in errors. */
   name: string;
   /** A descriptor that is open for reading until the load ends. */
   fd: number;

@@ -9,7 +9,7 @@ export class PerSecond {
     this.#passedMs = new Float64Array(max).fill(Number.NEGATIVE_INFINITY);
   }
 
-  /** @param nowMs milliseconds of a steady clock */
+  /** Returns whether an event passes, and counts it if it does. @param nowMs milliseconds of a steady clock */
   pass(nowMs: number): boolean {
     // With a limit of 0 there is no oldest event: the difference is NaN, and nothing passes.
     if (!(nowMs - this.#passedMs[this.#oldest] >= 1000)) return false;

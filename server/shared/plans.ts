@@ -3,6 +3,7 @@
  * that visitors without a key share.
  */
 
+/** Requests per second (`burst`) and per month (`quota`) by plan; undefined if each account has its own numbers. */
 export const plans = {
   free: { burst: 10, quota: 10_000 },
   developer: { burst: 50, quota: 1_000_000 },
@@ -15,7 +16,7 @@ export const plans = {
 export type Plan = keyof typeof plans;
 export const planNames = Object.keys(plans) as Plan[];
 
-/** Requests per second. The counters have 32 bits. */
+/** The largest rate of an account in requests per second, because the counters have 32 bits. */
 export const maxBurst = 1_000_000;
-/** Requests per month. The counters have 32 bits. */
+/** The largest quota of an account in requests per month, because the counters have 32 bits. */
 export const maxQuota = 2_000_000_000;

@@ -17,12 +17,13 @@ export function steadyClock(): () => number {
   return () => performance.now() + offset;
 }
 
-/** Frees the memory of a retired image at once. */
+/** Collects this thread's garbage, so that the memory of a retired image is freed at once. */
 export function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   runInNewContext("gc")();
 }
 
+/** Thrown when a thread's heap is nearly full. */
 export class OutOfMemory extends Error {}
 
 /** Checks this thread's heap regularly. Throws OutOfMemory, uncaught, if it is nearly full after a collection. */

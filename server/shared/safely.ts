@@ -1,6 +1,6 @@
 /** Keeps a callback's error from ending the process. */
 
-/** The stack of an error, or the text of anything else that was thrown. */
+/** Returns the stack of an error, or the text of anything else that was thrown. */
 export function stackOf(error: unknown): string {
   return error instanceof Error ? String(error.stack) : String(error);
 }

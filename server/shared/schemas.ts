@@ -3,7 +3,7 @@ import { maxTimeMs } from "./time.ts";
 
 /** Schemas that settings, commands and requests share. */
 
-/** A whole number in plain decimal digits without leading zeros. */
+/** Makes the schema of a whole number in plain decimal digits without leading zeros. */
 export function wholeNumber(min: number, max: number) {
   const expected = `a whole number from ${min} to ${max}`;
   return v.pipe(
@@ -30,7 +30,7 @@ function isInRange(text: string): boolean {
   return ms >= 0 && ms <= maxTimeMs;
 }
 
-/** A time in ISO 8601 form, as Unix milliseconds. */
+/** Makes a schema that parses a time in ISO 8601 form into Unix milliseconds. */
 export function time(expected = "a time such as 2027-01-31T00:00:00Z") {
   return v.pipe(
     v.string(expected),

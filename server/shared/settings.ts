@@ -195,7 +195,7 @@ export interface Settings extends Readonly<v.InferOutput<typeof schema>> {
   readonly isDefaultDatasetsDir: boolean;
 }
 
-/** @returns the core's settings, or a line for each wrong setting */
+/** Reads the core's settings. Returns the settings, or a line for each wrong setting. */
 export function readSettings(environment: NodeJS.ProcessEnv): Settings | string[] {
   const given = givenIn(coreSettings, environment);
   const parsed = v.safeParse(schema, given);
@@ -207,7 +207,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings | string[
   });
 }
 
-/** @returns the values of a table's settings, or a line for each wrong setting */
+/** Reads a table's settings. Returns their values, or a line for each wrong setting. */
 export function readTable<Table extends SettingTable>(
   table: Table,
   environment: NodeJS.ProcessEnv,
@@ -217,6 +217,7 @@ export function readTable<Table extends SettingTable>(
   return parsed.success ? parsed.output : faultsOf(table, parsed.issues, given);
 }
 
+/** Returns the values of a table's settings in the environment. Empty values count as unset. */
 export function givenIn(table: SettingTable, environment: NodeJS.ProcessEnv): Record<string, string> {
   const given: Record<string, string> = {};
   for (const name of Object.keys(table)) {
@@ -226,6 +227,7 @@ export function givenIn(table: SettingTable, environment: NodeJS.ProcessEnv): Re
   return given;
 }
 
+/** Returns a line for each wrong setting, in the table's order. */
 export function faultsOf(
   table: SettingTable,
   issues: readonly v.BaseIssue<unknown>[],

@@ -38,7 +38,11 @@ function familyOf(address: string): "ipv4" | "ipv6" {
   return isIPv4(address) ? "ipv4" : "ipv6";
 }
 
-/** An IPv4 address in IPv6 form counts as IPv4. @throws RangeError when the text isn't an IP address */
+/**
+ * Tells whether an address is a loopback address, in another special-purpose network, or public. An IPv4 address in
+ * IPv6 form counts as IPv4.
+ * @throws RangeError when the text isn't an IP address
+ */
 export function reachOf(address: string): "loopback" | "special" | "public" {
   if (isIP(address) === 0) throw new RangeError(`found ${address}, expected an IP address`);
   const family = familyOf(address);

@@ -1,8 +1,9 @@
 /** Times are whole Unix milliseconds in the code, and ISO 8601 in UTC for people and clients. */
 
+/** The last instant of the year 9999 in UTC, in Unix milliseconds. */
 export const maxTimeMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** An instant such as `2027-01-31T00:00:00.000Z`. */
+/** Writes an instant in the form `2027-01-31T00:00:00.000Z`. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }

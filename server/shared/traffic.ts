@@ -71,12 +71,13 @@ export class ThreadTraffic {
     return --this.#untilTimed === 0 ? this.#nowMs() : untimed;
   }
 
-  /** @param begun what `begin` returned */
+  /** Counts an answer with its bytes. @param route an index into the routes @param begun what `begin` returned */
   answered(route: number, status: number, bytes: number, begun: number): void {
     const cell = this.#count(route, status, bytes);
     if (begun !== untimed) this.#time(cell, begun);
   }
 
+  /** Begins timing a request for `answeredLater`. */
   beginLater(): number {
     return this.#nowMs();
   }
@@ -86,6 +87,7 @@ export class ThreadTraffic {
     this.#addTime(this.#count(route, status, bytes), this.#nowMs() - begun, 1);
   }
 
+  /** Adds bytes to an answer that was counted before. */
   sent(route: number, status: number, bytes: number): void {
     this.#words[cellOf(route, placeOfStatus[status]) + bytesWord] += bytes;
   }
@@ -134,6 +136,7 @@ export interface Answers {
   bytes: number;
   /** Latency histogram. Timed requests are weighted, so the sum is about `requests`. */
   buckets: number[];
+  /** Sum of the latencies. Timed requests are weighted as in `buckets`. */
   seconds: number;
 }
 
@@ -144,6 +147,7 @@ export interface TrafficSnapshot {
 }
 
 export class Traffic {
+  /** One block of counts per thread. */
   readonly buffers: readonly SharedArrayBuffer[];
   readonly #routes: readonly string[];
   readonly #blocks: readonly Float64Array[];
@@ -155,7 +159,10 @@ export class Traffic {
     this.#blocks = this.buffers.map((buffer) => new Float64Array(buffer));
   }
 
-  /** Leaves out a route's statuses that never occurred, except 500, so that a first 500 shows as a rise. */
+  /**
+   * Sums the counts of all threads. Leaves out a route's statuses that never occurred, except 500, so that a first 500
+   * shows as a rise.
+   */
   snapshot(): TrafficSnapshot {
     const answers: Answers[] = [];
     for (const [route, name] of this.#routes.entries())

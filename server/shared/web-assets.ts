@@ -117,6 +117,7 @@ export function readAssets(
 export interface PageOptions {
   title: string;
   description: string;
+  /** The HTML of the body. */
   body: string;
   /** Scripts that aren't modules. They run in this order, after `first` and before `modules`. */
   scripts?: readonly string[];
@@ -124,6 +125,7 @@ export interface PageOptions {
   first?: string;
   /** The main module, and other modules, which are only preloaded. */
   modules?: readonly string[];
+  /** Names of assets to preload. */
   data?: readonly string[];
   /** Origins of pages that may show this page in a frame. */
   framedBy?: readonly string[];

@@ -15,7 +15,10 @@ function isSnapshotName(name: string): boolean {
   return name.endsWith(".parquet") && !name.startsWith(".");
 }
 
-/** A missing folder has no files. @throws DataError when the folder can't be read */
+/**
+ * Lists the names of the snapshot files in a folder, sorted. A missing folder has no files.
+ * @throws DataError when the folder can't be read
+ */
 export function listSnapshots(folder: string): string[] {
   try {
     return readdirSync(folder).filter(isSnapshotName).sort();
@@ -28,8 +31,9 @@ export function listSnapshots(folder: string): string[] {
 export interface FileState {
   /** A text that changes when the file is replaced, or when its size or modification time changes. */
   signature: string;
+  /** When the content was last changed, in Unix milliseconds. */
   changedMs: number;
-  /** When the file came into the folder or was last touched there. */
+  /** When the file came into the folder or was last touched there, in Unix milliseconds. */
   arrivedMs: number;
   /** The kind of file in words; undefined for a regular file. */
   otherThanFile: string | undefined;
@@ -39,8 +43,9 @@ export interface FileState {
 const maxLooks = 3;
 
 /**
- * The state of each snapshot file, or the system's error for the file. If a file vanishes during the scan, the scan is
- * repeated, because other files or the whole folder may be vanishing too. @throws Error of the system
+ * Reads the state of each snapshot file in a folder, or the system's error for the file, by name. If a file vanishes
+ * during the scan, the scan is repeated, because other files or the whole folder may be vanishing too.
+ * @throws Error of the system
  */
 export async function listStates(folder: string): Promise<Map<string, FileState | Error>> {
   for (let look = 1; ; look++) {
@@ -57,7 +62,10 @@ export async function listStates(folder: string): Promise<Map<string, FileState 
   }
 }
 
-/** Undefined if the path doesn't exist. @throws Error, for example when a link's target is missing */
+/**
+ * Returns the state of a file or of a link's target; undefined if the path doesn't exist.
+ * @throws Error, for example when a link's target is missing
+ */
 export async function stateOf(path: string): Promise<FileState | undefined> {
   try {
     return fileState(await stat(path));
@@ -93,7 +101,7 @@ export interface OpenFile {
   size: number;
 }
 
-/** Returns undefined when the file has changed or isn't regular. */
+/** Opens a regular file. Returns undefined when the file has changed or isn't regular. @throws Error of the system */
 export async function openFile(path: string, signature: string): Promise<OpenFile | undefined> {
   // With O_NONBLOCK, opening doesn't block even if the file has been replaced by a FIFO.
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -110,7 +118,10 @@ export async function openFile(path: string, signature: string): Promise<OpenFil
   return undefined;
 }
 
-/** Reads only a few bytes at both ends, and the footer. @throws DataError, or Error of the system */
+/**
+ * Reads a snapshot's metadata: only a few bytes at both ends, and the footer.
+ * @throws DataError, or Error of the system
+ */
 export async function readHead({ handle, size }: OpenFile, subject: string): Promise<SnapshotHead> {
   const read = async (start: number, length: number) => {
     const bytes = new Uint8Array(length);

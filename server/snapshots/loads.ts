@@ -40,6 +40,7 @@ export interface Wanted {
   signature: string;
   arrivedMs: number;
   head: SnapshotHead;
+  /** Called with the number of rows that are read so far. */
   onRows: (rows: number) => void;
 }
 
@@ -64,7 +65,10 @@ export class Loads {
     this.#large = new Lane(maxBytes * (1 - smallShare), deadlineMs);
   }
 
-  /** Returns undefined if the file has changed. @throws DataError when the file is at fault */
+  /**
+   * Loads a file when its turn comes. Returns undefined if the file has changed.
+   * @throws DataError when the file is at fault
+   */
   async load(wanted: Wanted): Promise<LoadedSnapshot | undefined> {
     const { name, head } = wanted;
     const least = leastBytes(head);

@@ -65,10 +65,12 @@ export class Mirror {
     return this.#working;
   }
 
+  /** Returns the milliseconds since the folder last had all files of the index; at first, since the process started. */
   syncAgeMs(steadyMs: number): number {
     return steadyMs - this.#syncedMs;
   }
 
+  /** Aborts the current download, and waits until the running poll ends. */
   async close(): Promise<void> {
     this.#stopping.abort(new Error("stopped"));
     await this.#working;

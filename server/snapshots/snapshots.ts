@@ -63,7 +63,7 @@ interface Served {
   image: Image;
   file: SnapshotFile;
   loadedAt: string;
-  /** Undefined while the file is missing. */
+  /** The file's signature; undefined while the file is missing. */
   signature: string | undefined;
   /** The reason why a newer file of this name is refused. The older file's content is still served. */
   refusal: Refusal | undefined;
@@ -116,12 +116,12 @@ export class SnapshotFolder {
     this.#with = surroundings;
   }
 
-  /** Newest version first. */
+  /** Returns the served images, newest version first. */
   images(): Image[] {
     return this.#served.map(({ decision }) => decision.image);
   }
 
-  /** Newest version first. */
+  /** Returns the served versions, newest first. */
   published(): PublishedVersion[] {
     return this.#served.map(({ decision: { image, loadedAt, file } }) => ({
       ...{ image: image.buffer, loadedAt, file },
@@ -129,7 +129,7 @@ export class SnapshotFolder {
     }));
   }
 
-  /** Null if the previous revision isn't served. A pair of images is compared only once. */
+  /** Compares a version with the previous revision, once for each pair. Null if the previous revision isn't served. */
   #previousOf(image: Image): Previous | null {
     const { provenance } = image.description;
     const version = versionName({ ...provenance, revision: provenance.revision - 1 });
@@ -155,7 +155,10 @@ export class SnapshotFolder {
     return this.#entries.flatMap(({ work }) => (work.is === "loading" ? work : []));
   }
 
-  /** The time `at` is null for a file that isn't refused, but can't be read, loaded or registered now. */
+  /**
+   * Lists refused files, and files that can't be read, loaded or registered now. `at` is the time of a refusal in ISO
+   * 8601; null for a file that isn't refused.
+   */
   refused(): { file: string; reason: string; at: string | null }[] {
     const unreadable = this.#entries.flatMap(({ name, error }) =>
       error === undefined ? [] : { file: name, reason: error, at: null },

@@ -8,15 +8,18 @@ export interface Account {
   id: number;
   name: string;
   plan: Plan;
+  /** Requests per second. */
   burst: number;
+  /** Requests per month. */
   quota: number;
   webhook: string | null;
   webhook_secret: string | null;
-  /** The webhook secret before a rotation, which also signs until `webhook_old_secret_until`. */
+  /** The webhook secret before a rotation, which also signs until `webhook_old_secret_until`; null if there is none. */
   webhook_old_secret: string | null;
+  /** Unix milliseconds; null if there is no old secret. */
   webhook_old_secret_until: number | null;
   email: string | null;
-  /** Null while the account's keys work. */
+  /** When the account was suspended, in Unix milliseconds; null while its keys work. */
   suspended_at: number | null;
 }
 export type NewAccount = Omit<
@@ -28,12 +31,12 @@ export type NewAccount = Omit<
 
 export const accountColumns =
   "id, name, plan, burst, quota, webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until, email, suspended_at, changed";
-/** An SQL condition for inserts, so that counts and events of an account deleted meanwhile are dropped. */
+/** Makes an SQL condition for inserts, so that counts and events of an account deleted meanwhile are dropped. */
 export const accountExists = (id = "?") =>
   `EXISTS (SELECT 1 FROM accounts WHERE id = ${id} AND name IS NOT NULL)`;
 
 export class StoredAccounts extends Table {
-  /** Changes above a number, in order. `account` is undefined for a deleted account. */
+  /** Returns accounts whose `changed` is above a number, ordered by `changed`. `account` is undefined if deleted. */
   since(changed: number): { id: number; account: Account | undefined; changed: number }[] {
     const sql = `SELECT ${accountColumns} FROM accounts WHERE changed > ? ORDER BY changed`;
     const rows = this.db.all<Account & { name: string | null; changed: number }>(sql, changed);
@@ -43,8 +46,8 @@ export class StoredAccounts extends Table {
   }
 
   /**
-   * All accounts by name, with their saved requests in `month` and the number of keys that are valid at `now`. `used`
-   * counts this server's requests, or all servers' in a command's copy of a shared directory.
+   * Lists all accounts by name, with their saved requests in `month`, `YYYY-MM`, and the number of keys that are valid
+   * at `now`. `used` counts this server's requests, or all servers' in a command's copy of a shared directory.
    */
   list(month: string, now: Date): (Account & { used: number; keys: number })[] {
     return this.db.all(
@@ -72,6 +75,7 @@ export class StoredAccounts extends Table {
     return this.db.first<Account>(sql, id);
   }
 
+  /** Lists the ids of all accounts, ascending, without deleted accounts. */
   ids(): number[] {
     const sql = "SELECT id FROM accounts WHERE name IS NOT NULL ORDER BY id";
     return this.db.all<{ id: number }>(sql).map(({ id }) => id);
@@ -90,7 +94,9 @@ export class StoredAccounts extends Table {
     return { id: Number(this.db.change(sql, { ...row, now: now.getTime() }).lastInsertRowid), ...row };
   }
 
-  /** Does nothing if the account was deleted. */
+  /**
+   * Writes an account's plan, ceilings, webhook and e-mail address, but not its name. Does nothing if it was deleted.
+   */
   update(account: Omit<Account, "suspended_at">): void {
     const sql = `UPDATE accounts SET plan = @plan, burst = @burst, quota = @quota, webhook = @webhook,
       webhook_secret = @webhook_secret, webhook_old_secret = @webhook_old_secret,
@@ -99,7 +105,7 @@ export class StoredAccounts extends Table {
     this.db.change(sql, account);
   }
 
-  /** Null resumes the account. */
+  /** Sets since when an account is suspended, in Unix milliseconds; null resumes the account. */
   suspend(id: number, at: number | null): void {
     const sql = `UPDATE accounts SET suspended_at = ?, changed = ${nextChange} WHERE id = ? AND name IS NOT NULL`;
     this.db.change(sql, at, id);

@@ -5,7 +5,7 @@ import { Store } from "./store.ts";
 
 /** Makes backups of the state database, even while a server runs. */
 
-/** Makes a copy as of one moment, with mode 0600. @throws DataError; then no copy is left */
+/** Copies the database as of one moment to a new file with mode 0600. @throws DataError; then no copy is left */
 export function backUp(folder: string, file: string): void {
   const store = Store.open(folder, { mayCreate: false });
   try {

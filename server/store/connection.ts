@@ -20,6 +20,7 @@ export class Connection {
     return this.#prepare(sql).get(...values) as Row | undefined;
   }
 
+  /** Returns the row of a query that always has a row. */
   one<Row>(sql: string, ...values: unknown[]): Row {
     return this.all<Row>(sql, ...values)[0];
   }
@@ -28,12 +29,13 @@ export class Connection {
     return this.#prepare(sql).run(...values);
   }
 
-  /** Runs a statement that writes to accounts, keys or events. */
+  /** Runs a statement that writes to accounts, keys or events, and counts the write in `ownChanges`. */
   change(sql: string, ...values: unknown[]): Database.RunResult {
     this.ownChanges++;
     return this.run(sql, ...values);
   }
 
+  /** Runs work in a transaction. If the work throws, nothing is written. */
   atomically<Result>(work: () => Result): Result {
     return this.database.transaction(work).immediate();
   }

@@ -9,11 +9,14 @@ import { createComplete, makeStateFolder } from "./state-files.ts";
 
 export interface OpenOptions {
   mayCreate?: boolean;
-  /** Maximum wait for another process that writes. A server must not wait for long. */
+  /** Maximum milliseconds to wait for another process that writes. A server must not wait for long. */
   maxWaitMs?: number;
 }
 
-/** @throws DataError when the folder or the database can't be used; then no database is changed */
+/**
+ * Opens the state database.
+ * @throws DataError when the folder or the database can't be used; then no database is changed
+ */
 export function openDatabase(
   folder: string,
   { mayCreate = true, maxWaitMs = 5000 }: OpenOptions,

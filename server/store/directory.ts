@@ -49,6 +49,7 @@ ${tableNames
 export interface Position {
   /** Identifies the shared directory; "" if this database isn't a copy. */
   epoch: string;
+  /** The version of the shared directory up to which this database has all rows; 0 if this database isn't a copy. */
   version: number;
   /** The life of Redis (a period without losses) in which this server last resent its rows. */
   life: string;
@@ -105,6 +106,7 @@ export class Directory extends Table {
     return done;
   }
 
+  /** Returns all shared rows of this database. */
   rows(): Row[] {
     return tableNames.flatMap((table) =>
       this.db.database
@@ -115,7 +117,7 @@ export class Directory extends Table {
     );
   }
 
-  /** The next rows after a version of the directory, by version, with deleted rows. */
+  /** Returns the next rows after a version of the directory, ordered by version. Deleted rows are included. */
   taken(after: number, limit: number): TakenRow[] {
     const sql = "SELECT name, version FROM directory_rows WHERE version > ? ORDER BY version LIMIT ?";
     const known = this.db.all<{ name: string; version: number }>(sql, after, limit);
@@ -194,6 +196,7 @@ export class Directory extends Table {
     return row;
   }
 
+  /** Inserts a row, or updates the row with its primary key. */
   write(table: SharedTable, row: Record<string, unknown>): void {
     const columns = this.#columns(table);
     const isCounted = counted.includes(table);

@@ -11,19 +11,25 @@ export type Channel = "webhook" | "email";
 export interface StoredEvent {
   id: string;
   account: number;
+  /** The month as `YYYY-MM`. */
   month: string;
   /** Percent of the quota. */
   threshold: number;
+  /** Requests per month, as of the event. */
   quota: number;
+  /** The body of the event's webhook posts, as JSON. */
   payload: string;
+  /** Unix milliseconds. */
   created_at: number;
 }
 
 export interface Delivery {
+  /** The event's id. */
   id: string;
   channel: Channel;
   state: "pending" | "delivered" | "failed";
   tries: number;
+  /** Unix milliseconds; null if no try is planned. */
   next_try_at: number | null;
   last_answer: string | null;
 }
@@ -31,7 +37,10 @@ export interface Delivery {
 type NoDelivery = Record<"channel" | "next_try_at" | "last_answer", null> & { state: "none"; tries: 0 };
 
 export class StoredEvents extends Table {
-  /** Adds an event, unless its account is deleted or has an event with the same month, threshold and quota. */
+  /**
+   * Adds an event, and a pending delivery for each channel. Returns false, without adding anything, if the event's
+   * account is deleted or has an event with the same month, threshold and quota.
+   */
   create(event: StoredEvent, channels: readonly Channel[]): boolean {
     const sql = `INSERT INTO events (id, account, month, threshold, quota, payload, created_at)
       SELECT @id, @account, @month, @threshold, @quota, @payload, @created_at WHERE ${accountExists("@account")}
@@ -42,7 +51,7 @@ export class StoredEvents extends Table {
     return true;
   }
 
-  /** One row for each delivery, and one row for an event without deliveries. */
+  /** Lists all events by time, with one row for each delivery. An event without deliveries has one row. */
   list(): (StoredEvent & { name: string } & (Delivery | NoDelivery))[] {
     return this.db.all(
       `SELECT events.*, name, channel, coalesce(state, 'none') AS state, coalesce(tries, 0) AS tries, next_try_at,
@@ -51,7 +60,11 @@ export class StoredEvents extends Table {
     );
   }
 
-  /** Events above a row number, and the last row number. A new event may get the row number of a deleted event. */
+  /**
+   * Returns the month's events above a row number, and the last row number of all events. A new event may get the row
+   * number of a deleted event.
+   * @param month `YYYY-MM`
+   */
   since(
     row: number,
     month: string,
@@ -62,7 +75,7 @@ export class StoredEvents extends Table {
     return { events: this.db.all(sql, row, month), last };
   }
 
-  /** The time of the last event of an account and month (`YYYY-MM`); 0 if there is no event. */
+  /** Returns when the last event of an account and month (`YYYY-MM`) was made, in Unix milliseconds; 0 if none was. */
   lastAt(account: number, month: string): number {
     const sql = "SELECT coalesce(max(created_at), 0) AS at FROM events WHERE account = ? AND month = ?";
     return this.db.one<{ at: number }>(sql, account, month).at;
@@ -72,7 +85,7 @@ export class StoredEvents extends Table {
     return this.db.first<StoredEvent>("SELECT * FROM events WHERE id = ?", id);
   }
 
-  /** The webhook's delivery comes first. */
+  /** Returns an event's deliveries. The webhook's delivery comes first. */
   deliveries(event: string): Delivery[] {
     return this.db.all(
       `SELECT event AS id, channel, state, tries, next_try_at, last_answer FROM deliveries
@@ -100,14 +113,14 @@ export class StoredEvents extends Table {
     return this.db.all(sql, channel, now.getTime(), JSON.stringify(underWay), limit);
   }
 
-  /** The event that is delivered next. */
+  /** Returns the id of the event that is delivered next; undefined if no event is pending. */
   firstPending(account: number, channel: Channel): string | undefined {
     const sql = `SELECT id FROM deliveries JOIN events ON id = event
       WHERE account = ? AND channel = ? AND state = 'pending' ORDER BY ${inOrder} LIMIT 1`;
     return this.db.first<{ id: string }>(sql, account, channel)?.id;
   }
 
-  /** The time at which the oldest event with a pending delivery was made. */
+  /** Returns when the oldest event with a pending delivery was made, in Unix milliseconds; undefined if none is. */
   oldestPending(channel: Channel): number | undefined {
     const { created_at } = this.db.one<{ created_at: number | null }>(
       `SELECT min(created_at) AS created_at FROM deliveries JOIN events ON id = event
@@ -124,7 +137,7 @@ export class StoredEvents extends Table {
     this.db.run(sql, Math.round(byMs), latest.getTime(), channel);
   }
 
-  /** Replaces an earlier delivery of the same event by the same channel. */
+  /** Adds a delivery, in place of an earlier delivery of the same event by the same channel. */
   updateDelivery(delivery: Delivery): void {
     const sql = `INSERT OR REPLACE INTO deliveries (event, channel, state, tries, next_try_at, last_answer)
       VALUES (@id, @channel, @state, @tries, @next_try_at, @last_answer)`;

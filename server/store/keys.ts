@@ -7,21 +7,25 @@ import { nextChange } from "./schema.ts";
 export interface StoredKey {
   id: number;
   account: number;
+  /** SHA-256 of the key. */
   hash: Buffer;
   last4: string;
   label: string | null;
   created_at: number;
+  /** Unix milliseconds; null for never. */
   expires_at: number | null;
   revoked_at: number | null;
+  /** The id of the key that replaced this key in a rotation; null if it wasn't rotated. */
   replaced_by: number | null;
 }
 
 export class StoredKeys extends Table {
+  /** Returns the keys whose `changed` is above a number, ordered by `changed`. */
   since(changed: number): (StoredKey & { changed: number })[] {
     return this.db.all("SELECT * FROM keys WHERE changed > ? ORDER BY changed", changed);
   }
 
-  /** `last_used` is the UTC day on which the key was last used on this server, as last saved. */
+  /** Lists all keys by id. `last_used` is the UTC day on which the key was last used on this server, as last saved. */
   list(): (StoredKey & {
     name: string;
     plan: Plan;
@@ -34,7 +38,7 @@ export class StoredKeys extends Table {
     );
   }
 
-  /** Writes the day on which a key was last used, unless the key is deleted. */
+  /** Writes the day, `YYYY-MM-DD`, on which a key was last used, unless the key is deleted. */
   saveDay(key: number, day: string): void {
     const sql = `INSERT INTO key_days SELECT ?, ? WHERE EXISTS (SELECT 1 FROM keys WHERE id = ?)
       ON CONFLICT DO UPDATE SET day = excluded.day`;
@@ -53,6 +57,7 @@ export class StoredKeys extends Table {
     return this.db.all("SELECT * FROM keys WHERE account = ? ORDER BY id", account);
   }
 
+  /** Adds a key. Returns its id. @param expires Unix milliseconds; null for never */
   create(
     account: number,
     hash: Buffer,
@@ -67,7 +72,7 @@ export class StoredKeys extends Table {
     return Number(result.lastInsertRowid);
   }
 
-  /** The time of an earlier revocation stays. */
+  /** Revokes a key. The time of an earlier revocation stays. */
   revoke(id: number, now: Date): void {
     const sql = `UPDATE keys SET revoked_at = coalesce(revoked_at, ?), changed = ${nextChange} WHERE id = ?`;
     this.db.change(sql, now.getTime(), id);
@@ -77,7 +82,7 @@ export class StoredKeys extends Table {
     this.db.change(`UPDATE keys SET replaced_by = ?, changed = ${nextChange} WHERE id = ?`, by, id);
   }
 
-  /** @param at null for never */
+  /** Sets when a key expires. @param at Unix milliseconds; null for never */
   expire(id: number, at: number | null): void {
     this.db.change(`UPDATE keys SET expires_at = ?, changed = ${nextChange} WHERE id = ?`, at, id);
   }

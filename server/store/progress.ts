@@ -15,6 +15,7 @@ export class StoredProgress extends Table {
     );
   }
 
+  /** Returns the changes that the running server has applied. */
   applied(): Changes {
     return this.db.one("SELECT accounts, keys FROM obeyed");
   }
@@ -23,12 +24,15 @@ export class StoredProgress extends Table {
     this.db.run("UPDATE obeyed SET accounts = ?, keys = ?", accounts, keys);
   }
 
-  /** When counts were last saved, or a command or the portal changed the state. */
+  /**
+   * Returns when counts were last saved, or a command or the portal changed the state, in Unix milliseconds. Returns
+   * undefined before the first save.
+   */
   savedAt(): number | undefined {
     return this.db.first<{ at: number }>("SELECT at FROM saved")?.at;
   }
 
-  /** Call this in the transaction that saves. */
+  /** Records the time of a save. Call this in the transaction that saves. */
   noteSaved(now: Date): void {
     if (this.db.run("UPDATE saved SET at = ?", now.getTime()).changes === 0)
       this.db.run("INSERT INTO saved (at) VALUES (?)", now.getTime());

@@ -10,11 +10,14 @@ import { StoredUsage } from "./usage.ts";
 /** An account with all its data except the days of last use of its keys. */
 export interface AccountRecord extends Account {
   created_at: number;
-  /** Hashes are in hexadecimal digits. */
+  /** The account's keys, with hashes in hexadecimal digits. */
   keys: (Omit<StoredKey, "account" | "hash"> & { hash: string })[];
+  /** Saved requests by month, `YYYY-MM`. */
   usage: { month: string; used: number }[];
+  /** The running total of a month at the end of each day, `YYYY-MM-DD`. */
   days: { day: string; used: number }[];
   events: (Omit<StoredEvent, "account"> & { deliveries: Omit<Delivery, "id">[] })[];
+  /** The mailboxes of the signups that created this account. */
   mailboxes: { mailbox: string; created_at: number }[];
 }
 
@@ -48,7 +51,7 @@ export class AccountRecords extends Table {
     };
   }
 
-  /** The account, its keys and its events keep the ids of the record. */
+  /** Enters the account of a record. The account, its keys and its events keep the ids of the record. */
   enter({ keys, usage, days, events, mailboxes, ...account }: AccountRecord): void {
     this.db.ownChanges++;
     this.#directory.write("accounts", { ...account });

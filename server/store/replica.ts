@@ -4,7 +4,7 @@ import { Table } from "./connection.ts";
 /** The table with the identity of this server among the servers that share accounts. */
 
 export class StoredReplica extends Table {
-  /** The first call makes the id. */
+  /** Returns the id of this server, which the first call makes. */
   id(): string {
     const id = randomBytes(6).toString("hex");
     this.db.run("INSERT INTO replica SELECT ?, 0, 0 WHERE NOT EXISTS (SELECT 1 FROM replica)", id);

@@ -31,15 +31,20 @@ export function isServed(folder: string): boolean {
   }
 }
 
+/** Whether the database has a write-ahead log that isn't empty. */
 export function hasLog(folder: string): boolean {
   return (lstatSync(`${databaseFile(folder)}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
+/** Returns the paths of the database and of the files that SQLite makes beside it, even if the files don't exist. */
 export function filesOf(folder: string): string[] {
   return ["", "-wal", "-shm"].map((end) => databaseFile(folder) + end);
 }
 
-/** The content of `server.database`: a line for each file with its identity, or an empty line for a missing file. */
+/**
+ * Returns the identities of the database's files now, in the format of `server.database`. Each file has a line, which
+ * is empty for a missing file.
+ */
 export function identitiesIn(folder: string): string {
   return filesOf(folder)
     .map((file) => `${identityOf(file) ?? ""}\n`)
@@ -86,6 +91,7 @@ export function checkLeft(folder: string): void {
   if (hasLog(folder) && identityOf(`${file}-wal`) === log) throw foreignLog(folder);
 }
 
+/** Makes the error for a write-ahead log that doesn't belong to the database beside it. */
 export function foreignLog(folder: string): DataError {
   return new DataError(
     `state database ${databaseFile(folder)}`,

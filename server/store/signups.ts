@@ -44,13 +44,13 @@ export class StoredSignups extends Table {
     this.db.run(sql, { ...signup, ...link, now: now.getTime() });
   }
 
-  /** Finds an unused link that was created after `since`. */
+  /** Finds an unused link by the SHA-256 of its token, if the link was created after `since`. */
   byToken(token: Buffer, since: Date): (SignupLink & { id: number; mailbox: string }) | undefined {
     const sql = "SELECT id, mailbox, token, name, email FROM signups WHERE token = ? AND created_at > ?";
     return this.db.all<SignupLink & { id: number; mailbox: string }>(sql, token, since.getTime())[0];
   }
 
-  /** @param account the account that the link made; null if the mailbox had an account already */
+  /** Marks a link as used. @param account the account that the link made; null if the mailbox had an account already */
   useLink(id: number, account: number | null): void {
     const sql = "UPDATE signups SET account = ?, token = NULL, name = NULL, email = NULL WHERE id = ?";
     this.db.run(sql, account, id);

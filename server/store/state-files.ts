@@ -44,7 +44,11 @@ function makePrivateFile(file: string): void {
   closeSync(descriptor);
 }
 
-/** Makes a private file, which appears only when it is complete. @throws Error EEXIST: a link never replaces a file */
+/**
+ * Makes a private file, which appears only when it is complete.
+ * @param fill writes the content to a draft
+ * @throws Error EEXIST when the file exists, because a link never replaces a file
+ */
 export function createComplete(file: string, fill: (draft: string) => void): void {
   const draft = `${file}.${randomUUID()}`;
   try {
@@ -77,7 +81,10 @@ export function narrowAccess(folder: string): string[] {
 /** Maximum wait of a starting server for its lock. A command that reads the lock holds it for microseconds. */
 const maxReadersMs = 1000;
 
-/** Takes a folder's lock, which ends with the process. @returns a function that releases it @throws DataError */
+/**
+ * Takes a folder's lock, which ends with the process. Returns a function that releases the lock.
+ * @throws DataError when another process has the lock
+ */
 export function lockFolder(folder: string): () => void {
   makePrivateFile(lockFile(folder));
   const database = new Database(lockFile(folder), { timeout: maxReadersMs });
@@ -141,7 +148,7 @@ export class StateGuard {
     return this.fault();
   }
 
-  /** Undefined if nothing has happened to the files. */
+  /** Returns what has happened to the files; undefined if nothing has happened to them. */
   fault(): string | undefined {
     try {
       for (const [path, identity] of this.#files) {

@@ -31,7 +31,7 @@ export const onlyACopy = (stateDir: string) =>
     "the REDIS_URL of those servers; or for a server on its own an empty STATE_DIR, into which accounts export and accounts import move the accounts",
   );
 
-/** A write or a transaction is on the disk when its call returns. */
+/** The state in one SQLite database. A write or a transaction is on the disk when its call returns. */
 export class Store extends Table {
   readonly accounts = new StoredAccounts(this.db);
   readonly keys = new StoredKeys(this.db);
@@ -52,6 +52,7 @@ export class Store extends Table {
     return new Store(new Connection(databaseInMemory()));
   }
 
+  /** Returns the number of frames in the write-ahead log. */
   loggedFrames(): number {
     const [{ log }] = this.db.database.pragma("wal_checkpoint(NOOP)") as { log: number }[];
     return log;
@@ -63,7 +64,7 @@ export class Store extends Table {
     for (const mode of ["PASSIVE", "TRUNCATE"]) this.db.database.pragma(`wal_checkpoint(${mode})`);
   }
 
-  /** @param file an empty file */
+  /** Copies the database, as of one moment. @param file an empty file */
   copyTo(file: string): void {
     this.db.run("VACUUM INTO ?", file);
   }
@@ -77,10 +78,12 @@ export class Store extends Table {
     return `${this.db.database.pragma("data_version", { simple: true })} ${this.db.ownChanges}`;
   }
 
+  /** Runs reads in one transaction, so that all of them see the same state. */
   consistently<Result>(work: () => Result): Result {
     return this.db.database.transaction(work).deferred();
   }
 
+  /** Runs work in a transaction. If the work throws, nothing is written. */
   atomically<Result>(work: () => Result): Result {
     return this.db.atomically(work);
   }

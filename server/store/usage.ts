@@ -13,27 +13,35 @@ interface Used {
 }
 
 export class StoredUsage extends Table {
-  /** Saved requests in a month, `YYYY-MM`, by account. A server saves only the requests that it counted itself. */
+  /**
+   * Returns the saved requests in a month, `YYYY-MM`, by account. A server saves only the requests that it counted
+   * itself.
+   */
   ofMonth(month: string): Map<number, number> {
     const sql = "SELECT account, used FROM usage WHERE month = ?";
     const rows = this.db.all<{ account: number; used: number }>(sql, month);
     return new Map(rows.map(({ account, used }) => [account, used]));
   }
 
-  /** @param month `YYYY-MM` */
+  /** Returns the saved requests of an account in a month, `YYYY-MM`; 0 if there are none. */
   of(account: number, month: string): number {
     const sql = "SELECT used FROM usage WHERE account = ? AND month = ?";
     return this.db.first<{ used: number }>(sql, account, month)?.used ?? 0;
   }
 
-  /** Counts are totals, so that writing a count twice does no harm. Counts of deleted accounts are dropped. */
+  /**
+   * Writes counts of a month, `YYYY-MM`. Counts are totals, so that writing a count twice does no harm. Counts of
+   * deleted accounts are dropped.
+   */
   save(month: string, used: readonly (readonly [account: number, used: number])[]): void {
     const sql = `INSERT INTO usage (account, month, used) SELECT ?, ?, ? WHERE ${accountExists()}
       ON CONFLICT DO UPDATE SET used = excluded.used`;
     for (const [account, count] of used) this.db.run(sql, account, month, count, account);
   }
 
-  /** Requests that were counted before an account's import. The map's keys are texts such as `7 2026-11`. */
+  /**
+   * Returns the requests that were counted before an account's import. The map's keys are texts such as `7 2026-11`.
+   */
   imported(): Map<string, number> {
     const rows = this.db.all<Used>("SELECT * FROM imported");
     return new Map(rows.map(({ account, month, used }) => [`${account} ${month}`, used]));
@@ -43,7 +51,10 @@ export class StoredUsage extends Table {
     this.db.run("INSERT INTO imported (account, month, used) VALUES (?, ?, ?)", account, month, used);
   }
 
-  /** Each account's running total of a month, `YYYY-MM`, at the end of each day with requests. */
+  /**
+   * Returns, by account, a month's running total at the end of each day with requests. Days count from 1.
+   * @param month `YYYY-MM`
+   */
   daysOfMonth(month: string): Map<number, [day: number, used: number][]> {
     const sql = "SELECT account, day, used FROM days WHERE day BETWEEN ? || '-01' AND ? || '-31'";
     const rows = this.db.all<{ account: number; day: string; used: number }>(sql, month, month);

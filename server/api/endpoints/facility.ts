@@ -12,6 +12,7 @@ import { facilityResponse } from "../responses.ts";
 
 /** Answers with every price at one facility. */
 
+/** Converts a standing for an answer: permille to percent, and cents to dollars. Null stays null. */
 export const standingOf = (standing: Standing | null) =>
   standing && {
     rank: standing.rank,
@@ -20,6 +21,7 @@ export const standingOf = (standing: Standing | null) =>
     median_charge: standing.medianCharge / 100,
   };
 
+/** Converts cents to dollars. Null stays null. */
 export const dollarsOrNull = (cents: number | null) => (cents === null ? null : cents / 100);
 
 export const facility = endpoint({

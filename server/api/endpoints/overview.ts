@@ -5,7 +5,10 @@ import { overviewResponse, versionsResponse } from "../responses.ts";
 
 /** Answers with an overview of the API, and with the data versions that paths may name. */
 
-/** @param outlines returns the outlines of all endpoints, including the overview's; called at most once */
+/**
+ * Makes the endpoint that lists all endpoints and data versions.
+ * @param outlines returns the outlines of all endpoints, including the overview's; called at most once
+ */
 export function overviewOf(outlines: () => object[]): Endpoint {
   let endpoints: object[] | undefined;
   return endpoint({

@@ -119,6 +119,7 @@ function priceKey(group: number, limit: number): number {
   return group * limitBase + limit;
 }
 
+/** Returns the group of a key that `readPriceKey` made, as an index into the image's groups. */
 export function groupOfKey(key: number): number {
   return Math.floor(key / limitBase);
 }

@@ -29,7 +29,10 @@ export class OperatorConsole implements OpsPages {
     this.#state = state;
   }
 
-  /** Reads the files at the first call only. @throws Error when a file can't be read */
+  /**
+   * Returns the page and its assets by path. They are read at the first call.
+   * @throws Error when a file can't be read
+   */
   loadFiles(): ReadonlyMap<string, WebFile> {
     this.#files ??= new Map(filesOf().map((file) => [file.path, file]));
     return this.#files;
@@ -39,7 +42,10 @@ export class OperatorConsole implements OpsPages {
     return this.loadFiles().get(path);
   }
 
-  /** Server-sent events: all kept samples and the state, then each new sample and changed state. */
+  /**
+   * Sends server-sent events: first all kept samples and the state, then each new sample and changed state. Replies
+   * with status 503 if there are `maxViewers` already.
+   */
   stream(response: ServerResponse): void {
     if (this.#viewers.size >= maxViewers) {
       response.writeHead(503, {
@@ -58,7 +64,7 @@ export class OperatorConsole implements OpsPages {
     response.write(event("history", JSON.stringify({ samples, minutes })) + event("state", this.#stateText));
   }
 
-  /** Sends a new sample, and a changed state, to all viewers. Call this every second. */
+  /** Takes a sample, and sends the sample and a changed state to all viewers. Call this every second. */
   tick(steadyMs: number, unixMs: number): void {
     const sample = this.#history.take(steadyMs, unixMs);
     if (this.#viewers.size === 0) {

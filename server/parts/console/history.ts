@@ -29,7 +29,10 @@ export class History {
     this.#beforeMs = steadyMs;
   }
 
-  /** Call this every second. */
+  /**
+   * Takes a sample of the traffic since the last call. Call this every second.
+   * @param steadyMs milliseconds of a clock that never jumps
+   */
   take(steadyMs: number, unixMs: number): Sample {
     const after = this.#traffic.snapshot();
     const seconds = Math.max(0.001, (steadyMs - this.#beforeMs) / 1000);
@@ -74,8 +77,7 @@ export class History {
 }
 
 /**
- * Interpolates within a bucket on a logarithmic scale.
- *
+ * Computes a percentile of a latency histogram. Interpolates within a bucket on a logarithmic scale.
  * @param share the percentile, from 0 to 1
  * @returns microseconds; null where the buckets are empty
  */

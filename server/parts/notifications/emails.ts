@@ -23,6 +23,7 @@ function letterOf({ id, threshold, payload: text }: StoredEvent, to: string): Em
   };
 }
 
+/** Makes the sender of e-mails. Without a mailer, every delivery fails at once. */
 export function emailSender(mailer: Mailer | undefined, metrics: Metrics): Sender {
   return {
     channel: "email",

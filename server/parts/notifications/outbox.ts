@@ -28,7 +28,7 @@ export interface Sender {
   /** Milliseconds that a try gets before it may be aborted. */
   readonly minTryMs: number;
   readonly tries: Counter<"outcome">;
-  /** If this throws, the outbox tries again later. @param signal aborts the try */
+  /** Tries once to send an event. If this throws, the outbox tries again later. @param signal aborts the try */
   send(
     event: StoredEvent,
     account: Account | undefined,
@@ -74,7 +74,7 @@ export class Outbox {
     this.#sender = sender;
   }
 
-  /** Resolves when the started deliveries are finished. */
+  /** Starts the due deliveries that find a slot. Resolves when the started deliveries are finished. */
   async deliverDue(now: Date, steadyMs: number): Promise<void> {
     for (const [id, record] of this.#unrecorded)
       if (!this.#recording.has(id)) {
@@ -96,13 +96,13 @@ export class Outbox {
     await Promise.all(tries);
   }
 
-  /** Seconds, as of the last check for due events; 0 if no event was pending. */
+  /** Returns the age in seconds of the oldest event that was pending at the last check; 0 if no event was pending. */
   oldestPendingAge(now: Date): number {
     const since = this.#oldestPending;
     return since === undefined ? 0 : Math.max(0, now.getTime() - since) / 1000;
   }
 
-  /** Results of the aborted tries aren't stored, so the next start repeats the tries. */
+  /** Aborts the tries in flight. Their results aren't stored, so the next start repeats the tries. */
   stop(): void {
     this.#isStopped = true;
     for (const { cutOff } of this.#underWay.values()) cutOff.abort(new Error("given up"));

@@ -21,6 +21,7 @@ const resolverOptions = { timeout: 2000, tries: 2 };
 export interface PostOptions {
   /** Whether posts to this machine are allowed, also by plain http. */
   allowLoopback: boolean;
+  /** Maximum milliseconds until an answer comes. */
   maxMs?: number;
 }
 
@@ -47,7 +48,8 @@ async function resolve(host: string, resolver: Resolver, allowLoopback: boolean)
 }
 
 /**
- * Redirects aren't followed. @throws Error if the URL isn't allowed or no answer comes; the abort reason after an abort
+ * Posts a body, without following redirects. Returns the answer's status.
+ * @throws Error if the URL isn't allowed or no answer comes; the abort reason after an abort
  */
 export function post(
   url: string,

@@ -6,7 +6,7 @@ import { type PostOptions, post } from "./post.ts";
 
 /** Posts events to webhooks by the Standard Webhooks specification, with the same id on every try. */
 
-/** @param now the signature's timestamp */
+/** Makes the headers of a post with its signatures. @param now the signatures' timestamp */
 function signedHeaders(event: StoredEvent, secrets: string[], now: Date): Record<string, string> {
   const signatures = secrets.map((secret) => new Webhook(secret).sign(event.id, now, event.payload));
   return {
@@ -18,7 +18,7 @@ function signedHeaders(event: StoredEvent, secrets: string[], now: Date): Record
   };
 }
 
-/** After a rotation the old secret signs too, until it expires. */
+/** Returns the secrets that sign a post. After a rotation the old secret signs too, until it expires. */
 function secretsOf(account: Account, now: Date): string[] {
   const { webhook_secret, webhook_old_secret, webhook_old_secret_until } = account;
   const isOverlap = webhook_old_secret_until !== null && now.getTime() < webhook_old_secret_until;
@@ -32,7 +32,7 @@ const noWebhook = {
   webhook_old_secret_until: null,
 } as const;
 
-/** Status 410 removes the account's webhook. */
+/** Makes the sender of posts to accounts' webhooks. Status 410 removes the account's webhook. */
 export function webhookSender(store: Store, metrics: Metrics, options: PostOptions): Sender {
   return {
     channel: "webhook",

@@ -89,6 +89,7 @@ export class PortalActions {
     ]);
   }
 
+  /** Runs the action of a post. A failure becomes a reply with an error. */
   async act(request: PortalRequest, now: Date): Promise<PortalReply> {
     try {
       return await this.#act(request, now);

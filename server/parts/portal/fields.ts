@@ -7,7 +7,10 @@ export function invalid(param: string, found: string, expected: string): ApiErro
   return new ApiError("invalid_parameter", `${param} is ${found}, expected ${expected}`, { param });
 }
 
-/** @throws ApiError when the body isn't a JSON object with the schema's fields and no others */
+/**
+ * Parses a body and checks its fields.
+ * @throws ApiError when the body isn't a JSON object with the schema's fields and no others
+ */
 export function readFields<Entries extends v.ObjectEntries>(
   schema: v.StrictObjectSchema<Entries, undefined>,
   body: string,

@@ -46,7 +46,7 @@ export class PortalHost {
     if (account !== undefined) this.#newKey();
   }
 
-  /** The pages' key is valid once `begin` or `renewKey` has stored it. */
+  /** Makes the assets, and the pages with their key. The key is valid once `begin` or `renewKey` has stored it. */
   files(): WebFile[] {
     const { settings, mailer } = this.#options;
     const shown = { key: this.#key, signup: settings.signup, mail: mailer !== undefined };
@@ -116,7 +116,7 @@ export class PortalHost {
     });
   }
 
-  /** Never rejects. */
+  /** Replies to a visitor's post. Never rejects. */
   async act(request: PortalRequest): Promise<PortalReply> {
     return (
       this.#actions?.act(request, this.#options.now()) ??

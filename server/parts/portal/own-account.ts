@@ -37,7 +37,7 @@ export interface OwnAccountOptions extends Pick<Core, "store"> {
    * effect on all servers that responded in time.
    */
   write<Result>(caller: Caller, now: Date, work: () => Result): Promise<Result>;
-  /** @throws ApiError when no more keys may be made */
+  /** Checks whether another key may be made. @throws ApiError when no more keys may be made */
   checkRoom(): void;
 }
 
@@ -46,6 +46,7 @@ export const emailFields = v.strictObject({ email: v.nullable(emailAddress) });
 export const webhookFields = v.strictObject({ url: v.nullable(v.string("a URL or null")) });
 const keyId = v.pipe(v.number("a key's id"), v.safeInteger("a key's id"), v.minValue(1, "a key's id"));
 export const idFields = v.strictObject({ id: keyId });
+/** The time at which a new key expires, in ISO 8601. It is parsed into Unix milliseconds. Null or absent for never. */
 export const expiryFields = v.strictObject({ expires: v.nullish(time()) });
 const hours = `a whole number from 0 to ${maxOverlapHours}`;
 export const rotationFields = v.strictObject({

@@ -10,11 +10,14 @@ import { tabTitle } from "./browser/words.ts";
 
 /** Settings of the pages, which `api.ts` reads in the browser. */
 export interface PageSettings {
-  /** Null if the Explore page has to ask visitors for a key. */
+  /** The API key of the pages; null if the Explore page has to ask visitors for a key. */
   key: string | null;
   signup: "open" | "email" | "off";
+  /** Whether the server can send e-mails. */
   mail: boolean;
+  /** Whether pages of other sites may show a picture in a frame. */
   embeds: boolean;
+  /** URL of the states' map. */
   states: string;
   /** The page's module, which exports the component `Page`. */
   page: string;
@@ -87,6 +90,7 @@ export class Pages {
   /** The pages read this document without a key. */
   readonly #openapi = webFile("/openapi.json", "application/json", openapiDocument(), "changing");
 
+  /** Makes all files that the portal serves: the assets, the pages and the OpenAPI document. */
   files(
     settings: Omit<PageSettings, "states" | "embeds" | "page">,
     embedOrigins: readonly string[],

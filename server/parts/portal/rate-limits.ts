@@ -12,7 +12,7 @@ interface Bucket {
   atMs: number;
 }
 
-/** Token buckets by name. If there are too many, the least recently used is forgotten. */
+/** Limits requests by token buckets with names. If there are too many buckets, the least recently used is forgotten. */
 export class Buckets {
   readonly #capacity: number;
   readonly #perSecond: number;
@@ -25,7 +25,7 @@ export class Buckets {
     this.#maxBuckets = maxBuckets;
   }
 
-  /** @returns 0, or the seconds until the next token if the bucket is empty */
+  /** Takes a token. Returns 0, or the seconds until the next token if the bucket is empty. */
   take(name: string, nowMs: number): number {
     const before = this.#buckets.get(name) ?? { tokens: this.#capacity, atMs: nowMs };
     // The difference is negative if the clock was set back.

@@ -8,7 +8,7 @@ export function errorReply(error: ApiError): PortalReply {
   return { status: Number.parseInt(error.status, 10), body: error.body, headers };
 }
 
-/** @param seconds the seconds after which the client should try again */
+/** Makes an error with status 503. @param seconds the seconds after which the client should try again */
 export function unavailable(message: string, seconds: number): ApiError {
   return new ApiError("unavailable", message, { header: seconds });
 }

@@ -44,7 +44,7 @@ export class Portal {
     this.#files = new Map(files.map((file) => [file.path, file]));
   }
 
-  /** @param path the URL's path, undecoded */
+  /** Replies to a request for a page or an asset. @param path the URL's path, undecoded */
   reply(request: RequestHead, path: string, method: string, hasBody: boolean): Reply {
     if (method !== "GET" && method !== "HEAD")
       return plain("405 Method Not Allowed", "only GET and HEAD are allowed here\n", "Allow: GET, HEAD");

@@ -46,7 +46,10 @@ export const settingTable = {
 
 export type PortalSettings = ReturnType<typeof portalSettings>;
 
-/** @throws DataError when SIGNUP needs e-mail and no mail server is set */
+/**
+ * Applies the defaults that depend on the core's settings.
+ * @throws DataError when SIGNUP needs e-mail and no mail server is set
+ */
 export function portalSettings(own: ValuesOf<typeof settingTable>, core: Settings) {
   const signup: "open" | "email" | "off" = own.SIGNUP ?? (core.isTrial ? "open" : "off");
   if (signup === "email" && core.SMTP_URL === undefined)
@@ -59,7 +62,7 @@ export function portalSettings(own: ValuesOf<typeof settingTable>, core: Setting
     /** Name of the account whose key the pages use; undefined if visitors need their own key. */
     portalAccount,
     mayMakeAccount: core.isTrial && portalAccount === trialAccount,
-    /** Undefined for the address on which the server listens. */
+    /** The public URL of the pages; undefined for the address on which the server listens. */
     publicUrl: own.PUBLIC_URL,
     embedOrigins: own.EMBED_ORIGINS ?? [],
   };

@@ -59,7 +59,7 @@ export interface SignupOptions extends Pick<Core, "store" | "log" | "mailer"> {
   write<Result>(now: Date, work: () => Result): Promise<Result>;
 }
 
-/** @throws ApiError when the person can't have an account now */
+/** Makes an account, or mails a link that makes it. @throws ApiError when the person can't have an account now */
 export async function signUp(
   { name, email }: v.InferOutput<typeof signupFields>,
   address: string,
@@ -139,7 +139,8 @@ async function mail(letter: Email, { mailer, log }: SignupOptions): Promise<void
 }
 
 /**
- * @returns a reply with an error if the mailbox has an account already. Then the link is used up, too.
+ * Makes the account of a mailed link. Returns an error reply if the mailbox has an account already; then the link is
+ * used up, too.
  * @throws ApiError when the link isn't valid
  */
 export async function confirmSignup(token: string, options: SignupOptions, now: Date): Promise<PortalReply> {
@@ -176,7 +177,7 @@ function make(
   return { status: 201, body: { account: account.name, plan: account.plan, key, keyId: id } };
 }
 
-/** @throws ApiError when signup is off */
+/** Checks that people can sign up. @throws ApiError when signup is off */
 export function checkOpen({ settings }: SignupOptions): void {
   if (settings.signup === "off")
     throw new ApiError("signup_closed", "nobody can sign up here: the operator makes accounts");
@@ -205,7 +206,7 @@ function mailboxOf(email: string): string {
 }
 
 const base32 = "abcdefghijklmnopqrstuvwxyz234567";
-/** There are a billion such suffixes. */
+/** Length of an account name's random suffix. There are a billion such suffixes. */
 const suffixLength = 6;
 const maxNameTries = 5;
 

@@ -7,6 +7,10 @@ import { isSynthetic, tabTitle, type Word, warningOf } from "./browser/words.ts"
 
 export type Written = NonNullable<WebFile["slots"]>;
 
+/**
+ * Makes the texts that the server writes into a page. `title` and `description` are plain text, `sentence` and `tables`
+ * are HTML.
+ */
 export function written(
   title: string,
   description: string,
@@ -25,6 +29,7 @@ export function written(
 /** The caveat of a synthetic sample; empty for real data. */
 export const caveatOf = ({ caveat }: { caveat: string }) => (isSynthetic(caveat) ? caveat : "");
 
+/** Makes the HTML that warns of a source's caveat; empty if the caveat needs no warning. */
 export const noteOf = (source: { caveat: string }) => {
   const warning = warningOf(source.caveat);
   return warning === null
@@ -43,6 +48,7 @@ export const htmlOf = (words: readonly Word[]) =>
 
 type Cell = string | { href: string; text: string; more?: string };
 
+/** Makes an HTML table from plain texts; empty if there are no rows. */
 export function tableOf(caption: string, titles: readonly string[], rows: readonly Cell[][]): string {
   if (rows.length === 0) return "";
   const kind = (content: Cell) =>

@@ -40,7 +40,11 @@ type PricesAnswer = Prices & { source: { data_year: number; data_version: string
 
 const listed = 10;
 
-/** @param path the undecoded path of the Explore page, a hospital or a picture */
+/**
+ * Writes the numbers for a URL.
+ * @param path the undecoded path of the Explore page, a hospital or a picture
+ * @param read the function of `PagesContext` that answers requests
+ */
 export function write(
   path: string,
   parameters: URLSearchParams,

@@ -18,7 +18,7 @@ const connectStepMs = 10;
 /** Maximum milliseconds to wait until all servers have applied a change. */
 const maxTakenMs = 1500;
 
-/** @throws DataError that names the Redis that can't be used */
+/** Runs work with a connection to Redis. @throws DataError that names the Redis that can't be used */
 async function withRedis<Result>(
   address: RedisAddress,
   work: (client: RedisClient) => Promise<Result>,
@@ -72,12 +72,13 @@ function placeOf({ kind, hosts, primary }: RedisAddress): string {
   return kind === "cluster" ? `the Cluster of ${known}` : known;
 }
 
-/** This month and the next, `YYYY-MM`. */
+/** Returns the names of this month and the next, `YYYY-MM`. */
 function monthsOf(now: Date): [string, string] {
   const month = monthOf(now.getTime());
   return [monthName(month), monthName(month + 1)];
 }
 
+/** Lists the servers that share the accounts. @throws DataError when Redis can't be used */
 export async function listServers(address: RedisAddress): Promise<SharingServer[]> {
   return withRedis(address, async (client) => {
     const leases = await leasesOf(client, monthsOf(new Date()));
@@ -88,7 +89,10 @@ export async function listServers(address: RedisAddress): Promise<SharingServer[
   });
 }
 
-/** @throws DataError when the server is unknown or running */
+/**
+ * Gives back the leases of a server that is gone for good. Returns the command's output.
+ * @throws DataError when the server is unknown or running, or Redis can't be used
+ */
 export async function forgetServer(address: RedisAddress, id: string): Promise<string> {
   return withRedis(address, async (client) => {
     const servers = await serversOf(client);

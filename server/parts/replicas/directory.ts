@@ -72,6 +72,7 @@ export class Directory {
     return this.isNew && this.#store.accounts.exist();
   }
 
+  /** Whether this copy has no accounts because Redis hasn't been read yet. */
   get isUnread(): boolean {
     return this.#syncedMs === 0 && !this.#store.accounts.exist();
   }

@@ -20,7 +20,9 @@ interface RecordsClient {
   hscan(key: string, cursor: string, count: "COUNT", rows: number): Promise<[next: string, page: string[]]>;
 }
 
-/** Reads records in a month, `YYYY-MM`, as JSON; null for an account without a record. */
+/**
+ * Reads the records of accounts in a month, `YYYY-MM`, in the accounts' order. A record is JSON; null if there is none.
+ */
 export async function recordsOf(
   client: RecordsClient,
   accounts: readonly number[],
@@ -50,7 +52,7 @@ export async function serversBehind(client: ScriptClient, version: number, maxMs
   }
 }
 
-/** @param month `YYYY-MM` */
+/** Reads the records of a month in pages. @param month `YYYY-MM` */
 async function* recordPages(
   client: RecordsClient,
   month: string,
@@ -66,7 +68,7 @@ async function* recordPages(
   } while (cursor !== "0");
 }
 
-/** Counts leased and unused requests by server. @param months `YYYY-MM` */
+/** Counts the requests that each server has leased and not used, by server id. @param months `YYYY-MM` */
 export async function leasesOf(
   client: RecordsClient,
   months: readonly string[],

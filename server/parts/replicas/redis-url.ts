@@ -12,14 +12,14 @@ export interface RedisAddress {
   username: string | undefined;
   password: string | undefined;
   db: number;
-  /** The primary's name, if there are Sentinels. */
+  /** The primary's name, if there are Sentinels; otherwise undefined. */
   primary: string | undefined;
 }
 
 const form =
   "redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], redis+sentinel://…HOST[:PORT],…/NAME[/DB] or redis+cluster://…HOST[:PORT],…; with rediss for TLS";
 
-/** @throws DataError that names the wrong part, without showing a possible password */
+/** Parses a URL of Redis. @throws DataError that names the wrong part, without showing a possible password */
 export function redisAddress(text: string): RedisAddress {
   const [, protocol, several, rest] = /^(rediss?)(?:\+(sentinel|cluster))?:\/\/(.*)$/s.exec(text) ?? [];
   if (rest === undefined) {

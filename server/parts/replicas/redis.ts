@@ -27,6 +27,7 @@ const pauseMs = (tries: number) => Math.min(maxPauseMs, firstPauseMs * 2 ** Math
 /**
  * Makes a client. While it has no connection, commands fail immediately. No command is sent twice.
  * @param onFault called with the reason when there is no connection
+ * @param onConnect called for each new connection
  */
 export async function connectRedis(
   address: RedisAddress,
@@ -143,11 +144,16 @@ export function scriptIn(file: string) {
 }
 
 /**
- * The hash with an account's record as JSON in each field. By the hash tag `{0}`, a Cluster keeps all keys of ceilings
- * on one node. @param month `YYYY-MM`
+ * Makes the key of the hash with the records of a month, `YYYY-MM`. The hash has an account's record as JSON in each
+ * field. By the hash tag `{0}`, a Cluster keeps all keys of ceilings on one node.
  */
 export const monthKey = (month: string) => `hc:{0}:q:${month}`;
 
+/**
+ * Runs `shares.lua`. The fields of the call and of the answer have the script's names.
+ * @param months `YYYY-MM`
+ * @throws StateUnavailable when Redis can't run the script
+ */
 export type SharesScript = <Answer>(
   months: readonly string[],
   call: Readonly<Record<string, unknown>>,

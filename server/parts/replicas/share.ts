@@ -31,14 +31,15 @@ const copyMs = 1000;
 const never = Number.NEGATIVE_INFINITY;
 
 export interface Counts {
+  /** Returns the ids of all accounts. */
   accounts(): Iterable<number>;
-  /** Requests per second. */
+  /** Returns the account's requests per second. */
   burst(account: number): number;
-  /** Requests that all servers together may admit. */
+  /** Returns the requests of a month that all servers together may admit. */
   quota(account: number, month: number): number;
-  /** Requests that this server's present and earlier processes admitted. */
+  /** Returns the requests of a month that this server's present and earlier processes admitted. */
   used(account: number, month: number): number;
-  /** Requests refused since the start because of `admitUpTo`. */
+  /** Returns the requests that were refused since the start because of `admitUpTo`. */
   refused(account: number): number;
   /**
    * Sets the bound of a month: a request is admitted while `used` is below `count`.
@@ -62,10 +63,12 @@ interface MonthRow {
   fresh: boolean;
 }
 
+/** A report about an account. */
 export interface Row {
   id: number;
   /** Requests per second. */
   burst: number;
+  /** The account's counts by month, `YYYY-MM`. */
   months: Record<string, MonthRow>;
   /** Incoming requests per second, if the account needs a share of the rate or has one. */
   demand?: number;
@@ -73,8 +76,10 @@ export interface Row {
   share?: number;
 }
 
+/** The answer to a report. */
 export interface RowAnswer {
   active?: true;
+  /** The share that this server holds, in requests per second; present if the report has `demand`. */
   share?: number;
   months: Record<string, { granted: number; total: number; tight?: true; copy?: string }>;
 }
@@ -114,10 +119,12 @@ export class Membership {
     return this.part > 0 && nowMs >= this.joinedMs + 1000;
   }
 
+  /** Whether Redis counts as away, because it hasn't answered for some time. */
   isAway(nowMs: number): boolean {
     return nowMs > this.contactMs + awayMs + 3 * this.tripMs;
   }
 
+  /** Whether this server may use all requests that are known to be left of a quota. */
   isFree(nowMs: number): boolean {
     return this.#isFreeWithoutRedis && this.isAway(nowMs);
   }
@@ -127,12 +134,13 @@ export class Membership {
     return this.#isFreeWithoutRedis ? Number.POSITIVE_INFINITY : this.contactMs + lapseMs;
   }
 
+  /** Returns the part of all accounts that this server may use, from 0 to 1. */
   partAt(nowMs: number): number {
     if (nowMs >= this.lapsesMs) return 0;
     return this.part === 0 && this.isFree(nowMs) ? 1 / Math.max(1, this.knew) : this.part;
   }
 
-  /** Requests of an account that this server may admit without a lease. */
+  /** Returns the requests of an account that this server may admit without a lease. */
   credit(burst: number, quota: number, nowMs: number): number {
     const mayUse = this.hasReadFlags && this.hasReadRecords && nowMs < this.contactMs + lapseMs;
     return mayUse ? creditOf(burst, quota, this.part) : 0;
@@ -238,14 +246,17 @@ export class Share {
     return this.#member.counts.quota(this.account, month);
   }
 
+  /** Requests that this server counted in the two months together. */
   get count(): number {
     return this.#months.reduce((sum, each) => sum + this.#used(each), 0);
   }
 
+  /** Requests that are leased and not used, in the two months together. */
   get charged(): number {
     return this.#months.reduce((sum, each) => sum + Math.max(0, each.granted - this.#used(each)), 0);
   }
 
+  /** Whether Redis may not know the account's present ceilings. */
   get isUnconfirmed(): boolean {
     return this.#months.some(({ isUnconfirmed }) => isUnconfirmed);
   }
@@ -310,6 +321,7 @@ export class Share {
     return each.granted + this.#member.credit(this.#burst, this.#quota(each), nowMs);
   }
 
+  /** Refills the bucket, and sets the bounds of the counts by leases, credit and rate. */
   bind(nowMs: number): void {
     this.fill(nowMs);
     const used = this.#months.map((each) => this.#used(each));
@@ -446,6 +458,7 @@ export class Share {
     return { quota: this.#quota(each), base, ...held, wanted: 0, fresh: false };
   }
 
+  /** Applies the answer to a report. @param row the report @param sentMs the time at which the report was sent */
   applyAnswer(row: Row, answer: RowAnswer, sentMs: number, nowMs: number): void {
     for (const each of this.#months) {
       const [report, lease] = [row.months[each.name], answer.months[each.name]];

@@ -144,6 +144,7 @@ export class Shares {
     return sum;
   }
 
+  /** Whether it is this server's turn to deliver events. */
   delivers(nowMs: number): boolean {
     return nowMs < this.#deliversUntilMs && !this.#member.isLeaving;
   }
@@ -158,6 +159,7 @@ export class Shares {
     this.#isChecking = true;
   }
 
+  /** Adds an account, or applies an account's new ceilings. */
   enter(account: number): void {
     const nowMs = this.#options.clock();
     const share = this.#shareOf(account);
@@ -167,6 +169,7 @@ export class Shares {
     this.#ask(nowMs);
   }
 
+  /** Moves to the months in which requests are counted now. @param firstMonth the earlier of the two months */
   enterMonths(firstMonth: number): void {
     if (firstMonth === this.#firstMonth) return;
     this.#firstMonth = firstMonth;
@@ -209,6 +212,7 @@ export class Shares {
     }
   }
 
+  /** Notes that requests of an account were admitted or refused. */
   touch(account: number, nowMs: number): void {
     const share = this.#shareOf(account);
     this.#live.add(share);
@@ -216,6 +220,7 @@ export class Shares {
     if (!this.#member.isLearning && !this.#member.isAway(nowMs) && share.isUrgent(nowMs)) this.#ask(nowMs);
   }
 
+  /** Returns the time of the steady clock at which `tick` has something to do next. */
   nextMs(): number {
     const refillMs = this.#live.size > 0 ? this.#refilledMs + tickMs : Number.POSITIVE_INFINITY;
     return Math.min(refillMs, this.#dueMs());
@@ -235,7 +240,10 @@ export class Shares {
     if (nowMs >= this.#dueMs() && !this.#member.isLeaving) void this.#report(nowMs, month);
   }
 
-  /** Stops admitting requests, and gives back leases and shares. @returns whether Redis has answered all calls */
+  /**
+   * Stops admitting requests, and gives back leases and shares. Returns whether Redis has answered all calls.
+   * @param save saves the counts
+   */
   async leave(nowMs: number, save: () => void): Promise<boolean> {
     this.#member.isLeaving = true;
     for (const share of this.#shares.values()) share.bind(nowMs);
