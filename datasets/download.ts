@@ -7,22 +7,26 @@ import { makeFolder, sync } from "./folder.ts";
 import { type Attempt, Break, bodyOf, openAddress, type Patience, retried } from "./http.ts";
 
 export interface Download extends Patience {
+  /** The file's size, if known in advance. */
   expectedBytes?: number;
   maxBytes: number;
+  /** Disk space in bytes to keep free after the download. */
   spareBytes: number;
   /** Advice for the error message when the folder can't be written to, or the disk is full. */
   whereElse: string;
+  /** Throws if the headers don't belong to the wanted file. */
   checkHead?(headers: IncomingHttpHeaders): void;
+  /** Receives the bytes downloaded so far in this attempt, and the size if known. */
   onProgress?(bytes: number, totalBytes: number | undefined): void;
+  /** Throws if the content of the complete file is wrong. */
   check(path: string): Promise<void>;
 }
 
 /**
- * The file is called `<path>.<process id>.part` until it is complete, checked and flushed to disk. A process may
- * download only one file at a time into a folder.
+ * Downloads a file. It is called `<path>.<process id>.part` until it is complete, checked and flushed to disk. A
+ * process may download only one file at a time into a folder.
  *
- * @throws DataError when the file can't be downloaded or written, or its content is wrong; the abort reason if
- * `stopping` aborts
+ * @throws DataError when downloading or writing fails, or the content is wrong; the abort reason if `stopping` aborts
  */
 export async function download(url: string, path: string, wanted: Download): Promise<void> {
   const folder = dirname(path);
@@ -45,7 +49,10 @@ export async function download(url: string, path: string, wanted: Download): Pro
   }
 }
 
-/** Keeps the files of other processes that still run. A file with this process's id was left by an earlier process. */
+/**
+ * Deletes a folder's unfinished downloads, except those of other processes that still run. A file with this process's
+ * id was left by an earlier process.
+ */
 export function deleteStaleParts(folder: string): void {
   for (const name of readdirSync(folder)) {
     const [, pid] = /\.([0-9]+)\.part$/.exec(name) ?? [];
@@ -98,7 +105,11 @@ async function receive(url: string, part: string, wanted: Download, attempt: Att
   }
 }
 
-/** undefined if neither server nor caller states the size @throws DataError when the size is wrong */
+/**
+ * Returns the file's size, or undefined if neither server nor caller states it.
+ *
+ * @throws DataError when the size is wrong
+ */
 function sizeIn(url: string, headers: IncomingHttpHeaders, wanted: Download): number | undefined {
   const { expectedBytes, maxBytes } = wanted;
   const { "content-length": length = "" } = headers;

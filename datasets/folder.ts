@@ -1,7 +1,10 @@
 import { closeSync, existsSync, fsyncSync, lstatSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Node's `recursive` option never returns on a file system such as /proc, which refuses new names. */
+/**
+ * Makes a folder and its parents unless they exist. Node's `recursive` option isn't used, because it never returns on a
+ * file system such as /proc, which refuses new names.
+ */
 export function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
@@ -12,6 +15,7 @@ export function makeFolder(folder: string): void {
   }
 }
 
+/** Flushes a file or a folder to disk. */
 export function sync(path: string): void {
   const descriptor = openSync(path, "r");
   try {
@@ -22,8 +26,8 @@ export function sync(path: string): void {
 }
 
 /**
- * A text that changes when the file is replaced; undefined if there is no file. The time of creation distinguishes the
- * file from a deleted file that had the same inode.
+ * Returns a text that changes when the file is replaced, or undefined if there is no file. The time of creation
+ * distinguishes the file from a deleted file that had the same inode.
  */
 export function identityOf(file: string): string | undefined {
   const stat = lstatSync(file, { bigint: true, throwIfNoEntry: false });

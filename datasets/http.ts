@@ -13,14 +13,18 @@ const firstPauseMs = 1000;
 const maxPauseMs = 30_000;
 const maxRetryAfterMs = 300_000;
 
-/** Tests replace the clock. */
+/** A source of time, which tests replace. */
 export interface Clock {
+  /** Milliseconds since a fixed moment in the past. */
   now(): number;
+  /** Resolves after a time, or when the signal is aborted. */
   wait(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** How often a request is tried, and when an attempt is too slow. */
 export interface Patience {
   clock: Clock;
+  /** Receives messages for the user, such as a line for each retry. */
   say: (line: string) => void;
   maxTries: number;
   /** An attempt is aborted if fewer than `leastBytes` arrive in this interval. */
@@ -36,8 +40,9 @@ export interface Attempt {
   arrived(bytes: number): void;
 }
 
+/** A temporary failure, after which a retry may succeed. */
 export class Break extends Error {
-  /** The server's Retry-After; 0 if it sent none. */
+  /** Milliseconds to wait, from the server's Retry-After; 0 if it sent no valid one. */
   readonly retryAfterMs: number;
 
   constructor(reason: string, retryAfterMs = 0) {
@@ -46,7 +51,11 @@ export class Break extends Error {
   }
 }
 
-/** @throws DataError if a retry wouldn't help or the last attempt failed; the abort reason if `stopping` aborts */
+/**
+ * Retries `work` after a pause whenever it throws a Break, and returns its result.
+ *
+ * @throws DataError if a retry wouldn't help or the last attempt failed; the abort reason if `stopping` aborts
+ */
 export async function retried<Result>(
   url: string,
   patience: Patience,
@@ -110,7 +119,8 @@ function broken(url: string, what: string, error: unknown, signal: AbortSignal):
 }
 
 /**
- * The response has status 200, or 304 to an If-None-Match. The caller must read it to its end or destroy it.
+ * Requests a URL and follows redirects. The response has status 200, or 304 to an If-None-Match. The caller must read
+ * it to its end or destroy it.
  *
  * @throws Break when a retry may succeed, DataError when it won't; the signal's reason after an abort
  */
@@ -190,12 +200,12 @@ function refusal(url: string, { statusCode = 0, statusMessage = "", headers }: I
   return new Break(found, retryAfterMs);
 }
 
-/** Dates in Retry-After refer to this time; NaN if the server doesn't say it. */
+/** Returns the time in milliseconds to which dates in Retry-After refer; NaN if the server doesn't say it. */
 function serverTime(headers: IncomingHttpHeaders): number {
   return Date.parse(headers.date ?? "");
 }
 
-/** @throws Break when the connection breaks; the signal's reason after an abort */
+/** Yields a response's body in chunks. @throws Break when the connection breaks; the signal's reason after an abort */
 export async function* bodyOf(
   url: string,
   response: IncomingMessage,
@@ -211,7 +221,11 @@ export async function* bodyOf(
   }
 }
 
-/** @throws DataError when the body has more than `maxBytes` */
+/**
+ * Reads a response's body as UTF-8 text.
+ *
+ * @throws DataError when the body has more than `maxBytes`, otherwise like `bodyOf`
+ */
 export async function readText(
   url: string,
   response: IncomingMessage,

@@ -16,7 +16,8 @@ let places: Places | undefined;
 type Keep = (name: string, make: () => Buffer) => Buffer;
 
 /**
- * npm's `zipcodes` is read as text, because importing its 42,000 objects is many times slower and takes 22 MB of heap.
+ * Returns the coordinates of ZIP codes in the states and territories. npm's `zipcodes` is read as text, because
+ * importing its 42,000 objects is many times slower and takes 22 MB of heap.
  *
  * @param keep caches the table between threads and starts, because reading the text takes 0.1 s
  */
@@ -29,6 +30,7 @@ export function readPlaces(keep: Keep = (_, make) => make()): Places {
   return places;
 }
 
+/** Maps the first two digits of ZIP codes to all ZIP codes with this start. */
 export function zipsByStart(): Map<string, string[]> {
   const zips = Array.from(readPlaces().zip, (zip) => String(zip).padStart(5, "0"));
   return Map.groupBy(zips, (zip) => zip.slice(0, 2));

@@ -1,6 +1,6 @@
 import { shown } from "./errors.ts";
 
-/** Whether messages and pages may show a URL in full: it is http or https, and has no credentials. */
+/** Tells whether a text is an http or https URL without credentials, which messages and pages may show in full. */
 export function isWebAddress(text: string): boolean {
   // `URL.parse` accepts any number of slashes after the colon.
   const url = /^https?:\/\/[^/\\]/i.test(text) ? URL.parse(text) : null;
@@ -8,13 +8,17 @@ export function isWebAddress(text: string): boolean {
 }
 
 const maxSourceUrlCharacters = 2000;
+/** Describes in error messages what `isSourceUrl` accepts. */
 export const sourceUrlExpected = "an http or https URL, without a password";
 
+/**
+ * Tells whether a text is a web address that can be a snapshot's source: printable ASCII of at most 2,000 characters.
+ */
 export function isSourceUrl(text: string): boolean {
   return text.length <= maxSourceUrlCharacters && /^https?:\/\/[!-~]+$/i.test(text) && isWebAddress(text);
 }
 
-/** Leaves out the URL's credentials. */
+/** Formats a URL for messages like `shown`, without the URL's credentials. */
 export function shownAddress(text: string): string {
   return shown(text.replace(/^([a-z][a-z0-9+.-]*:[/\\]+)?.*@/is, "$1…@"));
 }

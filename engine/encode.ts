@@ -3,6 +3,7 @@
 const zero = 48;
 const point = 46;
 
+/** Computes how many bytes `writeHundredths` writes for a value. */
 export function hundredthsLength(value: number): number {
   let length = 1;
   for (let limit = 1000; value >= limit; limit *= 10) length++;

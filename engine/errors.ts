@@ -13,6 +13,7 @@ export class DataError extends Error {
   }
 }
 
+/** Thrown when data would need more memory than allowed. */
 export class SizeError extends DataError {}
 
 /** Formats input for messages: quoted, on one line, and cut to 64 characters. */
@@ -20,7 +21,7 @@ export function shown(value: string): string {
   return JSON.stringify(value.length > 64 ? `${value.slice(0, 63)}…` : value);
 }
 
-/** @throws DataError when the text isn't JSON */
+/** Parses JSON. @throws DataError when the text isn't JSON */
 export function jsonIn(text: string, subject: string, expected: string): unknown {
   try {
     return JSON.parse(text);
@@ -29,13 +30,16 @@ export function jsonIn(text: string, subject: string, expected: string): unknown
   }
 }
 
+/** Returns an error's message, or its code or name if the message is empty. Converts any other value to text. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // When connections to all addresses of a host fail, the error has only a code.
   return error.message || ("code" in error ? String(error.code) : error.name);
 }
 
-/** An operating system's reason without code and path; any other error's message. */
+/**
+ * Returns an operating system error's reason without code and path, or the result of `reasonOf` for any other error.
+ */
 export function fileReasonOf(error: unknown): string {
   const reason = reasonOf(error);
   return systemCode(error) === undefined
@@ -43,7 +47,7 @@ export function fileReasonOf(error: unknown): string {
     : reason.replace(/^[A-Z0-9]+: (.+?), [a-z]+(?: '.*)?$/s, "$1");
 }
 
-/** undefined for any error but an operating system's */
+/** Returns the code of an operating system's error, such as ENOENT, or undefined for any other error. */
 export function systemCode(error: unknown): string | undefined {
   if (!(error instanceof Error && "syscall" in error && "code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;

@@ -1,6 +1,9 @@
 import type { TextColumn } from "./encode.ts";
 
-/** The first position from `start` on for which `isBefore` is false, or `end` if there is none. O(log positions). */
+/**
+ * Finds the first position from `start` on for which `isBefore` is false. Returns `end` if there is none.
+ * O(log positions).
+ */
 export function firstNotBefore(start: number, end: number, isBefore: (position: number) => boolean): number {
   let low = start;
   let high = end;
@@ -12,7 +15,10 @@ export function firstNotBefore(start: number, end: number, isBefore: (position: 
   return low;
 }
 
-/** The texts must be in byte order. `end` is the position after the last text with the prefix. */
+/**
+ * Finds the texts with a prefix among texts in byte order. `start` is the position of the first such text, `end` the
+ * position after the last. They are equal if there is none.
+ */
 export function withPrefix(texts: TextColumn, prefix: Uint8Array): { start: number; end: number } {
   const { offsets, bytes } = texts;
   const count = offsets.length - 1;

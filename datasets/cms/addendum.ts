@@ -28,13 +28,13 @@ const columnNames = { code: "HCPCS Code", description: "Short Descriptor", statu
 type Columns = Record<keyof typeof columnNames, number>;
 
 export interface Addendum {
-  /** Ascending by code. The procedure is empty where a code has no APC. */
+  /** The HCPCS codes in ascending order. A code without an APC has an empty `procedure`. */
   codes: HcpcsCode[];
-  /** The calendar year in the lines before the header. */
+  /** The calendar year, in four digits, from the lines before the header; undefined if they have none. */
   year: string | undefined;
 }
 
-/** @throws DataError when the file can't be read or isn't an OPPS Addendum B */
+/** Reads an OPPS Addendum B from a CSV file. @throws DataError when the file can't be read or isn't a valid addendum */
 export async function readAddendum(file: string): Promise<Addendum> {
   const bytes = await bytesOf(file);
   const records = recordsIn(bytes, file);
@@ -115,7 +115,7 @@ function notAddendum(file: string, found: string): DataError {
   );
 }
 
-/** The columns are recognised by words in their names; undefined if the line isn't the header. */
+/** Finds the columns by words in their names. Returns undefined if the line isn't the header. */
 function columnsIn(record: string[]): Columns | undefined {
   const names = record.map((name) => name.toLowerCase().split(/[^a-z0-9]+/));
   const find = (fits: (words: string[]) => boolean) => names.findIndex(fits);
@@ -133,7 +133,7 @@ function columnsIn(record: string[]): Columns | undefined {
   return Math.min(code, description, apc) < 0 || code === apc ? undefined : columns;
 }
 
-/** undefined for a line of text @throws DataError when a cell is invalid */
+/** Returns the code in a line, or undefined for a line of text. @throws DataError when a cell is invalid */
 function codeIn(record: string[], at: Columns, line: string): HcpcsCode | undefined {
   const cell = (column: keyof Columns) => (record[at[column]] ?? "").trim();
   const refuse = (column: keyof Columns, found: string, expected: string) =>
@@ -154,7 +154,7 @@ function codeIn(record: string[], at: Columns, line: string): HcpcsCode | undefi
   return { code, procedure, status, description };
 }
 
-/** Warns of codes that the search vocabulary and the addendum assign to different groups. */
+/** Returns a message for each code that the search vocabulary and the addendum assign to different groups. */
 export function contradictedCodes({ codes }: Addendum): string[] {
   const procedures = new Map(codes.map(({ code, procedure }) => [code, procedure || "no APC"]));
   return Object.entries(plainWordsOf).flatMap(([expected, { codes }]) =>

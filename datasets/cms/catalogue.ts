@@ -26,10 +26,11 @@ const knownFiles = [
   "2021-08/MUP_OUT_RY21_P04_V10_DY19_Prov_Svc.csv",
 ];
 
+/** A release that CMS offers: its data year, and the URL of its CSV file. */
 export interface Offer {
   year: number;
   url: string;
-  /** `YYYY-MM`, from the URL; null if the URL has no month. */
+  /** Month of publication as `YYYY-MM`, from the URL; null if the URL has no month. */
   released: string | null;
 }
 
@@ -38,11 +39,12 @@ export function offerOf(year: number, url: string): Offer {
   return { year, url, released: months.at(-1) ?? null };
 }
 
+/** Releases whose URLs are known without CMS's catalogue, newest first. */
 export const knownOffers: readonly Offer[] = knownFiles.map((file) =>
   offerOf(dataYearOf([file]) ?? 0, `https://data.cms.gov/sites/default/files/${file}`),
 );
 
-/** Newest first. If the catalogue can't be used, returns known releases. */
+/** Finds the releases in the catalogue at a URL, newest first. Returns `knownOffers` if the catalogue can't be used. */
 export async function offers(url: string, caller: Caller): Promise<readonly Offer[]> {
   try {
     const text = await retried(url, cmsPatience(caller, catalogueTries), async (attempt) =>
@@ -112,7 +114,10 @@ function addressOf(fields: Map<string, unknown>): string | undefined {
   return /\.csv$/i.test(new URL(url).pathname) ? url : undefined;
 }
 
-/** The first text with a data year counts. It has DYnn or DY20nn or, unless it is a URL, four digits. */
+/**
+ * Returns the year in the first text that has one: as DYnn or DY20nn or, unless the text is a URL, as four digits.
+ * Returns undefined if that year is before `minDataYear` or after `maxDataYear`.
+ */
 function dataYearOf(texts: unknown[]): number | undefined {
   for (const given of texts) {
     const text = textOf(given) ?? "";

@@ -60,6 +60,9 @@ const leastFacilities = 2000;
 const partText = (facilities: number) =>
   `This file has only ${facilities} hospitals, where a whole release has some 3,000: hospitals and states may be missing.`;
 
+/**
+ * Describes the source of a CMS release. The caveat says so if `facilities`, a number, is too low for a whole release.
+ */
 export function cmsProvenance(
   dataYear: number,
   released: string | null,
@@ -85,8 +88,8 @@ export function cmsProvenance(
 const amountPattern = /^([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?$/;
 
 /**
- * Dollars become cents, rounded half up. The digits are rounded, because the floating-point value of 1.005 is less than
- * 1.005.
+ * Parses dollars into cents, rounded half up. The digits are rounded, because the floating-point value of 1.005 is less
+ * than 1.005.
  *
  * @returns `blank` for white space only; NaN for text that isn't a non-negative amount
  */
@@ -108,7 +111,7 @@ export function parseCents(text: string): number {
 /** Spreadsheets may add zeros after a decimal point. */
 const countPattern = /^([0-9]+)(?:\.0*)?$/;
 
-/** Call `add` for every row, then `finish` once. */
+/** Builds the table of a release. Call `add` for every row, then `finish` once. */
 export class CmsTable {
   readonly #file: string;
   readonly #fields: number;
@@ -134,7 +137,11 @@ export class CmsTable {
   readonly #measures = byField(measureFields, (): number[] => []);
   readonly #line: number[] = [];
 
-  /** @throws DataError if a required column is missing, a name occurs twice, or the layout is that of 2011–2015 */
+  /**
+   * Finds the columns by the names in the header.
+   *
+   * @throws DataError if a required column is missing, a name occurs twice, or the layout is that of 2011–2015
+   */
   constructor(file: string, header: string[], line: number) {
     this.#file = file;
     this.#fields = header.length;
@@ -147,7 +154,12 @@ export class CmsTable {
     return this.#line.length;
   }
 
-  /** @param line where the record starts @throws DataError naming the line, and the column of a wrong value */
+  /**
+   * Adds a row.
+   *
+   * @param line where the record starts
+   * @throws DataError naming the line, and the column of a wrong value
+   */
   add(record: string[], line: number): void {
     this.#checkFields(record, line);
     if (this.rows === maxSnapshotRows)
@@ -160,7 +172,8 @@ export class CmsTable {
   }
 
   /**
-   * @returns the rows in snapshot order, the number of facilities with several names or addresses, and warnings
+   * Makes the table, with rows in snapshot order. `severalNames` counts facilities with several names or addresses.
+   *
    * @throws DataError if there is no row, no row is priced, or two rows have the same facility and procedure
    */
   finish(): { table: SnapshotTable; severalNames: number; warnings: string[] } {
@@ -200,6 +213,7 @@ export class CmsTable {
     };
   }
 
+  /** CMS's names of the optional columns that the file lacks. */
   get absentColumns(): string[] {
     const columns = Object.keys(columnNames) as Column[];
     return columns.filter((column) => this.#at[column] < 0).map((column) => columnNames[column]);
@@ -370,7 +384,7 @@ export class CmsTable {
   }
 }
 
-/** −1 for a missing optional column */
+/** Returns the position of each column, or −1 for a missing optional column. */
 function findColumns(header: string[], subject: string): Record<Column, number> {
   const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
   const names = header.map(plain);

@@ -3,6 +3,7 @@ import { DataError } from "../../engine/index.ts";
 import { type Download, download } from "../download.ts";
 import type { Patience } from "../http.ts";
 
+/** An attempt is aborted if no byte arrives in an interval of this many milliseconds. */
 export const stallMs = 30_000;
 /** Releases have about 30 MB. */
 const maxFileBytes = 2 ** 30;
@@ -11,13 +12,14 @@ const spareBytes = 2 ** 24;
 const foreignTypes =
   /^(text\/html|application\/(xhtml|json|xml|zip|gzip|pdf)|image\/|audio\/|video\/|multipart\/)/;
 
+/** The caller's clock, and the function that receives messages for the user. */
 export type Caller = Pick<Patience, "clock" | "say">;
 
 export function cmsPatience({ clock, say }: Caller, maxTries: number): Patience {
   return { clock, say, maxTries, stallMs, leastBytes: 1 };
 }
 
-/** @throws DataError when the release can't be downloaded or written, or its content is wrong */
+/** Downloads a release to `path`. @throws DataError when it can't be downloaded or written, or its content is wrong */
 export function downloadRelease(
   url: string,
   path: string,

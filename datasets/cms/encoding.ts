@@ -1,4 +1,4 @@
-/** Lines, and bytes of a line, count from 1. */
+/** A byte that isn't UTF-8, with its position in a text file. Lines, and bytes of a line, count from 1. */
 export interface StrayByte {
   line: number;
   byte: number;
@@ -14,10 +14,16 @@ const marks =
 /** A line end or character at the end of a chunk that may be unfinished. */
 const incomplete = /(?:\r|[\xc2-\xf4][\x80-\xbf]{0,2})$/;
 
+/**
+ * Counts the lines of a text file, and finds the first byte that isn't UTF-8. Call `push` for every chunk, then
+ * `finish` once. O(bytes).
+ */
 export class TextScan {
   bytes = 0;
+  /** The line after the last line end, from 1. */
   line = 1;
   stray: StrayByte | undefined;
+  /** The line of the first multi-byte UTF-8 character. */
   multibyteLine: number | undefined;
   isTerminated = false;
   #lineStart = 0;

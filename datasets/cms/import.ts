@@ -14,8 +14,9 @@ import { suspectGrowth } from "./plausibility.ts";
 import { type ReleaseOptions, readRelease } from "./release.ts";
 
 export interface ImportOptions extends ReleaseOptions {
+  /** The folder for snapshots. */
   out: string;
-  /** An OPPS Addendum B. */
+  /** Path of an OPPS Addendum B, which assigns HCPCS codes to APCs; null to add no codes. */
   codesFile: string | null;
   /** Writes a new revision even if a snapshot of the year has the same content. */
   force: boolean;

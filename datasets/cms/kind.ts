@@ -21,9 +21,10 @@ const separators: readonly [separator: string, name: string][] = [
 ];
 
 /**
- * A name such as "a gzip file"; undefined if the file may be CSV.
+ * Names the kind of a file that isn't comma-separated text, such as "a gzip file". Returns undefined if the file may be
+ * CSV.
  *
- * @param start up to a megabyte, because file names in a zip archive identify a workbook
+ * @param start the file's first bytes: enough for the file names in a zip archive, which identify a workbook
  */
 export function foreignKind(start: Buffer): string | undefined {
   const hexadecimal = start.toString("hex", 0, 16);

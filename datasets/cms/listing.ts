@@ -8,7 +8,10 @@ import type { Offer } from "./catalogue.ts";
 const downloadsFolder = "downloads";
 const maxNameCharacters = 100;
 
-/** Different releases have had the same file name, so the path contains a hash of the URL. */
+/**
+ * Returns the path of a download in the folder `out`. It contains a hash of the URL, because different releases have
+ * had the same file name.
+ */
 export function downloadPath(out: string, url: string): string {
   const named = basename(new URL(url).pathname)
     .replace(/\.csv$/i, "")
@@ -19,7 +22,12 @@ export function downloadPath(out: string, url: string): string {
 
 export type Listed = ReturnType<typeof listOf>[number];
 
-/** The newest year comes first. @param say receives a warning for each file that can't be a snapshot */
+/**
+ * Lists the releases offered and the snapshots in the folder `out`, newest year first.
+ *
+ * @param say receives a warning for each file that can't be a snapshot
+ * @throws DataError when the folder can't be read
+ */
 export function listOf(offered: readonly Offer[], out: string, say: (line: string) => void) {
   const loaded = versionsIn(out, say);
   const others = new Set(loaded.map(({ year }) => year));

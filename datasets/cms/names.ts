@@ -16,9 +16,8 @@ const kinds: readonly [characters: RegExp, kind: string][] = [
 ];
 
 /**
- * Composes accents (NFC), and replaces every run of spaces by one space.
- *
- * @returns a `Flaw` for a name that is empty, too long or has a forbidden character, such as a tab
+ * Cleans a name: composes accents (NFC), trims the name, and replaces every run of spaces by one space. Returns a
+ * `Flaw` for a name that is empty, too long or has a forbidden character, such as a tab.
  */
 export function cleanName(text: string): string | Flaw {
   const [character] = forbidden.exec(text) ?? [];
@@ -47,7 +46,11 @@ export class Spellings {
   readonly #first: string[] = [];
   readonly #others = new Map<number, Map<string, number>>();
 
-  /** @param clean not called when the facility's first spelling is repeated */
+  /**
+   * Enters the text that a row has for a facility. Facilities are numbered from 0 in the order of their first rows.
+   *
+   * @param clean not called when the facility's first spelling is repeated
+   */
   enter(facility: number, raw: string, clean: (raw: string) => string): void {
     if (raw === this.#raw[facility]) return;
     const text = clean(raw);
@@ -60,12 +63,14 @@ export class Spellings {
     }
   }
 
+  /** The facilities that have two or more spellings, empty ones not counted. */
   get several(): number[] {
     const named = (facility: number, others: ReadonlyMap<string, number>) =>
       [this.#first[facility], ...others.keys()].filter((text) => text !== "").length;
     return [...this.#others].flatMap(([facility, others]) => (named(facility, others) > 1 ? [facility] : []));
   }
 
+  /** Returns the commonest spelling for each facility. @param rows number of rows of each facility */
   commonest(rows: Int32Array): string[] {
     return this.#first.map((first, facility) => {
       const others = [...(this.#others.get(facility) ?? [])];

@@ -9,6 +9,7 @@ const maxSuppressedServices = 10;
 const suspectedGrowth = 30;
 const maxNamed = 3;
 
+/** Returns a warning for each kind of suspect figure; none if all figures are plausible. */
 export function suspicionsAbout(table: SnapshotTable): string[] {
   const { facilities, rows } = partsOf(table);
   const { charge, allowed, services, beneficiaries } = rows;
@@ -43,6 +44,11 @@ export function suspicionsAbout(table: SnapshotTable): string[] {
   ];
 }
 
+/**
+ * Returns a warning if the median charge has grown at least thirtyfold.
+ *
+ * @param before path of the previous snapshot, which is ignored if it can't be read
+ */
 export function suspectGrowth(table: SnapshotTable, before: string): string[] {
   const now = medianCharge(table);
   const then = medianIn(before);

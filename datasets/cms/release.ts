@@ -21,9 +21,12 @@ const unterminated = [
 
 export interface ReleaseOptions {
   file: string;
+  /** The data year, not the year of publication. */
   year: number;
+  /** Month of publication as `YYYY-MM`; null if unknown. */
   released: string | null;
   sourceUrl: string | null;
+  /** Whether the last line may lack a line end, which may mean that the file was truncated. */
   allowUnterminated: boolean;
 }
 
@@ -32,13 +35,14 @@ interface Release {
   provenance: Omit<Provenance, "revision">;
   /** The first byte that isn't UTF-8. If there is such a byte, the file was read as Windows-1252. */
   stray: StrayByte | undefined;
+  /** Number of facilities with several names or addresses. */
   severalNames: number;
   /** Missing optional columns, by CMS's names. */
   absentColumns: string[];
   warnings: string[];
 }
 
-/** @throws DataError when the file can't be read or the release is invalid */
+/** Reads a CMS release from a CSV file. @throws DataError when the file can't be read or the release is invalid */
 export async function readRelease(options: ReleaseOptions): Promise<Release> {
   const { file, year, released, sourceUrl } = options;
   let handle: FileHandle | undefined;
@@ -129,6 +133,7 @@ function checkText(
     );
 }
 
+/** Formats the byte's value, such as 0x92. */
 export function hexadecimal({ value }: StrayByte): string {
   return `0x${value.toString(16).toUpperCase().padStart(2, "0")}`;
 }

@@ -43,7 +43,7 @@ function publishedIn(folder: string): IndexEntry[] {
 }
 
 /**
- * Links or copies snapshots into a folder, then writes and returns their index.
+ * Links or copies snapshots into a folder, then writes and returns their index, newest first.
  *
  * @throws DataError when there is no snapshot, a snapshot is invalid, or its version was published with other content
  */

@@ -14,9 +14,10 @@ import {
 import { makeFolder, sync } from "../folder.ts";
 import { isSynthetic } from "../sample/synthetic-mark.ts";
 
-/** The version number can't be used for other content, because a server has served it. */
+/** A data version that a server has served. Its number can't be used for other content. */
 export interface KnownVersion {
   version: string;
+  /** The `sha256` of the snapshot, not of its file. */
   sha256: string;
 }
 
@@ -62,8 +63,8 @@ export function publishSnapshot(
 }
 
 /**
- * Finds the year's newest snapshot with the same rows, and with the same codes if `wanted` has any. No server would
- * serve a file that contradicts a known version, so such files are skipped.
+ * Finds the year's newest snapshot with the same rows, and with the same codes if `wanted` has any. Returns undefined
+ * if there is none. No server would serve a file that contradicts a known version, so such files are skipped.
  */
 export function findContent(
   outDir: string,
@@ -100,7 +101,9 @@ function snapshotWith(path: string, version: string, contentSha256: string): Sna
   }
 }
 
-/** The last revision of the latest data year up to `maxYear`. */
+/**
+ * Returns the path of the last revision in the latest data year up to `maxYear`, or undefined if there is no snapshot.
+ */
 export function newestSnapshot(outDir: string, maxYear: number): string | undefined {
   const names = existsSync(outDir) ? namesIn(outDir) : [];
   for (let year = maxYear; year >= minDataYear; year--) {
@@ -110,6 +113,7 @@ export function newestSnapshot(outDir: string, maxYear: number): string | undefi
   return undefined;
 }
 
+/** Tells by its metadata whether a file is a synthetic snapshot. Returns false if the file can't be read. */
 export function isSyntheticFile(path: string): boolean {
   try {
     return isSynthetic(snapshotHead(readFileSync(path), path).metadata);

@@ -9,6 +9,7 @@ export const indexName = "index.json";
 /** A server downloads such a file, but loads only files up to 2 GiB. */
 const maxFileBytes = 2 ** 32;
 
+/** Matches a data version, `<year>.<revision>`, such as 2024.1. */
 export const versionPattern = /^[0-9]{4}\.[1-9][0-9]{0,3}$/;
 
 const expected = {
@@ -29,6 +30,7 @@ const entry = v.object(
       v.minValue(1, expected.bytes),
       v.maxValue(maxFileBytes, expected.bytes),
     ),
+    /** SHA-256 of the file's bytes. */
     sha256: v.pipe(v.string(expected.sha256), v.regex(/^[0-9a-f]{64}$/, expected.sha256)),
   },
   // The message for an entry that isn't an object or lacks a field.
@@ -47,7 +49,7 @@ const snapshotIndex = v.pipe(
   ),
 );
 
-/** @throws DataError when the text isn't an index */
+/** Parses an index of snapshots. @throws DataError when the text isn't an index */
 export function indexIn(text: string, where: string): IndexEntry[] {
   const result = v.safeParse(snapshotIndex, jsonIn(text, where, "an index of snapshots"));
   if (result.success) return result.output;
@@ -65,6 +67,7 @@ export function newestFirst(a: { version: string }, b: { version: string }): num
   return otherYear - year || otherRevision - revision;
 }
 
+/** Returns the SHA-256 of a file in hexadecimal. */
 export async function sha256Of(path: string): Promise<string> {
   const hash = createHash("sha256");
   await pipeline(createReadStream(path), hash);

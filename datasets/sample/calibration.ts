@@ -2,11 +2,11 @@ import { readFileSync } from "node:fs";
 
 /** Figures on which the synthetic sample is based, from `data/`. */
 
+/** National figures for a procedure group. Amounts are averages in dollars. */
 interface ProcedureFigures {
   code: string;
   /** Yearly services in the nation. */
   services: number;
-  /** All amounts are national averages in dollars. */
   charge: number;
   allowed: number;
   /** Beneficiaries divided by services. */
@@ -29,7 +29,7 @@ interface StateFigures {
   zip: string;
 }
 
-/** The last of the `count` texts is the rest of the line. */
+/** Splits each line of a file in `data/` into `count` texts. The last text is the rest of the line. */
 function linesOf(name: string, count: number): string[][] {
   const lines = readFileSync(new URL(`data/${name}`, import.meta.url), "utf8").split("\n");
   return lines
@@ -67,6 +67,7 @@ export const stateFigures: readonly StateFigures[] = linesOf("states.txt", 5).ma
   }),
 );
 
+/** RUCA codes with the share of all hospitals that have the code. */
 export const ruralUrbanFigures = linesOf("rural-urban.txt", 3).map(([share, code, description]) => ({
   share: Number(share),
   code,

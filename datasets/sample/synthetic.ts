@@ -15,7 +15,7 @@ import { zipsByStart } from "../places.ts";
 import { procedureFigures, ruralUrbanFigures, stateFigures } from "./calibration.ts";
 import { syntheticPublisher } from "./synthetic-mark.ts";
 
-/** CMS's file of 2023 has one row less. */
+/** Default number of rows. CMS's file of 2023 has one row less. */
 export const defaultSampleRows = 116_800;
 export const defaultSampleSeed = 20_230_101;
 export const maxSampleSeed = 2 ** 32 - 1;
@@ -49,15 +49,15 @@ const yearlyGrowth = { charge: 0.05, allowed: 0.03 };
 export interface SampleOptions {
   dataYear: number;
   revision: number;
-  /** A facility has about 37.7 rows. */
+  /** Number of rows, from 1 to `maxSnapshotRows`. A facility has about 37.7 rows. */
   rows: number;
   /** A whole number from 0 to `maxSampleSeed`. */
   seed: number;
 }
 
 /**
- * Equal options give the same snapshot on any machine. Snapshots of several years with the same rows and seed have the
- * same facilities and nearly the same procedures at each facility, but different amounts. O(rows).
+ * Generates a synthetic snapshot, the same on any machine for equal options. Years with the same rows and seed have the
+ * same facilities and nearly the same procedures at each, but different amounts. O(rows).
  *
  * @throws DataError when `rows` is out of range
  */

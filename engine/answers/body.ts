@@ -4,11 +4,16 @@ import type { Image } from "../image/image.ts";
 const lastPage = Buffer.from(utf8("null}"));
 const [quote, closingBrace] = [34, 125];
 
-/** The end of a body has the source and the path of the next page. @param next in ASCII; null on the last page */
+/**
+ * Computes the length in bytes of a body's end, which has the source and the path of the next page.
+ *
+ * @param next in ASCII; null on the last page
+ */
 export function endLength({ tail }: Image, next: Uint8Array | null): number {
   return tail.length + (next === null ? lastPage.length : next.length + 3);
 }
 
+/** Writes a body's end at `start`, and returns the position after it. `endLength` gives the length. */
 export function writeEnd({ tail }: Image, next: Uint8Array | null, body: Buffer, start: number): number {
   let at = start + tail.copy(body, start);
   if (next === null) return at + lastPage.copy(body, at);
@@ -20,6 +25,7 @@ export function writeEnd({ tail }: Image, next: Uint8Array | null, body: Buffer,
   return at;
 }
 
+/** Returns memory for `length` bytes: the start of `scratch` if it is long enough, otherwise a new buffer. */
 export function room(length: number, scratch: Buffer): Buffer {
   return length <= scratch.length ? scratch.subarray(0, length) : Buffer.allocUnsafe(length);
 }

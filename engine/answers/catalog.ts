@@ -3,8 +3,10 @@ import { groupOf, type Image, textAt } from "../image/image.ts";
 import { measureFields, stateCodes } from "../snapshot/schema.ts";
 
 export interface Coverage {
+  /** Codes of the states that have prices. */
   states: string[];
   missing_states: { state: string; reason: string }[];
+  /** APC codes of the procedures that have no price. */
   procedures_without_prices: string[];
 }
 
@@ -37,10 +39,13 @@ export function coverageOf(image: Image): Coverage {
   };
 }
 
-/** `current` is the default version, `available` the newest version of another year. */
+/**
+ * Status of a data version: `current` is the default version, `available` the newest version of another year, and
+ * `superseded` any other version.
+ */
 export type Status = "current" | "available" | "superseded";
 
-/** @param images newest version first */
+/** Returns the status of one of the images. @param images newest version first */
 export function statusOf(images: readonly Image[], image: Image): Status {
   if (image === images[0]) return "current";
   const year = image.description.provenance.dataYear;
@@ -48,6 +53,7 @@ export function statusOf(images: readonly Image[], image: Image): Status {
   return image === newest ? "available" : "superseded";
 }
 
+/** Numbers of rows that differ between two data versions. */
 export interface Changes {
   rows_added: number;
   rows_removed: number;
@@ -55,7 +61,7 @@ export interface Changes {
   rows_changed: number;
 }
 
-/** O(rows), too slow for serving threads. */
+/** Counts the rows that differ between two data versions. O(rows), too slow for serving threads. */
 export function changesBetween(before: Image, after: Image): Changes {
   const facilities = counterparts(after, before, "ccn", [
     ...(["facilityName", "city", "state", "street", "zip"] as const),

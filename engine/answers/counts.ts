@@ -3,18 +3,19 @@ import type { Image } from "../image/image.ts";
 import { blank } from "../snapshot/schema.ts";
 import { firstNotBefore } from "../sorted.ts";
 
+/** Number of rows, and of the suppressed rows among them, whose two amounts are absent. */
 export interface RowCounts {
   rows: number;
   suppressed: number;
 }
 
-/** O(procedures), or O(1) for a scope of one procedure. */
+/** Counts the rows of a scope. O(procedures), or O(1) for a scope of one procedure. */
 export function rowsOfScope(image: Image, scope: ExportScope): RowCounts {
   const [rows, suppressed] = [image.groupRows, image.groupSuppressed].map((of) => sumOver(image, scope, of));
   return { rows, suppressed };
 }
 
-/** O(rows of the facility + log rows). */
+/** Counts the rows of a facility. O(rows of the facility + log rows). */
 export function rowsOfFacility(image: Image, facility: number): RowCounts {
   const start = firstRow(image, facility);
   let row = start;
@@ -24,7 +25,7 @@ export function rowsOfFacility(image: Image, facility: number): RowCounts {
   return { rows: row - start, suppressed };
 }
 
-/** O(log facilities). */
+/** Counts the facilities of a group that charge less than `cents`. O(log facilities). */
 export function countBelow({ groupStart, order, charge }: Image, group: number, cents: number): number {
   // This loop is faster than `firstNotBefore`. For a facility's prices it runs twice per row.
   let low = groupStart[group];
@@ -37,7 +38,7 @@ export function countBelow({ groupStart, order, charge }: Image, group: number, 
   return low - groupStart[group];
 }
 
-/** A facility's rows are contiguous. */
+/** Returns the position of a facility's first row. A facility's rows are contiguous. O(log rows). */
 export function firstRow({ facility: column }: Image, facility: number): number {
   return firstNotBefore(0, column.length, (row) => column[row] < facility);
 }

@@ -5,13 +5,13 @@ import { countBelow } from "./counts.ts";
 export interface Histogram {
   /** The edges in cents, strictly ascending. If all charges are equal, the charge is in the array twice. */
   edges: number[];
-  /** Every bin but the last excludes its upper edge. */
+  /** The number of charges in each bin. Every bin but the last excludes its upper edge. */
   counts: number[];
 }
 
 /**
- * The bins have equal width on a logarithmic scale. There are fewer than `bins` if edges round to the same cent. O(bins
- * · log facilities).
+ * Counts the charges of a group in bins of equal width on a logarithmic scale. There are fewer than `bins` if edges
+ * round to the same cent. O(bins · log facilities).
  *
  * @param group from `findGroup`
  */
@@ -31,6 +31,7 @@ export function histogramOf(image: Image, group: number, bins: number): Histogra
   return { edges, counts: below.slice(1).map((count, i) => count - below[i]) };
 }
 
+/** Returns the procedure's summary for each state that has prices for it, ordered by state code. */
 export function stateSummaries(image: Image, procedure: number) {
   return stateCodes.flatMap((state, i) => {
     const group = stateGroup(image, procedure, i);

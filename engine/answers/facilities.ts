@@ -6,14 +6,17 @@ import { blank, ccnPattern } from "../snapshot/schema.ts";
 import { withPrefix } from "../sorted.ts";
 import { countBelow, firstRow } from "./counts.ts";
 
-/** The facility, or −1. O(log facilities). Older snapshots may have CCNs with lower-case letters. */
+/**
+ * Finds a facility by CCN, as given or in capital letters. Older snapshots may have CCNs with lower-case letters.
+ * Returns its position, or −1 if there is none. O(log facilities).
+ */
 export function findFacility(image: Image, ccn: string): number {
   if (!ccnPattern.test(ccn)) return -1;
   const found = findCode(image.ccn, ccn);
   return found < 0 ? findCode(image.ccn, ccn.toUpperCase()) : found;
 }
 
-/** O(log codes). @param codes sorted, all of the same length @returns the position, or −1 */
+/** Finds a code among sorted codes of the same length. Returns its position, or −1 if there is none. O(log codes). */
 export function findCode(codes: TextColumn, code: string): number {
   const { start, end } = withPrefix(codes, Buffer.from(code));
   return start < end ? start : -1;
@@ -39,7 +42,7 @@ export function describeFacility(image: Image, facility: number) {
   };
 }
 
-/** Amounts are in cents. */
+/** The rank of a charge among the facilities of a group. Amounts are in cents. */
 export interface Standing {
   /** The lowest charge has rank 1, and equal charges have the same rank. */
   rank: number;
@@ -49,8 +52,12 @@ export interface Standing {
   medianCharge: number;
 }
 
-/** Amounts are in cents. A value is null if it is unknown, or if only priced rows have it. */
+/**
+ * The row of a procedure at a facility. Amounts are in cents. A value is null if it is unknown, or if only priced rows
+ * have it.
+ */
 export interface FacilityPrice {
+  /** Position of the procedure. */
   procedure: number;
   status: RowStatus;
   charge: number | null;
@@ -66,6 +73,7 @@ export interface FacilityPrice {
   state: Standing | null;
 }
 
+/** Returns the priced rows of a facility, ordered by APC code. */
 export function facilityPrices(image: Image, facility: number): FacilityPrice[] {
   const prices: FacilityPrice[] = [];
   for (let row = firstRow(image, facility); image.facility[row] === facility; row++)
@@ -73,7 +81,10 @@ export function facilityPrices(image: Image, facility: number): FacilityPrice[] 
   return prices;
 }
 
-/** −1 if there is no row. O(log rows + rows of the facility). */
+/**
+ * Finds the row of a procedure at a facility. Returns its position, or −1 if there is none.
+ * O(log rows + rows of the facility).
+ */
 export function findRow(image: Image, facility: number, procedure: number): number {
   for (let row = firstRow(image, facility); image.facility[row] === facility; row++)
     if (image.procedure[row] === procedure) return row;

@@ -16,22 +16,24 @@ import { blank, byField } from "../snapshot/schema.ts";
 import { identityOrder, stableOrder } from "../snapshot/sort.ts";
 import { findFacility } from "./facilities.ts";
 
+/** Selects the facilities that meet all given conditions. */
 export interface FacilityFilter {
-  /** Only facilities that have a row for this procedure are listed. */
+  /** Position of a procedure. Only facilities that have a row for it are listed. */
   procedure?: number | undefined;
-  /** Required status of the procedure's row. */
+  /** Required status of the procedure's row; `all` allows any. */
   status: RowStatus | "all";
-  /** Amount in cents. If `minCharge` or `maxCharge` is given, rows without a price are left out. */
+  /** Lowest charge in cents. If `minCharge` or `maxCharge` is given, rows without a price are left out. */
   minCharge?: number | undefined;
+  /** Highest charge in cents. */
   maxCharge?: number | undefined;
   states?: readonly string[] | undefined;
   city?: string | undefined;
   ccns?: readonly string[] | undefined;
-  /** `place` is a position in the table of places. */
+  /** A circle around a place. `place` is a position in the table of places. */
   near?: { place: number; miles: number } | undefined;
 }
 
-/** Ascending by CCN. */
+/** The facilities that match a filter, ascending by CCN. */
 export interface FacilityList {
   filter: FacilityFilter;
   /** Positions of the procedure's rows if the filter has a procedure, otherwise of facilities. */
@@ -48,7 +50,7 @@ export const facilitySorts = ["name", "distance", "charge", "allowed", "markup",
 type FacilitySort = (typeof facilitySorts)[number];
 
 const pricedStatus = rowStatuses.indexOf("priced");
-/** Rounded down. */
+/** Miles in a degree of latitude, rounded down. */
 const milesPerDegree = 69;
 const millionths = 1e6;
 /** With so many buckets, a bucket holds few facilities, and the list of counts is still short. */
@@ -113,6 +115,7 @@ export function listFacilities(image: Image, filter: FacilityFilter, sort: Facil
   };
 }
 
+/** Returns the position of the facility at index `i` of a list. */
 export function facilityAt(image: Image, { filter, items }: FacilityList, i: number): number {
   return filter.procedure === undefined ? items[i] : image.facility[items[i]];
 }
@@ -210,7 +213,10 @@ function withLowest(
   return positions;
 }
 
-/** If no row is priced, all statistics except the number of facilities are NaN. */
+/**
+ * Computes the statistics of a list whose filter has a procedure. `facilities` counts all listed rows. If no row is
+ * priced, all other statistics are NaN.
+ */
 export function summaryOfList(image: Image, { filter, items: rows }: FacilityList): Summary {
   const { procedure = 0, states, city, ccns, near, minCharge, maxCharge, status } = filter;
   const narrowing = [city, ccns, near, minCharge, maxCharge, states?.[1]];

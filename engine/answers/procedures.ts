@@ -17,7 +17,11 @@ const orders = {
 type ProcedureOrder = keyof typeof orders;
 export const procedureOrders = Object.keys(orders) as ProcedureOrder[];
 
-/** @param state null for the nation */
+/**
+ * Lists the procedures with prices at `minFacilities` or more facilities in a state.
+ *
+ * @param state null for the nation
+ */
 export function listProcedures(
   image: Image,
   state: string | null,

@@ -1,19 +1,22 @@
 import type { Image } from "../image/image.ts";
 import { ratioPercentiles } from "../image/statistics.ts";
 
-/** The change in tenths of a percent, rounded half up. @param before above zero */
+/** Computes the change from `before` to `now` in tenths of a percent, rounded half up. @param before above zero */
 export function changeOf(before: number, now: number): number {
   return Math.floor((2000 * (now - before) + before) / (2 * before));
 }
 
-/** Changes are medians in tenths of a percent. */
+/** The number of facilities in both groups, and the median changes of their amounts in tenths of a percent. */
 interface Matched {
   facilities: number;
   charge: number;
   allowed: number;
 }
 
-/** Compares the facilities that the groups of two images have in common; null if there are none. O(n log n). */
+/**
+ * Compares the facilities that the groups of two images have in common, matched by CCN. Returns null if there are none.
+ * O(n log n).
+ */
 export function matchGroups(before: Image, groupBefore: number, now: Image, group: number): Matched | null {
   const [earlier, later] = [rowsByCcn(before, groupBefore), rowsByCcn(now, group)];
   const [earlierCcns, laterCcns] = [ccnNumbers(before, earlier), ccnNumbers(now, later)];

@@ -27,7 +27,7 @@ const columnsAtOnce = 5;
 
 interface Column {
   name: string;
-  /** undefined for a column of numbers */
+  /** The column's texts; undefined for a column of numbers. */
   dictionary?: Dictionary;
   isFloat?: boolean;
   mayBeAbsent?: boolean;
@@ -134,7 +134,7 @@ function columnsOf(image: Image, scope: ExportScope): Column[] {
   ];
 }
 
-/** O(rows) for one procedure, else O(facilities). */
+/** Computes how many bytes `arrowPieces` yields in total. O(rows) for one procedure, else O(facilities). */
 export function arrowBytes(image: Image, scope: ExportScope): number {
   const columns = columnsOf(image, scope);
   const rows = sumOver(image, scope, image.groupRows);
@@ -149,7 +149,10 @@ export function arrowBytes(image: Image, scope: ExportScope): number {
   return rows % batchRows === 0 ? length : length + lengthOf(rows % batchRows);
 }
 
-/** A piece is valid until the next piece is requested. Empty pieces let the caller do other work. */
+/**
+ * Yields the Arrow stream of a scope's rows in pieces. A piece is valid until the next piece is requested. Empty pieces
+ * let the caller do other work.
+ */
 export function* arrowPieces(image: Image, scope: ExportScope): Generator<Uint8Array, void> {
   const columns = columnsOf(image, scope);
   yield schemaMessage(columns);

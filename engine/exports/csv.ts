@@ -24,7 +24,10 @@ const header = utf8(`${[firstColumns, ...furtherColumns].join(",")}\r\n`);
 
 const statusBytes = rowStatuses.map(utf8);
 
-/** A piece is valid until the next piece is requested. It is empty if none of the next scanned rows is in the scope. */
+/**
+ * Yields a header and the lines of a scope's rows in pieces. A piece is valid until the next piece is requested, and
+ * may be empty.
+ */
 export function* csvPieces(image: Image, scope: ExportScope): Generator<Uint8Array, void> {
   const lines = new RowLines(image);
   const found = new ScopeRows(image, scope);
@@ -45,6 +48,7 @@ export function* csvPieces(image: Image, scope: ExportScope): Generator<Uint8Arr
   yield out.subarray(0, at);
 }
 
+/** Returns a function that computes the length of a row's line in bytes. Rows in ascending order are fastest. */
 export function csvLengths(image: Image): (row: number) => number {
   const lines = new RowLines(image);
   return (row) => {
@@ -53,6 +57,7 @@ export function csvLengths(image: Image): (row: number) => number {
   };
 }
 
+/** Computes how many bytes `csvPieces` yields in total. O(procedures), or O(1) for one procedure. */
 export function csvBytes(image: Image, scope: ExportScope): number {
   return header.length + sumOver(image, scope, image.csvBytes);
 }

@@ -2,18 +2,22 @@ import { groupOf, type Image, stateIndex } from "../image/image.ts";
 import { blank } from "../snapshot/schema.ts";
 
 export interface ExportScope {
+  /** Position of the only procedure to export; null for all. */
   procedure: number | null;
+  /** Code of the only state to export; null for all. */
   state: string | null;
 }
 
 export const rowStatuses = ["priced", "suppressed", "incomplete"] as const;
 export type RowStatus = (typeof rowStatuses)[number];
 
+/** Returns the position in `rowStatuses` of the status of a row with these amounts. */
 export function statusOfRow(charge: number, allowed: number): number {
   if (charge > 0 && allowed > 0) return 0;
   return charge === blank && allowed === blank ? 1 : 2;
 }
 
+/** Adds up the values of a scope in `of`, which has a value for each group. */
 export function sumOver(image: Image, { procedure, state }: ExportScope, of: ArrayLike<number>): number {
   if (procedure !== null) return of[groupOf(image, procedure, state)];
   let sum = 0;
@@ -23,6 +27,7 @@ export function sumOver(image: Image, { procedure, state }: ExportScope, of: Arr
 
 const maxScannedRows = 2 ** 12;
 
+/** Finds the rows of a scope, ascending. */
 export class ScopeRows {
   readonly #image: Image;
   readonly #scope: ExportScope;
@@ -39,7 +44,10 @@ export class ScopeRows {
     return this.#next >= this.#image.facility.length;
   }
 
-  /** −1 if none of the next `maxScannedRows` rows is in the scope. After −1, call this method again unless `isOver`. */
+  /**
+   * Returns the next row of the scope, or −1 if none of the next `maxScannedRows` rows is in the scope. After −1, call
+   * this method again unless `isOver`.
+   */
   next(): number {
     const { facility, procedure } = this.#image;
     const end = Math.min(facility.length, this.#next + maxScannedRows);
@@ -64,7 +72,10 @@ function isInState({ stateOf }: Image, facility: number, state: string | null): 
   return state === null || stateOf[facility] === stateIndex.get(state);
 }
 
-/** Ascending. O(rows) for one procedure, else O(facilities). */
+/**
+ * Returns the positions of the facilities with a row in a scope, ascending. O(rows) for one procedure, else
+ * O(facilities).
+ */
 export function facilitiesInScope(image: Image, { procedure, state }: ExportScope): Int32Array {
   const count = image.ccn.offsets.length - 1;
   const isIn = new Uint8Array(count);
@@ -79,7 +90,7 @@ export function facilitiesInScope(image: Image, { procedure, state }: ExportScop
   return found.slice(0, length);
 }
 
-/** Ascending. O(procedures). */
+/** Returns the positions of the procedures with a row in a scope, ascending. O(procedures). */
 export function proceduresInScope(image: Image, { procedure, state }: ExportScope): Int32Array {
   const all = Int32Array.from(image.codes.keys());
   return all.filter(

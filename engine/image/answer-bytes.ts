@@ -5,7 +5,7 @@ import type { TableParts } from "../snapshot/table.ts";
 import type { Groups } from "./groups.ts";
 import { inDollars, maxImageBytes, summaryFields } from "./image.ts";
 
-/** For each group, the JSON of an answer up to its first row; empty for a group without priced rows. */
+/** Encodes for each group the JSON of a price list up to its first row; empty for a group without priced rows. */
 export function encodeHeads(
   procedures: TableParts["procedures"],
   summaries: Float64Array,
@@ -33,7 +33,10 @@ function summaryText(summaries: Float64Array, group: number): string {
   return `{${texts.join(",")}}`;
 }
 
-/** For each facility, the JSON of a row up to its charge. The charge, `middle`, the allowed amount and `end` follow. */
+/**
+ * Encodes for each facility the JSON of a row up to its charge. The charge, `middle`, the allowed amount and `end`
+ * follow.
+ */
 export function encodePrefixes({ ccn, name, city, state }: TableParts["facilities"]): TextColumn {
   return encodeText(
     ccn.map((_, i) =>
@@ -46,7 +49,11 @@ const middle = utf8(',"medicare_allowed":');
 const end = utf8("}");
 const comma = 44;
 
-/** @throws DataError when the rows need more than `maxImageBytes` */
+/**
+ * Computes where in `answers` the head of each group and the end of each priced row will be.
+ *
+ * @throws DataError when the rows need more than `maxImageBytes`
+ */
 export function measureAnswers(
   rows: TableParts["rows"],
   { order, groupStart }: Groups,
@@ -89,6 +96,7 @@ export function measureAnswers(
 const pieceBytes = 2 ** 16;
 const maxNumbersBytes = 64;
 
+/** Writes the heads and rows of all groups as `measureAnswers` has placed them. `out` may be shared memory. */
 export function writeAnswers(
   out: Uint8Array,
   rows: TableParts["rows"],

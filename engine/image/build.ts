@@ -21,8 +21,9 @@ import { findPlace, noPlaces, type Places } from "./places.ts";
 import { summarize } from "./summaries.ts";
 
 export interface BuildLimits {
+  /** Maximum bytes of the image. */
   image: number;
-  /** Maximum bytes of texts. They are checked in advance, because a full heap ends the process. */
+  /** Maximum heap bytes of texts. They are estimated in advance, because a full heap ends the process. */
   heap: number;
 }
 

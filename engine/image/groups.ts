@@ -5,7 +5,7 @@ import type { TableParts } from "../snapshot/table.ts";
 export type Groups = Omit<ReturnType<typeof groupRows>, "priced">;
 
 /**
- * The priced rows of a group are ordered by charge, then by CCN.
+ * Groups the rows by procedure, and by procedure and state. A group's priced rows are ordered by charge, then by CCN.
  *
  * @param stateOf the state of each facility, by `stateIndex`
  * @param national number of national groups, one per procedure

@@ -17,10 +17,11 @@ import { type Counts, type Provenance, stateCodes } from "../snapshot/schema.ts"
 
 const magic = 0x49514348; // "HCQI"
 /**
- * Increase this number when the image's layout changes, or the bytes of any answer or cursor. ETags contain the number,
- * so clients don't keep an old answer.
+ * Number of the image's format. Increase it when the image's layout changes, or the bytes of any answer or cursor.
+ * ETags contain the number, so clients don't keep an old answer.
  */
 export const imageFormatVersion = 15;
+/** Maximum bytes of an image, in which positions have 32 bits. */
 export const maxImageBytes = 2 ** 32 - 1;
 /** APC codes have four digits. */
 const maxProcedures = 10_000;
@@ -44,9 +45,11 @@ const float64: ElementType<Float64Array> = { size: 8, view: (...at) => new Float
 const texts = { offsets: int32, bytes };
 
 const textIndex = {
+  /** The distinct words in byte order. */
   words: texts,
   /** The words ordered by length, then by bytes. */
   byLength: uint32,
+  /** The start in `byLength` of the words of each length. */
   lengthStart: uint32,
   /** A bit mask of the letters in each word, in the order of `byLength`; see `lettersOf`. */
   letters: int32,
@@ -54,7 +57,9 @@ const textIndex = {
   tokenStart: uint32,
   /** Words with their fields: word << fieldBits | field. */
   tokens: uint32,
+  /** The number of documents that have each word. */
   documentCount: uint32,
+  /** The start of each word's documents in `postings`, followed by the end of the last word's documents. */
   postingStart: uint32,
   /** The documents of each word: ascending positions, or a bit set where a bit set is shorter. */
   postings: int32,
@@ -68,10 +73,13 @@ export type TextIndex = SectionsOf<typeof textIndex>;
 /** The documents are ordered by the size of the name (see `nameSizeOf`), then by name, then by code. */
 const documents = {
   ...textIndex,
+  /** The documents with prices, as a bit set. */
   priced: int32,
+  /** The document of each facility or procedure. */
   documentOf: uint32,
-  /** Ranks are by name and code. */
+  /** The rank of each document by name, then by code. */
   nameRank: uint32,
+  /** The facility or procedure at each rank. */
   byName: uint32,
   /** A facility's or procedure's row in a search answer: JSON that is cut off before the value of `score`. */
   rows: texts,
@@ -79,6 +87,7 @@ const documents = {
 
 const layout = {
   description: bytes,
+  /** JSON at the end of an answer, up to the path of the next page. */
   tail: bytes,
   ccn: texts,
   facilityName: texts,
@@ -90,7 +99,9 @@ const layout = {
   ruralUrbanDescription: texts,
   code: texts,
   procedureName: texts,
+  /** The position of each row's facility. */
   facility: int32,
+  /** The position of each row's procedure. */
   procedure: int32,
   charge: int32,
   allowed: int32,
@@ -99,35 +110,53 @@ const layout = {
   payment: int32,
   outlierServices: int32,
   outlierAmount: int32,
+  /** The state of each facility, by `stateIndex`. */
   stateOf: uint8,
-  /** The position of the facility's ZIP code among the places, or −1. */
+  /** The position of each facility's ZIP code among the places, or −1. */
   placeOf: int32,
-  /** Equal names have the same rank. */
+  /** The rank of each facility's name. Equal names have the same rank. */
   nameOrder: uint32,
+  /** The number of priced procedures of each facility. */
   pricedProcedures: uint32,
+  /** ZIP codes as ascending numbers. */
   placeZip: int32,
-  /** Millionths of a degree. */
+  /** The latitude of each ZIP code in millionths of a degree. */
   placeLatitude: int32,
+  /** The longitude of each ZIP code in millionths of a degree. */
   placeLongitude: int32,
+  /** The rows of each procedure in turn. */
   procedureRows: uint32,
+  /** The start of each procedure's rows in `procedureRows`, followed by the end of the last procedure's rows. */
   procedureStart: uint32,
-  /** Lists read all charges and allowed amounts of a procedure, so copies of them lie side by side. */
+  /**
+   * The charges of `procedureRows`. Lists read all charges and allowed amounts of a procedure, so copies of them lie
+   * side by side.
+   */
   procedureCharge: int32,
+  /** The allowed amounts of `procedureRows`. */
   procedureAllowed: int32,
+  /** The start of each group's rows in `order`, followed by the end of the last group's rows. */
   groupStart: uint32,
+  /** The number of all rows of each group. */
   groupRows: uint32,
   groupSuppressed: uint32,
+  /** The length of each group's lines as CSV, without the header. */
   csvBytes: float64,
   summaries: float64,
   details: float64,
+  /** The start of each group's head in `answers`. */
   headStart: uint32,
+  /** The end of each group's head in `answers`. */
   headEnd: uint32,
+  /** The priced rows of each group in turn, ordered by charge, then by CCN. */
   order: uint32,
+  /** For each row in `order`, its end in `answers`. */
   rowEnd: uint32,
   answers: bytes,
   hcpcs: texts,
+  /** The procedure of each HCPCS code. */
   hcpcsProcedure: uint32,
-  /** JSON; `null` if the snapshot has no codes. */
+  /** The HCPCS codes of each procedure as JSON; `null` if the snapshot has no codes. */
   includes: texts,
   documents: { facility: documents, procedure: documents },
 };
@@ -188,30 +217,34 @@ export const detailFields = [
 export interface Description {
   provenance: Provenance;
   counts: Counts;
-  /** null if the snapshot has no codes */
+  /** Number of HCPCS codes; null if the snapshot has no codes. */
   codes: number | null;
-  /** SHA-256 of rows, provenance and codes. */
+  /** SHA-256 of rows, provenance and codes, in hexadecimal. */
   sha256: string;
-  /** SHA-256 of the rows alone. */
+  /** SHA-256 of the rows alone, in hexadecimal. */
   contentSha256: string;
-  /** null without a table of places */
+  /** Name of the table of places; null without a table. */
   places: string | null;
 }
 
-/** Typed arrays over shared memory, and look-up tables. The arrays must not be written to. */
+/** An attached image: typed arrays over shared memory, and look-up tables. The arrays must not be written to. */
 export interface Image extends Omit<Sections, "description"> {
   readonly buffer: SharedArrayBuffer;
   readonly description: Readonly<Description>;
+  /** The APC code of each procedure. */
   readonly codes: readonly string[];
+  /** APC code → position of the procedure. */
   readonly procedureOf: ReadonlyMap<string, number>;
-  /** APC code as a number → procedure; −1 for none. */
+  /** APC code as a number → position of the procedure; −1 for none. */
   readonly procedureOfNumber: Int16Array;
+  /** Number of procedures. */
   readonly procedures: number;
 }
 
+/** State code → position in `stateCodes`. */
 export const stateIndex: ReadonlyMap<string, number> = new Map(stateCodes.map((code, i) => [code, i]));
 
-/** Amounts in cents, spread in hundredths; all 0 for a group without priced rows. */
+/** A group's statistics: amounts in cents, spread in hundredths. All are 0 for a group without priced rows. */
 export type Summary = Record<(typeof summaryFields)[number], number>;
 
 export function summaryOf({ summaries }: Pick<Image, "summaries">, group: number): Summary {
@@ -220,11 +253,14 @@ export function summaryOf({ summaries }: Pick<Image, "summaries">, group: number
 
 const medianAt = summaryFields.indexOf("median_charge");
 
-/** Reading the whole summary takes longer than finding a charge's rank. */
+/**
+ * Returns a group's median charge in cents. Reading the whole summary would take longer than finding a charge's rank.
+ */
 export function medianOf({ summaries }: Image, group: number): number {
   return summaries[group * summaryFields.length + medianAt];
 }
 
+/** Returns a group's further statistics: allowed amounts in cents, markups in hundredths. */
 export function detailsOf({ details }: Image, group: number): Record<(typeof detailFields)[number], number> {
   return fieldsAt(details, detailFields, group);
 }
@@ -235,7 +271,7 @@ function fieldsAt<Field extends string>(values: Float64Array, fields: readonly F
   return found as Record<Field, number>;
 }
 
-/** Unknown values are NaN, which JSON writes as null. */
+/** Converts a summary to dollars and ratios. Unknown values are NaN, which JSON writes as null. */
 export function dollarsOf(summary: Summary): Summary {
   return Object.fromEntries(
     summaryFields.map((field) => [field, inDollars(field, summary[field])]),
@@ -244,25 +280,32 @@ export function dollarsOf(summary: Summary): Summary {
 
 const counts: ReadonlySet<keyof Summary> = new Set(["facilities", "services", "weighted_facilities"]);
 
+/** Converts a statistic from cents to dollars, or from hundredths to a ratio. Counts stay the same. */
 export function inDollars(field: keyof Summary, value: number): number {
   return counts.has(field) ? value : value / 100;
 }
 
-/** @param state null for the nation */
+/** Returns the group of a procedure in a state. @param state a known code; null for the nation */
 export function groupOf(image: Image, procedure: number, state: string | null): number {
   return state === null ? procedure : stateGroup(image, procedure, stateIndex.get(state) ?? 0);
 }
 
-/** @param state from `stateIndex` */
+/** Returns the group of a procedure in a state. @param state from `stateIndex` */
 export function stateGroup(image: Image, procedure: number, state: number): number {
   return image.procedures + procedure * stateCodes.length + state;
 }
 
+/** Returns the number of priced rows in a group. */
 export function groupSize({ groupStart }: Image, group: number): number {
   return groupStart[group + 1] - groupStart[group];
 }
 
-/** −1 if the code or the state is unknown, or the group has no priced row. @param state null for the nation */
+/**
+ * Finds the group of an APC code in a state. Returns −1 if the code or the state is unknown, or the group has no priced
+ * row.
+ *
+ * @param state null for the nation
+ */
 export function findGroup(image: Image, procedureCode: string, state: string | null): number {
   const procedure = image.procedureOf.get(procedureCode);
   if (procedure === undefined || (state !== null && !stateIndex.has(state))) return -1;
@@ -303,6 +346,7 @@ export function attachImage(buffer: SharedArrayBuffer): Image {
   });
 }
 
+/** Returns the bytes of the text at position `i`, without copying them. */
 export function bytesAt({ offsets, bytes }: TextColumn, i: number): Uint8Array {
   return bytes.subarray(offsets[i], offsets[i + 1]);
 }
@@ -311,7 +355,7 @@ export function textAt({ offsets, bytes }: TextColumn, i: number): string {
   return bytes.toString("utf8", offsets[i], offsets[i + 1]);
 }
 
-/** The bytes are copied first, because text decoders may reject shared memory. */
+/** Decodes UTF-8. The bytes are copied first, because text decoders may reject shared memory. */
 export function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("utf8");
 }
@@ -338,7 +382,11 @@ function viewsOf<Shape extends Tree<ElementType>>(
   return Object.fromEntries(views);
 }
 
-/** @throws SizeError when the image would be larger than `maxBytes`, DataError when it would exceed `maxImageBytes` */
+/**
+ * Allocates an image and writes its header and sections.
+ *
+ * @throws SizeError when the image would be larger than `maxBytes`, DataError when it would exceed `maxImageBytes`
+ */
 export function layOut(contents: Contents, subject: string, maxBytes: number): SharedArrayBuffer {
   let end = headerWords * 4;
   const sections = leavesOf<Elements | Written>(contents).map((content, i) => {

@@ -1,18 +1,20 @@
 import { firstNotBefore } from "../sorted.ts";
 
+/** A table of ZIP codes with their coordinates. */
 export interface Places {
   name: string | null;
-  /** Ascending numbers. */
+  /** ZIP codes as ascending numbers. */
   zip: Int32Array;
-  /** Millionths of a degree, like `longitude`. */
+  /** Latitudes in millionths of a degree. */
   latitude: Int32Array;
+  /** Longitudes in millionths of a degree. */
   longitude: Int32Array;
 }
 
 const none = new Int32Array(0);
 export const noPlaces: Places = { name: null, zip: none, latitude: none, longitude: none };
 
-/** The position of a five-digit ZIP code, or −1. O(log places). */
+/** Finds a five-digit ZIP code among ascending ones. Returns its position, or −1 if there is none. O(log places). */
 export function findPlace(placeZip: Int32Array, zip: string): number {
   if (zip === "") return -1;
   const wanted = Number(zip);
@@ -24,7 +26,10 @@ export function findPlace(placeZip: Int32Array, zip: string): number {
 const earthMiles = 3958.7613;
 const radiansPerMillionth = Math.PI / 180e6;
 
-/** Great-circle distance in tenths of a mile, by the haversine formula. Coordinates are in millionths of a degree. */
+/**
+ * Computes the great-circle distance in tenths of a mile, by the haversine formula. Coordinates are in millionths of a
+ * degree.
+ */
 export function tenthsBetween(
   latitude: number,
   longitude: number,

@@ -1,6 +1,6 @@
 /**
- * Linear interpolation between closest ranks (numpy's default, SQL `quantile_cont`), rounded half up. The result is
- * exact, because all arithmetic is on integers below 2^53.
+ * Computes a percentile by linear interpolation between closest ranks (numpy's default, SQL `quantile_cont`), rounded
+ * half up. The result is exact, because all arithmetic is on integers below 2^53.
  *
  * @param at returns the value at a rank from 0 to below `count`; the values are ascending integers below 2^40
  */
@@ -14,7 +14,8 @@ export function percentile(at: (rank: number) => number, count: number, percent:
 }
 
 /**
- * Percentiles of exact quotients, rounded half up only at the end. O(n log n).
+ * Returns a function that computes percentiles of exact quotients of integers, rounded half up only at the end.
+ * O(n log n).
  *
  * @param scale factor applied before rounding: 100 gives hundredths
  */
@@ -36,7 +37,7 @@ export function ratioPercentiles(dividends: ArrayLike<number>, divisors: ArrayLi
   };
 }
 
-/** Rounded half up. @param divisor above zero */
+/** Returns `amount / divisor` in hundredths, rounded half up. @param divisor above zero */
 export function ratioInHundredths(amount: number, divisor: number): number {
   return Math.floor((200 * amount + divisor) / (2 * divisor));
 }
@@ -53,7 +54,12 @@ export function weightedMedian(values: Int32Array, weights: Int32Array, total: n
   return values[at];
 }
 
-/** Rounded half up. The mean is exact, because the part of the sum beyond a number's precision is kept apart. */
+/**
+ * Computes the weighted mean, rounded half up. It is exact, because the part of the sum beyond a number's precision is
+ * kept apart.
+ *
+ * @param total the sum of all weights, above 0
+ */
 export function weightedMean(values: Int32Array, weights: Int32Array, total: number): number {
   let large = 0n;
   let small = 0;

@@ -13,6 +13,7 @@ import {
 
 type Columns = Pick<TableParts["rows"], "charge" | "allowed" | "services">;
 
+/** Computes the values of `summaryFields` and of `detailFields` for each group in turn. */
 export function summarize(rows: Columns, { order, groupStart }: Groups) {
   const groups = groupStart.length - 1;
   const summaries = new Float64Array(groups * summaryFields.length);
@@ -49,7 +50,7 @@ export function summarize(rows: Columns, { order, groupStart }: Groups) {
   return { summaries, details };
 }
 
-/** O(n log n). @param found positions of the rows, at least one */
+/** Computes the statistics of priced rows. O(n log n). @param found positions of the rows, at least one */
 export function summaryOfRows(rows: Columns, found: Uint32Array): Summary {
   // The rows lie far apart in memory, so the charges are copied before sorting.
   const charges = taken(rows.charge, found);

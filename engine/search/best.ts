@@ -1,6 +1,6 @@
 import { codedPoints } from "./scoring.ts";
 
-/** If points are equal, the first documents by name are kept. */
+/** Keeps the `wanted` documents with the most points. If points are equal, the first documents by name are kept. */
 export class Best {
   readonly wanted: number;
   /** The sorted keys of the best documents so far, followed by the keys of newer documents. */
@@ -13,6 +13,7 @@ export class Best {
     this.#keys = new Float64Array(2 * wanted);
   }
 
+  /** Tells whether `offer` would take a document. @param place rank by name */
   takes(points: number, place: number): boolean {
     return keyOf(points, place) < this.#worst;
   }
@@ -33,6 +34,7 @@ export class Best {
     return sorted.subarray(0, this.#length);
   }
 
+  /** Returns the documents from `offset` on, best first. `place` is the rank by name. */
   from(offset: number): { points: number; place: number }[] {
     return Array.from(this.#sort().subarray(offset), (key) => ({
       points: codedPoints - Math.floor(key / keyPlaces),

@@ -39,7 +39,10 @@ type Facilities = TableParts["facilities"];
 type Procedures = TableParts["procedures"];
 type WordsOf = (text: string) => { written: string[]; meant: string[] };
 
-/** The words are cached, because facilities share cities and states, and names are needed several times. */
+/**
+ * Returns a function that splits a text into words. The words are cached, because facilities share cities and states,
+ * and names are needed several times.
+ */
 export function wordsByText(): WordsOf {
   const known = new Map<string, ReturnType<WordsOf>>();
   return (text) => {
@@ -52,7 +55,7 @@ export function wordsByText(): WordsOf {
   };
 }
 
-/** @throws SizeError when the estimated heap exceeds `maxBytes` */
+/** Estimates the heap bytes of texts and their words. @throws SizeError when the estimate exceeds `maxBytes` */
 export function checkHeap(
   version: string,
   facilities: Facilities,
@@ -87,6 +90,7 @@ export function checkHeap(
   );
 }
 
+/** Makes the search index of the facilities. */
 export function facilityDocuments(
   facilities: Facilities,
   isPriced: (i: number) => boolean,
@@ -134,6 +138,7 @@ function unambiguousInitials({ name, city }: Facilities, wordsOf: WordsOf): stri
   );
 }
 
+/** Makes the search index of the procedures. @param included the HCPCS codes of each procedure */
 export function procedureDocuments(
   procedures: Procedures,
   included: readonly HcpcsCode[][],

@@ -4,7 +4,10 @@ import { findWord } from "./dictionary.ts";
 import { setBits, withWords } from "./documents.ts";
 import { citiesOf, cityField, fieldBits, meaningOf, otherMeanings, splitWords, stateWords } from "./text.ts";
 
-/** Case, accents, abbreviations and spaces don't matter. The state may follow: `saint louis mo`. */
+/**
+ * Finds the positions of the facilities in a city. Case, accents, abbreviations and spaces don't matter. The state may
+ * follow: `saint louis mo`.
+ */
 export function facilitiesInCity(image: Image, city: string): Set<number> {
   const words = splitWords(city);
   const named = facilitiesInCities(image, words.map(meaningOf));

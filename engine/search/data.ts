@@ -8,10 +8,12 @@ function textOf(name: string): string {
     .trim();
 }
 
+/** Returns the lines of a file in `data/`, without comments. */
 export function linesOf(name: string): string[] {
   return textOf(name).split("\n");
 }
 
+/** Returns the paragraphs of a file in `data/`, which empty lines separate. */
 export function paragraphsOf(name: string): string[] {
   return textOf(name).split("\n\n");
 }

@@ -3,6 +3,7 @@ import { type TextIndex, textAt } from "../image/image.ts";
 /** Each index is decoded once per thread. */
 const wordsOfIndexes = new WeakMap<TextIndex, Map<string, number>>();
 
+/** Returns the position of a word in the index, or −1 if the index doesn't have it. */
 export function findWord(index: TextIndex, word: string): number {
   let words = wordsOfIndexes.get(index);
   if (words === undefined) {

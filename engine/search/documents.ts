@@ -12,6 +12,7 @@ export const sets = {
   done: new Int32Array(0),
   /** Documents that were found last: they match all needed terms, and weren't in `done` before. */
   fresh: new Int32Array(0),
+  /** For each needed term, the documents that match it. */
   terms: [] as Int32Array[],
 };
 
@@ -28,7 +29,7 @@ export function makeRoom({ documentOf }: SearchIndex, terms: number): void {
   for (let i = 0; i < terms; i++) sets.terms[i].fill(0, 0, bitWords);
 }
 
-/** The set is valid until the next call or search. */
+/** Finds the documents that have all the given words, as a bit set. The set is valid until the next call or search. */
 export function withWords(index: SearchIndex, words: readonly number[]): Int32Array {
   makeRoom(index, words.length);
   for (const [i, word] of words.entries()) markWord(index, word, sets.terms[i]);
@@ -36,6 +37,7 @@ export function withWords(index: SearchIndex, words: readonly number[]): Int32Ar
   return sets.fresh;
 }
 
+/** Adds the documents that have a word to a bit set. */
 export function markWord(
   { documentCount, postingStart, postings }: TextIndex,
   word: number,
@@ -52,10 +54,8 @@ export function markWord(
 }
 
 /**
- * `fresh` becomes the documents that match all needed terms and aren't in `done`. Then these documents are added to
- * `done`.
- *
- * @returns the number of these documents
+ * Puts the documents that match all needed terms and aren't in `done` into `fresh`, and adds them to `done`. Returns
+ * their number.
  */
 export function intersect(terms: number, bitWords: number): number {
   const { done, fresh } = sets;
@@ -80,11 +80,12 @@ function bitsIn(bits: number): number {
   return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
+/** Yields the positions of the set bits before `end`, ascending. */
 export function* setBits(bits: Int32Array, end: number): Generator<number> {
   for (let i = nextOf(bits, 0, end); i < end; i = nextOf(bits, i + 1, end)) yield i;
 }
 
-/** The first set bit from `from` on; `end` or more if no bit is set before `end`. */
+/** Returns the first set bit from `from` on; `end` or more if no bit is set before `end`. */
 export function nextOf(bits: Int32Array, from: number, end: number): number {
   if (from >= end) return end;
   const last = (end - 1) >>> 5;

@@ -4,8 +4,10 @@ import type { DocumentKind } from "./documents.ts";
 import type { Matches } from "./search.ts";
 
 /**
+ * Writes a search's answer as JSON outside shared memory: in `out` if that is surely long enough, otherwise in new
+ * memory.
+ *
  * @param head JSON up to the first row
- * @returns bytes outside shared memory, in `out` if they fit, otherwise in new memory
  */
 export function encodeMatches(
   image: Image,

@@ -6,8 +6,8 @@ import { fieldBits, fieldMask, fillerField, nameField, repeatField } from "./tex
 const nameFields = (1 << nameField) | (1 << fillerField) | (1 << repeatField);
 
 /**
- * The codes and words by which a query found each procedure, except its own code and the words of its name. For a
- * needed word of the query, only the best matches count.
+ * Returns the codes and words by which a query found each procedure, except its own code and the words of its name. For
+ * a needed word of the query, only the best matches count.
  */
 export function matchedBy(image: Image, terms: readonly Term[], procedures: Uint32Array): string[][] {
   const index = image.documents.procedure;

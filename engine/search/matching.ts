@@ -45,6 +45,9 @@ export interface Term {
   code: number;
 }
 
+/**
+ * Adds to a needed term what its word matches by prefix, with typos or in another form, as several words, or as a code.
+ */
 export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void {
   const { word } = term;
   const index = image.documents[kind];
@@ -70,7 +73,7 @@ export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void 
   if (coded >= 0) term.code = index.documentOf[coded];
 }
 
-/** @param word the state's name or code, in lower case */
+/** Tells whether any facility is in a state. @param word the state's code, or its name as one word, in lower case */
 export function hasState(index: TextIndex, word: string): boolean {
   const found = findWord(index, word);
   return found >= 0 && (index.wordFields[found] & (1 << stateField)) !== 0;
@@ -82,6 +85,7 @@ function facilityWithCode(image: Image, word: string): number {
   return findFacility(image, isShort ? `0${word}` : word);
 }
 
+/** Adds a word and the word that it means, if the index has them, to the matches of the terms. */
 export function matchExactly(index: TextIndex, word: string, level: number, terms: readonly Term[]): void {
   if (terms.length === 0) return;
   const enter = (same: string) => {
@@ -93,13 +97,17 @@ export function matchExactly(index: TextIndex, word: string, level: number, term
   if (meaning !== word) enter(meaning);
 }
 
+/** Adds the words of the index that begin with `start` to the matches of the terms. */
 export function matchPrefix(index: TextIndex, start: Uint8Array, terms: readonly Term[]): void {
   const found = withPrefix(index.words, start);
   for (let i = found.start; i < found.end; i++)
     for (const { matches } of terms) matches.push((i << levelBits) | prefix);
 }
 
-/** Words with different stems, such as vasectomy and mastectomy, don't match with typos. */
+/**
+ * Matches endings of medical words. Words with different stems, such as vasectomy and mastectomy, don't match with
+ * typos.
+ */
 export const medicalEnding = /(ectomy|oscopy|otomy|ostomy|plasty|graphy|tripsy|lysis|desis|pexy|centesis)$/;
 
 function matchTypos(index: TextIndex, { kind, matches }: Term, word: string): void {
@@ -178,6 +186,7 @@ export function documentsWith({ documentCount }: TextIndex, { matches, phrases, 
   return count;
 }
 
+/** Adds the documents that match a term at a level to a bit set. Returns whether there are any. */
 export function mark(
   index: SearchIndex,
   { matches, phrases, code }: Term,

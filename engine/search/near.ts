@@ -16,7 +16,10 @@ export interface Nearby {
   miles: number[];
 }
 
-/** undefined if the search names no place, an unknown place, or a city that is in several states */
+/**
+ * Finds the facilities within 50 miles of the place that a search names. Returns undefined if the search names no
+ * place, an unknown place, or a city that is in several states.
+ */
 export function nearbyIn(image: Image, text: string): Nearby | undefined {
   const [, rest, where] = nearPattern.exec(text) ?? [];
   if (where === undefined) return undefined;

@@ -56,7 +56,10 @@ export function explainNoMatch(image: Image, kind: DocumentKind, text: string): 
   return { word, isUnknown: false, near: nearest === undefined ? [] : namesOf(nearest) };
 }
 
-/** Why the data set has no or few hospitals of the kind that a text asks for; undefined if no reason is known. */
+/**
+ * Returns the reason why the data set has no or few hospitals of the kind that a text asks for, or undefined if no
+ * reason is known.
+ */
 export function absentHospital(image: Image, text: string): string | undefined {
   const words = splitWords(text);
   const found = absentHospitals.find(([ofKind]) => words.some((word) => ofKind.has(word)));

@@ -2,7 +2,7 @@ import { linesOf } from "./data.ts";
 import { indexWords, meaningOf } from "./text.ts";
 import { fillerWords, genericWords } from "./vocabulary.ts";
 
-/** Unofficial names by CCN. */
+/** CCN → unofficial names of the hospital. */
 export const otherNames: ReadonlyMap<string, string[]> = new Map(
   linesOf("hospital-names.txt").map((line) => [
     line.slice(0, 6),
@@ -10,7 +10,7 @@ export const otherNames: ReadonlyMap<string, string[]> = new Map(
   ]),
 );
 
-/** `ccns` are hospitals whose names lack the system's name. */
+/** Health systems. `ccns` are their hospitals whose names lack the system's name. */
 export const systems: readonly { name: string; ccns: readonly string[] }[] = linesOf(
   "health-systems.txt",
 ).map((line) => {
@@ -23,6 +23,7 @@ const systemWords = new Map<string, string[]>();
 for (const { name, ccns } of systems)
   for (const ccn of ccns) systemWords.set(ccn, [...(systemWords.get(ccn) ?? []), ...indexWords(name)]);
 
+/** Returns the words of a hospital's unofficial names and of its systems. */
 export function wordsBesideName(ccn: string): string[] {
   return [...(otherNames.get(ccn) ?? []).flatMap(indexWords), ...(systemWords.get(ccn) ?? [])];
 }
@@ -52,7 +53,10 @@ function hospitalsByWords(): { hospitals: Map<string, string>; mostWords: number
 /** Making this takes 10 ms, and many threads never search for a facility. */
 let known: ReturnType<typeof hospitalsByWords> | undefined;
 
-/** Finds the query's longest unofficial name of a hospital. `positions` are those of the name's words. */
+/**
+ * Finds the longest unofficial name of a hospital in a query. Returns the hospital's CCN and the positions of the
+ * name's words, or undefined if there is none.
+ */
 export function otherNameIn(
   words: readonly string[],
 ): { ccn: string; positions: readonly number[] } | undefined {

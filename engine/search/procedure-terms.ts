@@ -69,6 +69,7 @@ const longestOf = (terms: readonly ProcedureTerm[]) =>
     undefined,
   );
 
+/** Returns the text's term for a procedure in no group, or undefined if there is none. See `termsInText`. */
 export function absentProcedure(text: string): string | undefined {
   return termsInText(text).absent?.text;
 }

@@ -30,14 +30,16 @@ export const plainWordsOf: Readonly<Record<string, { terms: readonly string[]; c
     }),
   );
 
-/** Procedures and other things that no comprehensive APC includes. */
+/** Terms for procedures and other things that no comprehensive APC includes. */
 export const absentTerms: readonly string[] = [
   ...paragraphsOf("absent-procedures.txt"),
   asides,
   asidesOfBodyParts,
 ].flatMap(termsIn);
 
+/** Words that, together with only a part of the body, ask for no procedure. */
 export const bodyPartAsides: ReadonlySet<string> = new Set(termsIn(asidesOfBodyParts));
+/** Words that usually say nothing if the text names a procedure too. */
 export const asideWords: ReadonlySet<string> = new Set([...termsIn(asides), ...bodyPartAsides]);
 export const bodyParts: ReadonlySet<string> = new Set(partsOfBody.split(" "));
 
@@ -48,8 +50,10 @@ const meanings = new Map(
   }),
 );
 
+/** Words that the index of procedures replaces by a related word. */
 export const wordForms: ReadonlySet<string> = new Set(meanings.keys());
 
+/** Returns a word as the index of procedures has it: replaced by a related word, or in the singular. */
 export function procedureMeaning(word: string): string {
   const singular = singularOf(word);
   return meanings.get(word) ?? meanings.get(singular) ?? singular;

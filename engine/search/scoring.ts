@@ -62,6 +62,7 @@ function worths(worthOf: Readonly<Record<number, number>>, bonus = severalFields
   });
 }
 
+/** Points that give the highest score, 1. */
 export const maxPoints = 1000;
 /** Points of a document whose code or unofficial name is in the query. */
 export const codedPoints = 2 * maxPoints;
@@ -125,13 +126,14 @@ function enterWords({ words }: SearchIndex, terms: readonly Term[]): void {
     }
 }
 
+/** Clears the memory that `scorerOf` has filled for these terms. Call it after each search. */
 export function forgetWords(terms: readonly Term[]): void {
   for (const { matches } of terms) for (const match of matches) scratch.entryOf[match >>> levelBits] = 0;
 }
 
 type Scorer = (document: number, size: number) => number;
 
-/** The scorer is valid until `forgetWords` is called. */
+/** Returns a function that computes a document's points. It is valid until `forgetWords` is called. */
 export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
   enterWords(index, terms);
   const { tokenStart, tokens } = index;
@@ -207,7 +209,7 @@ export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
 }
 
 /**
- * Likenesses from 0 to 1.
+ * Computes how much the query is like each of the procedure groups, from 0 to 1.
  *
  * @param otherTerms worth of a word that the most similar term lacks, but another term of the group has
  */
@@ -305,7 +307,10 @@ function likenessOf(
   };
 }
 
-/** The result is 0 unless a needed word or the whole name matches. Fillers count little. */
+/**
+ * Computes the share of a name that the query asks for, from 0 to 1. It is 0 unless a needed word or the whole name
+ * matches. Fillers count little.
+ */
 export function coverageOf(size: number, nameWords: number, nameFillers: number, isNamed: boolean): number {
   if (nameWords === 0) return 0;
   const named = Math.min(1, (wordSize * nameWords) / (size + (wordSize - 1) * nameFillers));

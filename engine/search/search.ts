@@ -53,9 +53,11 @@ import { genericWords } from "./vocabulary.ts";
  */
 
 export interface Matches {
+  /** Number of matches on all pages. */
   total: number;
+  /** Positions of the facilities or procedures on the page, best first. */
   documents: Uint32Array;
-  /** Each score is above 0 and at most 1. */
+  /** The score of each document, above 0 and at most 1. */
   scores: number[];
   /** The codes and words by which each procedure was found, except its own code and the words of its name. */
   matched?: string[][];
@@ -232,13 +234,14 @@ function fieldsOf(index: SearchIndex, { matches }: Term, document: number): numb
   return fields;
 }
 
+/** Finds the facilities or procedures without prices that match a text. Returns their positions, best first. */
 export function unpricedMatches(image: Image, kind: DocumentKind, text: string): Uint32Array {
   const index = image.documents[kind];
   const unpriced = index.priced.map((bits) => ~bits);
   return find(index, termsOf(image, kind, text), 0, index.byName.length, unpriced).documents;
 }
 
-/** @param state null for the nation */
+/** Returns the documents with prices in a state as a bit set. @param state null for the nation */
 function pricedIn(image: Image, kind: DocumentKind, state: string | null): Int32Array {
   const { priced, documentOf } = image.documents[kind];
   if (state === null) return priced;
@@ -254,7 +257,8 @@ function pricedIn(image: Image, kind: DocumentKind, state: string | null): Int32
 }
 
 /**
- * Goes from the best level to the worst, and scores no document that can't be better than the documents on the page.
+ * Finds a page of the documents that match all needed terms. Goes from the best level to the worst, and scores no
+ * document that can't be better than the documents on the page.
  *
  * @param wanted the documents to look for, as bits
  */

@@ -28,7 +28,10 @@ import { fillerWords, genericWords, placeWords, sentenceWords, wordsBeforeSelf }
 const joinedPrefixLetters = 6;
 const placeFields = (1 << cityField) | (1 << stateField) | (1 << cityPartField) | (1 << statePartField);
 
-/** A repeated word gives one term. If the word may also name a place, it gives a second term for the place. */
+/**
+ * Returns the terms of a query's words, in order, with their matches. A repeated word gives one term. If the word may
+ * also name a place, it gives a second term for the place.
+ */
 export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] {
   const index = image.documents[kind];
   const split = splitWords(text);

@@ -25,13 +25,16 @@ const plainLetters: Readonly<Record<string, string>> = {
   þ: "th",
 };
 
-/** A text in small letters without accents. */
+/** Returns a text in small letters without accents. */
 export function foldedCase(text: string): string {
   const folded = text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
   return folded.replace(/[øłđðħıßæœþ]/g, (letter) => plainLetters[letter]);
 }
 
-/** Consecutive initials (`M. D.`) make one word. A possessive s is joined to the word before it. */
+/**
+ * Splits a text into words, without case, accents and punctuation. Consecutive initials (`M. D.`) make one word. A
+ * possessive s is joined to the word before it.
+ */
 export function splitWords(text: string): string[] {
   const parts = foldedCase(text)
     .replace(/['’‘`´]/g, "")
@@ -57,20 +60,25 @@ export function splitWords(text: string): string[] {
 
 const singleLetter = /^[a-z]$/;
 
+/** Returns the long form of an abbreviation in names and places of hospitals, or the word itself. */
 export function meaningOf(word: string): string {
   return abbreviations.get(word) ?? word;
 }
 
+/** The functions that return a word's form in each index. */
 export const meanings = { facility: meaningOf, procedure: procedureMeaning } as const;
 
+/** Splits a text into words in the form that the index of facilities has. */
 export function indexWords(text: string): string[] {
   return splitWords(text).map(meaningOf);
 }
 
+/** Splits a text into words in the form that the index of procedures has. */
 export function procedureWords(text: string): string[] {
   return splitWords(text).map(procedureMeaning);
 }
 
+/** Returns the words of other names for the institutions in a hospital's name. */
 export function otherNameWords(words: readonly string[]): string[] {
   const found = new Set<string[]>();
   for (const [at, word] of words.entries())
@@ -90,7 +98,9 @@ const institutionsByWord = Map.groupBy(
   ([[first]]) => first,
 );
 
-/** The possible singulars of a plural, or plurals of a singular; none for a word shorter than `pluralLetters`. */
+/**
+ * Returns the possible singulars of a plural, or plurals of a singular; none for a word shorter than `pluralLetters`.
+ */
 export function otherNumbers(word: string): string[] {
   if (word.length < pluralLetters) return [];
   if (word.endsWith("ies")) return [`${word.slice(0, -3)}y`];
@@ -115,18 +125,19 @@ for (const [short, long] of [...ambiguousForms, ...stateForms]) {
   others.set(long, [...(others.get(long) ?? []), short]);
 }
 
+/** Returns words that may mean the same: a state's code or name, or other forms of an ambiguous word. */
 export function otherMeanings(word: string): readonly string[] {
   return others.get(word) ?? [];
 }
 
-/** Cities and nicknames are written as one word. */
+/** Returns the cities that a nickname stands for, or the given text. Cities and nicknames are written as one word. */
 export function citiesOf(joined: string): readonly string[] {
   return cityNicknames.get(joined) ?? [joined];
 }
 
 /**
- * The initials of all words, then of the words that aren't fillers: `bidmc` for Beth Israel Deaconess Medical Center.
- * Initials of fewer than three letters don't tell names apart, so they are left out.
+ * Returns the initials of all words, then of the words that aren't fillers: `bidmc` for Beth Israel Deaconess Medical
+ * Center. Initials of fewer than three letters don't tell names apart, so they are left out.
  */
 export function initialsOf(name: readonly string[]): string[] {
   const words = name.filter((word) => /^\p{L}/u.test(word));
@@ -138,9 +149,9 @@ export function initialsOf(name: readonly string[]): string[] {
 const initialLetters = 3;
 
 /**
- * `repeatField` has repeated words of the name, and the written forms of words that the index has in another form.
- * `cityField` and `stateField` have the whole name, with its words joined; `cityPartField` and `statePartField` have
- * its single words. `beyondField` has anything else, such as a ZIP code or a term for a procedure.
+ * Fields of a document's words. `repeatField` has repeated words of the name, and the written forms of words that the
+ * index has in another form. `cityField` and `stateField` have a place's whole name, with its words joined;
+ * `cityPartField` and `statePartField` have its single words. `beyondField` has anything else, such as a ZIP code.
  */
 export const [
   nameField,
@@ -153,20 +164,21 @@ export const [
   beyondField,
 ] = [0, 1, 2, 3, 4, 5, 6, 7];
 /**
- * Procedures have no places, so this field has the number of `statePartField`. Its words are from the descriptors of
- * codes.
+ * Field of words from the descriptors of codes. Procedures have no places, so this field has the number of
+ * `statePartField`.
  */
 export const describedField = statePartField;
 /** Marks the start of each term among a procedure's words. No word of a query equals this text. */
 export const termStart = ",";
-/** A weak word adds 1 to the size of a name. */
+/** Size of a significant word in a name. A weak word has size 1. */
 export const wordSize = 3;
 export const fieldBits = 3;
 export const fieldMask = (1 << fieldBits) - 1;
 
+/** The words of a document, each list with its field. */
 export type Document = { words: string[]; field: number }[];
 
-/** A place's name of several words is also added as one word, such as `newyork`. */
+/** Returns the words of a place's name. A name of several words is also added as one word, such as `newyork`. */
 export function placeWordsOf(words: string[], whole: number, part: number): Document {
   if (words.length === 1) return [{ words, field: whole }];
   return [
@@ -175,10 +187,12 @@ export function placeWordsOf(words: string[], whole: number, part: number): Docu
   ];
 }
 
+/** Returns the length of an Int32Array that has a bit for each document. */
 export function bitWordsOf(documents: number): number {
   return (documents >>> 5) + 1;
 }
 
+/** Makes a bit set of some documents. @param documents the number of all documents */
 export function bitsOf(some: readonly number[], documents: number): Int32Array {
   const bits = new Int32Array(bitWordsOf(documents));
   for (const document of some) bits[document >>> 5] |= 1 << (document & 31);
@@ -189,6 +203,7 @@ export function isSet(bits: Int32Array, document: number): boolean {
   return (bits[document >>> 5] & (1 << (document & 31))) !== 0;
 }
 
+/** Computes the size of a document's name: 1 for each distinct weak word, `wordSize` for each other word. */
 export function nameSizeOf(document: Document): number {
   const distinct = new Set<string>();
   for (const { field, words } of document)
@@ -198,7 +213,10 @@ export function nameSizeOf(document: Document): number {
   return size;
 }
 
-/** Some letters and digits share a bit. ASCII words within n typos differ in at most 2n bits. */
+/**
+ * Returns a bit mask of a word's letters. Some letters and digits share a bit. ASCII words within n typos differ in at
+ * most 2n bits.
+ */
 export function lettersOf(word: Uint8Array): number {
   let letters = 0;
   for (const byte of word) letters |= 1 << (byte & 31);
@@ -209,7 +227,7 @@ function nameFieldOf(word: string, isRepeated: boolean): number {
   return isRepeated ? repeatField : weakWords.has(word) ? fillerField : nameField;
 }
 
-/** O(words · log words). @param sizes the size of each document's name, ascending */
+/** Builds the index of documents. O(words · log words). @param sizes the size of each document's name, ascending */
 export function indexText(documents: Document[], sizes: number[]): TextIndex {
   const sorted = distinctWords(documents);
   const words = encodeText(sorted.map(([word]) => word));

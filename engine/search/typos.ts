@@ -10,6 +10,11 @@ export function allowedTypos(letters: number): number {
   return letters >= twoTyposLetters ? 2 : letters >= oneTypoLetters ? 1 : 0;
 }
 
+/**
+ * Calls `give` for each word of the index with at most `allowed` typos.
+ *
+ * @param letters number of characters in `typed`
+ */
 export function forEachClose(
   index: TextIndex,
   typed: Uint8Array,
@@ -34,14 +39,14 @@ export function forEachClose(
   }
 }
 
-/** The bytes of an ASCII word are its code points. */
+/** Returns the code points of a word in UTF-8. The bytes of an ASCII word are its code points. */
 export function codePoints(word: Uint8Array): ArrayLike<number> {
   for (let i = 0; i < word.length; i++)
     if (word[i] > 127) return Array.from(textOf(word), (letter) => letter.codePointAt(0) ?? 0);
   return word;
 }
 
-/** The time grows with `most`. */
+/** Tells whether more than `most` bits are set. The time grows with `most`. */
 export function hasMoreBits(bits: number, most: number): boolean {
   let rest = bits;
   for (let i = 0; i <= most; i++) {
@@ -55,7 +60,10 @@ const rowsOf = (width: number) => [0, 0, 0].map(() => new Uint16Array(width));
 /** Long enough for nearly all words. */
 const ordinaryRows = rowsOf(64);
 
-/** Optimal string alignment. The result is any number above `most` if there are more typos than `most`. */
+/**
+ * Counts the typos between two words (optimal string alignment). If there are more than `most`, returns any number
+ * above `most`.
+ */
 export function typosBetween(a: ArrayLike<number>, b: ArrayLike<number>, most: number): number {
   const width = b.length + 1;
   let [beforeLast, last, row] = width <= ordinaryRows[0].length ? ordinaryRows : rowsOf(width);

@@ -48,6 +48,7 @@ const shortFormsOf: Readonly<Record<string, string>> = {
   womens: "women woman womans",
 };
 
+/** Short forms in names of hospitals and places → long forms. */
 export const abbreviations: ReadonlyMap<string, string> = new Map(
   Object.entries(shortFormsOf).flatMap(([long, short]) => short.split(" ").map((form) => [form, long])),
 );
@@ -113,6 +114,7 @@ export const cityNicknames: ReadonlyMap<string, readonly string[]> = new Map(
 
 const setOf = (words: string) => new Set(words.split(" "));
 
+/** Words that a place may follow. */
 export const placeWords: ReadonlySet<string> = setOf("around in near");
 
 /** Words before a "me" that means the person who asks. */
@@ -149,7 +151,7 @@ export const genericWords = {
   ),
 } as const;
 
-/** These words tell little about the institution. */
+/** Words of names that tell little about the institution. */
 export const weakWords: ReadonlySet<string> = new Set([
   ...fillerWords,
   ...genericWords.facility,

@@ -21,21 +21,26 @@ interface ColumnSchema {
 
 export interface RowGroup {
   rows: number;
+  /** One chunk for each column, in order. */
   chunks: ColumnChunk[];
 }
 
 export interface ColumnChunk {
   /** A Parquet codec name, such as `ZSTD`. */
   codec: string;
+  /** Number of values, including nulls. */
   values: number;
+  /** Position of the first page in the file. */
   start: number;
+  /** Bytes of all pages in the file, including their headers. */
   length: number;
   /** Decompressed bytes of all pages, including their headers. */
   decodedLength: number;
 }
 
+/** Bytes of the magic number at the file's start. */
 export const headBytes = 4;
-/** The footer's length and the magic number at the file's end. */
+/** Bytes of the footer's length and the magic number, at the file's end. */
 export const tailBytes = 8;
 /** Twice what all HCPCS codes of CMS's addendum take. */
 const maxFooterBytes = 2 ** 19;
@@ -44,7 +49,7 @@ const codecs = "UNCOMPRESSED SNAPPY GZIP LZO BROTLI LZ4 ZSTD LZ4_RAW".split(" ")
 export const readableCodecs: readonly string[] = ["ZSTD", "UNCOMPRESSED"];
 const types = "BOOLEAN INT32 INT64 INT96 FLOAT DOUBLE BYTE_ARRAY FIXED_LEN_BYTE_ARRAY".split(" ");
 
-/** @throws Error with a short reason */
+/** Finds the footer of a Parquet file. @throws Error with a short reason */
 export function footerRange(size: number, head: Uint8Array, tail: Uint8Array) {
   const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("latin1");
   if (size < headBytes + tailBytes || text(head) !== magic || text(tail.subarray(4)) !== magic)
@@ -55,7 +60,7 @@ export function footerRange(size: number, head: Uint8Array, tail: Uint8Array) {
   return { start: size - tailBytes - length, length };
 }
 
-/** @param end position of the footer, where the pages must end @throws Error with a short reason */
+/** Parses a footer. @param end position of the footer, where the pages must end @throws Error with a short reason */
 export function parseFooter(bytes: Uint8Array, end: number): ParquetFooter {
   const footer = new ThriftReader(bytes).struct();
   const [root, ...columns] = listOf(footer.get(2)).map(structOf);

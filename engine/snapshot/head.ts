@@ -28,7 +28,9 @@ const bytesPerCodeCharacter = 32;
 /** A procedure has summaries and details in the nation and in every state, and the positions of its groups. */
 const bytesPerProcedure = 12_288;
 
-/** The footer's figures are verified only when the whole file is read. */
+/**
+ * The size, footer and metadata of a snapshot file. The footer's figures are verified only when the whole file is read.
+ */
 export interface SnapshotHead {
   fileBytes: number;
   footer: ParquetFooter;
@@ -36,8 +38,10 @@ export interface SnapshotHead {
 }
 
 /**
- * @param head the file's first `headBytes` bytes, or fewer if the file is shorter
- * @param tail the file's last `tailBytes` bytes, or fewer if the file is shorter
+ * Finds the footer of a snapshot file. `head` has the file's first `headBytes` bytes and `tail` the last `tailBytes`
+ * bytes, or fewer if the file is shorter.
+ *
+ * @throws DataError when the file is too large, damaged or not Parquet
  */
 export function snapshotFooterRange(size: number, head: Uint8Array, tail: Uint8Array, subject: string) {
   if (size > maxSnapshotFileBytes)
@@ -52,7 +56,8 @@ export function snapshotFooterRange(size: number, head: Uint8Array, tail: Uint8A
 }
 
 /**
- * @param start position of the footer in the file
+ * Reads and checks the footer of a snapshot file, which begins at `start`.
+ *
  * @throws DataError when it isn't the footer of a snapshot, or the snapshot is too large
  */
 export function readSnapshotHead(bytes: Uint8Array, start: number, subject: string): SnapshotHead {
@@ -63,6 +68,7 @@ export function readSnapshotHead(bytes: Uint8Array, start: number, subject: stri
   return { fileBytes: start + bytes.length + tailBytes, footer, metadata };
 }
 
+/** Reads and checks the footer of a whole file. @throws DataError when the file isn't a snapshot or is too large */
 export function snapshotHead(file: Uint8Array, subject: string): SnapshotHead {
   const [head, tail] = [file.subarray(0, headBytes), file.subarray(-tailBytes)];
   const { start, length } = snapshotFooterRange(file.length, head, tail, subject);
@@ -75,6 +81,7 @@ interface LoadNeed {
   heap: number;
 }
 
+/** Computes upper bounds of the memory that loading a snapshot takes. */
 export function loadNeed({ fileBytes, footer: { groups, columns }, metadata }: SnapshotHead): LoadNeed {
   const largest = (sizes: number[]) => sizes.reduce((a, b) => Math.max(a, b), 0);
   const textBytes = groups.map(({ chunks }) =>
@@ -96,7 +103,7 @@ export function loadNeed({ fileBytes, footer: { groups, columns }, metadata }: S
   };
 }
 
-/** Wraps the errors of `read` in DataError. */
+/** Returns the result of `read`. @throws DataError when `read` throws any error */
 export function guarded<T>(subject: string, part: string, read: () => T): T {
   try {
     return read();

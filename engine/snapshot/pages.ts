@@ -65,9 +65,11 @@ function valuesOf(header: Struct): Omit<Page, "bytes"> {
   return { isDictionary, values: countOf(values.get(1)), encoding };
 }
 
+/** Reads values of a type in Parquet's PLAIN encoding. */
 export interface PlainType<Value> {
+  /** Minimum bytes of a value. */
   minBytes: number;
-  /** @param count values to read from `at` @returns the position after the values */
+  /** Passes `count` values, read from position `at`, to `take`. Returns the position after the values. */
   read(bytes: Uint8Array, at: number, count: number, take: (value: Value) => void): number;
 }
 
@@ -98,12 +100,13 @@ export const plainText: PlainType<string> = {
 };
 
 export interface ColumnValues<Value> {
+  /** The position in `values` of each row's value; −1 for null. */
   codes: Int32Array;
   /** Values may repeat if the dictionary has duplicates, or a page has plain values. */
   values: Value[];
 }
 
-/** @throws Error with a short reason when the pages contradict the footer */
+/** Reads a column of a row group. @throws Error with a short reason when the pages contradict the footer */
 export function readColumn<Value>(
   file: Uint8Array,
   chunk: ColumnChunk,

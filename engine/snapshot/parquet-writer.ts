@@ -7,7 +7,7 @@ import { codeValues, type Snapshot } from "./snapshot.ts";
 /** Loading the library takes 0.1 s, and few processes write a snapshot. */
 const loadLibrary = (): typeof import("parquet-wasm") => createRequire(import.meta.url)("parquet-wasm");
 
-/** Zstd, dictionary-coded texts, nulls for absent values, metadata in the footer. */
+/** Encodes a snapshot as Parquet: zstd, dictionary-coded texts, nulls for absent values, metadata in the footer. */
 export function encodeSnapshot(snapshot: Snapshot): Uint8Array {
   const parquet = loadLibrary();
   const { table, provenance, counts, codes } = snapshot;

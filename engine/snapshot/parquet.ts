@@ -23,7 +23,7 @@ import { type Snapshot, sealSnapshot } from "./snapshot.ts";
 import { ascending, makeTable, partsOf, ranked, type SnapshotTable, type TableParts } from "./table.ts";
 
 /**
- * Reads one column of a row group at a time, so that memory stays within `loadNeed`.
+ * Reads and verifies a snapshot file, one column of a row group at a time, so that memory stays within `loadNeed`.
  *
  * @param onRows called after each row group with the number of rows read so far
  * @throws DataError when the file isn't a sound snapshot

@@ -1,11 +1,12 @@
 import * as v from "valibot";
 import { isSourceUrl, sourceUrlExpected } from "../address.ts";
 
+/** Version of the file layout: its columns and the checksums over them. */
 export const schemaVersion = 2;
 
 /**
- * The columns are in file order. Columns of facilities and procedures hold texts, columns of rows hold 32-bit integers.
- * Amounts are US cents. Absent values are null.
+ * A snapshot's columns in file order. Columns of facilities and procedures hold texts, columns of rows hold 32-bit
+ * integers. Amounts are US cents. Absent values are null.
  */
 export const snapshotColumns = [
   { name: "ccn", part: "facilities", field: "ccn" },
@@ -49,10 +50,10 @@ export function byField<Field extends string, Value>(
   return Object.fromEntries(fields.map((field) => [field, value(field)])) as Record<Field, Value>;
 }
 
-/** An absent number in an `Int32Array`. An absent text is an empty string. */
+/** Stands for an absent number in an `Int32Array`. An absent text is an empty string. */
 export const blank = -1;
 export const maxCount = 2 ** 31 - 1;
-/** $21,474,836.47. */
+/** The largest amount of a snapshot in cents: $21,474,836.47. */
 export const maxCents = 2 ** 31 - 1;
 
 /** A larger file is refused before anything is decompressed. */
@@ -60,16 +61,16 @@ export const maxSnapshotFileBytes = 2 ** 31 - 1;
 /** A footer with more rows is refused before anything is decompressed. */
 export const maxSnapshotRows = 50_000_000;
 /**
- * Each priced row is stored twice as JSON of at least 96 bytes, and positions have 32 bits. Longer names lower the
- * bound, so the exact size is checked before memory is allocated.
+ * Upper bound of the priced rows in an image. Each is stored twice as JSON of at least 96 bytes, and positions have 32
+ * bits. Longer names lower the bound, so the exact size is checked before memory is allocated.
  */
 export const maxImageRows = Math.floor(2 ** 32 / 2 / 96);
-/** Decoded bytes per row, in addition to `columnBytesAllowance`. */
+/** Maximum decoded bytes per row, in addition to `columnBytesAllowance`. */
 export const maxColumnBytesPerRow = 512;
-/** A small file's dictionaries are large for its number of rows. */
+/** Decoded bytes that any file may have. A small file's dictionaries are large for its number of rows. */
 export const columnBytesAllowance = 2 ** 20;
 
-/** States, DC and territories, in alphabetical order of codes. */
+/** Names of states, DC and territories by code, in alphabetical order of codes. */
 export const stateNames: Readonly<Record<string, string>> = Object.freeze(
   Object.fromEntries(
     (
@@ -89,18 +90,18 @@ export const stateNames: Readonly<Record<string, string>> = Object.freeze(
 );
 export const stateCodes: readonly string[] = Object.freeze(Object.keys(stateNames));
 
-/** A CCN is text, because leading zeros matter. */
+/** Matches a CCN, which is text, because leading zeros matter. */
 export const ccnPattern = /^[0-9A-Za-z]{6}$/;
 export const procedureCodePattern = /^[0-9]{4}$/;
 export const zipPattern = /^[0-9]{5}$/;
-/** Healthcare Common Procedure Coding System (HCPCS) with its CPT codes: 27447, 0616T, G0105. */
+/** Matches a code of the Healthcare Common Procedure Coding System (HCPCS) or a CPT code: 27447, 0616T, G0105. */
 export const hcpcsPattern = /^(?:[0-9]{4}[0-9A-Z]|[A-Z][0-9]{4})$/;
-/** Rural-Urban Commuting Area (RUCA): 1 to 10 with an optional decimal, or 99 for "not coded". */
+/** Matches a Rural-Urban Commuting Area (RUCA) code: 1 to 10, or 99 for "not coded", with an optional decimal. */
 export const ruralUrbanCodePattern = /^([1-9]|10|99)(\.[0-9])?$/;
 
 /** Maximum length of a text in a column, and of a HCPCS code's description. */
 export const maxNameCharacters = 500;
-/** CMS's status indicators have one or two characters. */
+/** Maximum length of a status indicator. CMS's status indicators have one or two characters. */
 export const maxStatusCharacters = 10;
 
 export const minDataYear = 2016;
@@ -108,25 +109,29 @@ export const maxDataYear = 2099;
 
 export interface Provenance {
   dataYear: number;
+  /** Number of the snapshot within its data year, from 1. */
   revision: number;
   title: string;
   publisher: string;
   sourceUrl: string | null;
-  /** SHA-256 in hexadecimal; null without a source file and in old snapshots. */
+  /** SHA-256 of the source file in hexadecimal; null without a source file and in old snapshots. */
   sourceSha256: string | null;
+  /** Month of publication as `YYYY-MM`; null if unknown. */
   released: string | null;
   caveat: string;
 }
 
-/** Codes are from CMS's OPPS Addendum B. Absent texts are empty strings. */
+/** A HCPCS code from CMS's OPPS Addendum B. Absent texts are empty strings. */
 export interface HcpcsCode {
   code: string;
+  /** APC code of the procedure group. */
   procedure: string;
   /** Status indicator, such as J1: how Medicare pays for the code. */
   status: string;
   description: string;
 }
 
+/** Returns the name of a data version, `<year>.<revision>`, such as `2024.2`. */
 export function versionName({ dataYear, revision }: Provenance): string {
   return `${dataYear}.${revision}`;
 }
@@ -159,7 +164,7 @@ export const releasedPattern = /^20[0-9]{2}-(0[1-9]|1[0-2])$/;
 
 const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 
-/** All values are strings; the empty string means absent. */
+/** A snapshot's metadata in the Parquet footer. All values are strings; the empty string means absent. */
 export const metadataSchema = v.object({
   schema_version: v.pipe(decimal, v.literal(schemaVersion)),
   data_year: dataYear,

@@ -13,14 +13,15 @@ export interface Snapshot {
   table: SnapshotTable;
   provenance: Provenance;
   counts: Counts;
-  /** Ascending; null if unknown. */
+  /** HCPCS codes of the procedure groups, ascending; null if unknown. */
   codes: readonly HcpcsCode[] | null;
   /** SHA-256 of rows, provenance and codes in hexadecimal. It identifies the content of a data version. */
   sha256: string;
-  /** SHA-256 of the rows alone. */
+  /** SHA-256 of the rows alone, in hexadecimal. */
   contentSha256: string;
 }
 
+/** Makes a snapshot with counts and checksums. O(rows). @param codes ascending; null if unknown */
 export function sealSnapshot(
   table: SnapshotTable,
   provenance: Provenance,
@@ -92,6 +93,7 @@ function provenanceValues(provenance: Provenance, codes: Snapshot["codes"]): unk
   ];
 }
 
+/** Returns the values of a HCPCS code in the order in which files store them. */
 export function codeValues({ code, procedure, status, description }: HcpcsCode): string[] {
   return [code, procedure, status, description];
 }

@@ -8,8 +8,8 @@ export function identityOrder(length: number): Uint32Array<ArrayBuffer> {
 }
 
 /**
- * A stable radix sort by non-negative `keys[position]` in O(n). To sort by several columns, call the function once per
- * column, least significant first.
+ * Sorts positions by their non-negative `keys[position]`, with a stable radix sort in O(n). Returns a new array. To
+ * sort by several columns, call the function once per column, least significant first.
  */
 export function stableOrder(
   keys: Int32Array | Uint32Array,
@@ -38,6 +38,7 @@ export function stableOrder(
   return from === order ? order.slice() : from;
 }
 
+/** Returns the values of a column at the given positions. */
 export function taken(column: Int32Array, positions: Int32Array | Uint32Array): Int32Array {
   const values = new Int32Array(positions.length);
   for (let i = 0; i < positions.length; i++) values[i] = column[positions[i]];

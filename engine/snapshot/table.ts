@@ -41,14 +41,17 @@ const schema = new arrow.Schema<ColumnTypes>(
 );
 
 export interface TableParts {
-  /** Empty where absent. */
+  /** Texts of each facility, empty where absent. */
   facilities: Record<FacilityField, string[]>;
   procedures: Record<ProcedureField, string[]>;
-  /** Numbers are `blank` where absent. */
+  /** For each row the positions of its facility and procedure, and its numbers, which are `blank` where absent. */
   rows: Record<"facility" | "procedure" | MeasureField, Int32Array>;
 }
 
-/** Facilities are sorted by CCN, procedures by code, rows by CCN and code. The table reuses the arrays of numbers. */
+/**
+ * Makes a table of sorted parts: facilities by CCN, procedures by code, rows by CCN and code. The table reuses the
+ * arrays of numbers.
+ */
 export function makeTable({ facilities, procedures, rows }: TableParts): SnapshotTable {
   // If neighbouring columns shared memory, the library's IPC writer would merge their buffers.
   const codes = {
@@ -104,7 +107,7 @@ function validity(values: Int32Array) {
   return nullCount === 0 ? { nullCount } : { nullCount, nullBitmap };
 }
 
-/** @param table made by `makeTable` */
+/** Returns the parts of a table. @param table made by `makeTable` @throws TypeError for any other table */
 export function partsOf(table: SnapshotTable): TableParts {
   const parts = knownParts.get(table);
   if (parts === undefined) throw new TypeError("table: found one from elsewhere, expected one of makeTable");
@@ -112,7 +115,7 @@ export function partsOf(table: SnapshotTable): TableParts {
 }
 
 /**
- * Facilities and procedures without a row are left out.
+ * Makes a table of unsorted parts. Facilities and procedures without a row are left out.
  *
  * @returns the table and, for each of its rows, the position of that row in the parts given
  */
@@ -143,7 +146,7 @@ function ascendingOf(used: Int32Array, keys: string[]): number[] {
   return ascending(keys).filter((position) => isUsed[position] === 1);
 }
 
-/** The order is by UTF-16 code units. */
+/** Returns the positions of `keys` in ascending order of the keys, by UTF-16 code units. */
 export function ascending(keys: string[]): number[] {
   return keys.map((_, i) => i).sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] > keys[b] ? 1 : 0));
 }

@@ -5,19 +5,23 @@
 
 const maxDepth = 16;
 
+/** Field id → value. */
 export type Struct = Map<number, Value>;
 export type Value = number | boolean | string | Value[] | Struct;
 
+/** Returns a value that must be a list. @throws Error for any other value */
 export function listOf(value: Value | undefined): Value[] {
   if (!Array.isArray(value)) throw new Error("a list is missing");
   return value;
 }
 
+/** Returns a value that must be a structure. @throws Error for any other value */
 export function structOf(value: Value | undefined): Struct {
   if (!(value instanceof Map)) throw new Error("a structure is missing");
   return value;
 }
 
+/** Returns a value that must be a number from 0 up. @throws Error for any other value */
 export function countOf(value: Value | undefined): number {
   if (typeof value !== "number" || value < 0) throw new Error("a count is missing");
   return value;
@@ -32,10 +36,12 @@ export class ThriftReader {
     this.#at = at;
   }
 
+  /** The position after the bytes read so far. */
   get at(): number {
     return this.#at;
   }
 
+  /** Reads a structure. @throws Error with a short reason when the bytes are damaged */
   struct(depth = 0): Struct {
     if (depth > maxDepth) throw new Error("structures too deep");
     const fields: Struct = new Map();
