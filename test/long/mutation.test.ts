@@ -34,22 +34,17 @@ const root = resolve(import.meta.dirname, "../..");
 const sources = tracked.filter((file) => file.endsWith(".ts"));
 const imports = importsOf(root, sources);
 const quick = /^test\/(?!long|system|rooms)\w+\/.*\.test\.ts$/;
-const ofSeveralServers =
-  /^test\/(system\/(directory|directory-servers|shares|shares-script|replicas)|long\/shares)\.test\.ts$/;
-const inBrowsers = /^test\/system\/(explore|account|console)\.test\.ts$/;
+const ofScripts = /^test\/system\/(directory|shares-script)\.test\.ts$/;
 const reached = sources
-  .filter((file) => quick.test(file) || (!isShort && (ofSeveralServers.test(file) || inBrowsers.test(file))))
+  .filter((file) => quick.test(file) || (!isShort && ofScripts.test(file)))
   .map((file) => ({ file, distances: distancesFrom(file, imports) }));
 
 /** Further rooms whose tests cover a room's code. A room is a folder of source files and tests, such as `serving`. */
 const furtherRooms: Readonly<Record<string, string[]>> = {
   engine: ["api"],
-  accounts: ["notifications", "portal", "commands", "system"],
-  replicas: ["system", "long"],
-  console: ["system"],
-  portal: ["system"],
-  control: ["commands", "accounts", "system"],
-  commands: ["system"],
+  accounts: ["notifications", "portal", "commands"],
+  replicas: ["system"],
+  control: ["commands", "accounts"],
   shared: ["control"],
 };
 
@@ -91,9 +86,6 @@ function testsOf(file: string): string[] {
     .map(({ testFile }) => testFile);
 }
 
-/** Simulations of several servers take half a minute. */
-const smallTrials = { SHARES_RUNS: "10" };
-
 type Outcome = "passed" | "failed" | "cut off";
 
 class Copy {
@@ -130,7 +122,6 @@ class Copy {
       cwd: this.#folder,
       env: {
         ...process.env,
-        ...smallTrials,
         NODE_TEST_CONTEXT: undefined,
         TMPDIR: join(this.#folder, "tmp"),
       },
