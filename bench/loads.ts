@@ -6,7 +6,7 @@ export interface Entrant {
   kind: Kind;
   threads: number;
   list: ListName;
-  /** `ceiling`, or the same server with another setting; null for none. */
+  /** What the server is compared with: `ceiling`, or itself with another setting; null for nothing. */
   against: string | null;
   /** Whether the server sends whole files at the same time. */
   besideExports?: boolean;

@@ -147,7 +147,7 @@ async function readTable(
   let header: string[] = [];
   let nextLine = 1;
   let emptyLines = 0;
-  /** The number of lines with values before the header, and the error of the first. */
+  /** The lines with values before the header: how many there are, and the error of the first of them. */
   let titles: { error: unknown; lines: number } | undefined;
   const startOfRecord = (parser: Parser) => nextLine + parser.info.empty_lines - emptyLines;
 

@@ -51,7 +51,7 @@ export class Answers {
     this.#forget();
   }
 
-  /** Sets the lines about the month's end for all further replies, and forgets the kept answers. */
+  /** Sets the header lines with the month's end for all further replies, and forgets the kept answers. */
   enterMonth(resetLines: string): void {
     this.#resetLines = resetLines;
     this.#forget();

@@ -170,7 +170,7 @@ function orNaN(value: () => number): number {
 function durationsText({ answers }: TrafficSnapshot): string {
   const name = "hcqs_http_request_duration_seconds";
   const lines = [
-    `# HELP ${name} Time from a request's arrival until its response is handed to the network; of a file, until its first piece is; of a POST, from the end of its body. ` +
+    `# HELP ${name} Time from a request's arrival until its response is handed to the network. For a file: until its first piece is. For a POST: from the end of its body. ` +
       "Each thread times the first 1,000 requests of a second, and then one in 16 at random, which counts 16 times",
     `# TYPE ${name} histogram`,
   ];

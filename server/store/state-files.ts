@@ -72,7 +72,7 @@ export function narrowAccess(folder: string): string[] {
       chmodSync(path, path === folder ? folderMode : fileMode);
       return true;
     } catch {
-      // The change fails if the folder is mounted and belongs to another user.
+      // `chmodSync` fails if the folder is mounted and belongs to another user.
       return false;
     }
   });

@@ -335,7 +335,7 @@ test("with shared limits, requests are admitted up to the granted number and the
   assert.equal(shared.admit(0, month, 5000), 0);
   assert.equal(shared.admit(0, month, 5000), quotaExceeded);
   assert.equal(shared.refused(0), 4);
-  // New ceilings and a call for another month don't raise this month's bound.
+  // Neither new ceilings nor `admitUpTo` for another month raises the bound of this month.
   shared.configure(0, 100, 500);
   assert.equal(shared.admit(0, month, 5000), quotaExceeded);
   shared.admitUpTo(0, month + 2, 100, "quota", 100);

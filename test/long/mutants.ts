@@ -170,7 +170,7 @@ function mutantOf(file: string, text: string, { start, end, instead }: Change): 
   };
 }
 
-/** Finds the files that each file imports, starts as a thread or process, or whose folder it names. */
+/** For each file, finds the files that it imports or starts, and the files of the folders that it names. */
 export function importsOf(root: string, files: readonly string[]): Map<string, string[]> {
   return new Map(
     files.map((file) => {

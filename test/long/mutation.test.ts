@@ -27,7 +27,7 @@ const minOtherFiles = 3;
 const firstMs = 15_000;
 /** Maximum milliseconds of a test file with a change. A longer run may be in an endless loop. */
 const deadlineOf = (neededMs: number) => 10_000 + 5 * neededMs;
-/** Maximum milliseconds of a test file without a change, on a busy machine. */
+/** Maximum milliseconds of a test file on unchanged code, on a busy machine. */
 const unchangedDeadlineMs = 300_000;
 
 const root = resolve(import.meta.dirname, "../..");
@@ -65,8 +65,8 @@ function browserTestsOf(file: string): string[] {
 const tookMs = new Map<string, number>();
 
 /**
- * Lists the test files for a file: the test of the same name, the tests of its rooms, and the nearest other tests. The
- * quickest and nearest tests come first.
+ * Lists the test files for a file: the test of the same name, the tests of its rooms, and other tests that reach it by
+ * the fewest imports. A test's time multiplied by its number of imports decides the order.
  */
 function testsOf(file: string): string[] {
   if (file.includes("/browser/")) return browserTestsOf(file);

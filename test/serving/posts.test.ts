@@ -32,7 +32,7 @@ const handler: PostHandler = {
 };
 
 const deadlines = new Set<() => void>();
-/** Deadlines of bodies that nobody wants. */
+/** Deadlines of bodies that no handler reads. */
 const unwantedDeadlines = new Set<() => void>();
 const pendingBy = new Map([
   [10_000, deadlines],

@@ -147,7 +147,7 @@ function responseAt(openapi: object, path: string | undefined, status: number, w
   );
 }
 
-/** The error type may follow the operation's name and a dot. */
+/** An example's name is the error type, or the operation's name, a dot and the error type. */
 const errorTypesOf = ({ content }: Response) =>
   Object.keys(content?.["application/json"]?.examples ?? {}).map((name) => name.replace(/^.*[.]/, ""));
 

@@ -168,7 +168,7 @@ export function runKeys(stateDir: string, ...args: string[]): Promise<Finished> 
   return new Running("server/commands/keys.ts", args, { STATE_DIR: stateDir }).finished();
 }
 
-/** A server may run on the state. */
+/** Makes a key by a command. A server that uses the state may be running. */
 export async function askForKey(stateDir: string, account: string): Promise<string> {
   const words = ["--account", account, "--plan", "enterprise", "--burst", "1000", "--quota", "100"];
   const { code, stdout, stderr } = await runKeys(stateDir, "create", ...words);

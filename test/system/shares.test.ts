@@ -566,7 +566,7 @@ for (const isUsedUp of [false, true])
     assert.deepEqual((await serversOf(redis.client)).map(({ id }) => id).sort(), ["s0.1", "s1.1"]);
     load(simulation, 3000, 25, (i) => simulation.servers[i % 2]);
     await simulation.run(simulation.nowMs + 80_000);
-    // The forgotten server may have made 41 requests in a second from a full bucket, and has a credit of 6.
+    // The forgotten server may have admitted 41 requests in a second from a full bucket, and 6 by its credit.
     const kept = 41 + 6;
     assert.equal(simulation.tally(0).admitted, 1000 - kept + unsaid);
     assert.equal((await simulation.record(0)).total, 1000);

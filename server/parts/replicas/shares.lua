@@ -381,7 +381,7 @@ local function join()
     -- A new process doesn't know its predecessor's part. An equal part for each server is assumed.
     local place, part = placeOf(me), ask.answered == 0 and 1 / ask.knew or ask.part
     if ask.knew > 0 then meta.old[place] = max(meta.old[place] or 0, part) end
-    -- The caller uses its part from before the loss while its report takes several calls.
+    -- After a loss, a server's report may take several calls. Until it ends, the server uses its earlier part.
     if isLearning then own.part = max(own.part, ask.part) end
   end
   -- If the caller has more to report, Redis goes on learning until the caller's next call.
@@ -488,8 +488,8 @@ function ops.servers()
 end
 
 -- Gives back the leases of a server that is gone for good. From now on `charged` counts fewer requests for the server.
--- The totals of the named accounts may include the leases, and servers don't ask for more than a total leaves. So the
--- totals become the used requests.
+-- An account's total may still include the leases, and servers never ask for more than the quota minus the total. So
+-- the total of each account in the call becomes its used requests.
 function ops.forget()
   servers[ask.server].forgotten = true
   for _, account in ipairs(ask.accounts) do

@@ -203,7 +203,7 @@ export const noHospital = (ccn: string, year: string | null = null) =>
   (/^[0-9A-Z]{6}$/i.test(ccn)
     ? `No hospital in the data has the number (CCN) ${ccn}: ${ccn.startsWith("21") ? `it would be in Maryland. ${whyMaryland}.` : "it may have closed or merged, or Medicare may pay it in another way."}`
     : `“${printable(ccn)}” isn't a hospital's number (CCN): that has six characters.`) +
-  (year === null ? "" : ` Only the data of ${printable(year)} was asked, if there is any.`);
+  (year === null ? "" : ` Only the data of ${printable(year)} was searched, if there is any.`);
 
 /** Describes the rank of a charge. A hospital with an equal charge doesn't count as cheaper. */
 export function standingText({ rank, facilities }: Rank, where = ""): string {
