@@ -33,7 +33,7 @@ const waitStepMs = 20;
 const maxDirectoryWaitMs = 3000;
 const maxLeaveMs = 3000;
 /**
- * Maximum milliseconds that the warning that Redis is away waits for its reason. Exceeds the maximum wait for an
+ * Maximum milliseconds that the warning that Redis is down waits for its reason. Exceeds the maximum wait for an
  * answer, 2 s, because a missing answer may be the reason.
  */
 const maxReasonWaitMs = 2500;
@@ -73,7 +73,7 @@ export async function shareState(options: Options, context: PartContext): Promis
     () => directory.syncAgeMs(performance.now()) / 1000,
   );
   await readAtStart(options.address, context, client, directory, state);
-  /** Ignores StateUnavailable, and while Redis is away all errors but DataError. Redis' absence is logged elsewhere. */
+  /** Ignores StateUnavailable, and while Redis is down all errors but DataError. Redis' absence is logged elsewhere. */
   const unlessAway = async (work: () => Promise<void>): Promise<void> => {
     await work().catch((error) => {
       const isAway = client.status !== "ready" || shares?.isAway(performance.now());
@@ -182,7 +182,7 @@ async function warnOfLosses({ kind }: RedisAddress, client: RedisClient, log: Lo
   }
 }
 
-/** @returns `ready` waits up to `maxShareWaitMs`, until this server has its part or Redis is away */
+/** @returns `ready` waits up to `maxShareWaitMs`, until this server has its part or Redis is down */
 function startSharing(
   { isFreeWithoutRedis }: Options,
   { store, log, metrics, repeat, atEnd, unlessStopping }: PartContext,

@@ -57,7 +57,7 @@ interface SharesOptions {
   server: string;
   counts: Counts;
   script: SharesScript;
-  /** Whether this server may use the known rest of the quota while Redis is away. */
+  /** Whether this server may use the known rest of the quota while Redis is down. */
   isFreeWithoutRedis: boolean;
   /** Number of servers that the previous process knew; 0 if there was none. */
   knew: number;
