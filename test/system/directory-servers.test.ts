@@ -134,7 +134,7 @@ test("a command warns when it begins a new set of accounts, and a server with ot
     env,
   }).finished();
   assert.equal(code, 1);
-  assert.match(stderr, /Where Redis was emptied and a command began anew there, delete its keys/);
+  assert.match(stderr, /If Redis was emptied and a command then began a new set of accounts there, delete its keys/);
 });
 
 test("two imports of the same accounts at once both succeed", async () => {
@@ -229,7 +229,7 @@ test("without REDIS_URL, commands and servers reject a state that is a copy of s
     assert.deepEqual([code, stdout], [1, ""]);
     assert.match(
       stderr,
-      /^STATE_DIR \S+: found a copy of accounts that servers share through Redis, and no /,
+      /^STATE_DIR \S+: found a copy of accounts that servers share through Redis, but no /,
     );
   }
   assert.deepEqual(await statuses(key), [200, 200]);
