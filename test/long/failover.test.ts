@@ -170,7 +170,7 @@ test("with a Cluster, no request fails and quotas stay exact when two primaries 
   await fleet.changeKeys();
   const dead = new Set<RedisNode>();
   // Kills the primary that stores the ceilings, and then the primary that stores accounts and API keys.
-  for (const [i, key] of ["hc:{0}:servers", "hc:{directory}:meta"].entries()) {
+  for (const [i, key] of ["hc:{0}:servers", "hc:{directory}:rows"].entries()) {
     await fleet.useUp(i + 1, async () => {
       const survivor = () => redis.find((node) => !dead.has(node)) ?? assert.fail("no node");
       const died = await ownerOf(survivor(), key);
