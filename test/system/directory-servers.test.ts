@@ -134,7 +134,10 @@ test("a command warns when it begins a new set of accounts, and a server with ot
     env,
   }).finished();
   assert.equal(code, 1);
-  assert.match(stderr, /If Redis was emptied and a command then began a new set of accounts there, delete its keys/);
+  assert.match(
+    stderr,
+    /If Redis was emptied and a command then began a new set of accounts there, delete its keys/,
+  );
 });
 
 test("two imports of the same accounts at once both succeed", async () => {
