@@ -39,7 +39,7 @@ async function statuses(key: string): Promise<number[]> {
 
 const idIn = (stderr: string) => /key (\d+)/.exec(stderr)?.[1];
 const hint = "this is stored, but the running server hasn't applied it";
-const later = "it will when it can\n";
+const later = "it will as soon as it can\n";
 
 test("a key works as soon as create returns and stops working as soon as revoke returns", async () => {
   await succeed(stateDir, "keys create --account busy --plan enterprise --burst 1000000 --quota 1000000000");
