@@ -38,11 +38,11 @@ for (const isFreeWithoutRedis of [true, false])
   });
 
 /** A server with 600 accounts, and a Redis that answers when the test says so. */
-function reportingServer() {
-  let [nowMs, used] = [0, 0];
+function reportingServer(usedBefore = 0) {
+  let [nowMs, used] = [0, usedBefore];
   const bursts = new Map<number, number>();
   const bounds = new Map<number, number>();
-  const calls: { ids: number[]; hasMore: boolean; read: number }[] = [];
+  const calls: { ids: number[]; hasMore: boolean; read: number; months: unknown }[] = [];
   let settle: [resolve: (answer: never) => void, reject: () => void] | undefined;
   const shares = new Shares(
     {
@@ -57,8 +57,12 @@ function reportingServer() {
       },
       ...{ server: "a.2", knew: 1, isFreeWithoutRedis: false, taken: () => 0, clock: () => nowMs },
       script: (_, call) => {
-        const { rows, hasMore, read } = call as { rows: { id: number }[]; hasMore: boolean; read: number };
-        calls.push({ ids: rows.map(({ id }) => id), hasMore, read });
+        const { rows, hasMore, read } = call as {
+          rows: { id: number; months: Record<string, unknown> }[];
+          hasMore: boolean;
+          read: number;
+        };
+        calls.push({ ids: rows.map(({ id }) => id), hasMore, read, months: rows[0]?.months });
         return new Promise<never>((...both) => {
           settle = both;
         });
@@ -121,6 +125,16 @@ test("a report over several calls names the flags that were read before its firs
     round.map(({ hasMore }) => hasMore),
     [true, true, false],
   );
+});
+
+test("a restarted server's last report has its earlier count apart from what it used and holds", async () => {
+  const server = reportingServer(200);
+  server.tick(10, 3);
+  await server.answer(3);
+  void server.shares.leave(200, () => undefined);
+  const reported = server.calls.at(-1)?.months as Record<string, unknown>;
+  const held = { quota: 1000, base: 200, used: 3, granted: 3, wanted: 0, fresh: false };
+  assert.deepEqual(reported[monthName(month)], { ...held, copy: undefined });
 });
 
 for (const how of ["fails", "gets no answer", "is answered that the server is gone"])
