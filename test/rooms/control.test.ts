@@ -5,6 +5,7 @@ import "../control/log.test.ts";
 import "../control/log-lines.test.ts";
 import "../control/npm.test.ts";
 import "../control/ops.test.ts";
+import "../control/running.test.ts";
 import "../control/safely.test.ts";
 import "../control/settings.test.ts";
 import "../control/start.test.ts";
