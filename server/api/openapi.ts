@@ -77,7 +77,7 @@ ${errorRows.join("\n")}
 Paths without a version answer from the newest data. In paths below \`${basePath}/versions/{version}\`, a version such as 2024.1 always gives the same numbers, and the same bytes while the software's release is the same. A year means its newest revision at the time. \`GET ${basePath}/datasets\` lists the versions.
 
 ## Caching and compression
-Every answer has a strong \`ETag\`. If a request sends it in \`If-None-Match\` and the answer is unchanged, the response is 304 without a body. Bodies over 1 KiB are compressed with \`br\` or \`gzip\` if \`Accept-Encoding\` allows it. Files aren't compressed.`;
+Every answer with status 200 has a strong \`ETag\`. If a request sends it in \`If-None-Match\` and the answer is unchanged, the response is 304 without a body. Bodies over 1 KiB are compressed with \`br\` or \`gzip\` if \`Accept-Encoding\` allows it. Files aren't compressed.`;
 
 type JsonSchema = ReturnType<typeof toJsonSchema>;
 
@@ -224,17 +224,20 @@ const headers = {
     { type: "integer", minimum: 0 },
     Number(headerExamples["X-RateLimit-Reset"]),
   ),
-  RequestId: header("Identifies the request in the operator's log.", {
-    type: "string",
-    pattern: "^[0-9a-f]{16}-[0-9a-z]+$",
-  }),
+  RequestId: header(
+    "Identifies the request in the operator's log, which has every request with status 500, and others by its settings.",
+    {
+      type: "string",
+      pattern: "^[0-9a-f]{16}-[0-9a-z]+$",
+    },
+  ),
   ETag: header(
     "Identifies these bytes. Clients can send it in If-None-Match.",
     { type: "string", pattern: '^"[!#-~]+"$' },
     headerExamples.ETag,
   ),
   CacheControl: header(
-    "`immutable` if the path has an exact data version or is that of a page.",
+    "`immutable` if the path has an exact data version or is that of a page, or if the query has `versions`.",
     {
       type: "string",
       enum: ["private, no-cache", "private, max-age=31536000, immutable"],

@@ -237,7 +237,7 @@ export const facilityResponse = v.object({
 });
 
 const statusOfRow = described(
-  "`priced`: the row has both amounts. `suppressed`: the publisher hides the amounts of few services. `incomplete`: an amount is missing for another reason",
+  "`priced`: the row has both amounts. `suppressed`: the publisher hides the amounts of few services. `incomplete`: the row has no price for another reason, such as a missing amount",
   v.picklist(rowStatuses),
 );
 /** Fields that only priced rows have. */
@@ -370,7 +370,7 @@ export const trendsResponse = v.object({
   procedure: object("The procedure group", procedureFields),
   scope,
   data: rows(
-    "One row per data year that has prices, in order of year, each from the year's newest revision",
+    "One row per data year that has prices, in order of year, each from the year's newest revision; with `versions` a row per version",
     "YearOfPrices",
     {
       data_year: dataYear,

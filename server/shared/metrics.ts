@@ -27,7 +27,7 @@ export class Metrics {
   readonly registry = new Registry();
   readonly snapshotsRefused = this.#counter(
     "hcqs_snapshots_refused_total",
-    "Snapshot files refused. A file counts once per content",
+    "Snapshot files refused. A file counts again when it is replaced or touched",
   );
   readonly snapshotsUnreadable = this.#gauge(
     "hcqs_snapshots_unreadable",
@@ -41,12 +41,12 @@ export class Metrics {
   readonly snapshotRows = this.#gauge("hcqs_snapshot_rows", "Rows of each data version served", "version");
   readonly webhookDeliveries = this.#counter(
     "hcqs_webhook_deliveries_total",
-    "Attempts to post an event: delivered, to be retried, or failed for good",
+    "Outcomes of posting an event: delivered, to be retried, or failed for good",
     "outcome",
   );
   readonly emailDeliveries = this.#counter(
     "hcqs_email_deliveries_total",
-    "Attempts to e-mail an event: delivered to the SMTP server, to be retried, or failed for good",
+    "Outcomes of e-mailing an event: delivered to the SMTP server, to be retried, or failed for good",
     "outcome",
   );
   readonly logLinesDropped = this.#counter(
