@@ -497,8 +497,9 @@ export class Share {
 
   /**
    * Applies Redis' record of a month: whether the quota is tight, and the other servers' count. The count isn't applied
-   * in two cases: the account is in use here and has counted requests since the last answer, or the record is of
-   * another life and this server already has a copy.
+   * in two cases: the account is in use here and has counted requests since the last answer, or this server has a copy
+   * and the record may lack requests, because it is of another life or older than the copy. An older record is that of a
+   * backup which Redis has just got.
    * @param copy the record as JSON; null if there is none
    * @param isLive whether the account is in use here
    * @param life the life of Redis that this server knows. A record of another life may lack requests.
@@ -519,7 +520,7 @@ export class Share {
     if (record.tight !== undefined || isScarce) each.isTight = true;
     if (copy === null) return;
     if (isLive && (each.known?.used ?? each.base) !== used) return;
-    if (each.copy !== undefined && record.life !== life) return;
+    if (each.copy !== undefined && (record.life !== life || record.n < JSON.parse(each.copy).n)) return;
     // Redis may not know this server's latest requests. Then the difference is too small, never too large.
     each.others = Math.max(0, record.total - used);
     each.copy = copy;

@@ -137,6 +137,23 @@ test("a restarted server's last report has its earlier count apart from what it 
   assert.deepEqual(reported[monthName(month)], { ...held, copy: undefined });
 });
 
+test("a copy of a record isn't replaced by the older record of a backup", async () => {
+  const server = reportingServer();
+  server.tick(10);
+  for (let i = 0; i < 30; i++) {
+    await server.answer(3);
+    server.tick(100, 0);
+  }
+  const recordOf = (n: number, total: number) =>
+    JSON.stringify({ n, total, life: "life", burst: 10, quota: 1000, left: {}, servers: {} });
+  const records = [recordOf(4, 300), recordOf(5, 930), recordOf(2, 20)];
+  for (const [i, record] of records.entries())
+    await server.shares.readRecords(60_000 * i, month, async (ids) => ids.map(() => record));
+  void server.shares.leave(200, () => undefined);
+  const reported = server.calls.at(-1)?.months as Record<string, { copy: string }>;
+  assert.equal(reported[monthName(month)].copy, records[1]);
+});
+
 for (const how of ["fails", "gets no answer", "is answered that the server is gone"])
   test(`a report of which a call ${how} begins again`, async () => {
     const server = reportingServer();
