@@ -1,5 +1,6 @@
 import { closeSync, existsSync, fsyncSync, lstatSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
+import { DataError, systemCode } from "../engine/query.ts";
 
 /**
  * Makes a folder and its parents unless they exist. Node's `recursive` option isn't used, because it never returns on a
@@ -32,4 +33,12 @@ export function sync(path: string): void {
 export function identityOf(file: string): string | undefined {
   const stat = lstatSync(file, { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? undefined : `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`;
+}
+
+/** Returns the error to throw when a folder can't be written: a DataError if the system refuses, else the same error. */
+export function unwritable(folder: string, error: unknown): unknown {
+  const code = systemCode(error);
+  return code === undefined
+    ? error
+    : new DataError(folder, `a folder that can't be written (${code})`, "a folder that can be written");
 }

@@ -11,7 +11,7 @@ import {
   systemCode,
   versionName,
 } from "../../engine/index.ts";
-import { makeFolder, sync } from "../folder.ts";
+import { makeFolder, sync, unwritable } from "../folder.ts";
 import { isSynthetic } from "../sample/synthetic-mark.ts";
 
 /** A data version that a server has served. Its number can't be used for other content. */
@@ -157,8 +157,6 @@ function writing<T>(outDir: string, action: () => T): T {
   try {
     return action();
   } catch (error) {
-    const code = systemCode(error);
-    if (code === undefined) throw error;
-    throw new DataError(outDir, `a folder that can't be written (${code})`, "a folder that can be written");
+    throw unwritable(outDir, error);
   }
 }

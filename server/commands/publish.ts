@@ -1,7 +1,8 @@
 import { join, resolve } from "node:path";
+import { unwritable } from "../../datasets/folder.ts";
 import { publishFolder } from "../../datasets/publish/publish-folder.ts";
 import { indexName } from "../../datasets/publish/snapshot-index.ts";
-import { DataError, systemCode } from "../../engine/query.ts";
+import { DataError } from "../../engine/query.ts";
 import { calledAs, parsedArguments } from "../shared/arguments.ts";
 import { runProgram, say } from "./program.ts";
 
@@ -26,9 +27,7 @@ export async function run(args: string[]): Promise<void> {
     process.stdout.write(`${join(resolve(folder), indexName)}\n`);
     say(`published ${entries.map(({ version }) => version).join(", ")}`);
   } catch (error) {
-    const code = systemCode(error);
-    if (code === undefined) throw error;
-    throw new DataError(folder, `a folder that can't be written (${code})`, "a folder that can be written");
+    throw unwritable(folder, error);
   }
 }
 
