@@ -25,7 +25,7 @@ function strip(source) {
   }
 }
 
-/** @param {string} source */
+/** Strips the types from TypeScript, and caches the result if there is a compile cache. @param {string} source */
 export function stripTypes(source) {
   return kept(`${hash("sha256", process.version + source)}.js`, () => Buffer.from(strip(source))).toString();
 }

@@ -269,7 +269,7 @@ export const facilitiesResponse = v.object({
       ccn: textsOrNull("The CCNs as they were given"),
       near: textOrNull("ZIP code"),
       within: v.nullable(count("Miles")),
-      min_charge: v.nullable(dollars("The least charge")),
+      min_charge: v.nullable(dollars("The lowest charge")),
       max_charge: v.nullable(dollars("The highest charge")),
       status: textOrNull("Status of the rows"),
       sort: described("What the list is sorted by", v.string()),
