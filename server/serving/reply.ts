@@ -1,6 +1,7 @@
 import type { FileBody } from "../api/endpoint.ts";
 import { ApiError } from "../api/errors.ts";
 import { type Coding, codingOf, compress, matches, rangeOf } from "./negotiation.ts";
+import type { Taker } from "./streaming.ts";
 
 /** Makes the bytes of replies: heads and bodies. */
 
@@ -32,17 +33,21 @@ export function headerName(lowerCase: string): ArrayBuffer {
 /** A body that is made while it is sent. Call `source.return()` to stop early. */
 export interface BodyStream {
   readonly length: number;
+  /** Who is charged for the bytes that are made. */
+  readonly taker: Taker;
   /** The body's chunks. A chunk may be empty, and is valid until the next chunk is requested. */
   readonly source: Generator<Uint8Array, void>;
 }
 
-/** A reply. Its bytes are valid until the next reply is made. */
+/** A reply. Its head is valid until the next reply is made. */
 export interface Reply {
   status: number;
   /** The status and the headers, without Content-Length, Date, Connection and the last line break. */
   head: string | Uint8Array;
   /** The body; undefined if there is a stream, or no body, such as on a 304. */
   body: Uint8Array | undefined;
+  /** Whether the next reply overwrites the body. Other bodies never change. */
+  isOverwritten?: boolean;
   /** Length of the body that a 304 leaves out. */
   absentBytes?: number;
   stream?: BodyStream;
@@ -77,6 +82,7 @@ function validatorLines(etag: string, cacheControl: string, type = json): string
 
 /**
  * Makes the reply to a request for a file. Files aren't compressed.
+ * @param slot the account's slot
  * @param remaining requests left this month
  * @param mayBePart whether to obey a Range header, if the file has a signature
  */
@@ -85,6 +91,7 @@ export function fileReply(
   { name, length, chunks, signature }: FileBody,
   type: string,
   request: RequestHead,
+  slot: number,
   remaining: number,
   mayBePart: boolean,
 ): Reply {
@@ -111,7 +118,11 @@ export function fileReply(
     status: range === undefined ? 200 : 206,
     head: headers.join("\r\n") + end,
     body: undefined,
-    stream: { length: stop - start, source: chunks(start, stop) },
+    stream: {
+      length: stop - start,
+      source: chunks(start, stop),
+      taker: signature === undefined ? slot : undefined,
+    },
   };
 }
 
@@ -175,7 +186,7 @@ export class Answer {
     gzip: undefined,
   };
 
-  /** @param body JSON; copied if the answer is kept, because the next answer may overwrite it */
+  /** @param body JSON that the next answer may overwrite; copied if the answer is kept */
   constructor(head: AnswerHead, body: Uint8Array, isKept: boolean) {
     this.#head = head;
     this.#body = isKept ? new Uint8Array(body) : body;
@@ -198,7 +209,8 @@ export class Answer {
       return { status: 304, head: `${lines}${remaining}`, body: undefined, absentBytes };
     }
     const head = this.#isKept ? variant.head.with(remaining) : variant.head.once(remaining);
-    return { status: 200, head, body: variant.body };
+    const isOverwritten = !this.#isKept && variant.body === this.#body;
+    return { status: 200, head, body: variant.body, isOverwritten };
   }
 
   #variantOf(coding: Coding): Variant {

@@ -8,8 +8,8 @@ import type { MakePages, PagesContext } from "../../serving/part.ts";
 import type { PostHandler } from "../../serving/posts.ts";
 import { headerNames, type Reply, type RequestHead } from "../../serving/reply.ts";
 import type { PortalReply, WebFile } from "../../shared/messages.ts";
-import { PerSecond } from "../../shared/per-second.ts";
 import { http } from "../../shared/runtime.ts";
+import { WorkBudget } from "../../shared/work-budget.ts";
 import { embedPage, facilityPage, missingPage } from "./pages.ts";
 import { clientOf, tooMany } from "./rate-limits.ts";
 import { errorReply, unavailable } from "./reply.ts";
@@ -17,11 +17,18 @@ import { write } from "./written.ts";
 
 /** Answers requests for the portal's pages and assets, and passes its posts to the control thread. */
 
-/** Maximum pages per second into which a thread writes numbers, in 1 to 2 ms each. No key limits these requests. */
-const maxWrittenPerSecond = 50;
+/**
+ * Milliseconds per second in which a thread may write numbers into pages. A page takes 1 to 5 ms. No key limits these
+ * requests, so others must hardly notice them.
+ */
+export const writingMsPerSecond = 100;
+/** Milliseconds of writing that may be saved up. Written at once, they delay other answers. */
+export const maxWritingMs = 10;
+/** Milliseconds of writing at the start, when a page takes up to 30 ms because its code isn't compiled yet. */
+const firstWritingMs = 500;
 
 export const pages: MakePages = (context) => {
-  const writing = new PerSecond(maxWrittenPerSecond);
+  const writing = new WorkBudget(writingMsPerSecond, maxWritingMs, firstWritingMs);
   let portal = new Portal([], context, writing);
   return {
     respond: (request, path, method, hasBody) => portal.reply(request, path, method, hasBody),
@@ -36,11 +43,19 @@ export const pages: MakePages = (context) => {
 export class Portal {
   readonly #files: ReadonlyMap<string, WebFile>;
   readonly #context: Pick<PagesContext, "read" | "report">;
-  readonly #writing: PerSecond;
+  readonly #writing: WorkBudget;
+  readonly #nowMs: () => number;
 
-  constructor(files: readonly WebFile[], context: Pick<PagesContext, "read" | "report">, writing: PerSecond) {
+  /** @param writing the budget for writing numbers into pages @param nowMs milliseconds of a steady clock */
+  constructor(
+    files: readonly WebFile[],
+    context: Pick<PagesContext, "read" | "report">,
+    writing: WorkBudget,
+    nowMs = () => performance.now(),
+  ) {
     this.#context = context;
     this.#writing = writing;
+    this.#nowMs = nowMs;
     this.#files = new Map(files.map((file) => [file.path, file]));
   }
 
@@ -67,9 +82,10 @@ export class Portal {
     return { status: 200, head: `200 OK\r\n${head}`, body };
   }
 
-  /** Writes the numbers for a URL into a page. Beyond the limit, or after an error, returns the page unchanged. */
+  /** Writes the numbers for a URL into a page. Beyond the budget, or after an error, returns the page unchanged. */
   #written(page: WebFile, path: string, request: RequestHead): WebFile {
-    if (page.slots === undefined || !this.#writing.pass(performance.now())) return page;
+    const begunMs = this.#nowMs();
+    if (page.slots === undefined || !this.#writing.hasLeft(begunMs)) return page;
     try {
       const written = write(path, new URLSearchParams(request.getQuery()), this.#context.read);
       let html = Buffer.from(page.bodies.identity).toString();
@@ -86,6 +102,8 @@ export class Portal {
     } catch (error) {
       this.#context.report(error);
       return page;
+    } finally {
+      this.#writing.spend(this.#nowMs() - begunMs);
     }
   }
 

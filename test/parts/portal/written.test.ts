@@ -14,10 +14,10 @@ import {
   standingText,
   whatIsPaid,
 } from "../../../server/parts/portal/browser/words.ts";
-import { Portal } from "../../../server/parts/portal/serving.ts";
+import { maxWritingMs, Portal, writingMsPerSecond } from "../../../server/parts/portal/serving.ts";
 import { write } from "../../../server/parts/portal/written.ts";
 import { money, whole } from "../../../server/shared/browser/format.ts";
-import { PerSecond } from "../../../server/shared/per-second.ts";
+import { WorkBudget } from "../../../server/shared/work-budget.ts";
 import {
   ample,
   call,
@@ -263,20 +263,40 @@ test("without PORTAL_ACCOUNT, pages contain no key and no numbers", async () => 
   assert.equal(await bare.stop(), 0);
 });
 
-test("a thread writes numbers into a limited number of pages a second, and serves more without them", () => {
-  const slots = { head: "<title></title>", sentence: "<p>loading</p>", noscript: "<noscript></noscript>" };
-  const identity = Buffer.from(Object.values(slots).join(""));
-  const file = {
-    path: "/",
-    head: "Content-Type: text/html",
-    etag: '"a"',
-    bodies: { identity },
-    slots,
-  };
-  const context = { read: () => assert.fail(new ApiError("not_found", "no data")), report: assert.fail };
-  const portal = new Portal([file], context, new PerSecond(1));
-  const request = { getHeader: () => "", getQuery: () => "" };
-  const pages = [1, 2].map(() => String(portal.reply(request, "/", "GET", false).body));
-  assert.match(pages[0], /No prices for/);
-  assert.equal(pages[1], String(identity));
-});
+for (const costMs of [0.5, 2, 7])
+  test(`a thread writes pages of ${costMs} ms in a tenth of its time, and serves more without numbers`, () => {
+    const slots = {
+      head: "<title></title>",
+      sentence: "<p>loading</p>",
+      noscript: "<noscript></noscript>",
+    };
+    const identity = Buffer.from(Object.values(slots).join(""));
+    const file = { path: "/", head: "Content-Type: text/html", etag: '"a"', bodies: { identity }, slots };
+    let nowMs = 5000;
+    let reads = 0;
+    const read = () => {
+      // The first of a page's reads stands for the page's whole cost.
+      if (reads++ === 0) nowMs += costMs;
+      return assert.fail(new ApiError("not_found", "no data"));
+    };
+    const portal = new Portal(
+      [file],
+      { read, report: assert.fail },
+      new WorkBudget(writingMsPerSecond, maxWritingMs),
+      () => nowMs,
+    );
+    const request = { getHeader: () => "", getQuery: () => "" };
+    const isWritten = () => {
+      reads = 0;
+      return String(portal.reply(request, "/", "GET", false).body) !== String(identity);
+    };
+    // After a rest, a burst delays other answers by little more than what may be saved up.
+    let burst = 0;
+    while (isWritten()) burst++;
+    assert.ok(burst >= 1 && burst * costMs <= maxWritingMs * 1.2 + costMs, `${burst} pages at once`);
+    const [beginMs, seconds] = [nowMs, 10];
+    let written = 0;
+    for (; nowMs < beginMs + seconds * 1000; nowMs += 0.25) if (isWritten()) written++;
+    const share = (written * costMs) / (seconds * 1000);
+    assert.ok(share > 0.09 && share <= 0.1 + costMs / (seconds * 1000), `${share} of the time`);
+  });
