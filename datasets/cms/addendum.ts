@@ -11,7 +11,7 @@ import {
   shown,
   systemCode,
 } from "../../engine/index.ts";
-import { orLostZero } from "./hints.ts";
+import { orCode } from "./hints.ts";
 import { foreignKind } from "./kind.ts";
 import { cleanName } from "./names.ts";
 
@@ -141,7 +141,7 @@ function codeIn(record: string[], at: Columns, line: string): HcpcsCode | undefi
   const [code, apc, status] = [cell("code").toUpperCase(), cell("apc"), cell("status")];
   if (!hcpcsPattern.test(code)) {
     if (!/[0-9]/.test(apc)) return undefined;
-    throw refuse("code", shown(code), orLostZero("a code such as 27447 or G0105", code, 5));
+    throw refuse("code", shown(code), orCode("a code such as 27447 or G0105", code, 5));
   }
   // "No APC" is written in several ways: empty, a dash, N/A.
   const procedure = /[0-9]/.test(apc) ? apc.padStart(4, "0") : "";

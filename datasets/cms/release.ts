@@ -14,9 +14,10 @@ const maxRecordBytes = 2 ** 16;
 
 /** Lines with values before the header. If there are more, the first line's error is reported. */
 const maxTitleLines = 50;
+/** A truncated amount such as 96 of 9652.79 looks like a whole one. */
 const unterminated = [
-  "a last line without a line break, as in a truncated file",
-  "a complete file; --allow-unterminated accepts it as complete",
+  "a last line without a line end, so the file may be cut off, even within an amount",
+  "a complete file: get it again, or add --allow-unterminated if you know that nothing is missing",
 ] as const;
 
 export interface ReleaseOptions {
@@ -225,6 +226,12 @@ function brokenRecord(error: CsvError, file: string, line: number, header: strin
     case "CSV_INVALID_CLOSING_QUOTE":
       return new DataError(subject, "text after a closing quote", "a comma or the end of the line");
     case "INVALID_OPENING_QUOTE":
+      if (String(error.field).trim() === "=")
+        return new DataError(
+          subject,
+          '="…", a spreadsheet\'s formula that keeps a text',
+          'the value alone, such as 010008 for ="010008"',
+        );
       return new DataError(
         subject,
         "a quote within unquoted text",

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { type ImportOptions, importFile } from "../../datasets/cms/import.ts";
+import { suspectPart } from "../../datasets/cms/plausibility.ts";
 import { hexadecimal } from "../../datasets/cms/release.ts";
 import { isSyntheticFile } from "../../datasets/publish/publish.ts";
 import {
@@ -116,7 +117,8 @@ export async function importAndPrint(options: ImportOptions, environment: NodeJS
       `${counts.incompleteRows} incomplete; ${counts.facilities} facilities, ${counts.procedures} procedures, ` +
       `${imported.states} states${codes === null ? "" : `, ${codes} HCPCS codes`}`,
   );
-  for (const warning of warnings) say(`warning: ${warning}`);
+  const isPart = suspectPart(counts.rows, counts.facilities, imported.states);
+  for (const warning of [...isPart, ...warnings]) say(`warning: ${warning}`);
   const version = path.basename(imported.path, ".parquet");
   const before = `${options.year}.${Number(version.split(".")[1]) - 1}`;
   if (imported.isNew && isSyntheticFile(path.join(options.out, `${before}.parquet`)))
