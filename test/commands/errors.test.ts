@@ -78,7 +78,13 @@ const refused: [command: string, message: string | RegExp][] = [
   ["rotate 1", "--overlap: found nothing, expected a value"],
   ["rotate 1 --overlap -x", '--overlap: found "-x", expected a value, as --overlap=VALUE'],
   ["expire 3", "--at: found nothing, expected a value"],
-  ["expire 3 --at now", `--at: found "now", expected ${expectedTime}, up to 9999-12-31 in UTC, or never`],
+  ...["soon", "Now", "2027-01-31T00:00:00.Z", "2027-01-31T00:00:00,5Z", "NaN", "-1"].map(
+    (text): [string, string] => [
+      `expire 3 --at=${text}`,
+      `--at: found "${text}", expected ${expectedTime}, up to 9999-12-31 in UTC, now or never`,
+    ],
+  ),
+  [`${another} now`, `--expires: found "now", expected ${expectedTime}`],
   ["expire 3 --at 2020-01-01", "--at: found 2020-01-01T00:00:00.000Z, expected a time in the future"],
   ["update", "--account: found nothing, expected a value"],
   ["update --account none --plan free", "account none: found no such name, expected one that exists"],
