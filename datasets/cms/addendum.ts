@@ -11,6 +11,7 @@ import {
   shown,
   systemCode,
 } from "../../engine/index.ts";
+import { checkRegular } from "../folder.ts";
 import { orCode } from "./hints.ts";
 import { foreignKind } from "./kind.ts";
 import { cleanName } from "./names.ts";
@@ -67,9 +68,8 @@ export async function readAddendum(file: string): Promise<Addendum> {
 
 async function bytesOf(file: string): Promise<Buffer> {
   try {
+    checkRegular(file, "a CSV file");
     const status = await stat(file);
-    // Reading a pipe would wait for its writer.
-    if (!status.isFile()) throw new DataError(file, "something that isn't a regular file", "a CSV file");
     if (status.size > maxAddendumBytes)
       throw new DataError(
         file,

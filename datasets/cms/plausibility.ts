@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { blank, decodeSnapshot, partsOf, type SnapshotTable, shown } from "../../engine/index.ts";
+import { readRegular } from "../folder.ts";
 import { isMissing } from "./hints.ts";
 import { isReadTwice, readTwice } from "./names.ts";
 
@@ -96,7 +96,7 @@ export function suspectGrowth(table: SnapshotTable, before: string): string[] {
 
 function medianIn(path: string): number | undefined {
   try {
-    return medianCharge(decodeSnapshot(readFileSync(path), path).table);
+    return medianCharge(decodeSnapshot(readRegular(path, "a snapshot"), path).table);
   } catch {
     return undefined;
   }

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import { type FileHandle, open, stat } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { CsvError, type Parser, parse } from "csv-parse";
 import { parse as parseNow } from "csv-parse/sync";
 import { DataError, type Provenance, partsOf, type SnapshotTable, systemCode } from "../../engine/index.ts";
+import { checkRegular } from "../folder.ts";
 import { CmsTable, cmsProvenance } from "./cms.ts";
 import { type StrayByte, TextScan } from "./encoding.ts";
 import { foreignKind } from "./kind.ts";
@@ -48,9 +49,7 @@ export async function readRelease(options: ReleaseOptions): Promise<Release> {
   const { file, year, released, sourceUrl } = options;
   let handle: FileHandle | undefined;
   try {
-    // Opening a pipe would wait for its writer.
-    if (!(await stat(file)).isFile())
-      throw new DataError(file, "something that isn't a regular file", "a CSV file");
+    checkRegular(file, "a CSV file");
     handle = await open(file);
     const scan = await scanFile(handle, file);
     checkText(scan, file, options.allowUnterminated);

@@ -60,6 +60,7 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now
   if (positionals.length !== 1)
     throw new DataError("command line", positionals.length === 0 ? "no FILE" : "more than one FILE", usage);
   const [file] = positionals;
+  if (file === "") throw new DataError("command line", "an empty name", "a file");
   const { year, out, codes: codesFile = null, released = null, "source-url": sourceUrl = null } = values;
   if (year === undefined) throw new DataError("command line", "no --year", usage);
   if (!/^[0-9]{4}$/.test(year) || Number(year) < minDataYear || Number(year) > maxDataYear)
