@@ -4,7 +4,8 @@ import path from "node:path";
 import { test } from "node:test";
 import { type ImportOptions, importFile } from "../../datasets/cms/import.ts";
 import { suspectPart } from "../../datasets/cms/plausibility.ts";
-import { decodeSnapshot, partsOf, plainWordsOf } from "../../engine/index.ts";
+import { attachImage, buildImage, decodeSnapshot, partsOf, plainWordsOf } from "../../engine/index.ts";
+import { csvPieces } from "../../engine/query.ts";
 import { addendum, codeLine, hcpcs } from "../support/addendum.ts";
 import { csv, fullCsv, more, optionsFor, otherRow, partWarning, row } from "../support/cms-files.ts";
 
@@ -168,6 +169,15 @@ test("suspicious names and addresses are imported as they are, with a warning", 
   assert.deepEqual((await warned("N/A")).warnings, [
     'names or addresses that mark a missing value: 1, such as "N/A"; an empty street or description is better',
   ]);
+});
+
+test("export.csv has a name that looks like a formula as it is", async () => {
+  const fields = `${row},${more}`.split(",");
+  fields[1] = "=1+2";
+  const { path: written } = await importFile(optionsFor(fullCsv(fields.join(","))), []);
+  const image = attachImage(buildImage(snapshotAt(written)));
+  const pieces = [...csvPieces(image, { procedure: null, state: null })].map((bytes) => bytes.slice());
+  assert.match(Buffer.concat(pieces).toString(), /,010001,=1\+2,Dothan,AL,/);
 });
 
 test("a city, a street, a description and a procedure are checked like a name", async () => {
