@@ -242,7 +242,11 @@ for (const [path, { parameters }] of operations) {
     const others = parameters.filter((parameter) => parameter.in === "header");
     assert.deepEqual(
       others.map(({ name, required }) => [name, required]),
-      [["If-None-Match", false], ...(path.endsWith(".parquet") ? [["Range", false]] : [])],
+      [
+        ["If-None-Match", false],
+        ...(path.includes("/export.") ? [["If-Match", false]] : []),
+        ...(path.endsWith(".parquet") ? [["Range", false]] : []),
+      ],
     );
   });
 

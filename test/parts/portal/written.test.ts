@@ -275,7 +275,7 @@ test("a thread writes numbers into a limited number of pages a second, and serve
   };
   const context = { read: () => assert.fail(new ApiError("not_found", "no data")), report: assert.fail };
   const portal = new Portal([file], context, new PerSecond(1));
-  const request = { getHeader: () => "", getQuery: () => "" };
+  const request = { getHeader: () => "", getQuery: () => "", forEach: () => {} };
   const pages = [1, 2].map(() => String(portal.reply(request, "/", "GET", false).body));
   assert.match(pages[0], /No prices for/);
   assert.equal(pages[1], String(identity));
