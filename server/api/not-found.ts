@@ -4,7 +4,6 @@ import {
   type Coverage,
   coverageOf,
   type DocumentKind,
-  describeFacility,
   explainNoMatch,
   type FacilityList,
   findFacility,
@@ -21,6 +20,7 @@ import {
 } from "../../engine/query.ts";
 import type { Versions } from "./endpoint.ts";
 import { ApiError, echo } from "./errors.ts";
+import { shortCcn } from "./parameters.ts";
 
 /** Explains why there is no data: unknown arguments, no rows, or rows without prices. */
 
@@ -61,15 +61,15 @@ const nameOf = ({ description }: Image) => versionName(description.provenance);
 
 /**
  * Makes the error for a procedure that is unknown or has no prices in all of `images`.
- * @param images the requested images if `isPinned`, otherwise the newest image of each year
+ * @param images the requested images if `isChosen`, otherwise the newest image of each year
  */
 export function noTrend(
   images: readonly Image[],
   code: string,
   state: string | undefined,
-  isPinned: boolean,
+  isChosen: boolean,
 ): ApiError {
-  const years = isPinned ? `in data versions ${images.map(nameOf).join(", ")}` : inAnyYear(images);
+  const years = isChosen ? `in data versions ${images.map(nameOf).join(", ")}` : inAnyYear(images);
   if (!images.some(({ procedureOf }) => procedureOf.has(code)))
     return new ApiError("not_found", `there is no procedure ${echo(code)} ${years}`);
   const reason = noRowsIn(images[images.length - 1], state);
@@ -89,7 +89,9 @@ export function noFacilityTrend(images: readonly Image[], ccn: string, code: str
     : isProcedure
       ? `facility ${echo(ccn)} has no row of procedure ${echo(code)}`
       : `there is no procedure ${echo(code)}`;
-  return new ApiError("not_found", `${what} ${inAnyYear(images)}`);
+  const hint = isKnown ? undefined : shortCcn(ccn);
+  const message = `${what} ${inAnyYear(images)}`;
+  return new ApiError("not_found", hint === undefined ? message : `${message}: ${hint}`);
 }
 
 const inAnyYear = (images: readonly Image[]) => `in any loaded data year (${images.map(nameOf).join(", ")})`;
@@ -109,8 +111,7 @@ export function noRows(
 /** Makes the error for an empty list of facilities. @param asked the parameters that narrow the list, as text */
 export function noFacilities(image: Image, asked: string, { filter, unplaced }: FacilityList): ApiError {
   const what = asked === "" ? "there is no facility" : `no facility matches ${echo(asked)}`;
-  const { procedure, minCharge = 0, maxCharge = Number.POSITIVE_INFINITY, states = [] } = filter;
-  if (minCharge > maxCharge) return notFound(image, what, "min_charge is above max_charge");
+  const { procedure, states = [] } = filter;
   if (unplaced > 0) return notFound(image, what, `facilities whose ZIP code has no known place: ${unplaced}`);
   const any = { ...filter, status: "all", minCharge: undefined, maxCharge: undefined } as const;
   const others = procedure === undefined ? 0 : listFacilities(image, any, "name").items.length;
@@ -132,21 +133,10 @@ export function noProcedures(image: Image, state: string | undefined, minFacilit
   );
 }
 
-/**
- * Makes the error for a facility that is unknown or has no prices. For an unknown facility, the error names the newest
- * data version that has the facility.
- * @param facility the facility's index; −1 if no facility has the CCN
- */
-export function noFacility(versions: Versions, image: Image, ccn: string, facility: number): ApiError {
-  if (facility < 0)
-    return notFound(
-      image,
-      `there is no facility ${echo(ccn)}`,
-      whereElse(versions, (other) => findFacility(other, ccn) >= 0),
-    );
-  const { ccn: known, facility: name } = describeFacility(image, facility);
-  const reason = unpriced(rowsOfFacility(image, facility));
-  return notFound(image, `no prices at facility ${echo(known)} (${name})`, reason);
+/** Makes the error for an unknown facility. It names the newest data version that has the facility. */
+export function noFacility(versions: Versions, image: Image, ccn: string): ApiError {
+  const elsewhere = whereElse(versions, (other) => findFacility(other, ccn) >= 0);
+  return notFound(image, `there is no facility ${echo(ccn)}`, elsewhere ?? shortCcn(ccn));
 }
 
 /** What to add to a search whose words match everything, such as `the` or `hospitals near me`. */

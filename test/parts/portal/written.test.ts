@@ -18,6 +18,8 @@ import { Portal } from "../../../server/parts/portal/serving.ts";
 import { write } from "../../../server/parts/portal/written.ts";
 import { money, whole } from "../../../server/shared/browser/format.ts";
 import { PerSecond } from "../../../server/shared/per-second.ts";
+import { ask as askEndpoint, imageOf, versionsOf } from "../../support/endpoint-oracle.ts";
+import { snapshotOf } from "../../support/fixtures.ts";
 import {
   ample,
   call,
@@ -213,6 +215,27 @@ test("a hospital is compared only on procedure groups that other hospitals also 
   const alone = { ...row, national: { ...row.national, facilities: 1 } };
   const text = hospitalText({ ...answer, data: [alone, row] }, null);
   assert.match(text, / for one procedure that other hospitals have a price for/);
+});
+
+test("the page of a hospital without any price says so, and has no table", () => {
+  const versions = versionsOf(
+    imageOf(
+      snapshotOf([
+        ["000001", "CA", "5072", null, null],
+        ["000002", "CA", "5072", 10, 1],
+      ]),
+    ),
+  );
+  const read = (path: string, query: string) =>
+    askEndpoint(versions, `${path.slice("/api/v1".length)}?${query}`);
+  for (const query of ["", "procedure=5072", "procedure=9999"]) {
+    const { head, sentence, noscript } = write("/facilities/000001", new URLSearchParams(query), read);
+    assert.match(sentence, /<h1>Hospital 000001<\/h1>.*It has no prices: CMS suppresses/);
+    assert.match(head, /It has no prices/);
+    assert.doesNotMatch(noscript, /<table/);
+  }
+  const { sentence } = write("/", new URLSearchParams({ procedure: "5072", with: "000001" }), read);
+  assert.match(sentence, /Hospital 000001<\/a> has no price for this procedure/);
 });
 
 test("the page for a URL without results gives the reason and escapes the URL's text", async () => {
