@@ -7,19 +7,22 @@ import {
   explainNoMatch,
   type FacilityList,
   findFacility,
+  groupOfCode,
   hcpcsCodeIn,
   type Image,
   listFacilities,
+  procedureCodePattern,
   procedureIncluding,
   type RowCounts,
   rowsOfFacility,
   rowsOfScope,
   search,
+  textAt,
   unpricedMatches,
   versionName,
 } from "../../engine/query.ts";
-import type { Versions } from "./endpoint.ts";
-import { ApiError, echo } from "./errors.ts";
+import { basePath, type Versions } from "./endpoint.ts";
+import { ApiError, echo, echoBare } from "./errors.ts";
 import { shortCcn } from "./parameters.ts";
 
 /** Explains why there is no data: unknown arguments, no rows, or rows without prices. */
@@ -71,10 +74,13 @@ export function noTrend(
 ): ApiError {
   const years = isChosen ? `in data versions ${images.map(nameOf).join(", ")}` : inAnyYear(images);
   if (!images.some(({ procedureOf }) => procedureOf.has(code)))
-    return new ApiError("not_found", `there is no procedure ${echo(code)} ${years}`);
+    return withReason(
+      `there is no procedure ${echo(code)} ${years}`,
+      wayToGroup(images[images.length - 1], code),
+    );
   const reason = noRowsIn(images[images.length - 1], state);
   const what = `no prices for procedure ${echo(code)}${inState(state)} ${years}`;
-  return new ApiError("not_found", reason === undefined ? what : `${what}: ${reason}`);
+  return withReason(what, reason);
 }
 
 /**
@@ -89,9 +95,8 @@ export function noFacilityTrend(images: readonly Image[], ccn: string, code: str
     : isProcedure
       ? `facility ${echo(ccn)} has no row of procedure ${echo(code)}`
       : `there is no procedure ${echo(code)}`;
-  const hint = isKnown ? undefined : shortCcn(ccn);
-  const message = `${what} ${inAnyYear(images)}`;
-  return new ApiError("not_found", hint === undefined ? message : `${message}: ${hint}`);
+  const reason = isKnown ? wayToGroup(images[images.length - 1], code) : shortCcn(ccn);
+  return withReason(`${what} ${inAnyYear(images)}`, reason);
 }
 
 const inAnyYear = (images: readonly Image[]) => `in any loaded data year (${images.map(nameOf).join(", ")})`;
@@ -169,9 +174,8 @@ export function noMatches(
     return notFound(
       image,
       what,
-      image.description.codes === null
-        ? "no HCPCS or CPT codes are loaded; `import --codes` adds them from CMS's OPPS Addendum B"
-        : `no procedure group includes the code ${code}`,
+      groupIncluding(image, text) ??
+        `no procedure group is known to include the code ${code}; ${searchFor(image, text)}`,
     );
   const elsewhere = state === undefined ? 0 : search(image, kind, text, 0, 1).total;
   if (elsewhere > 0)
@@ -218,13 +222,45 @@ export function noMatches(
 
 /** @param what names the missing data, without the data version */
 function notFound({ description }: Image, what: string, reason?: string): ApiError {
-  const place = `${what} in data version ${versionName(description.provenance)}`;
-  return new ApiError("not_found", reason === undefined ? place : `${place}: ${reason}`);
+  return withReason(`${what} in data version ${versionName(description.provenance)}`, reason);
 }
+
+const withReason = (what: string, reason: string | undefined) =>
+  new ApiError("not_found", reason === undefined ? what : `${what}: ${reason}`);
 
 export function noProcedure(versions: Versions, image: Image, code: string): ApiError {
   const elsewhere = whereElse(versions, ({ procedureOf }) => procedureOf.has(code));
-  return notFound(image, `there is no procedure ${echo(code)}`, elsewhere);
+  return notFound(image, `there is no procedure ${echo(code)}`, elsewhere ?? wayToGroup(image, code));
+}
+
+const searchPath = (q: string) => `${basePath}/search?${new URLSearchParams({ type: "procedure", q })}`;
+const maxSearchCharacters = 64;
+
+/**
+ * Says how to find the procedure group that is meant by a text in another form than a group's code: a HCPCS or CPT
+ * code, or words. Undefined for four digits.
+ */
+function wayToGroup(image: Image, asked: string): string | undefined {
+  if (procedureCodePattern.test(asked)) return undefined;
+  return `procedure groups have four digits; ${groupIncluding(image, asked) ?? searchFor(image, asked)}`;
+}
+
+/** Names the group that includes the HCPCS or CPT code in a text; undefined if there is no code, or no known group. */
+function groupIncluding(image: Image, text: string): string | undefined {
+  const code = hcpcsCodeIn(text);
+  const group = code && groupOfCode(image, code);
+  if (group === undefined) return undefined;
+  const procedure = image.procedureOf.get(group);
+  const name = procedure === undefined ? "not in this data version" : textAt(image.procedureName, procedure);
+  return `${group} (${name}) includes the code ${code}`;
+}
+
+/** Names the search for a text, if it finds something; otherwise a search for words. */
+function searchFor(image: Image, text: string): string {
+  const isShown = text.length <= maxSearchCharacters && echoBare(text) === text;
+  return isShown && search(image, "procedure", text, 0, 1).total > 0
+    ? `${searchPath(text)} finds them by these words`
+    : `a search finds them by words, such as ${searchPath("knee replacement")}`;
 }
 
 /** Names the newest data version for which `has` is true. */
