@@ -3,10 +3,10 @@ import { hash } from "node:crypto";
 import { MIMEType } from "node:util";
 import { ApiError, constantError } from "../../api/errors.ts";
 import { clientAddress } from "../../serving/client-address.ts";
-import { codingOf, compress, formOf } from "../../serving/negotiation.ts";
+import { type Coding, codingOf, compress, formOf } from "../../serving/negotiation.ts";
 import type { MakePages, PagesContext } from "../../serving/part.ts";
 import type { PostHandler } from "../../serving/posts.ts";
-import { headerNames, type Reply, type RequestHead } from "../../serving/reply.ts";
+import { listIn, type Reply, type RequestHead } from "../../serving/reply.ts";
 import type { PortalReply, WebFile } from "../../shared/messages.ts";
 import { http } from "../../shared/runtime.ts";
 import { WorkBudget } from "../../shared/work-budget.ts";
@@ -68,22 +68,22 @@ export class Portal {
       (path === missingPage ? undefined : this.#files.get(path)) ??
       (/^\/facilities\/[^/]+$/.test(path) ? this.#page(facilityPage) : undefined) ??
       (/^\/embed(\/(charges|states|years))?$/.test(path) ? this.#page(embedPage) : undefined);
-    const accepted = request.getHeader(headerNames.acceptEncoding);
+    const accepted = listIn(request, "accept-encoding");
     if (found === undefined) {
       const { head, body } = formOf(this.#page(missingPage), accepted, "");
       return { status: 404, head: `404 Not Found\r\n${head}`, body };
     }
     const { head, body } = formOf(
-      this.#written(found, path, request),
+      this.#written(found, path, request, codingOf(accepted)),
       accepted,
-      request.getHeader(headerNames.ifNoneMatch),
+      listIn(request, "if-none-match"),
     );
     if (body === undefined) return { status: 304, head: `304 Not Modified\r\n${head}`, body };
     return { status: 200, head: `200 OK\r\n${head}`, body };
   }
 
   /** Writes the numbers for a URL into a page. Beyond the budget, or after an error, returns the page unchanged. */
-  #written(page: WebFile, path: string, request: RequestHead): WebFile {
+  #written(page: WebFile, path: string, request: RequestHead, coding: Coding): WebFile {
     const begunMs = this.#nowMs();
     if (page.slots === undefined || !this.#writing.hasLeft(begunMs)) return page;
     try {
@@ -93,7 +93,6 @@ export class Portal {
       for (const name of ["head", "sentence", "noscript"] as const)
         html = html.replace(page.slots[name], () => written[name]);
       const body = Buffer.from(html);
-      const coding = codingOf(request.getHeader(headerNames.acceptEncoding));
       return {
         ...page,
         bodies: { identity: body, ...(coding !== "identity" && { [coding]: compress(body, coding) }) },

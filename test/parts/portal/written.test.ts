@@ -18,6 +18,8 @@ import { maxWritingMs, Portal, writingMsPerSecond } from "../../../server/parts/
 import { write } from "../../../server/parts/portal/written.ts";
 import { money, whole } from "../../../server/shared/browser/format.ts";
 import { WorkBudget } from "../../../server/shared/work-budget.ts";
+import { ask as askEndpoint, imageOf, versionsOf } from "../../support/endpoint-oracle.ts";
+import { snapshotOf } from "../../support/fixtures.ts";
 import {
   ample,
   call,
@@ -215,6 +217,27 @@ test("a hospital is compared only on procedure groups that other hospitals also 
   assert.match(text, / for one procedure that other hospitals have a price for/);
 });
 
+test("the page of a hospital without any price says so, and has no table", () => {
+  const versions = versionsOf(
+    imageOf(
+      snapshotOf([
+        ["000001", "CA", "5072", null, null],
+        ["000002", "CA", "5072", 10, 1],
+      ]),
+    ),
+  );
+  const read = (path: string, query: string) =>
+    askEndpoint(versions, `${path.slice("/api/v1".length)}?${query}`);
+  for (const query of ["", "procedure=5072", "procedure=9999"]) {
+    const { head, sentence, noscript } = write("/facilities/000001", new URLSearchParams(query), read);
+    assert.match(sentence, /<h1>Hospital 000001<\/h1>.*It has no prices: CMS suppresses/);
+    assert.match(head, /It has no prices/);
+    assert.doesNotMatch(noscript, /<table/);
+  }
+  const { sentence } = write("/", new URLSearchParams({ procedure: "5072", with: "000001" }), read);
+  assert.match(sentence, /Hospital 000001<\/a> has no price for this procedure/);
+});
+
 test("the page for a URL without results gives the reason and escapes the URL's text", async () => {
   for (const [path, why] of [
     ["/?procedure=%3Cb%3E%26%22$%27$1", "&#60;b&#62;&#38;"],
@@ -285,7 +308,7 @@ for (const costMs of [0.5, 2, 7])
       new WorkBudget(writingMsPerSecond, maxWritingMs),
       () => nowMs,
     );
-    const request = { getHeader: () => "", getQuery: () => "" };
+    const request = { getHeader: () => "", getQuery: () => "", forEach: () => {} };
     const isWritten = () => {
       reads = 0;
       return String(portal.reply(request, "/", "GET", false).body) !== String(identity);
