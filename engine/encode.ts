@@ -58,3 +58,20 @@ export function encodeText(values: string[]): TextColumn {
   }
   return { offsets, bytes: Buffer.from(buffer, byteOffset, length) };
 }
+
+/** A column of texts, some of which occur several times. */
+export interface RepeatedTexts extends TextColumn {
+  /** For each string, the position of the first equal string. */
+  first: Int32Array;
+}
+
+/** Concatenates strings, and finds equal ones. O(length). */
+export function encodeRepeated(values: string[]): RepeatedTexts {
+  const firstOf = new Map<string, number>();
+  const first = Int32Array.from(values, (value, i) => {
+    const found = firstOf.get(value);
+    if (found === undefined) firstOf.set(value, i);
+    return found ?? i;
+  });
+  return { ...encodeText(values), first };
+}

@@ -1,5 +1,5 @@
 import { Builder } from "flatbuffers";
-import { encodeText, type TextColumn } from "../encode.ts";
+import { encodeRepeated, type RepeatedTexts } from "../encode.ts";
 import type { Image } from "../image/image.ts";
 import { blank, versionName } from "../snapshot/schema.ts";
 import {
@@ -14,7 +14,8 @@ import {
 
 /**
  * Writes rows as an Arrow IPC stream: the schema, a dictionary for each text column, record batches and the end marker.
- * The dictionaries of facilities and procedures have only texts in the scope.
+ * The dictionaries of facilities and procedures have only texts in the scope, and each text once: pyarrow and pandas
+ * take different codes for different values.
  */
 
 const batchRows = 128;
@@ -34,13 +35,38 @@ interface Column {
   read: Reader;
 }
 
+/** Different texts in the order of their codes. */
 interface Dictionary {
-  texts: TextColumn;
+  texts: RepeatedTexts;
+  /** The position of each text in `texts`, ascending. */
   used: Int32Array;
 }
 
-function wholeDictionary(texts: string[]): Dictionary {
-  return { texts: encodeText(texts), used: Int32Array.from(texts.keys()) };
+function dictionaryOf(values: string[]): Dictionary {
+  const texts = encodeRepeated(values);
+  return { texts, used: usedIn(texts, Int32Array.from(values.keys())) };
+}
+
+/** Returns the positions of the different texts at `positions`, ascending, without the empty text. O(all texts). */
+function usedIn({ offsets, first }: RepeatedTexts, positions: Int32Array): Int32Array {
+  const isUsed = new Uint8Array(first.length);
+  for (const i of positions) if (offsets[i] < offsets[i + 1]) isUsed[first[i]] = 1;
+  const used = new Int32Array(first.length);
+  let length = 0;
+  for (let i = 0; i < first.length; i++) if (isUsed[i] === 1) used[length++] = i;
+  return used.slice(0, length);
+}
+
+/** Returns the code of the text at a position, or `blank` for the empty text. O(log used). */
+function codeOf({ texts: { offsets, first }, used }: Dictionary, i: number): number {
+  if (offsets[i] === offsets[i + 1]) return blank;
+  let [low, high] = [0, used.length - 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (used[middle] < first[i]) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Each kind of column has its own loop, because a call per value would be several times slower. */
@@ -52,30 +78,34 @@ const readerOf =
     for (let i = 0; i < rows.length; i++) values[i] = numbers[rows[i]];
   };
 
-const codeReaderOf =
-  (positions: Int32Array, codes: Int32Array): Reader =>
-  (rows, values) => {
-    for (let i = 0; i < rows.length; i++) values[i] = codes[positions[rows[i]]];
+/** Consecutive rows mostly have the same facility, so the code of the position before is kept. */
+function codeReaderOf(positions: Int32Array, dictionary: Dictionary): Reader {
+  let [last, code] = [-1, 0];
+  return (rows, values) => {
+    for (let i = 0; i < rows.length; i++) {
+      const position = positions[rows[i]];
+      if (position !== last) {
+        last = position;
+        code = codeOf(dictionary, position);
+      }
+      values[i] = code;
+    }
   };
+}
 
 function columnsOf(image: Image, scope: ExportScope): Column[] {
   const { provenance } = image.description;
-  const { facility, charge, allowed } = image;
+  const { charge, allowed } = image;
+  const texts = (name: string, texts: RepeatedTexts, positions: Int32Array, inScope: Int32Array): Column => {
+    const dictionary = { texts, used: usedIn(texts, inScope) };
+    return { name, dictionary, read: codeReaderOf(positions, dictionary) };
+  };
   const facilities = facilitiesInScope(image, scope);
+  const ofFacilities = (name: string, column: RepeatedTexts) =>
+    texts(name, column, image.facility, facilities);
   const procedures = proceduresInScope(image, scope);
-  const codes = codesOf(facilities, image.ccn.offsets.length - 1);
-  const readFacility = codeReaderOf(facility, codes);
-  const ofFacilities = (name: string, texts: TextColumn): Column => ({
-    name,
-    dictionary: { texts, used: facilities },
-    read: readFacility,
-  });
-  const readProcedure = codeReaderOf(image.procedure, codesOf(procedures, image.procedures));
-  const ofProcedures = (name: string, texts: TextColumn): Column => ({
-    name,
-    dictionary: { texts, used: procedures },
-    read: readProcedure,
-  });
+  const ofProcedures = (name: string, column: RepeatedTexts) =>
+    texts(name, column, image.procedure, procedures);
   const readStatus: Reader = (rows, values) => {
     for (let i = 0; i < rows.length; i++) values[i] = statusOfRow(charge[rows[i]], allowed[rows[i]]);
   };
@@ -87,19 +117,10 @@ function columnsOf(image: Image, scope: ExportScope): Column[] {
         if (statusOfRow(charge[rows[i]], allowed[rows[i]]) !== 0) values[i] = blank;
     };
   };
-  const perhaps = (name: string, texts: TextColumn): Column => {
-    const { offsets } = texts;
-    return {
-      ...ofFacilities(name, texts),
-      mayBeAbsent: true,
-      read(rows, values) {
-        for (let i = 0; i < rows.length; i++) {
-          const f = facility[rows[i]];
-          values[i] = offsets[f] === offsets[f + 1] ? blank : codes[f];
-        }
-      },
-    };
-  };
+  const perhaps = (name: string, column: RepeatedTexts): Column => ({
+    ...ofFacilities(name, column),
+    mayBeAbsent: true,
+  });
   const count = (name: string, numbers: Int32Array): Column => ({
     name,
     mayBeAbsent: true,
@@ -117,7 +138,7 @@ function columnsOf(image: Image, scope: ExportScope): Column[] {
     count("outlier_services", image.outlierServices),
     dollars("outlier_amount", readerOf(image.outlierAmount)),
   ];
-  const version = wholeDictionary([versionName(provenance)]);
+  const version = dictionaryOf([versionName(provenance)]);
   return [
     { name: "data_year", read: (_, values) => values.fill(provenance.dataYear) },
     { name: "data_version", dictionary: version, read: (_, values) => values.fill(0) },
@@ -129,7 +150,7 @@ function columnsOf(image: Image, scope: ExportScope): Column[] {
     ofProcedures("procedure", image.procedureName),
     dollars("submitted_charge", readPriced(charge)),
     dollars("medicare_allowed", readPriced(allowed)),
-    { name: "status", dictionary: wholeDictionary([...rowStatuses]), read: readStatus },
+    { name: "status", dictionary: dictionaryOf([...rowStatuses]), read: readStatus },
     ...further,
   ];
 }
@@ -179,13 +200,6 @@ export function* arrowPieces(image: Image, scope: ExportScope): Generator<Uint8A
   }
   if (filled > 0) yield* new Batch(columns, filled).write(rows.subarray(0, filled));
   yield streamEnd;
-}
-
-/** The dictionary code of each used position. Entries of unused positions have no meaning. */
-function codesOf(used: Int32Array, count: number): Int32Array {
-  const codes = new Int32Array(count);
-  for (let code = 0; code < used.length; code++) codes[used[code]] = code;
-  return codes;
 }
 
 function* offsetPieces({ texts: { offsets }, used }: Dictionary): Generator<Uint8Array, void> {

@@ -1,4 +1,4 @@
-import { encodeText } from "../encode.ts";
+import { encodeRepeated, encodeText } from "../encode.ts";
 import { csvLengths } from "../exports/csv.ts";
 import { checkHeap, facilityDocuments, procedureDocuments, wordsByText } from "../search/build.ts";
 import { foldedCase } from "../search/text.ts";
@@ -54,7 +54,7 @@ export function buildImage(
   const heads = encodeHeads(procedures, summaries, groups);
   const { answerBytes, ...extents } = measureAnswers(rows, groups, heads, prefixes);
   const { name: facilityName, ...facilityTexts } = byField(facilityFields, (field) =>
-    encodeText(facilities[field]),
+    encodeRepeated(facilities[field]),
   );
   const description: Description = {
     provenance,
@@ -70,8 +70,8 @@ export function buildImage(
     tail: Buffer.from(`],"source":${JSON.stringify(source)},"next":`),
     ...facilityTexts,
     facilityName,
-    code: encodeText(procedures.code),
-    procedureName: encodeText(procedures.name),
+    code: encodeRepeated(procedures.code),
+    procedureName: encodeRepeated(procedures.name),
     ...rows,
     stateOf,
     placeOf: Int32Array.from(facilities.zip, (zip) => findPlace(places.zip, zip)),

@@ -20,7 +20,7 @@ const magic = 0x49514348; // "HCQI"
  * Number of the image's format. Increase it when the image's layout changes, or the bytes of any answer or cursor.
  * ETags contain the number, so clients don't keep an old answer.
  */
-export const imageFormatVersion = 16;
+export const imageFormatVersion = 17;
 /** Maximum bytes of an image, in which positions have 32 bits. */
 export const maxImageBytes = 2 ** 32 - 1;
 /** APC codes have four digits. */
@@ -43,6 +43,8 @@ const float64: ElementType<Float64Array> = { size: 8, view: (...at) => new Float
 
 /** Absent texts are empty. */
 const texts = { offsets: int32, bytes };
+/** Texts of facilities or procedures; see `RepeatedTexts`. */
+const repeatedTexts = { ...texts, first: int32 };
 
 const textIndex = {
   /** The distinct words in byte order. */
@@ -89,16 +91,16 @@ const layout = {
   description: bytes,
   /** JSON at the end of an answer, up to the path of the next page. */
   tail: bytes,
-  ccn: texts,
-  facilityName: texts,
-  city: texts,
-  state: texts,
-  street: texts,
-  zip: texts,
-  ruralUrbanCode: texts,
-  ruralUrbanDescription: texts,
-  code: texts,
-  procedureName: texts,
+  ccn: repeatedTexts,
+  facilityName: repeatedTexts,
+  city: repeatedTexts,
+  state: repeatedTexts,
+  street: repeatedTexts,
+  zip: repeatedTexts,
+  ruralUrbanCode: repeatedTexts,
+  ruralUrbanDescription: repeatedTexts,
+  code: repeatedTexts,
+  procedureName: repeatedTexts,
   /** The position of each row's facility. */
   facility: int32,
   /** The position of each row's procedure. */
