@@ -13,9 +13,6 @@ export class DataError extends Error {
   }
 }
 
-/** Thrown when data would need more memory than allowed. */
-export class SizeError extends DataError {}
-
 /** Formats input for messages: quoted, on one line, and cut to 64 characters. */
 export function shown(value: string): string {
   return JSON.stringify(value.length > 64 ? `${value.slice(0, 63)}…` : value);

@@ -31,7 +31,7 @@ export interface BuildLimits {
  * Builds the image of a snapshot. O(rows).
  *
  * @param places locations of ZIP codes; without them no facility has a location
- * @throws SizeError before memory exceeds the limits, DataError if the image would exceed `maxImageBytes`
+ * @throws DataError before memory exceeds the limits
  */
 export function buildImage(
   snapshot: Snapshot,

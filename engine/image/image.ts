@@ -1,5 +1,5 @@
 import type { TextColumn } from "../encode.ts";
-import { DataError, SizeError } from "../errors.ts";
+import { DataError } from "../errors.ts";
 import { type Counts, type Provenance, stateCodes } from "../snapshot/schema.ts";
 
 /*
@@ -387,7 +387,7 @@ function viewsOf<Shape extends Tree<ElementType>>(
 /**
  * Allocates an image and writes its header and sections.
  *
- * @throws SizeError when the image would be larger than `maxBytes`, DataError when it would exceed `maxImageBytes`
+ * @throws DataError when the image would be larger than `maxBytes` or `maxImageBytes`
  */
 export function layOut(contents: Contents, subject: string, maxBytes: number): SharedArrayBuffer {
   let end = headerWords * 4;
@@ -402,7 +402,7 @@ export function layOut(contents: Contents, subject: string, maxBytes: number): S
       `${end} bytes`,
       `at most ${maxImageBytes}, as positions have 32 bits`,
     );
-  if (end > maxBytes) throw new SizeError(`image of ${subject}`, `${end} bytes`, `at most ${maxBytes}`);
+  if (end > maxBytes) throw new DataError(`image of ${subject}`, `${end} bytes`, `at most ${maxBytes}`);
   const buffer = new SharedArrayBuffer(end);
   const extents = sections.flatMap(({ content, offset }) => [offset, content.length]);
   new Uint32Array(buffer, 0, headerWords).set([magic, imageFormatVersion, ...extents]);

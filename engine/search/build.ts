@@ -1,5 +1,5 @@
 import { encodeText, jsonUpTo } from "../encode.ts";
-import { SizeError } from "../errors.ts";
+import { DataError } from "../errors.ts";
 import { type HcpcsCode, stateNames } from "../snapshot/schema.ts";
 import { stableOrder } from "../snapshot/sort.ts";
 import { ascending, type TableParts } from "../snapshot/table.ts";
@@ -55,7 +55,7 @@ export function wordsByText(): WordsOf {
   };
 }
 
-/** Estimates the heap bytes of texts and their words. @throws SizeError when the estimate exceeds `maxBytes` */
+/** Estimates the heap bytes of texts and their words. @throws DataError when the estimate exceeds `maxBytes` */
 export function checkHeap(
   version: string,
   facilities: Facilities,
@@ -77,7 +77,7 @@ export function checkHeap(
         words.add(word);
       }
       if (bytes > maxBytes)
-        throw new SizeError(`texts of ${version}`, `${bytes} bytes or more`, `at most ${maxBytes}`);
+        throw new DataError(`texts of ${version}`, `${bytes} bytes or more`, `at most ${maxBytes}`);
     }
   };
   count(facilities.name, bytesPerDocument);

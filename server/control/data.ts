@@ -3,7 +3,7 @@ import { DataError } from "../../engine/query.ts";
 import type { PublishedVersion } from "../shared/messages.ts";
 import type { Settings } from "../shared/settings.ts";
 import { listSnapshots } from "../snapshots/folder.ts";
-import { Loads } from "../snapshots/loads.ts";
+import { loadFile } from "../snapshots/loader.ts";
 import type { Mirror } from "../snapshots/mirror.ts";
 import { SnapshotFolder } from "../snapshots/snapshots.ts";
 import { registryOf } from "../store/registry.ts";
@@ -12,7 +12,6 @@ import type { State } from "./state.ts";
 
 /** Loads the snapshots in the folder. An empty folder is filled first, by fetching or with a sample. */
 
-const settleStepMs = 100;
 /** Interval between reads of the index. */
 const mirrorMs = 10_000;
 /** Interval between reads of the index while no snapshot can be served. */
@@ -53,13 +52,14 @@ export async function loadData(
     await unlessStopping(mirror?.poll(performance.now()) ?? writeSample(datasetsDir, stateDir));
   const snapshots = new SnapshotFolder(datasetsDir, {
     ...{ log, metrics, registry, guard, publish },
-    loads: new Loads(),
+    load: loadFile,
   });
   closers.push(() => snapshots.close());
-  const settle = async () => (await unlessStopping(snapshots.settle())) || mirror !== undefined;
-  while ((await settle()) && snapshots.images().length === 0) {
-    await unlessStopping(delay(mirror === undefined ? settleStepMs : firstMirrorMs));
-    if (mirror !== undefined) await unlessStopping(mirror.poll(performance.now()));
+  await unlessStopping(snapshots.settle());
+  while (mirror !== undefined && snapshots.images().length === 0) {
+    await unlessStopping(delay(firstMirrorMs));
+    await unlessStopping(mirror.poll(performance.now()));
+    await unlessStopping(snapshots.settle());
   }
   if (snapshots.images().length === 0)
     throw new DataError(`DATASETS_DIR ${datasetsDir}`, "no snapshot that can be loaded", "at least one");

@@ -1,4 +1,3 @@
-import type { BuildLimits } from "../../engine/load.ts";
 import type { Changes } from "../../engine/query.ts";
 
 /** Messages between the control thread and the threads that it starts. Buffers are shared, never copied. */
@@ -117,16 +116,14 @@ export type FromServe =
   | { type: "access"; access: Access }
   | { type: "error"; stack: string; requestId: string | undefined };
 
-/** The next load; null if there is no further load. */
-export type ToLoad = LoadData | null;
-
 export interface LoadData {
   /** The file's name in errors. */
   name: string;
   /** A descriptor that is open for reading until the load ends. */
   fd: number;
   size: number;
-  limits: BuildLimits;
+  /** Maximum memory of the load. */
+  maxBytes: number;
 }
 
 export interface LoadedSnapshot {
@@ -138,7 +135,7 @@ export type FromLoad =
   | { type: "progress"; rows: number }
   | ({ type: "loaded" } & LoadedSnapshot)
   /**
-   * Says whether the file's content, its image's size or the system is the cause. `words` are the parts of a DataError;
-   * if the system is the cause, the file's name and the reason.
+   * Says whether the file or the system is the cause. `words` are the parts of a DataError; if the system is the cause,
+   * the file's name and the reason.
    */
-  | { type: "failed"; cause: "content" | "size" | "system"; words: string[] };
+  | { type: "failed"; cause: "file" | "system"; words: string[] };

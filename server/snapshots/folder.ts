@@ -1,13 +1,7 @@
 import { constants, readdirSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readdir, stat } from "node:fs/promises";
-import {
-  headBytes,
-  readSnapshotHead,
-  type SnapshotHead,
-  snapshotFooterRange,
-  tailBytes,
-} from "../../engine/head.ts";
-import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
+import { basename } from "node:path";
+import { DataError, maxSnapshotFileBytes, reasonOf, systemCode } from "../../engine/query.ts";
 
 /** Reads the snapshots' folder. Only regular files are opened, because opening a FIFO would block for ever. */
 
@@ -96,40 +90,45 @@ function describeOther(stats: Stats): string | undefined {
   return "a device";
 }
 
+/** A file to load. */
+export interface Wanted {
+  /** The file's name in errors. */
+  name: string;
+  path: string;
+  /** The file's identity when the folder was scanned. */
+  signature: string;
+  /** Called with the number of rows that are read so far. */
+  onRows: (rows: number) => void;
+}
+
 export interface OpenFile {
   handle: FileHandle;
   size: number;
 }
 
-/** Opens a regular file. Returns undefined when the file has changed or isn't regular. @throws Error of the system */
+/**
+ * Opens a regular file. Returns undefined when the file has changed or isn't regular.
+ * @throws DataError when it is too large, Error of the system
+ */
 export async function openFile(path: string, signature: string): Promise<OpenFile | undefined> {
   // With O_NONBLOCK, opening doesn't block even if the file has been replaced by a FIFO.
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = await handle.stat();
     const state = fileState(stats);
-    if (state.signature === signature && state.otherThanFile === undefined)
+    if (state.signature === signature && state.otherThanFile === undefined) {
+      if (stats.size > maxSnapshotFileBytes)
+        throw new DataError(
+          `${basename(path)}: size`,
+          `${stats.size} bytes`,
+          `at most ${maxSnapshotFileBytes}`,
+        );
       return { handle, size: stats.size };
+    }
   } catch (error) {
     await handle.close();
     throw error;
   }
   await handle.close();
   return undefined;
-}
-
-/**
- * Reads a snapshot's metadata: only a few bytes at both ends, and the footer.
- * @throws DataError, or Error of the system
- */
-export async function readHead({ handle, size }: OpenFile, subject: string): Promise<SnapshotHead> {
-  const read = async (start: number, length: number) => {
-    const bytes = new Uint8Array(length);
-    const { bytesRead } = await handle.read(bytes, 0, length, start);
-    return bytes.subarray(0, bytesRead);
-  };
-  const head = await read(0, Math.min(size, headBytes));
-  const tail = await read(Math.max(0, size - tailBytes), Math.min(size, tailBytes));
-  const { start, length } = snapshotFooterRange(size, head, tail, subject);
-  return readSnapshotHead(await read(start, length), start, subject);
 }

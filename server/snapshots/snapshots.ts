@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { isSynthetic } from "../../datasets/sample/synthetic-mark.ts";
-import type { SnapshotHead } from "../../engine/head.ts";
 import {
   attachImage,
   changesBetween,
@@ -9,25 +8,28 @@ import {
   type Image,
   reasonOf,
   shown,
+  systemCode,
   versionName,
 } from "../../engine/query.ts";
-import type { Previous, PublishedVersion, SnapshotFile } from "../shared/messages.ts";
+import type { LoadedSnapshot, Previous, PublishedVersion } from "../shared/messages.ts";
 import type { Metrics } from "../shared/metrics.ts";
 import { collectGarbage } from "../shared/runtime.ts";
 import { isoTime } from "../shared/time.ts";
 import type { StateGuard } from "../store/state-files.ts";
 import type { Store } from "../store/store.ts";
-import { type FileState, isMissing, listStates, openFile, readHead, stateOf } from "./folder.ts";
-import type { Loads } from "./loads.ts";
+import { type FileState, isMissing, listStates, type Wanted } from "./folder.ts";
 
 /** Serves the snapshots in a folder: loads new files, retires deleted files, refuses bad files. */
 
-/** A file that changed less than this time ago may be incomplete, so it isn't refused yet. */
-const settleMs = 1500;
 const otherContent =
   "a version number never gets other content: import the rows again, so that they get the next number";
 /** Interval of progress lines in the log during a long load. */
 const progressMs = 2000;
+/**
+ * A file that the system doesn't let the server read is tried again when its state changes, and at every so many scans,
+ * because the reason may be elsewhere.
+ */
+const scansToRetry = 20;
 
 type Registry = Pick<Store, "atomically" | "versions" | "loggedFrames" | "checkpoint">;
 
@@ -37,77 +39,59 @@ export interface Surroundings {
   registry: Registry;
   /** Watches the registry's files, so that a database that was replaced is neither read nor written. */
   guard: Pick<StateGuard, "fault" | "checkpoint">;
-  loads: Pick<Loads, "load">;
+  /**
+   * Loads a file. Returns undefined if the file has changed.
+   * @throws DataError when the file is at fault, Error of the system
+   */
+  load(wanted: Wanted): Promise<LoadedSnapshot | undefined>;
   /** Resolves when every serving thread has the versions. */
-  publish: (published: readonly PublishedVersion[]) => Promise<void>;
+  publish(published: readonly PublishedVersion[]): Promise<void>;
 }
 
-function newestFirst(a: Image, b: Image): number {
-  const [x, y] = [a.description.provenance, b.description.provenance];
-  return y.dataYear - x.dataYear || y.revision - x.revision;
-}
-
-interface Loaded {
-  image: Image;
-  file: SnapshotFile;
-  signature: string;
-}
-
-interface Refusal {
-  reason: string;
-  at: string;
-}
-
-interface Served {
-  is: "served";
-  image: Image;
-  file: SnapshotFile;
-  loadedAt: string;
-  /** The file's signature; undefined while the file is missing. */
-  signature: string | undefined;
-  /** The reason why a newer file of this name is refused. The older file's content is still served. */
-  refusal: Refusal | undefined;
-}
-
-/** The decision about a file. It is made again when the file's signature changes. */
-type Decision =
-  | { is: "none"; signature?: undefined }
-  | Served
-  | { is: "refused"; signature: string; refusal: Refusal }
-  /** A synthetic version that isn't served because real versions are served. */
-  | { is: "hidden"; signature: string | undefined };
-
-type Work =
-  | { is: "none" }
-  | { is: "loading"; done: Promise<void>; isSample: boolean }
-  /** A loaded snapshot whose version couldn't be registered. The registration is tried again. */
-  | { is: "loaded"; loaded: Loaded };
-
-interface Entry {
+/** A loaded snapshot. */
+interface Loaded extends Omit<LoadedSnapshot, "image"> {
   readonly name: string;
-  decision: Decision;
-  work: Work;
-  /** The last system error while reading, loading or registering the file. */
-  error: string | undefined;
+  readonly image: Image;
+  readonly loadedAt: string;
+  /** Whether the file is still in the folder. */
+  isThere: boolean;
+  /** Whether the version may be served: its number is its own, and is in the registry if requests are answered. */
+  isAdmitted: boolean;
 }
 
-const none = { is: "none" } as const;
+/** Why a file isn't served. */
+interface Fault {
+  readonly reason: string;
+  /** The state of a file that the system didn't let the server read. */
+  readonly state?: string;
+  /** Time of the refusal in ISO 8601; null for an error of the system, after which the file is tried again. */
+  readonly at: string | null;
+}
 
 export class SnapshotFolder {
   readonly #folder: string;
   readonly #with: Surroundings;
-  readonly #files = new Map<string, Entry>();
-  /** The name of the deleted file whose version is still served, because the files of all versions are missing. */
-  #kept: string | undefined;
+  /** The loaded snapshots by file name. `#served` says which of them are served. */
+  readonly #loaded = new Map<string, Loaded>();
+  /** The signature of each file that was loaded or refused, or is being loaded. */
+  readonly #taken = new Map<string, string>();
+  readonly #faults = new Map<string, Fault>();
+  /** The files to load, as the last scan found them. */
+  #waiting = new Map<string, FileState>();
+  #loading: Promise<void> | undefined;
   #scanning: Promise<void> | undefined;
+  #scans = 0;
+  /** What the serving threads have. */
+  #published: readonly Loaded[] = [];
   /** The last publication. Publications run one after the other. */
   #publishing: Promise<void> = Promise.resolve();
-  #isSettling = false;
-  /** Whether the last scan left out synthetic files, which wait until the real files are loaded or refused. */
-  #isDeferring = false;
-  /** Whether requests are answered. If so, every published version has to be in the registry. */
+  /** The names of loaded synthetic versions that aren't served. */
+  #hidden: readonly string[] = [];
+  /** Whether requests are answered. If so, every served version has to be in the registry. */
   #isServing = false;
   #isClosed = false;
+  /** Whether the log says that the last version's file is gone. */
+  #isLastGone = false;
   /** The last comparison of each image with the previous revision, and the previous revision's checksum. */
   readonly #previous = new WeakMap<Image, { sha256: string; changes: Previous }>();
 
@@ -118,41 +102,31 @@ export class SnapshotFolder {
 
   /** Returns the served images, newest version first. */
   images(): Image[] {
-    return this.#served.map(({ decision }) => decision.image);
+    return this.#served.map(({ image }) => image);
   }
 
   /** Returns the served versions, newest first. */
   published(): PublishedVersion[] {
-    return this.#served.map(({ decision: { image, loadedAt, file } }) => ({
+    return this.#served.map(({ image, loadedAt, file }) => ({
       ...{ image: image.buffer, loadedAt, file },
       previous: this.#previousOf(image),
     }));
   }
 
-  /** Compares a version with the previous revision, once for each pair. Null if the previous revision isn't served. */
-  #previousOf(image: Image): Previous | null {
-    const { provenance } = image.description;
-    const version = versionName({ ...provenance, revision: provenance.revision - 1 });
-    const { decision } = this.#files.get(`${version}.parquet`) ?? {};
-    if (decision?.is !== "served") return null;
-    const { sha256 } = decision.image.description;
-    const known = this.#previous.get(image);
-    if (known?.sha256 === sha256) return known.changes;
-    const changes = { data_version: version, ...changesBetween(decision.image, image) };
-    this.#previous.set(image, { sha256, changes });
-    return changes;
+  /** The versions that are served, newest first. Synthetic versions aren't served beside real ones. */
+  get #served(): Loaded[] {
+    const hasReal = this.#hasReal;
+    return this.#admitted
+      .filter((loaded) => !hasReal || isReal(loaded))
+      .sort((a, b) => newestFirst(a.name, b.name));
   }
 
-  get #entries(): Entry[] {
-    return [...this.#files.values()];
+  get #admitted(): Loaded[] {
+    return [...this.#loaded.values()].filter(({ isAdmitted }) => isAdmitted);
   }
 
-  get #served(): (Entry & { decision: Served })[] {
-    return this.#entries.filter(isServed).sort((a, b) => newestFirst(a.decision.image, b.decision.image));
-  }
-
-  get #loads(): Extract<Work, { is: "loading" }>[] {
-    return this.#entries.flatMap(({ work }) => (work.is === "loading" ? work : []));
+  get #hasReal(): boolean {
+    return this.#admitted.some((loaded) => loaded.isThere && isReal(loaded));
   }
 
   /**
@@ -160,13 +134,21 @@ export class SnapshotFolder {
    * 8601; null for a file that isn't refused.
    */
   refused(): { file: string; reason: string; at: string | null }[] {
-    const unreadable = this.#entries.flatMap(({ name, error }) =>
-      error === undefined ? [] : { file: name, reason: error, at: null },
-    );
-    const refused = this.#entries.flatMap(({ name, decision }) =>
-      "refusal" in decision && decision.refusal !== undefined ? { file: name, ...decision.refusal } : [],
-    );
-    return [...unreadable, ...refused];
+    return Array.from(this.#faults, ([file, { reason, at }]) => ({ file, reason, at }));
+  }
+
+  /** Compares a version with the previous revision, once for each pair. Null if the previous revision isn't served. */
+  #previousOf(image: Image): Previous | null {
+    const { provenance } = image.description;
+    const version = versionName({ ...provenance, revision: provenance.revision - 1 });
+    const previous = this.#served.find(({ name }) => name === fileOf(version))?.image;
+    if (previous === undefined) return null;
+    const { sha256 } = previous.description;
+    const known = this.#previous.get(image);
+    if (known?.sha256 === sha256) return known.changes;
+    const changes = { data_version: version, ...changesBetween(previous, image) };
+    this.#previous.set(image, { sha256, changes });
+    return changes;
   }
 
   /**
@@ -180,24 +162,24 @@ export class SnapshotFolder {
     return this.#scanning;
   }
 
-  /** Scans until no load is running. @returns whether a file may be incomplete, because it is still being written */
-  async settle(): Promise<boolean> {
-    this.#isSettling = false;
-    do {
-      await this.scan();
-      for (let work = this.#loads; work.length > 0; work = this.#loads)
-        await Promise.all(work.map(({ done }) => done));
-    } while (this.#isDeferring);
-    return this.#isSettling;
+  /** Scans, and loads everything that the scan found. */
+  async settle(): Promise<void> {
+    await this.scan();
+    await this.#loading;
   }
 
   /**
-   * Enters the published versions into the registry. Nothing is written before this call, so a failed start leaves no
+   * Enters the loaded versions into the registry. Nothing is written before this call, so a failed start leaves no
    * trace of versions that it never served. @throws Error when the registry can't be written or was replaced
    */
   beginServing(): void {
-    this.#register(this.images());
+    const served = this.#served;
+    this.#register(served);
     this.#isServing = true;
+    // Versions that aren't served are registered when they are.
+    for (const loaded of this.#loaded.values()) loaded.isAdmitted = served.includes(loaded);
+    this.#tellHidden();
+    this.#tellChanges(served);
   }
 
   close(): void {
@@ -205,112 +187,61 @@ export class SnapshotFolder {
   }
 
   async #scan(): Promise<void> {
-    this.#isDeferring = false;
     if (this.#isClosed) return;
+    this.#scans++;
     const states = await listStates(this.#folder);
     // Nothing is published or retired while the registry's files can't be used. The fault is logged elsewhere.
     if (this.#isServing && this.#with.guard.fault() !== undefined) return;
-    for (const entry of this.#entries) if (!states.has(entry.name)) this.#forgetFile(entry);
-    await this.#retire(states);
-    // The newest file is taken first, so that it doesn't wait for older files.
-    const arrivedMs = (state: FileState | Error) => (state instanceof Error ? 0 : state.arrivedMs);
-    for (const [name, state] of [...states].sort(([, a], [, b]) => arrivedMs(b) - arrivedMs(a))) {
-      if (this.#isClosed) return;
-      if (this.#files.get(name)?.work.is === "loading") continue;
+    for (const name of [...this.#taken.keys(), ...this.#faults.keys()])
+      if (!states.has(name)) {
+        this.#taken.delete(name);
+        this.#faults.delete(name);
+      }
+    this.#retire(states);
+    this.#waiting = new Map();
+    for (const [name, state] of states) {
       if (state instanceof Error) this.#report(name, state);
-      else if (this.#isDecided(name, state.signature)) this.#entry(name).error = undefined;
-      else await this.#take(name, state);
+      else if (this.#mayTake(name, state)) this.#waiting.set(name, state);
     }
-    this.#with.metrics.snapshotsUnreadable.set(
-      this.#entries.filter(({ error }) => error !== undefined).length,
-    );
+    for (const loaded of this.#loaded.values()) this.#admit(loaded);
+    await this.#publish();
+    this.#countUnreadable();
+    this.#loading ??= this.#loadAll().finally(() => {
+      this.#loading = undefined;
+    });
   }
 
-  #entry(name: string): Entry {
-    const entry = this.#files.get(name) ?? { name, decision: none, work: none, error: undefined };
-    this.#files.set(name, entry);
-    return entry;
+  #mayTake(name: string, state: FileState): boolean {
+    if (this.#taken.get(name) === state.signature) return false;
+    const fault = this.#faults.get(name);
+    return fault?.state !== stateText(state) || this.#scans % scansToRetry === 0;
   }
 
-  /** Forgets a deleted file, but keeps its served version and a running load. */
-  #forgetFile(entry: Entry): void {
-    const { decision, work } = entry;
-    entry.error = undefined;
-    if (work.is === "loaded") entry.work = none;
-    entry.decision =
-      decision.is === "served" ? { ...decision, signature: undefined, refusal: undefined } : none;
-    if (entry.decision.is === "none" && entry.work.is === "none") this.#files.delete(entry.name);
-  }
-
-  #isDecided(name: string, signature: string): boolean {
-    return this.#files.get(name)?.decision.signature === signature;
-  }
-
-  /** Starts to load a file, or serves a loaded file. Hides or defers a synthetic file beside real files. */
-  async #take(name: string, state: FileState): Promise<void> {
-    const entry = this.#entry(name);
-    try {
-      if (entry.work.is === "loaded" && entry.work.loaded.signature === state.signature) {
-        await this.#serve(name, entry.work.loaded);
-        entry.work = none;
-        return;
+  /** Loads the waiting files one after the other, the newest version first. */
+  async #loadAll(): Promise<void> {
+    while (this.#waiting.size > 0 && !this.#isClosed) {
+      const [name] = [...this.#waiting.keys()].sort(newestFirst);
+      const state = this.#waiting.get(name);
+      this.#waiting.delete(name);
+      if (state === undefined) continue;
+      this.#taken.set(name, state.signature);
+      try {
+        await this.#load(name, state);
+      } catch (error) {
+        if (error instanceof DataError) this.#refuse(name, error.message);
+        else this.#report(name, error, state);
       }
-      const head = await this.#readHead(name, state);
-      if (head === undefined) return this.#lookAgain();
-      const isSample = isSynthetic(head.metadata);
-      if (isSample && this.#hasReal) return this.#hide([entry], state.signature);
-      if (isSample && this.#loads.some((work) => !work.isSample)) {
-        this.#isDeferring = true;
-        return;
-      }
-      entry.work = { is: "loading", done: this.#load(entry, state, head), isSample };
-    } catch (error) {
-      await this.#fail(name, state, error);
-      if (this.#isDecided(name, state.signature)) entry.work = none;
     }
+    this.#countUnreadable();
   }
 
-  async #readHead(name: string, { signature, otherThanFile }: FileState): Promise<SnapshotHead | undefined> {
+  /** @throws DataError when the file is refused, Error of the system */
+  async #load(name: string, state: FileState): Promise<void> {
+    const { log, load } = this.#with;
+    const { signature, otherThanFile } = state;
     if (!/^[0-9]{4}\.[1-9][0-9]*\.parquet$/.test(name))
       throw new DataError("name of a snapshot", shown(name), "<year>.<revision>.parquet");
     if (otherThanFile !== undefined) throw new DataError(name, otherThanFile, "a regular file");
-    const file = await openFile(join(this.#folder, name), signature);
-    if (file === undefined) return undefined;
-    try {
-      const head = await readHead(file, name);
-      const { data_year, revision, sha256 } = head.metadata;
-      this.#checkPromise(name, `${data_year}.${revision}`, sha256);
-      return head;
-    } finally {
-      await file.handle.close();
-    }
-  }
-
-  /** @throws DataError when the name isn't the version, or the version's number belongs to other content */
-  #checkPromise(name: string, version: string, sha256: string): void {
-    if (name !== `${version}.parquet`)
-      throw new DataError(`${name}: data version in its metadata`, version, name.replace(/\.parquet$/, ""));
-    const { decision } = this.#entry(name);
-    const loaded = decision.is === "served" ? decision.image.description.sha256 : undefined;
-    if (loaded !== undefined && loaded !== sha256)
-      throw new DataError(
-        `${name}: checksum, while other content is loaded as version ${version}`,
-        sha256,
-        `${loaded}, because ${otherContent}`,
-      );
-    const known = this.#consult((registry) => registry.versions.byName(version));
-    if (known !== undefined && known.sha256 !== sha256)
-      throw new DataError(
-        `${name}: checksum, while other content was served as version ${version} from ${isoTime(known.first_served)}`,
-        sha256,
-        `${known.sha256}, because ${otherContent}`,
-      );
-  }
-
-  /** A version that can't be registered stays loaded. */
-  async #load(entry: Entry, state: FileState, head: SnapshotHead): Promise<void> {
-    const { name } = entry;
-    const { log, loads } = this.#with;
     const started = performance.now();
     let reported = started;
     const onRows = (rows: number) => {
@@ -318,30 +249,73 @@ export class SnapshotFolder {
       reported = performance.now();
       log.info({ file: name, rows }, "loading snapshot");
     };
-    let loaded: Loaded | undefined;
-    const { signature, arrivedMs } = state;
-    try {
-      const path = join(this.#folder, name);
-      const result = await loads.load({ name, path, signature, arrivedMs, head, onRows });
-      if (result === undefined) this.#lookAgain();
-      else {
-        const image = attachImage(result.image);
-        const ms = Math.round(performance.now() - started);
-        if (!isServed(entry)) log.info({ file: name, ms, ...image.description.counts }, "snapshot loaded");
-        loaded = { signature, image, file: result.file };
-        await this.#serve(name, loaded);
-      }
-    } catch (error) {
-      await this.#fail(name, state, error);
+    const result = await load({ name, path: join(this.#folder, name), signature, onRows });
+    if (this.#isClosed) return;
+    // The next scan finds the changed file.
+    if (result === undefined) {
+      this.#taken.delete(name);
+      return;
     }
-    entry.work = loaded === undefined || this.#isDecided(name, signature) ? none : { is: "loaded", loaded };
+    const image = attachImage(result.image);
+    const { sha256, counts, provenance } = image.description;
+    if (name !== fileOf(versionName(provenance)))
+      throw new DataError(`${name}: data version in its metadata`, versionName(provenance), versionOf(name));
+    const before = this.#loaded.get(name);
+    const known = before?.image.description.sha256;
+    if (before?.isAdmitted && known !== sha256)
+      throw new DataError(
+        `${name}: checksum, while other content is loaded as version ${versionOf(name)}`,
+        sha256,
+        `${known}, because ${otherContent}`,
+      );
+    this.#faults.delete(name);
+    if (before === undefined)
+      log.info({ file: name, ms: Math.round(performance.now() - started), ...counts }, "snapshot loaded");
+    // If the same content was loaded before, its downloads get the new file from now on.
+    const loaded = {
+      ...(before !== undefined && known === sha256
+        ? before
+        : { name, image, loadedAt: new Date().toISOString(), isAdmitted: false }),
+      ...{ file: result.file, isThere: true },
+    };
+    this.#loaded.set(name, loaded);
+    this.#admit(loaded);
+    await this.#publish();
+  }
+
+  /**
+   * Checks the number of a loaded version, and enters it into the registry if requests are answered. Refuses the file if
+   * the number belongs to other content. If the registry can't be used, the next scan tries again. A synthetic version
+   * beside a real one waits until the real one is retired.
+   */
+  #admit(loaded: Loaded): void {
+    if (loaded.isAdmitted || (this.#hasReal && !isReal(loaded))) return;
+    const { name, image } = loaded;
+    const { sha256 } = image.description;
+    try {
+      const known = this.#consult((registry) => registry.versions.byName(versionOf(name)));
+      if (known !== undefined && known.sha256 !== sha256)
+        throw new DataError(
+          `${name}: checksum, while other content was served as version ${versionOf(name)} from ${isoTime(known.first_served)}`,
+          sha256,
+          `${known.sha256}, because ${otherContent}`,
+        );
+      if (this.#isServing) this.#register([loaded]);
+      loaded.isAdmitted = true;
+      this.#faults.delete(name);
+    } catch (error) {
+      if (error instanceof DataError) {
+        this.#loaded.delete(name);
+        this.#refuse(name, error.message);
+      } else this.#report(name, error);
+    }
   }
 
   /** Enters versions into the registry. Call it before any answer comes from these versions. @throws Error */
-  #register(images: Image[]): void {
+  #register(versions: readonly Loaded[]): void {
     this.#consult((registry) => {
       registry.atomically(() => {
-        for (const { provenance, sha256, contentSha256 } of images.map(({ description }) => description))
+        for (const { provenance, sha256, contentSha256 } of versions.map(({ image }) => image.description))
           registry.versions.serve(versionName(provenance), sha256, contentSha256, new Date());
       });
       const fault = this.#with.guard.checkpoint(registry);
@@ -361,145 +335,111 @@ export class SnapshotFolder {
     }
   }
 
-  /** Publishes a version, or hides a synthetic version if a real version is served. */
-  async #serve(name: string, { signature, image, file }: Loaded): Promise<void> {
-    if (this.#isClosed) return;
-    const { provenance, sha256 } = image.description;
-    const version = versionName(provenance);
-    const entry = this.#entry(name);
-    if (isSynthetic(provenance) && this.#hasReal) return this.#hide([entry], signature);
-    this.#checkPromise(name, version, sha256);
-    if (this.#isServing) this.#register([image]);
-    const before = isServed(entry) ? entry.decision : undefined;
-    const served = before ?? { is: "served", image, loadedAt: new Date().toISOString() };
-    entry.decision = { ...served, signature, file, refusal: undefined };
-    entry.error = undefined;
-    const hidden = this.#hideServed();
-    // A version that was served before isn't logged as published again. Its downloads get the new file from now on.
-    await this.#publish(before === undefined ? [version] : [], hidden);
-    if (hidden.length > 0) collectGarbage();
-  }
-
-  /** Whether a real version is served and its file still exists. */
-  get #hasReal(): boolean {
-    return this.#entries.some(
-      (entry) =>
-        isServed(entry) &&
-        entry.name !== this.#kept &&
-        !isSynthetic(entry.decision.image.description.provenance),
-    );
-  }
-
-  /** Hides the served synthetic versions if a real version is served. @returns the names of their files */
-  #hideServed(): string[] {
-    if (!this.#hasReal) return [];
-    const samples = this.#served.filter(({ decision }) => isSynthetic(decision.image.description.provenance));
-    this.#hide(samples);
-    return samples.map(({ name }) => name);
-  }
-
-  /** @param signature the signature of a file that wasn't served before */
-  #hide(entries: Entry[], signature?: string): void {
-    if (entries.length === 0) return;
-    for (const entry of entries) {
-      entry.decision = { is: "hidden", signature: signature ?? entry.decision.signature };
-      entry.error = undefined;
+  /** Forgets the snapshots whose files are gone. If all are gone, the newest served version stays. */
+  #retire(states: ReadonlyMap<string, FileState | Error>): void {
+    const served = this.#served;
+    for (const loaded of this.#loaded.values()) {
+      const state = states.get(loaded.name);
+      loaded.isThere = state !== undefined && !isMissing(state);
     }
-    this.#with.log.warn(
-      { versions: entries.map(({ name }) => versionOf(name)).sort() },
-      "synthetic data versions aren't served beside real ones",
-    );
+    const kept = this.#admitted.some(({ isThere }) => isThere) ? undefined : served.at(0);
+    if (kept !== undefined && !this.#isLastGone)
+      this.#with.log.error(
+        { file: kept.name },
+        "the last data version is still served, though its file is gone",
+      );
+    this.#isLastGone = kept !== undefined;
+    for (const loaded of this.#loaded.values())
+      if (!loaded.isThere && loaded !== kept) this.#loaded.delete(loaded.name);
   }
 
-  /** @param published names of the new versions @param retired file names of the retired versions */
-  #publish(published: string[], retired: string[]): Promise<void> {
-    const { log, metrics, publish } = this.#with;
-    this.#publishing = this.#publishing
-      .catch(() => {})
-      .then(async () => {
-        const images = this.images();
-        await publish(this.published());
-        const current = versionName(images[0].description.provenance);
-        for (const [change, versions] of Object.entries({ published, retired: retired.map(versionOf) }))
-          for (const version of versions) {
-            metrics.snapshotChanges.inc({ change });
-            log.info({ version, current }, `data version ${change}`);
-          }
-        metrics.snapshotRows.reset();
-        for (const { description } of images)
-          metrics.snapshotRows.set({ version: versionName(description.provenance) }, description.counts.rows);
-      });
+  /** Publishes what is served, if that has changed. */
+  #publish(): Promise<void> {
+    this.#publishing = this.#publishing.catch(() => {}).then(() => this.#publishChanges());
     return this.#publishing;
   }
 
-  /** Refuses a file because of its content. After a system error, the next scan tries the file again. */
-  async #fail(name: string, state: FileState, error: unknown): Promise<void> {
+  async #publishChanges(): Promise<void> {
+    const [before, now] = [this.#published, this.#served];
+    if (!this.#isServing) return;
+    this.#tellHidden();
+    if (now.length === before.length && now.every((loaded, i) => loaded === before[i])) return;
+    await this.#with.publish(this.published());
+    this.#tellChanges(now);
+  }
+
+  /** Notes and tells what the serving threads have now. */
+  #tellChanges(now: readonly Loaded[]): void {
+    const { log, metrics } = this.#with;
+    const before = this.#published;
+    this.#published = now;
+    const missingIn = (others: readonly Loaded[]) => (one: Loaded) =>
+      !others.some(({ name }) => name === one.name);
+    const retired = before.filter(missingIn(now));
+    const current = now.length === 0 ? undefined : versionOf(now[0].name);
+    for (const [change, versions] of Object.entries({ published: now.filter(missingIn(before)), retired }))
+      for (const { name } of versions) {
+        metrics.snapshotChanges.inc({ change });
+        log.info({ version: versionOf(name), current }, `data version ${change}`);
+      }
+    metrics.snapshotRows.reset();
+    for (const { name, image } of now)
+      metrics.snapshotRows.set({ version: versionOf(name) }, image.description.counts.rows);
+    if (retired.length > 0) collectGarbage();
+  }
+
+  #tellHidden(): void {
+    const hidden = this.#hasReal
+      ? [...this.#loaded.values()].filter((loaded) => !isReal(loaded)).map(({ name }) => name)
+      : [];
+    const versions = hidden.filter((name) => !this.#hidden.includes(name)).map(versionOf);
+    this.#hidden = hidden;
+    if (versions.length > 0)
+      this.#with.log.warn(
+        { versions: versions.sort() },
+        "synthetic data versions aren't served beside real ones",
+      );
+  }
+
+  #refuse(name: string, reason: string): void {
     if (this.#isClosed) return;
-    if (!(error instanceof DataError)) return this.#report(name, error);
-    // The file may be incomplete, so it is tried again until it no longer changes.
-    const now = await stateOf(join(this.#folder, name)).catch(() => undefined);
-    if (now?.signature !== state.signature || Math.abs(Date.now() - now.changedMs) < settleMs)
-      return this.#lookAgain();
-    const entry = this.#entry(name);
-    const refusal = { reason: error.message, at: new Date().toISOString() };
-    const { signature } = state;
-    entry.error = undefined;
-    entry.decision =
-      entry.decision.is === "served"
-        ? { ...entry.decision, signature, refusal }
-        : { is: "refused", signature, refusal };
+    this.#faults.set(name, { reason, at: new Date().toISOString() });
     this.#with.metrics.snapshotsRefused.inc();
-    const serving = this.images().map((image) => versionName(image.description.provenance));
-    this.#with.log.error({ file: name, reason: error.message, serving }, "snapshot refused");
-  }
-
-  #report(name: string, error: unknown): void {
-    const reason = reasonOf(error);
-    const entry = this.#entry(name);
-    if (entry.error === reason) return;
-    entry.error = reason;
-    this.#with.log.error({ file: name, reason }, "snapshot can't be read or served yet; retrying");
-  }
-
-  #lookAgain(): void {
-    this.#isSettling = true;
+    const serving = this.#served.map(({ name }) => versionOf(name));
+    this.#with.log.error({ file: name, reason, serving }, "snapshot refused");
   }
 
   /**
-   * Retires the versions whose files are missing. If all files are missing, the newest version is still served. If no
-   * real version with a file is left, hidden synthetic files are loaded again.
+   * Notes an error of the system, and logs it once. @param state the state of a file that couldn't be loaded, which is
+   * tried again
    */
-  async #retire(states: Map<string, FileState | Error>): Promise<void> {
-    const served = this.#served;
-    const gone = served.filter(({ name }) => isGone(states.get(name))).map(({ name }) => name);
-    if (gone.length > 0 && gone.length === served.length) {
-      const [{ name: kept }] = served;
-      gone.splice(gone.indexOf(kept), 1);
-      if (this.#kept !== kept)
-        this.#with.log.error(
-          { file: kept },
-          "the last data version is still served, though its file is gone",
-        );
-      this.#kept = kept;
-    } else this.#kept = undefined;
-    for (const name of gone) this.#entry(name).decision = none;
-    if (!this.#hasReal)
-      for (const entry of this.#entries) if (entry.decision.is === "hidden") entry.decision = none;
-    const retired = [...gone, ...this.#hideServed()];
-    if (retired.length === 0) return;
-    await this.#publish([], retired);
-    collectGarbage();
+  #report(name: string, error: unknown, state?: FileState): void {
+    if (this.#isClosed) return;
+    const reason = reasonOf(error);
+    const known = this.#faults.get(name);
+    const isDenied = state !== undefined && /^(EACCES|EPERM)$/.test(systemCode(error) ?? "");
+    this.#faults.set(name, { reason, at: null, ...(isDenied && { state: stateText(state) }) });
+    if (state !== undefined) this.#taken.delete(name);
+    if (known?.reason !== reason || known.at !== null)
+      this.#with.log.error({ file: name, reason }, "snapshot can't be read or served yet; retrying");
+  }
+
+  #countUnreadable(): void {
+    const unreadable = [...this.#faults.values()].filter(({ at }) => at === null);
+    this.#with.metrics.snapshotsUnreadable.set(unreadable.length);
   }
 }
 
-function isServed(entry: Entry): entry is Entry & { decision: Served } {
-  return entry.decision.is === "served";
-}
+/** Returns a text that changes when a file is replaced or changed, and when its permissions change. */
+const stateText = ({ signature, arrivedMs }: FileState) => `${signature} ${arrivedMs}`;
 
-function isGone(state: FileState | Error | undefined): boolean {
-  return state === undefined || isMissing(state);
-}
+const isReal = ({ image }: Loaded) => !isSynthetic(image.description.provenance);
 
-function versionOf(name: string): string {
-  return name.replace(/\.parquet$/, "");
+const versionOf = (name: string) => name.replace(/\.parquet$/, "");
+const fileOf = (version: string) => `${version}.parquet`;
+
+/** Compares the names of snapshots. Names in another form come last. */
+function newestFirst(a: string, b: string): number {
+  const [x, y] = [a, b].map((name) => /^(\d+)\.(\d+)\.parquet$/.exec(name)?.slice(1).map(Number) ?? [0, 0]);
+  return y[0] - x[0] || y[1] - x[1] || (a < b ? -1 : 1);
 }

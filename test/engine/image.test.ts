@@ -8,7 +8,6 @@ import {
   encodePrices,
   findGroup,
   imageFormatVersion,
-  SizeError,
   textOf,
 } from "../../engine/index.ts";
 import { randomSnapshot, snapshotOf } from "../support/fixtures.ts";
@@ -68,7 +67,7 @@ test("an image as large as its limit is built, and one byte more is rejected", (
   assert.equal(buildImage(snapshot, limits).byteLength, byteLength);
   assert.throws(
     () => buildImage(snapshot, { ...limits, image: byteLength - 1 }),
-    new SizeError("image of 2024.3", `${byteLength} bytes`, `at most ${byteLength - 1}`),
+    new DataError("image of 2024.3", `${byteLength} bytes`, `at most ${byteLength - 1}`),
   );
 });
 

@@ -1,7 +1,7 @@
 import pino from "pino";
 import { versionName } from "../../engine/index.ts";
 import { Metrics } from "../../server/shared/metrics.ts";
-import { Loads } from "../../server/snapshots/loads.ts";
+import { loadFile } from "../../server/snapshots/loader.ts";
 import { SnapshotFolder } from "../../server/snapshots/snapshots.ts";
 import { Store } from "../../server/store/store.ts";
 import { memoryBytes } from "./memory.ts";
@@ -26,7 +26,7 @@ const snapshots = new SnapshotFolder(folder, {
   metrics: new Metrics(),
   registry: Store.open(stateDir),
   guard: { fault: () => undefined, checkpoint: () => undefined },
-  loads: new Loads(Number(ceilingBytes)),
+  load: (wanted) => loadFile(wanted, { maxBytes: Number(ceilingBytes) }),
   publish: async () => {},
 });
 const before = memoryBytes("VmRSS");

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import type { Worker } from "node:worker_threads";
+import { attachImage, encodeSnapshot } from "../../engine/index.ts";
+import type { Wanted } from "../../server/snapshots/folder.ts";
+import { loadFile } from "../../server/snapshots/loader.ts";
+import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import { seededRandom } from "../support/random.ts";
+import { temporaryFolder } from "../support/server.ts";
+import { wantedLoad } from "../support/wanted-load.ts";
+
+/** Tests the memory that loads may take, and the loader threads. */
+
+const mebibyte = 2 ** 20;
+
+async function wantedOf(bytes: Uint8Array): Promise<Wanted> {
+  const file = path.join(temporaryFolder(), "2024.3.parquet");
+  writeFileSync(file, bytes);
+  return await wantedLoad(file);
+}
+
+const small = encodeSnapshot(snapshotOf([["010001", "AL", "5072", 100, 50]]));
+
+/** A snapshot whose hospitals have names of many words. All words are different. */
+function wordy(facilities: number): Uint8Array {
+  const random = seededRandom(1);
+  const word = () => random.int(36 ** 6).toString(36);
+  const rows = Array.from({ length: facilities }, (_, i): ShortRow => {
+    const name = Array.from({ length: 60 }, word).join(" ");
+    return [String(i).padStart(6, "0"), "AL", "5072", 100, 50, name];
+  });
+  return encodeSnapshot(snapshotOf(rows));
+}
+
+/** Counts the loader threads during `work`: the maximum at the same time, and all. */
+async function threadsOf(work: () => Promise<unknown>): Promise<{ most: number; all: number }> {
+  let [living, most, all] = [0, 0, 0];
+  const count = (worker: Worker) => {
+    all++;
+    most = Math.max(most, ++living);
+    worker.once("exit", () => living--);
+  };
+  process.on("worker", count);
+  await work();
+  process.off("worker", count);
+  return { most, all };
+}
+
+test("each load has a thread of its own, which has ended when the load has", async () => {
+  const damaged = Buffer.from(small);
+  damaged[20] ^= 255;
+  const [good, bad] = [await wantedOf(small), await wantedOf(damaged)];
+  const threads = await threadsOf(async () => {
+    for (let i = 0; i < 3; i++) {
+      const loaded = await loadFile(good);
+      assert.equal(loaded && attachImage(loaded.image).description.counts.rows, 1);
+      await assert.rejects(loadFile(bad), { name: "DataError" });
+    }
+  });
+  assert.deepEqual(threads, { most: 1, all: 6 });
+});
+
+test("a snapshot with large texts is refused before its texts fill the memory", async () => {
+  const wanted = await wantedOf(wordy(600));
+  const loaded = await loadFile(wanted, { maxBytes: 240 * mebibyte });
+  assert.equal(loaded && attachImage(loaded.image).description.counts.rows, 600);
+  await assert.rejects(loadFile(wanted, { maxBytes: 70 * mebibyte }), {
+    name: "DataError",
+    message: /^texts of 2024\.3: found \d+ bytes or more, expected at most \d+$/,
+  });
+});
+
+test("a snapshot too large for the machine's memory is refused", async () => {
+  await assert.rejects(loadFile(await wantedOf(small), { maxBytes: 30 * mebibyte }), {
+    message:
+      "2024.3.parquet: memory needed for the load: found 41 MiB, expected at most 30 MiB, the limit on this machine",
+  });
+});
+
+test("a file that was replaced while it waited for loading isn't loaded", async () => {
+  const wanted = await wantedOf(small);
+  writeFileSync(wanted.path, "another");
+  assert.equal(await loadFile(wanted), undefined);
+});
