@@ -238,7 +238,7 @@ const headers = {
     headerExamples.ETag,
   ),
   CacheControl: header(
-    "`immutable` if the path has an exact data version or is that of a page, or if `versions` in the query names exact versions only.",
+    "`immutable` if the path has an exact data version or is that of a page, or if `versions` in the query names exact versions only. `/export.parquet` never is: its content may be compressed anew.",
     {
       type: "string",
       enum: ["private, no-cache", "private, max-age=31536000, immutable"],

@@ -89,10 +89,12 @@ export class Answers {
     const body = target.endpoint.answer(context, query);
     const isFile = !(body instanceof Uint8Array);
     const isTagged = isFile || target.endpoint.kind === "versioned";
-    const tagged = isFile && body.signature !== undefined ? `${query} ${body.signature}` : query;
+    // The same content may be compressed anew, so a snapshot file has the ETag of its bytes and isn't immutable.
+    const signature = isFile ? body.signature : undefined;
+    const isFixed = signature === undefined && (context.isPinned || isImmutable(this.#versions, target));
     const head = {
-      tag: isTagged ? requestTag(context.image, target, tagged) : digest(body),
-      cacheControl: context.isPinned || isImmutable(this.#versions, target) ? immutable : current,
+      tag: signature ?? (isTagged ? requestTag(context.image, target, query) : digest(body)),
+      cacheControl: isFixed ? immutable : current,
       resetLines: this.#resetLines,
     };
     if (isFile) {

@@ -365,3 +365,15 @@ test("a download resumed with another file of the same version starts from the b
   assert.equal(second({ ifNoneMatch: etag }).status, 200);
   assert.equal(first({}, "GET", "export.csv").etag, second({}, "GET", "export.csv").etag);
 });
+
+test("a snapshot file has the ETag of its bytes at every path, and is never immutable", () => {
+  const download = fileService("0123456789");
+  const version = versionName(image.description.provenance);
+  for (const target of ["export.parquet", `versions/${version}/export.parquet`]) {
+    const { etag, headers } = download({}, "GET", target);
+    assert.equal(etag, `"${hash("sha256", "0123456789")}"`);
+    assert.equal(headers.get("Cache-Control"), "private, no-cache");
+  }
+  const csv = download({}, "GET", `versions/${version}/export.csv`);
+  assert.equal(csv.headers.get("Cache-Control"), "private, max-age=31536000, immutable");
+});
