@@ -1,7 +1,6 @@
 import type { FileBody } from "../api/endpoint.ts";
 import { ApiError } from "../api/errors.ts";
 import { type Coding, codingOf, compress, isNamed, matches, rangeOf } from "./negotiation.ts";
-import type { Taker } from "./streaming.ts";
 
 /** Makes the bytes of replies: heads and bodies. */
 
@@ -59,10 +58,12 @@ export function headerName(lowerCase: string): ArrayBuffer {
   return new Uint8Array(Buffer.from(lowerCase)).buffer;
 }
 
+/** Whose turn it is to make bytes: the account's slot; undefined for bodies that are in memory. */
+export type Taker = number | undefined;
+
 /** A body that is made while it is sent. Call `source.return()` to stop early. */
 export interface BodyStream {
   readonly length: number;
-  /** Who is charged for the bytes that are made. */
   readonly taker: Taker;
   /** The body's chunks. A chunk may be empty, and is valid until the next chunk is requested. */
   readonly source: Generator<Uint8Array, void>;
@@ -112,7 +113,6 @@ function validatorLines(etag: string, cacheControl: string, type = json): string
 /**
  * Makes the reply to a request for a file. Files aren't compressed. Conditions are checked in the order of RFC 9110,
  * 13.2.2: If-Match, If-None-Match, then If-Range and Range.
-import type { Taker } from "./streaming.ts";
  * @param remaining requests left this month
  * @param mayBePart whether to obey a Range header, if the file has a signature
  */

@@ -1,5 +1,5 @@
 import type { HttpResponse } from "./listener.ts";
-import type { BodyStream } from "./reply.ts";
+import type { BodyStream, Taker } from "./reply.ts";
 
 /** Streams bodies. The streams of a thread take turns, so that a large file doesn't hold up other answers. */
 
@@ -93,9 +93,6 @@ export const madeBytesPerSecond = 32 * 2 ** 20;
 const minTurnBytes = 2 ** 10;
 /** Milliseconds whose bytes an account may make late. Timers fire up to a few milliseconds late. */
 const maxLateMs = 8;
-
-/** Whose turn it is to send a chunk: the account's slot; undefined for bodies that are in memory. */
-export type Taker = number | undefined;
 
 interface Queue {
   readonly turns: (() => void)[];

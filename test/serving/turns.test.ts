@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { madeBytesPerSecond, type Taker, Turns } from "../../server/serving/streaming.ts";
+import type { Taker } from "../../server/serving/reply.ts";
+import { madeBytesPerSecond, Turns } from "../../server/serving/streaming.ts";
 
 /** Tests how streams share a thread, on a clock that the test moves. */
 
