@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { test } from "node:test";
-import { attachImage, buildImage } from "../../engine/index.ts";
+import { attachImage, buildImage, versionName } from "../../engine/index.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
