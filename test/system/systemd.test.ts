@@ -46,10 +46,7 @@ test("the unit that copies snapshots has the server's user, folders and settings
   const unit = "hcqs-snapshots.service";
   for (const name of ["User", "EnvironmentFile", "WorkingDirectory", "StateDirectoryMode"])
     assert.deepEqual(unitValues(name, unit), unitValues(name), name);
-  assert.deepEqual(unitValues("Environment", unit), [
-    `DATASETS_DIR=${unitEnvironment.DATASETS_DIR}`,
-    `HOME=${unitValues("WorkingDirectory")[0]}`,
-  ]);
+  assert.deepEqual(unitValues("Environment", unit), [`DATASETS_DIR=${unitEnvironment.DATASETS_DIR}`]);
   const folders = unitValues("StateDirectory")[0].split(" ");
   assert.deepEqual(unitValues("StateDirectory", unit), [folders.slice(0, 2).join(" ")]);
   const script = "server/deploy/hcqs-snapshots";
