@@ -4,7 +4,7 @@ import { chmodSync, cpSync, mkdtempSync, readFileSync, writeFileSync } from "nod
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
-import { publishSnapshot } from "../datasets/publish/publish.ts";
+import { publishSnapshot } from "../datasets/revisions.ts";
 import { defaultSampleSeed, syntheticSnapshot } from "../datasets/sample/synthetic.ts";
 import { encodeSnapshot } from "../engine/index.ts";
 import { maxBurst, maxQuota } from "../server/shared/plans.ts";

@@ -6,14 +6,13 @@ import { DataError, systemCode } from "../engine/query.ts";
 import { makeFolder, sync } from "./folder.ts";
 import { type Attempt, Break, bodyOf, openAddress, type Patience, retried } from "./http.ts";
 
+/** Disk space that a download leaves free. */
+const spareBytes = 2 ** 24;
+/** Advice for the error message when the folder can't be written to, or the disk is full. */
+const whereElse = "--out names another folder";
+
 export interface Download extends Patience {
-  /** The file's size, if known in advance. */
-  expectedBytes?: number;
   maxBytes: number;
-  /** Disk space in bytes to keep free after the download. */
-  spareBytes: number;
-  /** Advice for the error message when the folder can't be written to, or the disk is full. */
-  whereElse: string;
   /** Throws if the headers don't belong to the wanted file. */
   checkHead?(headers: IncomingHttpHeaders): void;
   /** Receives the bytes downloaded so far in this attempt, and the size if known. */
@@ -26,7 +25,7 @@ export interface Download extends Patience {
  * Downloads a file. It is called `<path>.<process id>.part` until it is complete, checked and flushed to disk. A
  * process may download only one file at a time into a folder.
  *
- * @throws DataError when downloading or writing fails, or the content is wrong; the abort reason if `stopping` aborts
+ * @throws DataError when downloading or writing fails, or the content is wrong
  */
 export async function download(url: string, path: string, wanted: Download): Promise<void> {
   const folder = dirname(path);
@@ -43,7 +42,7 @@ export async function download(url: string, path: string, wanted: Download): Pro
     renameSync(part, path);
     sync(folder);
   } catch (error) {
-    throw writeError(part, error, wanted.whereElse);
+    throw writeError(part, error);
   } finally {
     deletePart(part);
   }
@@ -53,7 +52,7 @@ export async function download(url: string, path: string, wanted: Download): Pro
  * Deletes a folder's unfinished downloads, except those of other processes that still run. A file with this process's
  * id was left by an earlier process.
  */
-export function deleteStaleParts(folder: string): void {
+function deleteStaleParts(folder: string): void {
   for (const name of readdirSync(folder)) {
     const [, pid] = /\.([0-9]+)\.part$/.exec(name) ?? [];
     if (pid !== undefined && (Number(pid) === process.pid || !isRunning(Number(pid))))
@@ -81,12 +80,12 @@ function deletePart(part: string): void {
 
 /** @returns the number of bytes received @throws Break when a retry may succeed, DataError when it won't */
 async function receive(url: string, part: string, wanted: Download, attempt: Attempt): Promise<number> {
-  const response = await openAddress(url, {}, attempt);
+  const response = await openAddress(url, attempt);
   wanted.checkHead?.(response.headers);
-  const totalBytes = sizeIn(url, response.headers, wanted);
+  const totalBytes = sizeIn(url, response.headers, wanted.maxBytes);
   const maxBytes = totalBytes ?? wanted.maxBytes;
   if (totalBytes === undefined) wanted.say(`${url}: size unknown, at most ${maxBytes} bytes are taken`);
-  else checkSpace(dirname(part), totalBytes, wanted);
+  else checkSpace(dirname(part), totalBytes);
   const file = await open(part, "w");
   try {
     let bytes = 0;
@@ -106,23 +105,20 @@ async function receive(url: string, part: string, wanted: Download, attempt: Att
 }
 
 /**
- * Returns the file's size, or undefined if neither server nor caller states it.
+ * Returns the file's size, or undefined if the server doesn't state it.
  *
  * @throws DataError when the size is wrong
  */
-function sizeIn(url: string, headers: IncomingHttpHeaders, wanted: Download): number | undefined {
-  const { expectedBytes, maxBytes } = wanted;
+function sizeIn(url: string, headers: IncomingHttpHeaders, maxBytes: number): number | undefined {
   const { "content-length": length = "" } = headers;
-  const bytes = /^[0-9]{1,15}$/.test(length) ? Number(length) : expectedBytes;
+  const bytes = /^[0-9]{1,15}$/.test(length) ? Number(length) : undefined;
   if (bytes === 0) throw new DataError(url, "an empty file", "a file with content");
   if (bytes !== undefined && bytes > maxBytes)
     throw new DataError(url, `${bytes} bytes`, `at most ${maxBytes}`);
-  if (expectedBytes !== undefined && bytes !== expectedBytes)
-    throw new DataError(url, `${bytes} bytes`, `${expectedBytes}`);
   return bytes;
 }
 
-function checkSpace(folder: string, bytes: number, { spareBytes, whereElse }: Download): void {
+function checkSpace(folder: string, bytes: number): void {
   const { bavail, bsize } = statfsSync(folder);
   const needed = bytes + spareBytes;
   if (bavail * bsize < needed)
@@ -133,7 +129,7 @@ function checkSpace(folder: string, bytes: number, { spareBytes, whereElse }: Do
     );
 }
 
-function writeError(part: string, error: unknown, whereElse: string): unknown {
+function writeError(part: string, error: unknown): unknown {
   const code = systemCode(error);
   if (code === undefined) return error;
   const found = /^(ENOSPC|EDQUOT|EFBIG)$/.test(code) ? `no room for more (${code})` : `a refusal (${code})`;

@@ -40,8 +40,6 @@ export interface Patience {
   leastBytes: number;
   /** Finds the proxy for an address. Without it, connections are direct. */
   proxyFor?: ProxyFor | undefined;
-  /** Aborts the current attempt, without a retry. */
-  stopping?: AbortSignal;
 }
 
 export interface Attempt {
@@ -65,7 +63,7 @@ export class Break extends Error {
 /**
  * Retries `work` after a pause whenever it throws a Break, and returns its result.
  *
- * @throws DataError if a retry wouldn't help or the last attempt failed; the abort reason if `stopping` aborts
+ * @throws DataError if a retry wouldn't help or the last attempt failed
  */
 export async function retried<Result>(
   url: string,
@@ -90,7 +88,7 @@ export async function retried<Result>(
 }
 
 async function unlessStalled<Result>(
-  { clock, stallMs, leastBytes, proxyFor, stopping }: Patience,
+  { clock, stallMs, leastBytes, proxyFor }: Patience,
   work: (attempt: Attempt) => Promise<Result>,
 ): Promise<Result> {
   const [stalled, over] = [new AbortController(), new AbortController()];
@@ -105,7 +103,7 @@ async function unlessStalled<Result>(
   const watching = watch();
   try {
     return await work({
-      signal: stopping === undefined ? stalled.signal : AbortSignal.any([stopping, stalled.signal]),
+      signal: stalled.signal,
       proxyFor,
       arrived(more) {
         bytes += more;
@@ -151,28 +149,22 @@ function proxyRefusal(url: string, address: string, proxy: HttpProxy, status: nu
 const mayRetry = (status: number) => status >= 500 || [408, 425, 429].includes(status);
 
 /**
- * Requests a URL and follows redirects. The response has status 200, or 304 to an If-None-Match. The caller must read
- * it to its end or destroy it.
+ * Requests a URL and follows redirects. The response has status 200. The caller must read it to its end or destroy it.
  *
  * @throws Break when a retry may succeed, DataError when it won't; the signal's reason after an abort
  */
-export async function openAddress(
-  url: string,
-  headers: Record<string, string>,
-  { signal, proxyFor }: Attempt,
-): Promise<IncomingMessage> {
+export async function openAddress(url: string, { signal, proxyFor }: Attempt): Promise<IncomingMessage> {
   const visited = [url];
-  const accepted = "if-none-match" in headers ? [200, 304] : [200];
   for (let address = url; ; ) {
     const proxy = proxyFor?.(address);
-    const response = await ask(address, headers, signal, proxy).catch((error: unknown) => {
+    const response = await ask(address, signal, proxy).catch((error: unknown) => {
       if (proxy === undefined) throw broken(url, "no connection", error, signal);
       const status = error instanceof Error && "statusCode" in error ? Number(error.statusCode) : 0;
       if (status > 0) throw proxyRefusal(url, address, proxy, status);
       throw broken(url, `no connection through the proxy ${proxy.shown}`, error, signal);
     });
     const { statusCode: status = 0 } = response;
-    if (accepted.includes(status)) {
+    if (status === 200) {
       const { "content-encoding": coding = "" } = response.headers;
       if (/^(identity)?$/i.test(coding)) return response;
       response.destroy();
@@ -189,19 +181,14 @@ export async function openAddress(
   }
 }
 
-function ask(
-  address: string,
-  headers: Record<string, string>,
-  signal: AbortSignal,
-  proxy: HttpProxy | undefined,
-): Promise<IncomingMessage> {
+function ask(address: string, signal: AbortSignal, proxy: HttpProxy | undefined): Promise<IncomingMessage> {
   const { request, Agent } = address.startsWith("https:") ? https : http;
   const agentOptions = { keepAlive: false, proxyEnv: { HTTP_PROXY: proxy?.url, HTTPS_PROXY: proxy?.url } };
   const agent = proxy === undefined ? undefined : new Agent(agentOptions);
   // The server could close a reused connection just when it is used.
-  const all = { accept: "*/*", "accept-encoding": "identity", connection: "close", ...headers };
+  const headers = { accept: "*/*", "accept-encoding": "identity", connection: "close" };
   return new Promise((resolve, reject) => {
-    request(address, { headers: all, signal, agent })
+    request(address, { headers, signal, agent })
       .on("response", resolve)
       .on("upgrade", (response, socket) => {
         socket.destroy();

@@ -187,7 +187,7 @@ test("texts for callers of the API name no command and no setting of the operato
     /^(server\/api\/.*\.(ts|json)|server\/parts\/portal\/browser\/.*\.ts|engine\/(answers|search)\/\w[\w-]*\.ts)$/;
   const settings = Object.keys(coreSettings).filter((name) => name.includes("_"));
   const operators = new RegExp(
-    `npm run|\\bhcqs [a-z]|\\b(import|fetch|sample|publish|keys|accounts|events|state) --|["\`\\s]--[a-z]|\\b(${settings.join("|")})\\b`,
+    `npm run|\\bhcqs [a-z]|\\b(import|fetch|sample|keys|accounts|events|state) --|["\`\\s]--[a-z]|\\b(${settings.join("|")})\\b`,
   );
   const withoutComments = (path: string) => read(path).replaceAll(/\/\*.*?\*\/|^\s*\/\/.*?$/gms, "");
   const sources = tracked.filter((path) => callers.test(path));

@@ -291,11 +291,7 @@ const unwrapped: Record<string, [callbacks: number, reason: string]> = {
   "server/serving/responder.ts": [1, "counts, and ends what makes the body"],
   "server/serving/waiting.ts": [1, "a function that is wrapped by its caller"],
   "server/snapshots/load-thread.ts": [1, "has its own handling of errors, in a thread that may end"],
-  "server/snapshots/loader-threads.ts": [
-    2,
-    "forgets a thread; ignores an error that the load in it is told as well",
-  ],
-  "server/snapshots/loads.ts": [7, "settles a promise, or ends what is over; a rejection is logged"],
+  "server/snapshots/loader.ts": [3, "settles a promise; a rejection is logged"],
   "server/snapshots/snapshots.ts": [1, "the caller has the promise"],
 };
 

@@ -52,7 +52,7 @@ export const knownOffers: readonly Offer[] = knownFiles.map((file) =>
 export async function offers(url: string, caller: Caller): Promise<readonly Offer[]> {
   try {
     const text = await retried(url, cmsPatience(caller, catalogueTries), async (attempt) =>
-      readText(url, await openAddress(url, {}, attempt), maxCatalogueBytes, attempt),
+      readText(url, await openAddress(url, attempt), maxCatalogueBytes, attempt),
     );
     return offersIn(text, url).sort((a, b) => b.year - a.year);
   } catch (error) {

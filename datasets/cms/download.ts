@@ -8,7 +8,6 @@ export const stallMs = 30_000;
 /** Releases have about 30 MB. */
 const maxFileBytes = 2 ** 30;
 const maxTries = 6;
-const spareBytes = 2 ** 24;
 const foreignTypes =
   /^(text\/html|application\/(xhtml|json|xml|zip|gzip|pdf)|image\/|audio\/|video\/|multipart\/)/;
 
@@ -27,7 +26,7 @@ export function downloadRelease(
 ): Promise<void> {
   return download(url, path, {
     ...cmsPatience(caller, maxTries),
-    ...{ maxBytes: maxFileBytes, spareBytes, whereElse: "--out names another folder", onProgress, check },
+    ...{ maxBytes: maxFileBytes, onProgress, check },
     checkHead: (headers) => checkType(url, headers),
   });
 }

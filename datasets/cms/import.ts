@@ -8,7 +8,7 @@ import {
   type SnapshotTable,
   sealSnapshot,
 } from "../../engine/index.ts";
-import { findContent, type KnownVersion, newestSnapshot, publishSnapshot } from "../publish/publish.ts";
+import { findContent, type KnownVersion, newestSnapshot, publishSnapshot } from "../revisions.ts";
 import { contradictedCodes, readAddendum } from "./addendum.ts";
 import { suspectGrowth } from "./plausibility.ts";
 import { type ReleaseOptions, readRelease } from "./release.ts";

@@ -3,7 +3,7 @@ import path from "node:path";
 import { type ImportOptions, importFile } from "../../datasets/cms/import.ts";
 import { suspectPart } from "../../datasets/cms/plausibility.ts";
 import { hexadecimal } from "../../datasets/cms/release.ts";
-import { isSyntheticFile } from "../../datasets/publish/publish.ts";
+import { isSyntheticFile } from "../../datasets/revisions.ts";
 import {
   DataError,
   isSourceUrl,

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { publishSnapshot } from "../../datasets/publish/publish.ts";
+import { publishSnapshot } from "../../datasets/revisions.ts";
 import {
   defaultSampleRows,
   defaultSampleSeed,

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import * as v from "valibot";
-import { DataError, isWebAddress, shown, shownAddress } from "../../engine/query.ts";
+import { DataError, shown } from "../../engine/query.ts";
 import { emailAddress, wholeNumber } from "./schemas.ts";
 
 /** Reads settings from environment variables. Each setting is declared once, in a table. */
@@ -68,13 +68,6 @@ export function secretSetting<Value>(about: string, parse: (text: string) => Val
   return v.pipe(v.optional(v.pipe(v.string(), parsed)), v.description(about), v.metadata({ secret: true }));
 }
 
-function indexUrl(text: string): string {
-  if (isWebAddress(text) && new URL(text).hash === "") return text;
-  const expected =
-    "an address such as https://example.org/snapshots/index.json, without a password or a fragment";
-  throw new DataError("DATASETS_URL", shownAddress(text), expected);
-}
-
 function smtpUrl(text: string): string {
   const url = URL.parse(text);
   const isComplete =
@@ -109,10 +102,6 @@ export const coreSettings = {
   DATASETS_DIR: v.pipe(
     v.optional(folder, "datasets/snapshots"),
     v.description("the folder of the served snapshots"),
-  ),
-  DATASETS_URL: secretSetting(
-    "URL of the index.json that hcqs publish wrote; its snapshots are downloaded into DATASETS_DIR",
-    indexUrl,
   ),
   STATE_DIR: v.pipe(
     v.optional(folder, "var"),

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { KnownVersion } from "../../datasets/publish/publish.ts";
+import type { KnownVersion } from "../../datasets/revisions.ts";
 import { checkServed, databaseFile, hasLog } from "./served.ts";
 import { Store } from "./store.ts";
 

@@ -179,7 +179,6 @@ test("a bad FILE gives one line that says what was found and expected", async ()
     ...badFiles.map((file) => `import ${files}/release.csv --year 2023 --out ${files}/out --codes ${file}`),
     ...existing.map((file) => `accounts export ${file}`),
     ...existing.map((file) => `state backup ${file}`),
-    ...existing.filter((file) => !file.endsWith("folder")).map((file) => `publish ${file}`),
   ];
   for (const [i, { code, stdout, stderr }] of (await run(stateDir, commands)).entries()) {
     assert.deepEqual([code, stdout], [1, ""], commands[i]);
@@ -197,39 +196,18 @@ test("accounts import takes a regular file or stdin, and no FIFO", async () => {
   );
 });
 
-test("publish and import pass over or refuse what isn't a snapshot in DATASETS_DIR", async () => {
-  for (const [make, found] of [
-    [(file: string) => void execFileSync("mkfifo", [file]), "something that isn't a regular file"],
-    [(file: string) => mkdirSync(file), "something that isn't a regular file"],
-    [(file: string) => symlinkSync(path.basename(file), file), "no readable file (ELOOP)"],
-  ] as const) {
-    const [datasets, to] = [temporaryFolder(), temporaryFolder()];
+test("import passes over what isn't a snapshot in its folder", async () => {
+  for (const make of [
+    (file: string) => void execFileSync("mkfifo", [file]),
+    (file: string) => mkdirSync(file),
+    (file: string) => symlinkSync(path.basename(file), file),
+  ]) {
+    const datasets = temporaryFolder();
     await succeed(stateDir, `sample --out ${datasets} --year 2023 --rows 5`);
-    const bad = path.join(datasets, "2023.9.parquet");
-    make(bad);
-    const [refused] = await run(stateDir, [`publish ${to}`], { DATASETS_DIR: datasets });
-    assert.deepEqual(refused, {
-      code: 1,
-      stdout: "",
-      stderr: `${bad}: found ${found}, expected a snapshot\n`,
-    });
+    make(path.join(datasets, "2023.9.parquet"));
     const [imported] = await run(stateDir, [`import ${files}/release.csv --year 2023 --out ${datasets}`]);
     assert.deepEqual([imported.code, imported.stdout], [0, `${datasets}/2023.10.parquet\n`], imported.stderr);
-
-    make(path.join(to, "index.json"));
-    const [indexed] = await run(stateDir, [`publish ${to}`], { DATASETS_DIR: datasets });
-    assert.match(indexed.stderr, oneLine);
   }
-  const [noFolder] = await run(stateDir, [`publish ${files}/to`], {
-    DATASETS_DIR: path.join(files, "empty"),
-  });
-  assert.deepEqual(
-    [noFolder.code, noFolder.stderr],
-    [
-      1,
-      `DATASETS_DIR ${path.join(files, "empty")}: found a folder that can't be read (ENOTDIR), expected a folder that can be read\n`,
-    ],
-  );
 });
 
 const importUsage = /^command line: found Unknown option '--other', expected hcqs import [^\n]*\n$/;
@@ -242,7 +220,6 @@ const wrongLines: [command: string, message: string | RegExp][] = [
     "accounts import: found Unknown option '--other', expected a file, or --skip-invalid",
   ],
   ["state backup --other", "state backup: found Unknown option '--other', expected a file to make"],
-  ["publish --other", "publish: found Unknown option '--other', expected hcqs publish DIR"],
   ["import a.csv --year 2023 --other", importUsage],
   ["fetch --year 2023 --other", fetchUsage],
   ["keys expire 1 --other", "keys expire: found Unknown option '--other', expected --at with a value"],
@@ -250,8 +227,6 @@ const wrongLines: [command: string, message: string | RegExp][] = [
   ["accounts import ", "accounts import: found an empty name, expected a file, or --skip-invalid"],
   ["state backup ", "state backup: found an empty name, expected a file to make"],
   ["import  --year 2023", "command line: found an empty name, expected a file"],
-  ["publish ", "publish: found an empty name, expected a folder"],
-  ["publish a b", "publish: found 2 folders, expected hcqs publish DIR"],
   ["keys create --account b --account c --plan free", repeated("--account")],
   ["keys update --account large --plan free --plan=free", repeated("--plan")],
   ["keys expire 1 --at never --at now", repeated("--at")],

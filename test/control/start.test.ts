@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer as createWebServer } from "node:http";
 import { createServer } from "node:net";
 import path from "node:path";
 import { test } from "node:test";
-import { publishFolder } from "../../datasets/publish/publish-folder.ts";
 import { isoTime } from "../../server/shared/time.ts";
 import { registryOf } from "../../server/store/registry.ts";
 import { Store } from "../../server/store/store.ts";
@@ -20,7 +18,6 @@ import {
   spawnServer,
   startServer,
   temporaryFolder,
-  until,
 } from "../support/server.ts";
 import { preloaded } from "../support/stopping.ts";
 
@@ -59,32 +56,6 @@ test("a DATASETS_DIR without snapshots is refused", async () => {
 });
 
 const damaged = snapshot.subarray(0, snapshot.length - 10);
-
-test("a server with DATASETS_URL waits until the index is available and fetches its snapshots", async () => {
-  const [published, datasetsDir] = [temporaryFolder(), temporaryFolder()];
-  await publishFolder(datasetsFolder(currentOnly), published);
-  let isAway = true;
-  const origin = createWebServer(({ url = "" }, response) => {
-    if (isAway) response.writeHead(503).end();
-    else response.writeHead(200).end(readFileSync(path.join(published, url)));
-  });
-  const env = { DATASETS_URL: `http://127.0.0.1:${await listening(origin)}/index.json` };
-  const stateDir = stateSavedAt(Date.now() - 3_000_000);
-  const server = spawnServer({ datasetsDir, stateDir, env });
-  try {
-    await until("what is said of an index that isn't there", () => server.stderr.includes("status 503"));
-    isAway = false;
-    await ready(server);
-    const name = `${currentOnly[0]}.parquet`;
-    assert.deepEqual(readFileSync(path.join(datasetsDir, name)), readFileSync(path.join(published, name)));
-  } finally {
-    server.signal("SIGTERM");
-    assert.equal((await server.finished()).code, 0);
-    origin.close();
-    origin.closeAllConnections();
-  }
-  assert.doesNotMatch(server.stderr, /"hours"/, "a state is called old after an hour");
-});
 
 test("a DATASETS_DIR with only a damaged snapshot is refused", async () => {
   const folder = temporaryFolder();

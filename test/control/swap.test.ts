@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { renameSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, renameSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { after, test } from "node:test";
 import * as v from "valibot";
@@ -168,6 +168,50 @@ test("a second server on the same STATE_DIR is refused", async () => {
     `STATE_DIR ${server.stateDir}: found another server that uses it, expected a folder of its own for each server`,
   ]);
   assert.equal(await answering(server), "2022.1");
+});
+
+test("snapshots that are copied piece by piece beside, and renamed when complete, fail no request", async () => {
+  const folder = server.datasetsDir;
+  // Beside means in a folder of the same file system, or under a name that isn't a snapshot's.
+  mkdirSync(path.join(folder, ".incoming"));
+  const places = {
+    "2026.1": ".incoming/2026.1.parquet",
+    "2026.2": ".2026.2.parquet.k3Xw9a",
+    "2026.3": "copy.part",
+  };
+  let isDone = false;
+  const statuses = new Set<number>();
+  const ask = async () => {
+    while (!isDone) statuses.add((await call(server, `GET ${pricesPath}${query}`)).status);
+  };
+  const asking = Promise.all([ask(), ask()]);
+  const pieces = 3;
+  for (let piece = 0; piece < pieces; piece++) {
+    for (const [version, place] of Object.entries(places)) {
+      const bytes = fileOf(version);
+      const [start, end] = [piece, piece + 1].map((each) => Math.floor((each * bytes.length) / pieces));
+      appendFileSync(path.join(folder, place), bytes.subarray(start, end));
+    }
+    // The server has read the folder since, because this version came later.
+    const marker = `2021.${piece + 1}`;
+    put(folder, `${marker}.parquet`, fileOf(marker));
+    await change(server, "published", marker);
+    assert.equal(await answering(server), "2022.1");
+  }
+  for (const [version, place] of Object.entries(places)) {
+    renameSync(path.join(folder, place), path.join(folder, `${version}.parquet`));
+    await change(server, "published", version);
+    assert.equal(await answering(server), version);
+  }
+  for (const version of [...Object.keys(places), "2021.1", "2021.2", "2021.3"]) {
+    unlinkSync(path.join(folder, `${version}.parquet`));
+    await change(server, "retired", version);
+  }
+  assert.equal(await answering(server), "2022.1");
+  isDone = true;
+  await asking;
+  assert.deepEqual([...statuses], [200]);
+  assert.deepEqual(logged(server, "snapshot refused"), []);
 });
 
 test("after SIGTERM, a server answers requests on open connections, closes them and exits with 0", async () => {

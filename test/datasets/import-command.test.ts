@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { publishSnapshot } from "../../datasets/publish/publish.ts";
+import { publishSnapshot } from "../../datasets/revisions.ts";
 import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot, plainWordsOf } from "../../engine/index.ts";
 import { parseOptions } from "../../server/commands/import.ts";

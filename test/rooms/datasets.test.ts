@@ -5,5 +5,4 @@ import "../datasets/import.test.ts";
 import "../datasets/import-codes.test.ts";
 import "../datasets/import-command.test.ts";
 import "../datasets/import-errors.test.ts";
-import "../datasets/publish.test.ts";
-import "../datasets/publish-folder.test.ts";
+import "../datasets/revisions.test.ts";

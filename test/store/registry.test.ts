@@ -12,7 +12,7 @@ import {
 import path from "node:path";
 import { test } from "node:test";
 import { importFile } from "../../datasets/cms/import.ts";
-import type { KnownVersion } from "../../datasets/publish/publish.ts";
+import type { KnownVersion } from "../../datasets/revisions.ts";
 import { decodeSnapshot, type Snapshot } from "../../engine/index.ts";
 import { registryOf } from "../../server/store/registry.ts";
 import { StateGuard } from "../../server/store/state-files.ts";

@@ -61,8 +61,8 @@ export const image: {
   healthcheck: JSON.parse(healthcheck[1]),
 };
 
-export function unitValues(name: string): string[] {
-  const lines = deployFile("hcqs.service").matchAll(new RegExp(`^${name}=(.*)$`, "gm"));
+export function unitValues(name: string, unit = "hcqs.service"): string[] {
+  const lines = deployFile(unit).matchAll(new RegExp(`^${name}=(.*)$`, "gm"));
   return Array.from(lines, ([, value]) => value);
 }
 

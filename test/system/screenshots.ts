@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import path from "node:path";
-import { publishSnapshot } from "../../datasets/publish/publish.ts";
+import { publishSnapshot } from "../../datasets/revisions.ts";
 import { defaultSampleRows, defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
 import { launch, narrow, openPage, wide } from "../support/browser.ts";

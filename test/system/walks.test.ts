@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import type { Download, Page } from "playwright-core";
-import { publishSnapshot } from "../../datasets/publish/publish.ts";
+import { publishSnapshot } from "../../datasets/revisions.ts";
 import { defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
 import type { FacilitiesAnswer, FacilityTrendsAnswer } from "../../server/parts/portal/browser/answers.ts";

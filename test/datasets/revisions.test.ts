@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { publishSnapshot } from "../../datasets/publish/publish.ts";
+import { publishSnapshot } from "../../datasets/revisions.ts";
 import { decodeSnapshot, encodeSnapshot, type Snapshot, sealSnapshot } from "../../engine/index.ts";
 import { randomSnapshot } from "../support/fixtures.ts";
 import { temporaryFolder } from "../support/folders.ts";

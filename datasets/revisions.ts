@@ -10,9 +10,9 @@ import {
   snapshotHead,
   systemCode,
   versionName,
-} from "../../engine/index.ts";
-import { makeFolder, readRegular, sync, unwritable } from "../folder.ts";
-import { isSynthetic } from "../sample/synthetic-mark.ts";
+} from "../engine/index.ts";
+import { makeFolder, readRegular, sync, unwritable } from "./folder.ts";
+import { isSynthetic } from "./sample/synthetic-mark.ts";
 
 /** A data version that a server has served. Its number can't be used for other content. */
 export interface KnownVersion {
