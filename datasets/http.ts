@@ -52,6 +52,24 @@ export class Break extends Error {
 }
 
 /**
+ * Makes all further requests of this process obey HTTPS_PROXY, HTTP_PROXY and NO_PROXY, like Node's `--use-env-proxy`.
+ * That option would print a wrong address with its password.
+ *
+ * @throws DataError for a proxy's address that can't be used, without showing the address
+ */
+export function obeyProxies(environment: NodeJS.ProcessEnv): void {
+  for (const name of ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"]) {
+    const address = environment[name] ?? "";
+    if (address !== "" && !/^https?:$/.test(URL.parse(address)?.protocol ?? ""))
+      throw new DataError(name, "another form", "http://[USER:PASSWORD@]HOST[:PORT], or https://…");
+  }
+  // Other than `proxyEnv`, these are the options of Node's own agents.
+  const options = { keepAlive: true, scheduling: "lifo", timeout: 5000, proxyEnv: environment } as const;
+  http.globalAgent = new http.Agent(options);
+  https.globalAgent = new https.Agent(options);
+}
+
+/**
  * Retries `work` after a pause whenever it throws a Break, and returns its result.
  *
  * @throws DataError if a retry wouldn't help or the last attempt failed; the abort reason if `stopping` aborts

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import * as v from "valibot";
-import { DataError, jsonIn, shown } from "../../engine/query.ts";
+import { DataError, jsonIn, shown, shownAddress } from "../../engine/query.ts";
 import { maxBurst, maxQuota, planNames } from "../shared/plans.ts";
 import { day, emailAddress, month, time } from "../shared/schemas.ts";
 import { isoTime } from "../shared/time.ts";
@@ -304,5 +304,6 @@ function foundIn(value: unknown, path: string): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "an object";
   if (typeof value !== "string") return String(value);
-  return /(?:secret|hash)[^.]*$/.test(path) ? `another text of ${value.length} characters` : shown(value);
+  if (/(?:secret|hash)[^.]*$/.test(path)) return `another text of ${value.length} characters`;
+  return path.endsWith("webhook") ? shownAddress(value) : shown(value);
 }

@@ -3,7 +3,7 @@ import { catalogueUrl, type Offer, offerOf, offers } from "../../datasets/cms/ca
 import { type Caller, downloadRelease } from "../../datasets/cms/download.ts";
 import { downloadPath, type Listed, listOf } from "../../datasets/cms/listing.ts";
 import { checkEnds } from "../../datasets/cms/release.ts";
-import { type Clock, systemClock } from "../../datasets/http.ts";
+import { type Clock, obeyProxies, systemClock } from "../../datasets/http.ts";
 import { DataError, isWebAddress, minDataYear, shown, shownAddress } from "../../engine/query.ts";
 import { calledAs, parsedArguments } from "../shared/arguments.ts";
 import { defaultOut, importAndPrint, parseOptions as parseImportOptions } from "./import.ts";
@@ -210,4 +210,11 @@ async function fetchAll(
     }
 }
 
-if (import.meta.main) await runProgram(() => help, run);
+if (import.meta.main)
+  await runProgram(
+    () => help,
+    (words) => {
+      obeyProxies(process.env);
+      return run(words);
+    },
+  );

@@ -1,4 +1,4 @@
-import { DataError, reasonOf, shown } from "../../engine/query.ts";
+import { DataError, reasonOf } from "../../engine/query.ts";
 import { makeKey } from "../accounts/changes.ts";
 import { Limits } from "../accounts/limits.ts";
 import { logEvents } from "../accounts/quota-events.ts";
@@ -12,7 +12,7 @@ import type { Mailer } from "../shared/mail.ts";
 import type { PublishedVersion } from "../shared/messages.ts";
 import { plans } from "../shared/plans.ts";
 import { OutOfMemory, watchHeap } from "../shared/runtime.ts";
-import { asksForHelp, coreSettings, type Settings, settingsHelp } from "../shared/settings.ts";
+import { asksForHelp, coreSettings, type Settings, settingsHelp, shownSetting } from "../shared/settings.ts";
 import { Traffic } from "../shared/traffic.ts";
 import type { Store } from "../store/store.ts";
 import { checkSnapshots, loadData } from "./data.ts";
@@ -173,7 +173,7 @@ async function main(parts: readonly Part[], words: string[]): Promise<void> {
     return end(0, () => {});
   }
   if (words.length > 0)
-    throw new DataError(calledAs("start"), shown(words.join(" ")), "--help or nothing more");
+    throw new DataError(calledAs("start"), shownSetting(words.join(" ")), "--help or nothing more");
   const configuration = configure(parts, process.env);
   const faults = await unlessStopping(machineFaults(process.env));
   // The set removes duplicates, because both lists of faults may have a malformed address.

@@ -22,8 +22,8 @@ import { takesSignals } from "../support/stopping.ts";
 /** Sends each signal to a real server, and checks what the README's table says about the signal. */
 
 const [table] = documentAt("server/README.md").split("### Signals\n")[1].split("\n## ");
-const rows = Array.from(table.matchAll(/^\| (`[A-Z].*?) \| (.*) \|$/gm), ([, names, effect]) => ({
-  signals: Array.from(names.matchAll(/`([A-Z0-9]+)`/g), ([, name]) => signalOf(`SIG${name}`)),
+const rows = Array.from(table.matchAll(/^\| (SIG.*?) \| (.*) \|$/gm), ([, names, effect]) => ({
+  signals: Array.from(names.matchAll(/SIG[A-Z]+/g), ([name]) => signalOf(name)),
   effect,
 }));
 const datasetsDir = datasetsFolder(currentOnly);

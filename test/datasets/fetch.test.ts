@@ -658,3 +658,21 @@ test("fetch uses HTTP_PROXY with its credentials and prints no warnings", async 
   assert.deepEqual(asked, [`GET ${url} Basic am9lOmdlaGVpbQ==`]);
   assert.doesNotMatch(stderr, /warning/i);
 });
+
+test("an unusable proxy's address is refused by its variable's name, without its password", async () => {
+  const env = { ...process.env, STATE_DIR: temporaryFolder() };
+  for (const name of ["HTTPS_PROXY", "http_proxy"])
+    for (const address of [
+      "joe:geheim@proxy:1",
+      "socks5://joe:geheim@proxy",
+      "http://joe:geheim@proxy:99999",
+    ]) {
+      const words = ["server/hcqs", "fetch", "--year", "2023", "--url", "http://publisher.test/"];
+      const { status, stderr } = spawnSync("sh", words, {
+        env: { ...env, [name]: address },
+        encoding: "utf8",
+      });
+      const expected = "http://[USER:PASSWORD@]HOST[:PORT], or https://…";
+      assert.deepEqual([status, stderr], [1, `${name}: found another form, expected ${expected}\n`]);
+    }
+});
