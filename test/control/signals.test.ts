@@ -23,7 +23,7 @@ import { takesSignals } from "../support/stopping.ts";
 
 const [table] = documentAt("server/README.md").split("### Signals\n")[1].split("\n## ");
 const rows = Array.from(table.matchAll(/^\| (SIG.*?) \| (.*) \|$/gm), ([, names, effect]) => ({
-  signals: Array.from(names.matchAll(/SIG[A-Z]+/g), ([name]) => signalOf(name)),
+  signals: Array.from(names.matchAll(/SIG[A-Z0-9]+/g), ([name]) => signalOf(name)),
   effect,
 }));
 const datasetsDir = datasetsFolder(currentOnly);
