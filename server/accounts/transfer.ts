@@ -8,7 +8,7 @@ import { type AccountRecord, maxDays, type Store } from "../store/store.ts";
 import { accountName, keyLabel, webhookSecretForm } from "./changes.ts";
 import { maxAccounts } from "./limits.ts";
 import { maxAnswerCharacters, maxTries, payloadOf, thresholds } from "./quota-events.ts";
-import { webhookFault } from "./webhook-url.ts";
+import { storedWebhookFault } from "./webhook-url.ts";
 
 /** Exports and imports accounts as lines of JSON, with all their data except the days of last use of keys. */
 
@@ -132,7 +132,7 @@ const account = v.pipe(
         v.string("a URL"),
         // Loopback addresses are accepted, because each delivery checks the address by this server's settings.
         v.rawCheck(({ dataset, addIssue }) => {
-          const fault = dataset.typed ? webhookFault(dataset.value, true) : undefined;
+          const fault = dataset.typed ? storedWebhookFault(dataset.value, true) : undefined;
           if (fault !== undefined) addIssue({ message: fault });
         }),
       ),
