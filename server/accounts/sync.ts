@@ -5,7 +5,7 @@ import { UsageEvents } from "./events.ts";
 import { KeyTable, type SlotState } from "./key-table.ts";
 import { Limits } from "./limits.ts";
 import { AccountNames } from "./names.ts";
-import { reached, recordEvents } from "./quota-events.ts";
+import { type Counted, reached, recordEvents } from "./quota-events.ts";
 
 /** Keeps the tables in shared memory in step with the database, and saves the counts. */
 
@@ -58,7 +58,7 @@ export class Accounts {
   readonly #keyDays = new Map<number, number>();
   #eventRow = 0;
   /** Crossings of a threshold that `recordShared` hasn't recorded yet. */
-  readonly #crossed: { account: Account; month: string; used: number }[] = [];
+  readonly #crossed: { account: Account; counted: Counted }[] = [];
   #changes = "";
   #taken: Changes = { accounts: 0, keys: 0 };
   /** Whether this server has recorded in the database which changes it has applied. */
@@ -238,7 +238,7 @@ export class Accounts {
     const crossed = [...this.#crossed];
     if (crossed.length === 0) return [];
     const events = await change(() =>
-      crossed.flatMap(({ account, month, used }) => recordEvents(this.#store, account, month, used, now)),
+      crossed.flatMap(({ account, counted }) => recordEvents(this.#store, account, counted, now)),
     );
     this.#crossed.splice(0, crossed.length);
     return events;
@@ -286,15 +286,19 @@ export class Accounts {
         if (limits.isShared) return [];
         return counted
           .filter(({ isReached }) => isReached)
-          .flatMap(({ entry, after }) =>
-            recordEvents(this.#store, { ...entry.account, quota: after.quota }, month, after.used, now),
-          );
+          .flatMap(({ entry, count, after }) => {
+            const account = { ...entry.account, quota: after.quota };
+            return recordEvents(this.#store, account, { month, before: count.used, used: after.used }, now);
+          });
       });
     });
     for (const { entry, count, after, isReached } of due) {
       const account = { ...entry.account, quota: after.quota };
       if (limits.isShared && isReached)
-        this.#crossed.push({ account, month: monthName(count.month), used: after.inAll });
+        this.#crossed.push({
+          account,
+          counted: { month: monthName(count.month), before: count.inAll, used: after.inAll },
+        });
       Object.assign(count, after);
       if (count.month === this.#monthOfDays)
         this.tables.days.put(entry.slot, Number(dayWithin(count.month, nowMs).slice(8)), after.inAll);
