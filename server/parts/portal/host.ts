@@ -11,10 +11,13 @@ import { errorReply, unavailable } from "./reply.ts";
 
 const hourMs = 3_600_000;
 const renewedAfterMs = 24 * hourMs;
+/** Milliseconds that a replaced key still works, for pages that are open in a browser. */
+const overlapMs = 2 * hourMs;
 /**
- * Milliseconds until a key of the pages expires. A living server replaces it earlier, so that open pages keep working.
+ * Milliseconds until a key expires that nobody replaces, because its server was killed. The time is long, so that the
+ * key of a living server still works after the clock was set or a virtual machine was suspended.
  */
-const keyLivesMs = 26 * hourMs;
+const keyLivesMs = 366 * 24 * hourMs;
 
 interface HostOptions extends Omit<PortalOptions, "publicUrl"> {
   now: () => Date;
@@ -34,7 +37,8 @@ export class PortalHost {
   #actions: PortalActions | undefined;
   #key: string | null = null;
   #madeAt = 0;
-  #ids: number[] = [];
+  /** The last two keys that were stored. */
+  #stored: { id: number; madeAt: number }[] = [];
 
   /** @throws DataError when the account doesn't exist and the server may not create it */
   constructor(options: HostOptions) {
@@ -73,7 +77,7 @@ export class PortalHost {
   async #storeKey(): Promise<void> {
     const { store, change, settings, now } = this.#options;
     const { portalAccount: name, mayMakeAccount } = settings;
-    const key = this.#key;
+    const [key, madeAt, replaced] = [this.#key, this.#madeAt, this.#stored.at(-1)];
     if (key === null || name === undefined) return;
     const made = { plan: "portal", ...plans.portal, webhook: null, webhook_secret: null } as const;
     const id = await change(() => {
@@ -81,10 +85,15 @@ export class PortalHost {
       // The account may have been deleted since the start.
       if (known === undefined && !mayMakeAccount) throw noPortalAccount(name);
       const account = known ?? store.accounts.create({ name, ...made }, now());
-      const expires = this.#madeAt + keyLivesMs;
-      return store.keys.create(account.id, hashKey(key), key.slice(-4), expires, now());
+      // After the clock was set back, the replaced key keeps the end that it would have had.
+      if (replaced !== undefined)
+        store.keys.expire(
+          replaced.id,
+          Math.max(now().getTime(), replaced.madeAt + renewedAfterMs) + overlapMs,
+        );
+      return store.keys.create(account.id, hashKey(key), key.slice(-4), madeAt + keyLivesMs, now());
     });
-    this.#ids = [...this.#ids.slice(-1), id];
+    this.#stored = [...this.#stored.slice(-1), { id, madeAt }];
   }
 
   /** Replaces the pages' API key if it is a day old. @returns whether the key, and so the pages, have changed */
@@ -108,9 +117,9 @@ export class PortalHost {
   /** Revokes the pages' keys. If that can't be stored, the keys expire by themselves. */
   async end(): Promise<void> {
     const { store, change, now } = this.#options;
-    if (this.#ids.length === 0) return;
+    if (this.#stored.length === 0) return;
     await change(() => {
-      for (const id of this.#ids) store.keys.revoke(id, now());
+      for (const { id } of this.#stored) store.keys.revoke(id, now());
     }).catch((error) => {
       if (!(error instanceof StateUnavailable)) throw error;
     });

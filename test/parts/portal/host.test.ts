@@ -67,6 +67,22 @@ test("the pages' key is replaced at once after the clock is set back, and again 
   assert.deepEqual(states(), ["active", "expired", "active"]);
 });
 
+for (const jump of [1, 30, 24 * 40, 24 * 365, -24, -1000])
+  test(`the pages' key works on after the clock jumps by ${jump} hours, and open pages' key for 2 more hours`, async (t) => {
+    const { host, hours, states } = hostOf(t, 10);
+    await host.begin("https://prices.example.com");
+    const at = 10 + 23 + jump;
+    hours(at);
+    assert.deepEqual(states(), ["active"], "before the server notices the jump");
+    assert.equal(await host.renewKey(), true);
+    hours(at + 1.9);
+    assert.equal(await host.renewKey(), false);
+    assert.deepEqual(states(), ["active", "active"]);
+    hours(Math.max(at, 10 + 24) + 2);
+    assert.equal(states()[0], "expired");
+    await host.end();
+  });
+
 test("the pages' account isn't created again after an operator deletes it", async (t) => {
   const store = Store.open(temporaryFolder());
   const { id } = store.accounts.create(
