@@ -9,6 +9,7 @@ import {
   type Image,
   reasonOf,
   shown,
+  systemCode,
   versionName,
 } from "../../engine/query.ts";
 import type { Previous, PublishedVersion, SnapshotFile } from "../shared/messages.ts";
@@ -26,6 +27,11 @@ import type { Loads } from "./loads.ts";
 const settleMs = 1500;
 const otherContent =
   "a version number never gets other content: import the rows again, so that they get the next number";
+/**
+ * A file that the system doesn't let the server open is tried again when its state changes, and at every so many scans,
+ * because the reason may be elsewhere. An attempt takes ten times as long as a look at the state.
+ */
+const deniedScans = 120;
 /** Interval of progress lines in the log during a long load. */
 const progressMs = 2000;
 
@@ -89,6 +95,8 @@ interface Entry {
   work: Work;
   /** The last system error while reading, loading or registering the file. */
   error: string | undefined;
+  /** The file's state when the system last refused to open it; undefined if it never did. */
+  denied?: string;
 }
 
 const none = { is: "none" } as const;
@@ -108,6 +116,7 @@ export class SnapshotFolder {
   /** Whether requests are answered. If so, every published version has to be in the registry. */
   #isServing = false;
   #isClosed = false;
+  #scans = 0;
   /** The last comparison of each image with the previous revision, and the previous revision's checksum. */
   readonly #previous = new WeakMap<Image, { sha256: string; changes: Previous }>();
 
@@ -207,6 +216,7 @@ export class SnapshotFolder {
   async #scan(): Promise<void> {
     this.#isDeferring = false;
     if (this.#isClosed) return;
+    this.#scans++;
     const states = await listStates(this.#folder);
     // Nothing is published or retired while the registry's files can't be used. The fault is logged elsewhere.
     if (this.#isServing && this.#with.guard.fault() !== undefined) return;
@@ -219,7 +229,8 @@ export class SnapshotFolder {
       if (this.#files.get(name)?.work.is === "loading") continue;
       if (state instanceof Error) this.#report(name, state);
       else if (this.#isDecided(name, state.signature)) this.#entry(name).error = undefined;
-      else await this.#take(name, state);
+      else if (this.#files.get(name)?.denied !== accessOf(state) || this.#scans % deniedScans === 0)
+        await this.#take(name, state);
     }
     this.#with.metrics.snapshotsUnreadable.set(
       this.#entries.filter(({ error }) => error !== undefined).length,
@@ -435,6 +446,7 @@ export class SnapshotFolder {
   /** Refuses a file because of its content. After a system error, the next scan tries the file again. */
   async #fail(name: string, state: FileState, error: unknown): Promise<void> {
     if (this.#isClosed) return;
+    if (/^(EACCES|EPERM)$/.test(systemCode(error) ?? "")) this.#entry(name).denied = accessOf(state);
     if (!(error instanceof DataError)) return this.#report(name, error);
     // The file may be incomplete, so it is tried again until it no longer changes.
     const now = await stateOf(join(this.#folder, name)).catch(() => undefined);
@@ -490,6 +502,11 @@ export class SnapshotFolder {
     await this.#publish([], retired);
     collectGarbage();
   }
+}
+
+/** Returns a text that changes when a file is replaced or changed, and when its permissions change. */
+function accessOf({ signature, arrivedMs }: FileState): string {
+  return `${signature} ${arrivedMs}`;
 }
 
 function isServed(entry: Entry): entry is Entry & { decision: Served } {
