@@ -22,7 +22,7 @@ import { claimPort } from "./port.ts";
 import { closers, end, isStopping, log, metrics, repeat, stderr, stdout, unlessStopping } from "./running.ts";
 import { ServingThreads, startServing } from "./serving-threads.ts";
 import { onSignal } from "./signals.ts";
-import { Health, keepState, openState, saveAtEnd } from "./state.ts";
+import { Health, keepState, openState, saveAtEnd, settleState } from "./state.ts";
 
 /** The control thread, which starts everything in order and owns all mutable state. */
 
@@ -127,7 +127,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   const demoKey = createDemo(settings, isShared, store);
   const api = url(settings.HOST, port);
   for (const part of running) await part.begin?.(api);
-  guard.checkpoint(store);
+  settleState(health, state);
   accounts.refresh();
   health.isReady = true;
   operator.pages = running.find((part) => part.opsPages !== undefined)?.opsPages ?? noPages;

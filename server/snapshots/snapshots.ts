@@ -16,6 +16,7 @@ import type { Previous, PublishedVersion, SnapshotFile } from "../shared/message
 import type { Metrics } from "../shared/metrics.ts";
 import { collectGarbage } from "../shared/runtime.ts";
 import { isoTime } from "../shared/time.ts";
+import { isNoRoom } from "../store/room.ts";
 import type { StateGuard } from "../store/state-files.ts";
 import type { Store } from "../store/store.ts";
 import { type FileState, isMissing, listStates, openFile, readHead, stateOf } from "./folder.ts";
@@ -351,13 +352,27 @@ export class SnapshotFolder {
   /** Enters versions into the registry. Call it before any answer comes from these versions. @throws Error */
   #register(images: Image[]): void {
     this.#consult((registry) => {
-      registry.atomically(() => {
-        for (const { provenance, sha256, contentSha256 } of images.map(({ description }) => description))
-          registry.versions.serve(versionName(provenance), sha256, contentSha256, new Date());
-      });
-      const fault = this.#with.guard.checkpoint(registry);
+      const unknown = images
+        .map(({ description }) => description)
+        .filter(({ provenance }) => registry.versions.byName(versionName(provenance)) === undefined);
+      if (unknown.length > 0)
+        registry.atomically(() => {
+          for (const { provenance, sha256, contentSha256 } of unknown)
+            registry.versions.serve(versionName(provenance), sha256, contentSha256, new Date());
+        });
+      const fault = this.#checkpoint(registry, unknown.length === 0 && !this.#isServing);
       if (fault !== undefined) throw new Error(fault);
     });
+  }
+
+  /** @param isStart whether the server starts with known versions only, which a full disk doesn't prevent */
+  #checkpoint(registry: Registry, isStart: boolean): string | undefined {
+    try {
+      return this.#with.guard.checkpoint(registry);
+    } catch (error) {
+      if (isStart && isNoRoom(error)) return undefined;
+      throw error;
+    }
   }
 
   /** Runs `work` on the registry. All failures are plain errors, not DataErrors, so that no snapshot is refused. */

@@ -20,6 +20,7 @@ import { createServer } from "node:net";
 import path from "node:path";
 import { after, test } from "node:test";
 import { setImmediate as immediate } from "node:timers/promises";
+import Database from "better-sqlite3";
 import pino from "pino";
 import * as v from "valibot";
 import { defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
@@ -250,6 +251,24 @@ test("no version is published, refused or retired while the registry file is mis
   assert.deepEqual(trial.served, ["2024.2", "2024.1"]);
   assert.equal(trial.logged(refused).length, 1);
   assert.deepEqual(servedEver(store), ["2023.1", "2024.1", "2024.2"]);
+});
+
+test("a start with known versions writes nothing to the registry, which may be on a full disk", async (t) => {
+  const first = new Trial();
+  first.put("2024.1.parquet", fileOf("2024.1"));
+  await first.snapshots.settle();
+  const guard = {
+    fault: () => undefined,
+    checkpoint() {
+      throw new Database.SqliteError("database or disk is full", "SQLITE_FULL");
+    },
+  };
+  const later = new Trial({ store: first.store, isServing: false, guard });
+  later.put("2024.1.parquet", fileOf("2024.1"));
+  await later.snapshots.settle();
+  t.mock.method(first.store, "atomically", () => assert.fail("no room"));
+  later.snapshots.beginServing();
+  assert.deepEqual(later.served, ["2024.1"]);
 });
 
 test("a version is served only after the registry is flushed to disk", async () => {

@@ -3,6 +3,7 @@ import { generateKey, hashKey } from "../../accounts/keys.ts";
 import type { PortalReply, PortalRequest, WebFile } from "../../shared/messages.ts";
 import { plans } from "../../shared/plans.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
+import { isNoRoom } from "../../store/room.ts";
 import { PortalActions, type PortalOptions } from "./actions.ts";
 import { Pages } from "./pages.ts";
 import { errorReply, unavailable } from "./reply.ts";
@@ -63,7 +64,7 @@ export class PortalHost {
     try {
       await this.#storeKey();
     } catch (error) {
-      if (!(error instanceof StateUnavailable)) throw error;
+      if (!(error instanceof StateUnavailable) && !isNoRoom(error)) throw error;
       // Then the next `renewKey` replaces the key.
       this.#madeAt = Number.NEGATIVE_INFINITY;
     }

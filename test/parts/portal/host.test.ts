@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import Database from "better-sqlite3";
 import { keyState } from "../../../server/accounts/changes.ts";
 import { PortalHost } from "../../../server/parts/portal/host.ts";
 import { plans } from "../../../server/shared/plans.ts";
@@ -82,6 +83,19 @@ for (const jump of [1, 30, 24 * 40, 24 * 365, -24, -1000])
     assert.equal(states()[0], "expired");
     await host.end();
   });
+
+test("a start on a full disk succeeds, and the pages' key is stored when there is room", async (t) => {
+  const { host, states, store } = hostOf(t);
+  const full = t.mock.method(store, "atomically", () => {
+    throw new Database.SqliteError("database or disk is full", "SQLITE_FULL");
+  });
+  await host.begin("https://prices.example.com");
+  await assert.rejects(host.renewKey(), /full/);
+  full.mock.restore();
+  assert.deepEqual(states(), []);
+  assert.equal(await host.renewKey(), true);
+  assert.deepEqual(states(), ["active"]);
+});
 
 test("the pages' account isn't created again after an operator deletes it", async (t) => {
   const store = Store.open(temporaryFolder());
