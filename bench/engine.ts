@@ -61,6 +61,7 @@ const bodyOf = (query: string, path = pricesPath) => {
   const request: RequestHead = {
     getQuery: () => query,
     getHeader: (name) => (name === headerNames.authorization ? authorization : ""),
+    forEach: () => {},
   };
   return service.answer(request, path, "GET", false).body ?? new Uint8Array();
 };

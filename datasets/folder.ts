@@ -1,4 +1,13 @@
-import { closeSync, existsSync, fsyncSync, lstatSync, mkdirSync, openSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { DataError, systemCode } from "../engine/query.ts";
 
@@ -23,6 +32,28 @@ export function sync(path: string): void {
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
+  }
+}
+
+/** Checks that a path is a regular file, because reading a FIFO would block for ever. @throws DataError */
+export function checkRegular(path: string, expected: string): void {
+  try {
+    if (statSync(path).isFile()) return;
+  } catch (error) {
+    const code = systemCode(error);
+    throw code === undefined ? error : new DataError(path, `no readable file (${code})`, expected);
+  }
+  throw new DataError(path, "something that isn't a regular file", expected);
+}
+
+/** Reads a regular file. @throws DataError when the path isn't a regular file or can't be read */
+export function readRegular(path: string, expected: string): Buffer {
+  checkRegular(path, expected);
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    const code = systemCode(error);
+    throw code === undefined ? error : new DataError(path, `no readable file (${code})`, expected);
   }
 }
 

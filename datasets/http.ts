@@ -1,7 +1,8 @@
-import http, { type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import http, { type IncomingHttpHeaders, type IncomingMessage, STATUS_CODES } from "node:http";
 import https from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
 import { DataError, isWebAddress, shown, shownAddress } from "../engine/query.ts";
+import type { HttpProxy, ProxyFor } from "./proxy.ts";
 
 /**
  * Requests to a web server that may be down for a while. Node's `fetch` isn't used, because the process crashes if a
@@ -12,6 +13,13 @@ const maxRedirects = 5;
 const firstPauseMs = 1000;
 const maxPauseMs = 30_000;
 const maxRetryAfterMs = 300_000;
+
+/** Codes of Node's and OpenSSL's errors about certificates. */
+const certificateCodes =
+  /CERT|SIGNATURE|ISSUER|ERR_TLS|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|HOSTNAME|_TOO_SMALL|_TOO_WEAK/;
+const ownCa =
+  "if a proxy opens TLS connections, or the server has a certificate authority of its own, NODE_EXTRA_CA_CERTS names the " +
+  "file with that authority's certificate (PEM)";
 
 /** A source of time, which tests replace. */
 export interface Clock {
@@ -30,12 +38,15 @@ export interface Patience {
   /** An attempt is aborted if fewer than `leastBytes` arrive in this interval. */
   stallMs: number;
   leastBytes: number;
+  /** Finds the proxy for an address. Without it, connections are direct. */
+  proxyFor?: ProxyFor | undefined;
   /** Aborts the current attempt, without a retry. */
   stopping?: AbortSignal;
 }
 
 export interface Attempt {
   signal: AbortSignal;
+  proxyFor?: ProxyFor | undefined;
   /** Counts bytes that have arrived, so that the attempt isn't aborted as stalled. */
   arrived(bytes: number): void;
 }
@@ -49,24 +60,6 @@ export class Break extends Error {
     super(reason);
     this.retryAfterMs = retryAfterMs;
   }
-}
-
-/**
- * Makes all further requests of this process obey HTTPS_PROXY, HTTP_PROXY and NO_PROXY, like Node's `--use-env-proxy`.
- * That option would print a wrong address with its password.
- *
- * @throws DataError for a proxy's address that can't be used, without showing the address
- */
-export function obeyProxies(environment: NodeJS.ProcessEnv): void {
-  for (const name of ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"]) {
-    const address = environment[name] ?? "";
-    if (address !== "" && !/^https?:$/.test(URL.parse(address)?.protocol ?? ""))
-      throw new DataError(name, "another form", "http://[USER:PASSWORD@]HOST[:PORT], or https://…");
-  }
-  // Other than `proxyEnv`, these are the options of Node's own agents.
-  const options = { keepAlive: true, scheduling: "lifo", timeout: 5000, proxyEnv: environment } as const;
-  http.globalAgent = new http.Agent(options);
-  https.globalAgent = new https.Agent(options);
 }
 
 /**
@@ -97,7 +90,7 @@ export async function retried<Result>(
 }
 
 async function unlessStalled<Result>(
-  { clock, stallMs, leastBytes, stopping }: Patience,
+  { clock, stallMs, leastBytes, proxyFor, stopping }: Patience,
   work: (attempt: Attempt) => Promise<Result>,
 ): Promise<Result> {
   const [stalled, over] = [new AbortController(), new AbortController()];
@@ -113,6 +106,7 @@ async function unlessStalled<Result>(
   try {
     return await work({
       signal: stopping === undefined ? stalled.signal : AbortSignal.any([stopping, stalled.signal]),
+      proxyFor,
       arrived(more) {
         bytes += more;
       },
@@ -131,10 +125,30 @@ function broken(url: string, what: string, error: unknown, signal: AbortSignal):
   const code = "code" in error ? String(error.code) : "";
   // OpenSSL's messages have several lines.
   const reason = error.message.trim().replace(/\s+/g, " ") || code;
-  if (/CERT|SIGNATURE|ISSUER|ERR_TLS/.test(code))
-    return new DataError(url, `a certificate that can't be trusted (${reason})`, "a valid one");
+  if (certificateCodes.test(code)) {
+    const advice = /EXPIRED|NOT_YET_VALID|ALTNAME|HOSTNAME/.test(code) ? "" : `; ${ownCa}`;
+    return new DataError(url, `a certificate that can't be trusted (${reason})`, `a valid one${advice}`);
+  }
   return new Break(`${what} (${reason})`);
 }
+
+/** The proxy refused to connect to a host. A retry wouldn't help, and other addresses of the host would fail alike. */
+export class ProxyRefusal extends DataError {}
+
+function proxyRefusal(url: string, address: string, proxy: HttpProxy, status: number): Error {
+  const answer = `${status} ${STATUS_CODES[status] ?? ""}`.trim();
+  if (mayRetry(status)) return new Break(`no connection through the proxy ${proxy.shown} (${answer})`);
+  const { variable, hasPassword } = proxy;
+  const { hostname } = new URL(address);
+  const expected =
+    status === 407
+      ? `${hasPassword ? "another user and password" : "a user and a password"}, as ${variable}=http://USER:PASSWORD@HOST:PORT`
+      : `a proxy that allows ${hostname}; its administrator can allow it, or NO_PROXY=${hostname} goes without the proxy`;
+  return new ProxyRefusal(url, `a refusal by the proxy ${proxy.shown} (${answer})`, expected);
+}
+
+/** Whether a retry may succeed after this status. */
+const mayRetry = (status: number) => status >= 500 || [408, 425, 429].includes(status);
 
 /**
  * Requests a URL and follows redirects. The response has status 200, or 304 to an If-None-Match. The caller must read
@@ -145,13 +159,17 @@ function broken(url: string, what: string, error: unknown, signal: AbortSignal):
 export async function openAddress(
   url: string,
   headers: Record<string, string>,
-  { signal }: Attempt,
+  { signal, proxyFor }: Attempt,
 ): Promise<IncomingMessage> {
   const visited = [url];
   const accepted = "if-none-match" in headers ? [200, 304] : [200];
   for (let address = url; ; ) {
-    const response = await ask(address, headers, signal).catch((error: unknown) => {
-      throw broken(url, "no connection", error, signal);
+    const proxy = proxyFor?.(address);
+    const response = await ask(address, headers, signal, proxy).catch((error: unknown) => {
+      if (proxy === undefined) throw broken(url, "no connection", error, signal);
+      const status = error instanceof Error && "statusCode" in error ? Number(error.statusCode) : 0;
+      if (status > 0) throw proxyRefusal(url, address, proxy, status);
+      throw broken(url, `no connection through the proxy ${proxy.shown}`, error, signal);
     });
     const { statusCode: status = 0 } = response;
     if (accepted.includes(status)) {
@@ -161,6 +179,7 @@ export async function openAddress(
       throw new DataError(url, `content coding ${coding}`, "the file without a content coding");
     }
     response.destroy();
+    if (status === 407 && proxy !== undefined) throw proxyRefusal(url, address, proxy, status);
     if (status < 300 || status > 399 || status === 304) throw refusal(url, response);
     address = redirection(url, status, address, response.headers.location);
     if (visited.includes(address)) throw new DataError(url, "a redirect loop", "a file");
@@ -174,12 +193,15 @@ function ask(
   address: string,
   headers: Record<string, string>,
   signal: AbortSignal,
+  proxy: HttpProxy | undefined,
 ): Promise<IncomingMessage> {
-  const { request } = address.startsWith("https:") ? https : http;
+  const { request, Agent } = address.startsWith("https:") ? https : http;
+  const agentOptions = { keepAlive: false, proxyEnv: { HTTP_PROXY: proxy?.url, HTTPS_PROXY: proxy?.url } };
+  const agent = proxy === undefined ? undefined : new Agent(agentOptions);
   // The server could close a reused connection just when it is used.
   const all = { accept: "*/*", "accept-encoding": "identity", connection: "close", ...headers };
   return new Promise((resolve, reject) => {
-    request(address, { headers: all, signal })
+    request(address, { headers: all, signal, agent })
       .on("response", resolve)
       .on("upgrade", (response, socket) => {
         socket.destroy();
@@ -205,7 +227,7 @@ function redirection(url: string, status: number, from: string, location: string
 
 function refusal(url: string, { statusCode = 0, statusMessage = "", headers }: IncomingMessage): Error {
   const found = `status ${statusCode} ${statusMessage}`.trim();
-  if (statusCode < 500 && ![408, 425, 429].includes(statusCode)) return new DataError(url, found, "a file");
+  if (!mayRetry(statusCode)) return new DataError(url, found, "a file");
   const after = headers["retry-after"] ?? "";
   const seconds = /^[0-9]+$/.test(after) ? Number(after) : (Date.parse(after) - serverTime(headers)) / 1000;
   const retryAfterMs = Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : 0;

@@ -49,7 +49,7 @@ export {
   textOf,
 } from "./image/image.ts";
 export { findPlace, type Places } from "./image/places.ts";
-export { hcpcsCodeIn, procedureIncluding } from "./search/codes.ts";
+export { groupOfCode, hcpcsCodeIn, procedureIncluding } from "./search/codes.ts";
 export { type DocumentKind, documentKinds } from "./search/documents.ts";
 export { encodeMatches } from "./search/encode.ts";
 export { absentHospital, explainNoMatch } from "./search/no-match.ts";

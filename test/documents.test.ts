@@ -6,6 +6,7 @@ import { digits } from "../bench/figures.ts";
 import { markdownOf, type Results } from "../bench/report.ts";
 import { accountUsage } from "../server/commands/account-options.ts";
 import { plans } from "../server/shared/plans.ts";
+import { coreSettings } from "../server/shared/settings.ts";
 import { filesOf, servedFile } from "../server/store/served.ts";
 import { blocksOf, documentAt, documents, tracked } from "./support/readme.ts";
 
@@ -179,6 +180,22 @@ test("the table of the server's folders lists all of them", () => {
   );
   const folders = tracked.filter((path) => /^server\/.*\//.test(path)).map((path) => path.split("/")[1]);
   assert.deepEqual(rooms.sort(), [...new Set(folders)].sort());
+});
+
+test("texts for callers of the API name no command and no setting of the operator", () => {
+  const callers =
+    /^(server\/api\/.*\.(ts|json)|server\/parts\/portal\/browser\/.*\.ts|engine\/(answers|search)\/\w[\w-]*\.ts)$/;
+  const settings = Object.keys(coreSettings).filter((name) => name.includes("_"));
+  const operators = new RegExp(
+    `npm run|\\bhcqs [a-z]|\\b(import|fetch|sample|publish|keys|accounts|events|state) --|["\`\\s]--[a-z]|\\b(${settings.join("|")})\\b`,
+  );
+  const withoutComments = (path: string) => read(path).replaceAll(/\/\*.*?\*\/|^\s*\/\/.*?$/gms, "");
+  const sources = tracked.filter((path) => callers.test(path));
+  assert.ok(sources.length > 60, `${sources.length} files`);
+  assert.deepEqual(
+    sources.flatMap((path) => operators.exec(withoutComments(path))?.[0].padEnd(20).concat(path) ?? []),
+    [],
+  );
 });
 
 test("the README gives a reason for every dependency", () => {

@@ -289,6 +289,7 @@ const unwrapped: Record<string, [callbacks: number, reason: string]> = {
   "server/parts/replicas/shares.ts": [1, "a rejection is logged as one that nobody handles"],
   "server/serving/streaming.ts": [3, "each turn, and each callback of a timer, is wrapped by its caller"],
   "server/serving/responder.ts": [1, "counts, and ends what makes the body"],
+  "server/serving/waiting.ts": [1, "a function that is wrapped by its caller"],
   "server/snapshots/load-thread.ts": [1, "has its own handling of errors, in a thread that may end"],
   "server/snapshots/loader-threads.ts": [
     2,

@@ -11,7 +11,8 @@ import {
   shown,
   systemCode,
 } from "../../engine/index.ts";
-import { orLostZero } from "./hints.ts";
+import { checkRegular } from "../folder.ts";
+import { orCode } from "./hints.ts";
 import { foreignKind } from "./kind.ts";
 import { cleanName } from "./names.ts";
 
@@ -67,9 +68,8 @@ export async function readAddendum(file: string): Promise<Addendum> {
 
 async function bytesOf(file: string): Promise<Buffer> {
   try {
+    checkRegular(file, "a CSV file");
     const status = await stat(file);
-    // Reading a pipe would wait for its writer.
-    if (!status.isFile()) throw new DataError(file, "something that isn't a regular file", "a CSV file");
     if (status.size > maxAddendumBytes)
       throw new DataError(
         file,
@@ -141,7 +141,7 @@ function codeIn(record: string[], at: Columns, line: string): HcpcsCode | undefi
   const [code, apc, status] = [cell("code").toUpperCase(), cell("apc"), cell("status")];
   if (!hcpcsPattern.test(code)) {
     if (!/[0-9]/.test(apc)) return undefined;
-    throw refuse("code", shown(code), orLostZero("a code such as 27447 or G0105", code, 5));
+    throw refuse("code", shown(code), orCode("a code such as 27447 or G0105", code, 5));
   }
   // "No APC" is written in several ways: empty, a dash, N/A.
   const procedure = /[0-9]/.test(apc) ? apc.padStart(4, "0") : "";

@@ -6,7 +6,7 @@ import {
   minDataYear,
   releasedPattern,
 } from "../../engine/index.ts";
-import { openAddress, readText, retried } from "../http.ts";
+import { openAddress, ProxyRefusal, readText, retried } from "../http.ts";
 import { type Caller, cmsPatience } from "./download.ts";
 
 export const catalogueUrl = "https://data.cms.gov/data.json";
@@ -44,7 +44,11 @@ export const knownOffers: readonly Offer[] = knownFiles.map((file) =>
   offerOf(dataYearOf([file]) ?? 0, `https://data.cms.gov/sites/default/files/${file}`),
 );
 
-/** Finds the releases in the catalogue at a URL, newest first. Returns `knownOffers` if the catalogue can't be used. */
+/**
+ * Finds the releases in the catalogue at a URL, newest first. Returns `knownOffers` if the catalogue can't be used.
+ *
+ * @throws ProxyRefusal if the proxy refuses the connection, because it would refuse the releases, too
+ */
 export async function offers(url: string, caller: Caller): Promise<readonly Offer[]> {
   try {
     const text = await retried(url, cmsPatience(caller, catalogueTries), async (attempt) =>
@@ -52,7 +56,7 @@ export async function offers(url: string, caller: Caller): Promise<readonly Offe
     );
     return offersIn(text, url).sort((a, b) => b.year - a.year);
   } catch (error) {
-    if (!(error instanceof DataError)) throw error;
+    if (!(error instanceof DataError) || error instanceof ProxyRefusal) throw error;
     caller.say(`${error.message}; the known addresses serve instead of the catalogue`);
     return knownOffers;
   }

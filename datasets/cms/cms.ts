@@ -18,9 +18,9 @@ import {
   type TableParts,
   zipPattern,
 } from "../../engine/index.ts";
-import { orLostZero, orPlainNumber, orZip4 } from "./hints.ts";
+import { isRounded, orCode, orPlainNumber } from "./hints.ts";
 import { cleanName, Spellings } from "./names.ts";
-import { suspicionsAbout } from "./plausibility.ts";
+import { leastFacilities, suspicionsAbout } from "./plausibility.ts";
 
 /** The names of the 2023 release. They are compared by letters and digits only. */
 const requiredNames = {
@@ -54,8 +54,6 @@ const addressColumns = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescriptio
 /** A file with such a name but no allowed amount has the layout of 2011–2015. */
 const oldLayoutNames = ["providerid", "averageestimatedsubmittedcharges", "averagetotalpayments"];
 
-/** Real releases have some 3,000 facilities. */
-const leastFacilities = 2000;
 /** The portal's pages show this sentence above the numbers. */
 const partText = (facilities: number) =>
   `This file has only ${facilities} hospitals, where a whole release has some 3,000: hospitals and states may be missing.`;
@@ -270,7 +268,7 @@ export class CmsTable {
     if (text === known?.state) return facility;
     const state = text.trim().toUpperCase();
     if (!Object.hasOwn(stateNames, state))
-      this.#refuse(line, "state", shown(text), "a known two-letter state code");
+      this.#refuse(line, "state", shown(text), orCode("a known two-letter state code", state, 0));
     if (known === undefined) this.#states.push({ state, line });
     else if (state !== known.state)
       this.#refuse(
@@ -288,7 +286,7 @@ export class CmsTable {
     if (known !== undefined) return known;
     const ccn = text.trim().toUpperCase();
     if (!ccnPattern.test(ccn))
-      this.#refuse(line, "ccn", shown(text), orLostZero("six letters or digits", ccn, 6));
+      this.#refuse(line, "ccn", shown(text), orCode("six letters or digits", ccn, 6));
     const facility = this.#facilityIndex.get(ccn) ?? this.#ccns.push(ccn) - 1;
     this.#facilityIndex.set(ccn, facility).set(text, facility);
     return facility;
@@ -299,7 +297,7 @@ export class CmsTable {
     const known = this.#procedureIndex.get(code);
     if (known !== undefined && this.#procedureText[known].name === record[this.#at.procedure]) return known;
     if (!procedureCodePattern.test(code))
-      this.#refuse(line, "code", shown(code), orLostZero("four digits", code, 4));
+      this.#refuse(line, "code", shown(code), orCode("four digits", code, 4));
     const name = this.#name(record[this.#at.procedure], "procedure", line);
     if (known !== undefined) {
       const expected = this.#procedures.name[known];
@@ -331,18 +329,18 @@ export class CmsTable {
     if (trimmed === "") return "";
     if (column === "zip") {
       if (!zipPattern.test(trimmed))
-        this.#refuse(
-          line,
-          column,
-          shown(text),
-          orZip4(`${orLostZero("five digits", trimmed, 5)}, or nothing`, trimmed),
-        );
+        this.#refuse(line, column, shown(text), orCode("five digits, or nothing", trimmed, 5, true));
       return trimmed;
     }
     if (column === "ruralUrbanCode") {
       const code = trimmed.replace(/\.0$/, "");
       if (!ruralUrbanCodePattern.test(code))
-        this.#refuse(line, column, shown(text), "a RUCA code such as 1 or 4.1, or nothing");
+        this.#refuse(
+          line,
+          column,
+          shown(text),
+          orCode("a RUCA code such as 1 or 4.1, or nothing", trimmed, 1, true),
+        );
       return code;
     }
     // Addresses may contain line breaks.
@@ -368,7 +366,7 @@ export class CmsTable {
   #amount(record: string[], column: Column, line: number): number {
     const text = this.#cell(record, column);
     const cents = parseCents(text);
-    if (Number.isNaN(cents))
+    if (Number.isNaN(cents) || isRounded(text.trim()))
       this.#refuse(
         line,
         column,

@@ -12,21 +12,21 @@ const spareBytes = 2 ** 24;
 const foreignTypes =
   /^(text\/html|application\/(xhtml|json|xml|zip|gzip|pdf)|image\/|audio\/|video\/|multipart\/)/;
 
-/** The caller's clock, and the function that receives messages for the user. */
-export type Caller = Pick<Patience, "clock" | "say">;
+/** The caller's clock and proxies, and the function that receives messages for the user. */
+export type Caller = Pick<Patience, "clock" | "say" | "proxyFor">;
 
-export function cmsPatience({ clock, say }: Caller, maxTries: number): Patience {
-  return { clock, say, maxTries, stallMs, leastBytes: 1 };
+export function cmsPatience({ clock, say, proxyFor }: Caller, maxTries: number): Patience {
+  return { clock, say, proxyFor, maxTries, stallMs, leastBytes: 1 };
 }
 
 /** Downloads a release to `path`. @throws DataError when it can't be downloaded or written, or its content is wrong */
 export function downloadRelease(
   url: string,
   path: string,
-  { clock, say, onProgress, check }: Caller & Required<Pick<Download, "onProgress" | "check">>,
+  { onProgress, check, ...caller }: Caller & Required<Pick<Download, "onProgress" | "check">>,
 ): Promise<void> {
   return download(url, path, {
-    ...cmsPatience({ clock, say }, maxTries),
+    ...cmsPatience(caller, maxTries),
     ...{ maxBytes: maxFileBytes, spareBytes, whereElse: "--out names another folder", onProgress, check },
     checkHead: (headers) => checkType(url, headers),
   });

@@ -1,21 +1,90 @@
-/** Hints about damage that spreadsheets typically do to cells. */
+/** Hints about what spreadsheets, pandas, R and other programs typically do to cells. */
 
-/** Adds a hint about lost zeros to `expected` if the text is a number of fewer than `digits` digits. */
-export function orLostZero(expected: string, text: string, digits: number): string {
+type Hint = readonly [form: RegExp, advice: string];
+
+/** How programs write a missing value. */
+const missing =
+  /^(?:<na>|#?n\.?\/?a\.?|na[nt]|none|null|\(null\)|<null>|nil|\\n|missing|unknown|[-–—*.]+|\?)$/i;
+/** How publishers mask a small count. */
+const masked = /^(?:(?:[<≤]|&lt;) ?=? ?[0-9]+|[0-9]+ (?:or|and) (?:fewer|less)|1 ?[-–] ?1[01]|suppressed)$/i;
+
+const original = "take the value from CMS's file";
+const asText = `${original}, and keep the column as text (in pandas dtype=str, in a spreadsheet the column type Text)`;
+const spreadsheetHints: readonly Hint[] = [
+  [/^=/, "this is a spreadsheet's formula that keeps a text; write the value alone"],
+  [/^['"]/, "remove the quotation mark before the value"],
+  [/^#[a-z0-9/]+[?!]$|^#+$|^err:[0-9]+$/i, `this is a spreadsheet's error; ${original}`],
+  [/^[0-9]\.[0-9]+e[+-]?[0-9]+$/i, `a spreadsheet has rounded it to this scientific form; ${asText}`],
+];
+const thousands: Hint = [
+  /^\$? ?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?$/,
+  "remove the commas between thousands",
+];
+
+const months = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)";
+const dates = new RegExp(
+  `^(?:[0-9]{1,4}([-/.])[0-9]{1,2}\\1[0-9]{1,4}|[0-9]{1,4}[- ]${months}|${months}[- ][0-9]{1,4})$`,
+  "i",
+);
+const codeHints: readonly Hint[] = [
+  [masked, "this masks a small count, so the columns may be shifted"],
+  [/^[0-9]+\.0*$/, `a program has made the code a number; ${asText}`],
+  [/^[0-9]e[+-]?[0-9]+$/i, `a program has made the code a number; ${asText}`],
+  ...spreadsheetHints,
+  thousands,
+  [dates, `if a spreadsheet has made the code a date, ${asText}`],
+];
+
+const emptied = "replace what marks a suppressed value by an empty cell";
+const numberHints: readonly Hint[] = [
+  [missing, emptied],
+  [masked, `this masks a small count; ${emptied}`],
+  ...spreadsheetHints,
+  thousands,
+  [
+    /^[0-9]{1,3}(?:[.'’ \u00a0\u202f][0-9]{3})*,[0-9]+$|^[0-9]+,[0-9]+$/,
+    "write a point before the cents, and nothing between thousands",
+  ],
+  [/^[0-9]{1,3}(?:['’ \u00a0\u202f][0-9]{3})+(?:\.[0-9]*)?$/, "remove what separates thousands"],
+  [/^[-−]\$?[0-9]|^\(.*[0-9]\)$/, `a count or an amount can't be negative; ${original}`],
+  [/^[+-]?inf(?:inity)?$/i, `a division by zero gives this; ${original}`],
+];
+
+function advice(hints: readonly Hint[], text: string): string[] {
+  return hints.filter(([form]) => form.test(text)).map(([, what]) => what);
+}
+
+function withAdvice(expected: string, [first]: string[]): string {
+  return first === undefined ? expected : `${expected}; ${first}`;
+}
+
+/** Tells whether a text is a usual way to write a missing value, such as NA. */
+export function isMissing(text: string): boolean {
+  return missing.test(text);
+}
+
+/**
+ * Adds a hint to `expected` about what a program has done to a code.
+ *
+ * @param digits of the complete code; a number of fewer digits has lost its zeros
+ * @param isOptional whether the cell may be empty
+ */
+export function orCode(expected: string, text: string, digits: number, isOptional = false): string {
   const isShort = /^[0-9]+$/.test(text) && text.length < digits;
-  return isShort ? `${expected}; a spreadsheet may have dropped the zeros before it` : expected;
+  return withAdvice(expected, [
+    ...(isShort ? ["a spreadsheet may have dropped the zeros before it"] : []),
+    ...(isMissing(text) ? [isOptional ? "leave the cell empty if there is no value" : original] : []),
+    ...(digits === 5 && /^[0-9]{5}-?[0-9]{4}$/.test(text) ? ["keep the first five digits only"] : []),
+    ...advice(codeHints, text),
+  ]);
 }
 
-/** Adds a hint to `expected` if the text marks a suppressed value, or has commas between thousands. */
+/** Adds a hint to `expected` about what marks a missing number, or about the form of a number. */
 export function orPlainNumber(expected: string, text: string): string {
-  if (/^(?:\*+|-+|\.|#?n\/?a|nan|none|null)$/i.test(text))
-    return `${expected}; replace what marks a suppressed value by an empty cell`;
-  if (/^\$?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?$/.test(text))
-    return `${expected}; remove the commas between thousands`;
-  return expected;
+  return withAdvice(expected, advice(numberHints, text));
 }
 
-/** Adds a hint to `expected` if the text is a ZIP code of nine digits. */
-export function orZip4(expected: string, text: string): string {
-  return /^[0-9]{5}-?[0-9]{4}$/.test(text) ? `${expected}; keep the first five digits only` : expected;
+/** Tells whether a spreadsheet may have rounded a number to this form: two decimals and a power of ten, as 5.00E+05. */
+export function isRounded(text: string): boolean {
+  return /^[0-9]\.[0-9]{2}E\+[0-9]{2,3}$/.test(text);
 }

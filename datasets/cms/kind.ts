@@ -37,7 +37,7 @@ export function foreignKind(start: Buffer): string | undefined {
   if (kind !== undefined) return kind;
   if (start.includes(0)) {
     const [first, second, third, fourth] = start;
-    const alternates = (second === 0 && fourth === 0) || (first === 0 && third === 0);
+    const alternates = (second === 0 && fourth === 0) !== (first === 0 && third === 0);
     return alternates ? "UTF-16 text" : "a binary file";
   }
   const text = start

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { DataError, reasonOf, snapshotHead, systemCode } from "../../engine/index.ts";
+import { readRegular } from "../folder.ts";
 import { isSynthetic } from "../sample/synthetic-mark.ts";
 import type { Offer } from "./catalogue.ts";
 
@@ -57,10 +58,7 @@ function versionsIn(
   return names.sort().flatMap((name) => {
     const path = join(out, name);
     try {
-      // Reading a FIFO would block for ever.
-      if (!statSync(path).isFile())
-        throw new DataError(path, "something that isn't a regular file", "a snapshot");
-      const { metadata } = snapshotHead(readFileSync(path), path);
+      const { metadata } = snapshotHead(readRegular(path, "a snapshot"), path);
       const version = basename(name, ".parquet");
       const claimed = `${metadata.data_year}.${metadata.revision}`;
       // A server would refuse such a file.

@@ -15,6 +15,25 @@ const kinds: readonly [characters: RegExp, kind: string][] = [
   [/\p{Co}|\p{Noncharacter_Code_Point}/u, "character without a meaning"],
 ];
 
+/** What has probably happened to a text for which `isReadTwice`. */
+export const readTwice =
+  "a program may have read UTF-8 as Windows-1252 or Latin-1 and written it again; take CMS's file, or read it as UTF-8";
+
+/** The characters that the bytes 0x80 to 0xBF are in Windows-1252, or in Latin-1. */
+const later = `[\u0080-\u00bf${new TextDecoder("windows-1252").decode(Uint8Array.from({ length: 32 }, (_, i) => 0x80 + i))}]`;
+/**
+ * An accented Latin letter (from U+00A0 to U+017F) or a punctuation mark (such as U+2019) whose bytes of UTF-8 were read
+ * as characters. The second character may be a no-break space, which `cleanName` makes a space or removes.
+ */
+const twice = new RegExp(
+  `[\u00c2-\u00c5]${later}|[\u00c2-\u00c5](?: |$)|\u00e2[\u0080\u20ac]${later}?|\u00e2[\u0082\u0084\u201a\u201e]${later}`,
+);
+
+/** Tells whether a text looks like UTF-8 that was read as Windows-1252 or Latin-1, as in Ã© for é and â€™ for ’. */
+export function isReadTwice(text: string): boolean {
+  return twice.test(text);
+}
+
 /**
  * Cleans a name: composes accents (NFC), trims the name, and replaces every run of spaces by one space. Returns a
  * `Flaw` for a name that is empty, too long or has a forbidden character, such as a tab.
@@ -24,7 +43,8 @@ export function cleanName(text: string): string | Flaw {
   if (character !== undefined) {
     const kind = kinds.find(([characters]) => characters.test(character))?.[1] ?? "invisible character";
     const code = character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0");
-    return { found: `the ${kind} U+${code}`, expected: "printable text" };
+    const advice = isReadTwice(text) ? `; ${readTwice}` : "";
+    return { found: `the ${kind} U+${code}`, expected: `printable text${advice}` };
   }
   const name = text
     .normalize("NFC")

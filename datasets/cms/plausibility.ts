@@ -1,7 +1,9 @@
-import { readFileSync } from "node:fs";
-import { blank, decodeSnapshot, partsOf, type SnapshotTable } from "../../engine/index.ts";
+import { blank, decodeSnapshot, partsOf, type SnapshotTable, shown } from "../../engine/index.ts";
+import { readRegular } from "../folder.ts";
+import { isMissing } from "./hints.ts";
+import { isReadTwice, readTwice } from "./names.ts";
 
-/** Warns about figures that are possible but probably wrong. */
+/** Warns about figures and names that are possible but probably wrong. */
 
 /** CMS suppresses the amounts of rows with at most this many services. */
 const maxSuppressedServices = 10;
@@ -9,9 +11,23 @@ const maxSuppressedServices = 10;
 const suspectedGrowth = 30;
 const maxNamed = 3;
 
-/** Returns a warning for each kind of suspect figure; none if all figures are plausible. */
+/** A release has some 117,000 rows, 3,100 facilities, and 49 states and the District of Columbia. */
+const leastRows = 90_000;
+export const leastFacilities = 2000;
+const leastStates = 45;
+
+/** Returns a warning if a file has far fewer rows, facilities or states than a release. */
+export function suspectPart(rows: number, facilities: number, states: number): string[] {
+  if (rows >= leastRows && facilities >= leastFacilities && states >= leastStates) return [];
+  return [
+    `the file has ${rows} rows, ${facilities} facilities and ${states} states, and a release some 117,000 rows, 3,100 ` +
+      "facilities and 50 states (with the District of Columbia): the file may be a part of a release",
+  ];
+}
+
+/** Returns a warning for each kind of suspect figure or name; none if all are plausible. */
 export function suspicionsAbout(table: SnapshotTable): string[] {
-  const { facilities, rows } = partsOf(table);
+  const { facilities, procedures, rows } = partsOf(table);
   const { charge, allowed, services, beneficiaries } = rows;
   let [priced, above, few, more] = [0, 0, 0, 0];
   for (let row = 0; row < charge.length; row++) {
@@ -21,6 +37,8 @@ export function suspicionsAbout(table: SnapshotTable): string[] {
     if (allowed[row] > charge[row]) above++;
     if (services[row] !== blank && services[row] <= maxSuppressedServices) few++;
   }
+  const { name, city, street, ruralUrbanDescription } = facilities;
+  const texts = [...new Set([name, city, street, ruralUrbanDescription, procedures.name].flat())];
   const lettered = facilities.ccn.filter((text) => /[A-Z]/.test(text));
   return [
     ...(2 * above > priced
@@ -41,7 +59,23 @@ export function suspicionsAbout(table: SnapshotTable): string[] {
             "stand for a digit",
         ]
       : []),
+    ...suspectTexts("that look decoded twice", texts.filter(isReadTwice), readTwice),
+    ...suspectTexts(
+      "that begin with =, +, - or @",
+      texts.filter((text) => /^[=+@-]/.test(text)),
+      "a spreadsheet that opens export.csv may take them for formulas",
+    ),
+    ...suspectTexts(
+      "that mark a missing value",
+      texts.filter((text) => text !== "" && isMissing(text)),
+      "an empty street or description is better",
+    ),
   ];
+}
+
+function suspectTexts(kind: string, texts: readonly string[], why: string): string[] {
+  const some = texts.slice(0, maxNamed).map(shown).join(", ");
+  return texts.length === 0 ? [] : [`names or addresses ${kind}: ${texts.length}, such as ${some}; ${why}`];
 }
 
 /**
@@ -62,7 +96,7 @@ export function suspectGrowth(table: SnapshotTable, before: string): string[] {
 
 function medianIn(path: string): number | undefined {
   try {
-    return medianCharge(decodeSnapshot(readFileSync(path), path).table);
+    return medianCharge(decodeSnapshot(readRegular(path, "a snapshot"), path).table);
   } catch {
     return undefined;
   }

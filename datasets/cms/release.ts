@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import { type FileHandle, open, stat } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { CsvError, type Parser, parse } from "csv-parse";
 import { parse as parseNow } from "csv-parse/sync";
 import { DataError, type Provenance, partsOf, type SnapshotTable, systemCode } from "../../engine/index.ts";
+import { checkRegular } from "../folder.ts";
 import { CmsTable, cmsProvenance } from "./cms.ts";
 import { type StrayByte, TextScan } from "./encoding.ts";
 import { foreignKind } from "./kind.ts";
@@ -14,9 +15,10 @@ const maxRecordBytes = 2 ** 16;
 
 /** Lines with values before the header. If there are more, the first line's error is reported. */
 const maxTitleLines = 50;
+/** A truncated amount such as 96 of 9652.79 looks like a whole one. */
 const unterminated = [
-  "a last line without a line break, as in a truncated file",
-  "a complete file; --allow-unterminated accepts it as complete",
+  "a last line without a line end, so the file may be cut off, even within an amount",
+  "a complete file: get it again, or add --allow-unterminated if you know that nothing is missing",
 ] as const;
 
 export interface ReleaseOptions {
@@ -47,9 +49,7 @@ export async function readRelease(options: ReleaseOptions): Promise<Release> {
   const { file, year, released, sourceUrl } = options;
   let handle: FileHandle | undefined;
   try {
-    // Opening a pipe would wait for its writer.
-    if (!(await stat(file)).isFile())
-      throw new DataError(file, "something that isn't a regular file", "a CSV file");
+    checkRegular(file, "a CSV file");
     handle = await open(file);
     const scan = await scanFile(handle, file);
     checkText(scan, file, options.allowUnterminated);
@@ -225,6 +225,12 @@ function brokenRecord(error: CsvError, file: string, line: number, header: strin
     case "CSV_INVALID_CLOSING_QUOTE":
       return new DataError(subject, "text after a closing quote", "a comma or the end of the line");
     case "INVALID_OPENING_QUOTE":
+      if (String(error.field).trim() === "=")
+        return new DataError(
+          subject,
+          '="…", a spreadsheet\'s formula that keeps a text',
+          'the value alone, such as 010008 for ="010008"',
+        );
       return new DataError(
         subject,
         "a quote within unquoted text",

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { constants, existsSync, linkSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { constants, existsSync, linkSync, readdirSync, writeFileSync } from "node:fs";
 import { copyFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { DataError, decodeSnapshot, versionName } from "../../engine/index.ts";
-import { makeFolder, sync } from "../folder.ts";
+import { DataError, decodeSnapshot, systemCode, versionName } from "../../engine/index.ts";
+import { checkRegular, makeFolder, readRegular, sync } from "../folder.ts";
 import {
   type IndexEntry,
   indexIn,
@@ -32,14 +32,28 @@ async function place(from: string, to: string): Promise<void> {
 }
 
 function checkSound(path: string, version: string): void {
-  const { provenance } = decodeSnapshot(readFileSync(path), path);
+  const { provenance } = decodeSnapshot(readRegular(path, "a snapshot"), path);
   if (versionName(provenance) !== version)
     throw new DataError(`${path}: data version in its metadata`, versionName(provenance), version);
 }
 
 function publishedIn(folder: string): IndexEntry[] {
   const path = join(folder, indexName);
-  return existsSync(path) ? indexIn(readFileSync(path, "utf8"), path) : [];
+  return existsSync(path) ? indexIn(readRegular(path, "an index of snapshots").toString(), path) : [];
+}
+
+function namesIn(from: string): string[] {
+  try {
+    return existsSync(from) ? readdirSync(from) : [];
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === undefined) throw error;
+    throw new DataError(
+      `DATASETS_DIR ${from}`,
+      `a folder that can't be read (${code})`,
+      "a folder that can be read",
+    );
+  }
 }
 
 /**
@@ -48,7 +62,7 @@ function publishedIn(folder: string): IndexEntry[] {
  * @throws DataError when there is no snapshot, a snapshot is invalid, or its version was published with other content
  */
 export async function publishFolder(from: string, to: string): Promise<IndexEntry[]> {
-  const versions = (existsSync(from) ? readdirSync(from) : []).flatMap((name) => {
+  const versions = namesIn(from).flatMap((name) => {
     const version = name.slice(0, -extension.length);
     return name.endsWith(extension) && versionPattern.test(version) ? [version] : [];
   });
@@ -60,6 +74,8 @@ export async function publishFolder(from: string, to: string): Promise<IndexEntr
   for (const version of versions) {
     const file = version + extension;
     const [source, target] = [join(from, file), join(to, file)];
+    checkRegular(source, "a snapshot");
+    if (existsSync(target)) checkRegular(target, "a snapshot");
     const sha256 = await sha256Of(source);
     const before = published.get(version) ?? (existsSync(target) ? await sha256Of(target) : undefined);
     if (before !== undefined && before !== sha256)

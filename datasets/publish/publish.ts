@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import {
@@ -11,7 +11,7 @@ import {
   systemCode,
   versionName,
 } from "../../engine/index.ts";
-import { makeFolder, sync, unwritable } from "../folder.ts";
+import { makeFolder, readRegular, sync, unwritable } from "../folder.ts";
 import { isSynthetic } from "../sample/synthetic-mark.ts";
 
 /** A data version that a server has served. Its number can't be used for other content. */
@@ -88,8 +88,7 @@ export function findContent(
 
 function snapshotWith(path: string, version: string, contentSha256: string): Snapshot | undefined {
   try {
-    if (!statSync(path).isFile()) return undefined;
-    const bytes = readFileSync(path);
+    const bytes = readRegular(path, "a snapshot");
     const claimed = snapshotHead(bytes, path).metadata.content_sha256;
     if (claimed !== undefined && claimed !== contentSha256) return undefined;
     // The rows may be damaged even if the footer is intact.
@@ -116,7 +115,7 @@ export function newestSnapshot(outDir: string, maxYear: number): string | undefi
 /** Tells by its metadata whether a file is a synthetic snapshot. Returns false if the file can't be read. */
 export function isSyntheticFile(path: string): boolean {
   try {
-    return isSynthetic(snapshotHead(readFileSync(path), path).metadata);
+    return isSynthetic(snapshotHead(readRegular(path, "a snapshot"), path).metadata);
   } catch {
     return false;
   }

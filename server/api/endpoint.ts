@@ -76,7 +76,7 @@ export class Context {
   }
 }
 
-/** A body that is a file instead of JSON. It is generated while it is sent. */
+/** A body that is a file instead of JSON. It is in memory if it has a signature, and otherwise made while it is sent. */
 export class FileBody {
   readonly name: string;
   readonly length: number;

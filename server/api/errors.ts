@@ -73,6 +73,11 @@ const documented = {
     retry: "no",
     headers: [allow],
   },
+  precondition_failed: {
+    status: "412 Precondition Failed",
+    when: "`If-Match` has no ETag of the file as it is now.",
+    retry: "without `If-Match`, from the file's start",
+  },
   range_not_satisfiable: {
     status: "416 Range Not Satisfiable",
     when: "The `Range` is outside the file.",

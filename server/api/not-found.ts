@@ -4,23 +4,26 @@ import {
   type Coverage,
   coverageOf,
   type DocumentKind,
-  describeFacility,
   explainNoMatch,
   type FacilityList,
   findFacility,
+  groupOfCode,
   hcpcsCodeIn,
   type Image,
   listFacilities,
+  procedureCodePattern,
   procedureIncluding,
   type RowCounts,
   rowsOfFacility,
   rowsOfScope,
   search,
+  textAt,
   unpricedMatches,
   versionName,
 } from "../../engine/query.ts";
-import type { Versions } from "./endpoint.ts";
-import { ApiError, echo } from "./errors.ts";
+import { basePath, type Versions } from "./endpoint.ts";
+import { ApiError, echo, echoBare } from "./errors.ts";
+import { shortCcn } from "./parameters.ts";
 
 /** Explains why there is no data: unknown arguments, no rows, or rows without prices. */
 
@@ -61,20 +64,23 @@ const nameOf = ({ description }: Image) => versionName(description.provenance);
 
 /**
  * Makes the error for a procedure that is unknown or has no prices in all of `images`.
- * @param images the requested images if `isPinned`, otherwise the newest image of each year
+ * @param images the requested images if `isChosen`, otherwise the newest image of each year
  */
 export function noTrend(
   images: readonly Image[],
   code: string,
   state: string | undefined,
-  isPinned: boolean,
+  isChosen: boolean,
 ): ApiError {
-  const years = isPinned ? `in data versions ${images.map(nameOf).join(", ")}` : inAnyYear(images);
+  const years = isChosen ? `in data versions ${images.map(nameOf).join(", ")}` : inAnyYear(images);
   if (!images.some(({ procedureOf }) => procedureOf.has(code)))
-    return new ApiError("not_found", `there is no procedure ${echo(code)} ${years}`);
+    return withReason(
+      `there is no procedure ${echo(code)} ${years}`,
+      wayToGroup(images[images.length - 1], code),
+    );
   const reason = noRowsIn(images[images.length - 1], state);
   const what = `no prices for procedure ${echo(code)}${inState(state)} ${years}`;
-  return new ApiError("not_found", reason === undefined ? what : `${what}: ${reason}`);
+  return withReason(what, reason);
 }
 
 /**
@@ -89,7 +95,8 @@ export function noFacilityTrend(images: readonly Image[], ccn: string, code: str
     : isProcedure
       ? `facility ${echo(ccn)} has no row of procedure ${echo(code)}`
       : `there is no procedure ${echo(code)}`;
-  return new ApiError("not_found", `${what} ${inAnyYear(images)}`);
+  const reason = isKnown ? wayToGroup(images[images.length - 1], code) : shortCcn(ccn);
+  return withReason(`${what} ${inAnyYear(images)}`, reason);
 }
 
 const inAnyYear = (images: readonly Image[]) => `in any loaded data year (${images.map(nameOf).join(", ")})`;
@@ -109,8 +116,7 @@ export function noRows(
 /** Makes the error for an empty list of facilities. @param asked the parameters that narrow the list, as text */
 export function noFacilities(image: Image, asked: string, { filter, unplaced }: FacilityList): ApiError {
   const what = asked === "" ? "there is no facility" : `no facility matches ${echo(asked)}`;
-  const { procedure, minCharge = 0, maxCharge = Number.POSITIVE_INFINITY, states = [] } = filter;
-  if (minCharge > maxCharge) return notFound(image, what, "min_charge is above max_charge");
+  const { procedure, states = [] } = filter;
   if (unplaced > 0) return notFound(image, what, `facilities whose ZIP code has no known place: ${unplaced}`);
   const any = { ...filter, status: "all", minCharge: undefined, maxCharge: undefined } as const;
   const others = procedure === undefined ? 0 : listFacilities(image, any, "name").items.length;
@@ -132,21 +138,10 @@ export function noProcedures(image: Image, state: string | undefined, minFacilit
   );
 }
 
-/**
- * Makes the error for a facility that is unknown or has no prices. For an unknown facility, the error names the newest
- * data version that has the facility.
- * @param facility the facility's index; −1 if no facility has the CCN
- */
-export function noFacility(versions: Versions, image: Image, ccn: string, facility: number): ApiError {
-  if (facility < 0)
-    return notFound(
-      image,
-      `there is no facility ${echo(ccn)}`,
-      whereElse(versions, (other) => findFacility(other, ccn) >= 0),
-    );
-  const { ccn: known, facility: name } = describeFacility(image, facility);
-  const reason = unpriced(rowsOfFacility(image, facility));
-  return notFound(image, `no prices at facility ${echo(known)} (${name})`, reason);
+/** Makes the error for an unknown facility. It names the newest data version that has the facility. */
+export function noFacility(versions: Versions, image: Image, ccn: string): ApiError {
+  const elsewhere = whereElse(versions, (other) => findFacility(other, ccn) >= 0);
+  return notFound(image, `there is no facility ${echo(ccn)}`, elsewhere ?? shortCcn(ccn));
 }
 
 /** What to add to a search whose words match everything, such as `the` or `hospitals near me`. */
@@ -179,9 +174,8 @@ export function noMatches(
     return notFound(
       image,
       what,
-      image.description.codes === null
-        ? "no HCPCS or CPT codes are loaded; `import --codes` adds them from CMS's OPPS Addendum B"
-        : `no procedure group includes the code ${code}`,
+      groupIncluding(image, text) ??
+        `no procedure group is known to include the code ${code}; ${searchFor(image, text)}`,
     );
   const elsewhere = state === undefined ? 0 : search(image, kind, text, 0, 1).total;
   if (elsewhere > 0)
@@ -228,13 +222,45 @@ export function noMatches(
 
 /** @param what names the missing data, without the data version */
 function notFound({ description }: Image, what: string, reason?: string): ApiError {
-  const place = `${what} in data version ${versionName(description.provenance)}`;
-  return new ApiError("not_found", reason === undefined ? place : `${place}: ${reason}`);
+  return withReason(`${what} in data version ${versionName(description.provenance)}`, reason);
 }
+
+const withReason = (what: string, reason: string | undefined) =>
+  new ApiError("not_found", reason === undefined ? what : `${what}: ${reason}`);
 
 export function noProcedure(versions: Versions, image: Image, code: string): ApiError {
   const elsewhere = whereElse(versions, ({ procedureOf }) => procedureOf.has(code));
-  return notFound(image, `there is no procedure ${echo(code)}`, elsewhere);
+  return notFound(image, `there is no procedure ${echo(code)}`, elsewhere ?? wayToGroup(image, code));
+}
+
+const searchPath = (q: string) => `${basePath}/search?${new URLSearchParams({ type: "procedure", q })}`;
+const maxSearchCharacters = 64;
+
+/**
+ * Says how to find the procedure group that is meant by a text in another form than a group's code: a HCPCS or CPT
+ * code, or words. Undefined for four digits.
+ */
+function wayToGroup(image: Image, asked: string): string | undefined {
+  if (procedureCodePattern.test(asked)) return undefined;
+  return `procedure groups have four digits; ${groupIncluding(image, asked) ?? searchFor(image, asked)}`;
+}
+
+/** Names the group that includes the HCPCS or CPT code in a text; undefined if there is no code, or no known group. */
+function groupIncluding(image: Image, text: string): string | undefined {
+  const code = hcpcsCodeIn(text);
+  const group = code && groupOfCode(image, code);
+  if (group === undefined) return undefined;
+  const procedure = image.procedureOf.get(group);
+  const name = procedure === undefined ? "not in this data version" : textAt(image.procedureName, procedure);
+  return `${group} (${name}) includes the code ${code}`;
+}
+
+/** Names the search for a text, if it finds something; otherwise a search for words. */
+function searchFor(image: Image, text: string): string {
+  const isShown = text.length <= maxSearchCharacters && echoBare(text) === text;
+  return isShown && search(image, "procedure", text, 0, 1).total > 0
+    ? `${searchPath(text)} finds them by these words`
+    : `a search finds them by words, such as ${searchPath("knee replacement")}`;
 }
 
 /** Names the newest data version for which `has` is true. */

@@ -77,7 +77,7 @@ ${errorRows.join("\n")}
 Paths without a version answer from the newest data. In paths below \`${basePath}/versions/{version}\`, a version such as 2024.1 always gives the same numbers, and the same bytes while the software's release is the same. A year means its newest revision at the time. \`GET ${basePath}/datasets\` lists the versions.
 
 ## Caching and compression
-Every answer with status 200 has a strong \`ETag\`. If a request sends it in \`If-None-Match\` and the answer is unchanged, the response is 304 without a body. Bodies over 1 KiB are compressed with \`br\` or \`gzip\` if \`Accept-Encoding\` allows it. Files aren't compressed.`;
+Every answer with status 200 has a strong \`ETag\`. If a request sends it in \`If-None-Match\` and the answer is unchanged, the response is 304 without a body. If a request for a file sends it in \`If-Match\` and the file is another, the response is 412. Bodies over 1 KiB are compressed with \`br\` or \`gzip\` if \`Accept-Encoding\` allows it. Files aren't compressed.`;
 
 type JsonSchema = ReturnType<typeof toJsonSchema>;
 
@@ -202,6 +202,7 @@ function parametersOf({ parameters, segment, errors = [] }: Endpoint, ofVersion:
     ...(segment === undefined ? [] : [{ ...inPath, ...segment }]),
     ...Object.entries(parameters.entries as Record<string, v.GenericSchema>).map(queryParameter),
     reference("parameters", "IfNoneMatch"),
+    ...(errors.includes("precondition_failed") ? [reference("parameters", "IfMatch")] : []),
     ...(errors.includes("range_not_satisfiable") ? [reference("parameters", "Range")] : []),
   ];
 }
@@ -237,7 +238,7 @@ const headers = {
     headerExamples.ETag,
   ),
   CacheControl: header(
-    "`immutable` if the path has an exact data version or is that of a page, or if the query has `versions`.",
+    "`immutable` if the path has an exact data version or is that of a page, or if `versions` in the query names exact versions only.",
     {
       type: "string",
       enum: ["private, no-cache", "private, max-age=31536000, immutable"],
@@ -331,7 +332,7 @@ function responsesOf({ name, returns, errors: own = [], segment, fileType }: End
       : { "Content-Disposition": reference("headers", "ContentDisposition") }),
     ...(isSeekable && { "Accept-Ranges": reference("headers", "AcceptRanges") }),
   };
-  const refusals = ["400", "404", "416"].flatMap((status) => {
+  const refusals = ["400", "404", "412", "416"].flatMap((status) => {
     const types = allErrorTypes.filter((type) => possible.has(type) && statusOf(type) === status);
     return types.length === 0 ? [] : [[status, errorResponse(types, name)]];
   });
@@ -419,6 +420,14 @@ function describe(entries: readonly Endpoint[]) {
           description: "A part of the file, as `bytes=0-1023`, or `bytes=-8` for its end.",
           schema: text,
           example: "bytes=0-3",
+        },
+        IfMatch: {
+          name: "If-Match",
+          in: "header",
+          description:
+            "ETags of the file that the client has a part of. If the file has another one now, the answer is 412.",
+          schema: text,
+          example: headerExamples.ETag,
         },
         IfNoneMatch: {
           name: "If-None-Match",

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { stateCodes } from "../../engine/query.ts";
+import { stateCodes, zipPattern } from "../../engine/query.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import { ApiError, echo, echoBare } from "./errors.ts";
 
@@ -95,6 +95,19 @@ export function checkParameters<Schema extends Parameters>(
   });
 }
 
+const ccnDigits = 6;
+const zipDigits = 5;
+
+/** Says that leading zeros may be missing, if a text is a number of fewer than `digits` digits; undefined otherwise. */
+function missingZeros(text: string, digits: number): string | undefined {
+  if (!/^[0-9]+$/.test(text) || text.length >= digits) return undefined;
+  const zeros = text.length === digits - 1 ? "a leading zero" : "leading zeros";
+  return `${zeros} may be missing, which spreadsheets drop: ${text.padStart(digits, "0")}`;
+}
+
+/** Says that a CCN may lack leading zeros; undefined if it doesn't. */
+export const shortCcn = (ccn: string): string | undefined => missingZeros(ccn, ccnDigits);
+
 /** Makes the schema of a non-empty text of at most `most` characters. */
 export function textUpTo(most: number, expected: string) {
   return v.pipe(
@@ -128,46 +141,77 @@ export const state = v.optional(
   ),
 );
 
-/** A comma-separated list of 1 to `most` values. Duplicates are removed. */
-function listOf(value: string, most: number, expected: string, description: string, example: string) {
+const withHint = (expected: string, hint: string | undefined) =>
+  hint === undefined ? expected : `${expected}; ${hint}`;
+
+/**
+ * A list of 1 to `most` values, separated by commas. Spaces around a value don't matter, and a value that is repeated
+ * counts once.
+ * @param write writes a value in its usual form
+ * @param hint says what may be wrong with a list
+ */
+function listOf(
+  value: string,
+  most: number,
+  expected: string,
+  description: string,
+  example: string,
+  {
+    write = (value) => value,
+    hint = () => undefined,
+  }: { write?: (value: string) => string; hint?: (list: string) => string | undefined } = {},
+) {
+  const message = `1 to ${most} ${expected}, separated by commas`;
   return v.pipe(
     v.string(),
-    v.regex(new RegExp(`^${value}(,${value}){0,${most - 1}}$`), `1 to ${most} ${expected}`),
+    v.regex(new RegExp(`^ *${value} *(, *${value} *)*$`), ({ input }) => withHint(message, hint(input))),
     v.description(`Up to ${most} ${description}`),
     v.examples([example]),
-    v.transform((text) => [...new Set(text.split(","))]),
+    v.transform((text) => [...new Set(text.split(",").map((entry) => write(entry.trim())))]),
+    v.check((entries) => entries.length <= most, message),
   );
 }
 
 export const states = v.optional(
-  v.pipe(
-    listOf(
-      stateInAnyCase,
-      10,
-      `of ${stateCodes.join(", ")}, separated by commas`,
-      "state codes, separated by commas, in upper or lower case.",
-      "DC,MD",
-    ),
-    v.transform((codes) => [...new Set(codes.map((code) => code.toUpperCase()))]),
+  listOf(
+    stateInAnyCase,
+    10,
+    `of ${stateCodes.join(", ")}`,
+    "state codes, separated by commas, in upper or lower case.",
+    "DC,MD",
+    { write: (code) => code.toUpperCase() },
   ),
+);
+
+const aZip = "a ZIP code of five digits";
+export const zipCode = v.pipe(
+  v.string(),
+  v.regex(zipPattern, ({ input }) => withHint(aZip, missingZeros(input, zipDigits))),
 );
 
 export const ccns = v.optional(
   listOf(
     "[0-9A-Za-z]{6}",
     50,
-    "CCNs of six letters or digits, separated by commas",
-    "CCNs, separated by commas. One that isn't in the data is left out.",
+    "CCNs of six letters or digits",
+    "CCNs, separated by commas. `summary.unknown` lists those that aren't in the data.",
     "990580,990581,990582",
+    {
+      hint: (text) =>
+        text
+          .split(",")
+          .map((entry) => shortCcn(entry.trim()))
+          .find(Boolean),
+    },
   ),
 );
 
 export const versionNames = v.optional(
   listOf(
-    "[0-9]{4}\\.[0-9]+",
+    "[0-9]{4}(\\.[0-9]+)?",
     20,
-    "exact data versions such as 2024.1, separated by commas",
-    "exact data versions, separated by commas, to compare instead of the newest of each year. The answer never changes then.",
+    "data versions such as 2024.1, or years",
+    "data versions, separated by commas, to compare instead of the newest of each year. A year means its newest revision. With exact versions only, the answer never changes.",
     "2023.1,2024.1",
   ),
 );

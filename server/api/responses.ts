@@ -215,6 +215,7 @@ const facilityAtLength = object("The facility", {
     ),
   ),
 });
+const markup = ratio("Charge divided by allowed amount");
 const measures = {
   services: v.nullable(count("Services of the year")),
   beneficiaries: v.nullable(count("Beneficiaries who had them")),
@@ -224,15 +225,20 @@ const measures = {
 export const facilityResponse = v.object({
   facility: facilityAtLength,
   summary: object("Of the facility", { procedures: count("Procedure groups with a price at the facility") }),
-  data: rows("One row per procedure group, by code", "ProcedurePrice", {
-    ...procedureFields,
-    ...priceFields,
-    ...measures,
-    outlier_services: v.nullable(count("Services with an outlier payment")),
-    outlier_amount: v.nullable(dollars("Average outlier payment of these services")),
-    national: standing,
-    state: standing,
-  }),
+  data: rows(
+    "One row per priced procedure group, by code; none if the facility has no prices",
+    "ProcedurePrice",
+    {
+      ...procedureFields,
+      ...priceFields,
+      markup,
+      ...measures,
+      outlier_services: v.nullable(count("Services with an outlier payment")),
+      outlier_amount: v.nullable(dollars("Average outlier payment of these services")),
+      national: standing,
+      within_state: standing,
+    },
+  ),
   source,
 });
 
@@ -286,6 +292,10 @@ export const facilitiesResponse = v.object({
         ...nullableFields(statistics),
         ...weightedStatistics,
         weighted_facilities: v.nullable(weightedStatistics.weighted_facilities),
+        unknown: described(
+          "With `ccn`: the CCNs that the data version doesn't have, in the order in which they were given",
+          v.array(v.string()),
+        ),
         unplaced: count(
           "With `near`: number of facilities that meet all other conditions, but whose ZIP code has no known coordinates. They aren't listed",
         ),
@@ -300,7 +310,7 @@ export const facilitiesResponse = v.object({
       distance: described("With `near`: great-circle miles between the ZIP codes, one decimal", v.number()),
       ...ifPriced,
       medicare_payment: measures.medicare_payment,
-      markup: v.nullable(ratio("Charge divided by allowed amount")),
+      markup: v.nullable(markup),
       services: measures.services,
       beneficiaries: measures.beneficiaries,
       status: statusOfRow,
@@ -450,7 +460,10 @@ const versionList = rows("The loaded data versions, newest first", "Version", {
   data_year: dataYear,
   data_version: dataVersion,
   status,
-  path: text("The beginning of its endpoints' paths. It isn't an endpoint itself", "/api/v1/versions/2024.1"),
+  path: text(
+    "Path of its hospitals. The paths of its other endpoints begin alike",
+    "/api/v1/versions/2024.1/healthcare/facilities",
+  ),
 });
 
 export const versionsResponse = v.object({ data: versionList });

@@ -1,7 +1,5 @@
-import type { Image } from "../../engine/query.ts";
-import { basePath, type Endpoint, type Keyed, type Versions } from "./endpoint.ts";
+import { basePath, type Endpoint, type Keyed } from "./endpoint.ts";
 import { ApiError, echo } from "./errors.ts";
-import { unknownVersion } from "./not-found.ts";
 import { allEndpoints } from "./openapi.ts";
 import { decodeSegment } from "./parameters.ts";
 
@@ -63,6 +61,7 @@ export function isApiPath(path: string): boolean {
 }
 
 function targetOf(path: string): Target | undefined {
+  if (path === `${basePath}/`) return find("", null);
   const isBelow = path === basePath || path.startsWith(`${basePath}/`);
   return isBelow ? find(path.slice(basePath.length), null) : undefined;
 }
@@ -92,21 +91,6 @@ function withSegment(path: string, start: number, end: number, version: string |
 
 function allowed(endpoint: Endpoint, version: string | null, segment: string): Target | undefined {
   return version !== null && endpoint.kind !== "versioned" ? undefined : { endpoint, version, segment };
-}
-
-/**
- * Finds the image of a data version.
- * @param version null for the current version; a bare year for the year's newest revision
- * @throws ApiError `not_found`
- */
-export function findVersion(versions: Versions, version: string | null): Image {
-  if (version === null) return versions.images[0];
-  const isYear = /^\d{4}$/.test(version);
-  const image = isYear
-    ? versions.images.find(({ description }) => String(description.provenance.dataYear) === version)
-    : versions.byName.get(version)?.image;
-  if (image !== undefined) return image;
-  throw unknownVersion(versions, version);
 }
 
 /** The endpoints whose common queries are read as one number, by their path without a version. */

@@ -3,7 +3,24 @@ import { type Image, type Provenance, statusOf, versionName } from "../../engine
 import type { Versions } from "./endpoint.ts";
 import { unknownVersion } from "./not-found.ts";
 
-/** Chooses the data versions that trends compare, and describes them as a source. */
+/** Finds data versions by their names, chooses those that trends compare, and describes them as a source. */
+
+/**
+ * Finds the image of a data version.
+ * @param version null for the current version; a bare year for the year's newest revision
+ * @throws ApiError `not_found`
+ */
+export function findVersion(versions: Versions, version: string | null): Image {
+  if (version === null) return versions.images[0];
+  const image = isYear(version)
+    ? versions.images.find(({ description }) => String(description.provenance.dataYear) === version)
+    : versions.byName.get(version)?.image;
+  if (image !== undefined) return image;
+  throw unknownVersion(versions, version);
+}
+
+/** Whether the name of a data version is a bare year, which means its newest revision at the time. */
+export const isYear = (version: string): boolean => /^\d{4}$/.test(version);
 
 /**
  * Returns the newest revision of each year, oldest year first. Synthetic versions are left out if a real version is
@@ -16,14 +33,12 @@ export function newestOfYears({ images }: Versions): Image[] {
 }
 
 /**
- * Returns the images of the named data versions, oldest first.
+ * Returns the images of the named data versions, oldest first, each once.
  * @throws ApiError `not_found` when a version isn't loaded
  */
 export function versionsNamed(versions: Versions, names: readonly string[]): Image[] {
-  for (const name of names) if (!versions.byName.has(name)) throw unknownVersion(versions, name);
-  return versions.images
-    .filter(({ description }) => names.includes(versionName(description.provenance)))
-    .toReversed();
+  const named = new Set(names.map((name) => findVersion(versions, name)));
+  return versions.images.filter((image) => named.has(image)).toReversed();
 }
 
 const isInvented = ({ description }: Image) => isSynthetic(description.provenance);

@@ -1,12 +1,12 @@
 import { rmSync, writeFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { text } from "node:stream/consumers";
-import { DataError, fileReasonOf, shown } from "../../engine/query.ts";
+import { DataError, fileReasonOf, shown, systemCode } from "../../engine/query.ts";
 import { newWebhookSecret } from "../accounts/changes.ts";
 import { exportAccounts, importAccounts } from "../accounts/transfer.ts";
 import type { CommandOutput, PartRun } from "../part.ts";
 import { parts } from "../parts.ts";
-import { readOptions } from "../shared/arguments.ts";
+import { readFileName, readOptions } from "../shared/arguments.ts";
 import { monthName, monthOf } from "../shared/months.ts";
 import { isoTime } from "../shared/time.ts";
 import { isNoRoom, noRoomFor } from "../store/room.ts";
@@ -108,8 +108,8 @@ function rotateSecret([name, ...args]: string[], { store, now }: Context): Comma
 }
 
 /** Only the file's owner can read the file. */
-function exportAll([file, ...more]: string[], { store }: Context): CommandOutput {
-  checkEnd("accounts export", more, "the file");
+function exportAll(args: string[], { store }: Context): CommandOutput {
+  const file = readFileName("accounts export", args);
   const lines = exportAccounts(store);
   if (file === undefined) return { result: lines };
   try {
@@ -127,20 +127,38 @@ function exportAll([file, ...more]: string[], { store }: Context): CommandOutput
 const skipInvalid = "--skip-invalid";
 const isSkipping = (args: string[]) => args.includes(skipInvalid);
 
+const importedFile = (args: string[]) =>
+  readFileName(
+    "accounts import",
+    args.filter((word) => word !== skipInvalid),
+    `a file, or ${skipInvalid}`,
+  );
+
 async function readLines(args: string[]): Promise<string> {
-  const [file, ...more] = args.filter((word) => word !== skipInvalid);
-  checkEnd("accounts import", more, "the file");
+  const file = importedFile(args);
   try {
-    return file === undefined ? await text(process.stdin) : await readFile(file, "utf8");
+    if (file === undefined) return await text(process.stdin);
+    // Reading a FIFO would wait for its writer.
+    const stats = await stat(file);
+    if (stats.isFile() || stats.isDirectory()) return await readFile(file, "utf8");
   } catch (error) {
-    throw new DataError(inputOf(file), fileReasonOf(error), "the output of accounts export");
+    // V8 has no text of more than half a gigabyte.
+    const isTooLong =
+      error instanceof Error && /string/i.test(error.message) && systemCode(error) === undefined;
+    const found = isTooLong ? "more than 512 MB" : fileReasonOf(error);
+    throw new DataError(inputOf(file), found, "the output of accounts export");
   }
+  throw new DataError(
+    inputOf(file),
+    "something that isn't a regular file",
+    "the output of accounts export in a regular file, or on stdin",
+  );
 }
 
 const inputOf = (file: string | undefined) => (file === undefined ? "stdin" : `file ${file}`);
 
 function importAll(args: string[], { store, input }: Context): CommandOutput {
-  const [file] = args.filter((word) => word !== skipInvalid);
+  const file = importedFile(args);
   const { entered, known, refused, miscount } = importAccounts(store, input, inputOf(file));
   const faults = miscount === undefined ? refused : [miscount, ...refused];
   if (faults.length > 0 && !isSkipping(args)) {

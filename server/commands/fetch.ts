@@ -3,7 +3,8 @@ import { catalogueUrl, type Offer, offerOf, offers } from "../../datasets/cms/ca
 import { type Caller, downloadRelease } from "../../datasets/cms/download.ts";
 import { downloadPath, type Listed, listOf } from "../../datasets/cms/listing.ts";
 import { checkEnds } from "../../datasets/cms/release.ts";
-import { type Clock, obeyProxies, systemClock } from "../../datasets/http.ts";
+import { type Clock, systemClock } from "../../datasets/http.ts";
+import { proxiesIn } from "../../datasets/proxy.ts";
 import { DataError, isWebAddress, minDataYear, shown, shownAddress } from "../../engine/query.ts";
 import { calledAs, parsedArguments } from "../shared/arguments.ts";
 import { defaultOut, importAndPrint, parseOptions as parseImportOptions } from "./import.ts";
@@ -29,9 +30,10 @@ again. To download it again, delete it first.
   --allow-unterminated   accept a file whose last line has no line end; it may be truncated
   --force                write a new revision even if DIR has the same rows
 
-If the catalogue doesn't answer, fetch uses the addresses that it knows. It obeys NO_PROXY, and HTTPS_PROXY and
-HTTP_PROXY as http:// or https:// addresses. The registry in STATE_DIR (default: var) has all version numbers that were
-ever served. They aren't used again.
+If the catalogue doesn't answer, fetch uses the addresses that it knows. It obeys HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and
+NO_PROXY, also in lower case, such as HTTPS_PROXY=proxy.example:3128. If a proxy opens TLS connections,
+NODE_EXTRA_CA_CERTS names the file of its certificate authority (PEM). The registry in STATE_DIR (default: var) has all
+version numbers that were ever served. They aren't used again.
 `;
 
 const megabyte = 1e6;
@@ -169,7 +171,7 @@ export async function run(args: string[]): Promise<void> {
   const options = parseOptions(args, process.env);
   const { year, url, out } = options;
   const now = new Date();
-  const caller: Caller = { clock: systemClock, say };
+  const caller: Caller = { clock: systemClock, say, proxyFor: proxiesIn(process.env) };
   if (year !== undefined && url !== undefined) return fetchOffer(offerOf(year, url), options, caller, now);
   const offered = await offers(options.catalogue, caller);
   if (options.isList) {
@@ -210,11 +212,4 @@ async function fetchAll(
     }
 }
 
-if (import.meta.main)
-  await runProgram(
-    () => help,
-    (words) => {
-      obeyProxies(process.env);
-      return run(words);
-    },
-  );
+if (import.meta.main) await runProgram(() => help, run);

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { type ImportOptions, importFile } from "../../datasets/cms/import.ts";
+import { suspectPart } from "../../datasets/cms/plausibility.ts";
 import { hexadecimal } from "../../datasets/cms/release.ts";
 import { isSyntheticFile } from "../../datasets/publish/publish.ts";
 import {
@@ -59,6 +60,7 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now
   if (positionals.length !== 1)
     throw new DataError("command line", positionals.length === 0 ? "no FILE" : "more than one FILE", usage);
   const [file] = positionals;
+  if (file === "") throw new DataError("command line", "an empty name", "a file");
   const { year, out, codes: codesFile = null, released = null, "source-url": sourceUrl = null } = values;
   if (year === undefined) throw new DataError("command line", "no --year", usage);
   if (!/^[0-9]{4}$/.test(year) || Number(year) < minDataYear || Number(year) > maxDataYear)
@@ -116,7 +118,8 @@ export async function importAndPrint(options: ImportOptions, environment: NodeJS
       `${counts.incompleteRows} incomplete; ${counts.facilities} facilities, ${counts.procedures} procedures, ` +
       `${imported.states} states${codes === null ? "" : `, ${codes} HCPCS codes`}`,
   );
-  for (const warning of warnings) say(`warning: ${warning}`);
+  const isPart = suspectPart(counts.rows, counts.facilities, imported.states);
+  for (const warning of [...isPart, ...warnings]) say(`warning: ${warning}`);
   const version = path.basename(imported.path, ".parquet");
   const before = `${options.year}.${Number(version.split(".")[1]) - 1}`;
   if (imported.isNew && isSyntheticFile(path.join(options.out, `${before}.parquet`)))

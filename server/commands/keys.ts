@@ -31,9 +31,10 @@ const expiryOptions = v.object({
         v.literal("never"),
         v.transform(() => null),
       ),
+      v.literal("now"),
       time(),
     ],
-    "a time such as 2027-01-31T00:00:00Z, up to 9999-12-31 in UTC, or never",
+    "a time such as 2027-01-31T00:00:00Z, up to 9999-12-31 in UTC, now or never",
   ),
 });
 
@@ -155,15 +156,17 @@ function revoke(args: string[], { store, now }: Context): CommandOutput {
   return { result: `revoked key ${key.id} of account ${key.name}\n` };
 }
 
-/** A later expiry makes an expired key work again. @throws DataError when the key is revoked */
+/** A later expiry makes an expired key work again. @throws DataError when the key is revoked, or the time is past */
 function expire([id, ...args]: string[], { store, now }: Context): CommandOutput {
   const key = findKey(store, "expire", id === undefined ? [] : [id]);
-  const { at } = readOptions("keys expire", expiryOptions, args);
-  if (at !== null) checkToCome("--at", at, now);
+  const { at: asked } = readOptions("keys expire", expiryOptions, args);
+  const at = asked === "now" ? now.getTime() : asked;
+  if (at !== null && asked !== "now") checkToCome("--at", at, now);
   if (key.revoked_at !== null)
     throw new DataError(`key ${key.id}`, "revoked", "one that is active or expired");
   store.keys.expire(key.id, at);
-  const when = at === null ? "never expires" : `expires at ${isoTime(at)}`;
+  const expires = asked === "now" ? "expired" : "expires";
+  const when = at === null ? "never expires" : `${expires} at ${isoTime(at)}`;
   return { result: `key ${key.id} of account ${key.name} ${when}\n` };
 }
 
@@ -202,7 +205,7 @@ await runCommand("keys", parts, {
   },
   revoke: { usage: "ID", about: "Ends a key at once, for good.", run: revoke },
   expire: {
-    usage: "ID --at ISO|never",
+    usage: "ID --at ISO|now|never",
     about:
       "Changes the time at which a key expires. An expired key works again if the new time is in the future.",
     run: expire,

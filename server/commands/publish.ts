@@ -19,8 +19,9 @@ retire fetched ones that are no longer in the list. Files stay in DIR until you 
 export async function run(args: string[]): Promise<void> {
   const { positionals } = parsedArguments("publish", { args, options: {}, allowPositionals: true }, usage);
   const [folder, ...more] = positionals;
-  if (folder === undefined || folder === "" || more.length > 0)
+  if (folder === undefined || more.length > 0)
     throw new DataError("publish", `${positionals.length} folders`, usage);
+  if (folder === "") throw new DataError("publish", "an empty name", "a folder");
   const from = resolve(process.env.DATASETS_DIR || "datasets/snapshots");
   try {
     const entries = await publishFolder(from, resolve(folder));

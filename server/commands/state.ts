@@ -1,7 +1,8 @@
 import { DataError } from "../../engine/query.ts";
 import { parts } from "../parts.ts";
+import { readFileName } from "../shared/arguments.ts";
 import { backUp } from "../store/backup.ts";
-import { checkEnd, runCommand } from "./command.ts";
+import { runCommand } from "./command.ts";
 
 /** The command `state`: makes a backup. */
 
@@ -10,9 +11,9 @@ await runCommand("state", parts, {
     usage: "FILE",
     about:
       "Copies the state database, as it is at one moment, to a new file. A server may run on it meanwhile. Only the file's owner can read it, because the webhooks' signing secrets are in it.",
-    onFolder([file, ...more], stateDir) {
+    onFolder(args, stateDir) {
+      const file = readFileName("state backup", args, "a file to make");
       if (file === undefined) throw new DataError("state backup", "nothing", "a file to make");
-      checkEnd("state backup", more, "the file");
       backUp(stateDir, file);
       return `${file}\n`;
     },

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import type { Pages } from "../part.ts";
-import type { Connections } from "../shared/connections.ts";
+import { type Connections, maxWaitingBytes } from "../shared/connections.ts";
 import {
   type Access,
   type FromServe,
@@ -213,6 +213,7 @@ export async function startServing(
     port,
     connections: connections.buffer,
     maxConnections: connections.max,
+    maxWaitingBytes: Math.floor(maxWaitingBytes / settings.THREADS),
     corsOrigins: settings.CORS_ORIGINS ?? [],
     accessLog: settings.ACCESS_LOG,
     accessLogAccounts: settings.ACCESS_LOG_ACCOUNTS,

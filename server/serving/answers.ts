@@ -3,7 +3,8 @@ import { type Image, imageFormatVersion } from "../../engine/query.ts";
 import { Context, type Keyed, type Versions } from "../api/endpoint.ts";
 import { constantError } from "../api/errors.ts";
 import type { Usage } from "../api/responses.ts";
-import { decodeTarget, findVersion, keyedPaths, resolve, type Target } from "../api/routes.ts";
+import { decodeTarget, keyedPaths, resolve, type Target } from "../api/routes.ts";
+import { findVersion } from "../api/years.ts";
 import { hashOf } from "../shared/hash.ts";
 import { AnswerCache, AskCounter } from "./answer-cache.ts";
 import { Answer, fileReply, Head, headerNames, okLines, type Reply, type RequestHead } from "./reply.ts";
@@ -94,8 +95,10 @@ export class Answers {
       cacheControl: context.isPinned || isImmutable(this.#versions, target) ? immutable : current,
       resetLines: this.#resetLines,
     };
-    if (isFile)
-      return fileReply(head, body, target.endpoint.fileType ?? "", request, remaining, method === "GET");
+    if (isFile) {
+      const type = target.endpoint.fileType ?? "";
+      return fileReply(head, body, type, request, slot, remaining, method === "GET");
+    }
     // An answer with the account's state isn't kept, because it may differ with every request.
     const isKept = !context.isLive && this.#asks.count(hashOf(asked)) >= asksToKeep;
     const answer = new Answer(head, body, isKept);
@@ -116,7 +119,7 @@ export class Answers {
     const asks = this.#asks.count(key);
     const isCoded = request.getHeader(headerNames.acceptEncoding) !== "";
     if (asks < keyedAsksToKeep && !isCoded && request.getHeader(headerNames.ifNoneMatch) === "")
-      return { status: 200, head: this.#headOf(image, key, remaining), body };
+      return { status: 200, head: this.#headOf(image, key, remaining), body, isOverwritten: true };
     const head = { tag: tagOfKey(image, key), cacheControl: current, resetLines: this.#resetLines };
     // With Accept-Encoding or If-None-Match, an answer is kept sooner, because it would be compressed for each request.
     const isKept = asks >= asksToKeep;

@@ -1,4 +1,5 @@
 import type { HttpRequest, HttpResponse } from "./listener.ts";
+import { listIn } from "./reply.ts";
 
 /** Finds the address of a request's client. */
 
@@ -10,12 +11,8 @@ export interface AddressParts {
 }
 
 export function addressPartsOf(res: HttpResponse, req: HttpRequest): AddressParts {
-  const forwarded: string[] = [];
-  req.forEach((name, value) => {
-    if (name === "x-forwarded-for") forwarded.push(value);
-  });
   return {
-    forwardedFor: forwarded.join(","),
+    forwardedFor: listIn(req, "x-forwarded-for"),
     address: Buffer.from(res.getRemoteAddressAsText()).toString("latin1"),
   };
 }

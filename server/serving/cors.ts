@@ -1,4 +1,4 @@
-import { headerName, type Reply } from "./reply.ts";
+import { headerName, listIn, type Reply, type RequestHead } from "./reply.ts";
 import type { Respond } from "./responder.ts";
 
 /** Allows pages of other origins to read the API's answers (CORS). */
@@ -6,7 +6,13 @@ import type { Respond } from "./responder.ts";
 const originHeader = headerName("origin");
 const preflightHeader = headerName("access-control-request-method");
 
-const exposed = "ETag, Retry-After, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
+const exposed =
+  "Accept-Ranges, Content-Disposition, Content-Range, ETag, Retry-After, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
+/** Request headers that the API reads. A preflight also allows those that it asks for, as tools for tracing add theirs. */
+const readHeaders = ["Authorization", "If-Match", "If-None-Match", "If-Range", "Range"];
+/** A header's name (RFC 9110, 5.1), of at most 64 characters. */
+const namePattern = /^[\w!#$%&'*+.^`|~-]{1,64}$/;
+const maxAskedNames = 32;
 
 /**
  * Answers preflights of allowed origins, without key and quota. Adds the CORS headers to other replies to pages of
@@ -18,7 +24,7 @@ export function withCors(respond: Respond, origins: readonly string[]): Respond 
     const origin = request.getHeader(originHeader);
     const isFromPage = origin !== "" && isAllowed(origin);
     if (method === "OPTIONS" && isFromPage && request.getHeader(preflightHeader) !== "")
-      return preflight(origin);
+      return preflight(origin, request);
     const reply = respond(request, path, method, hasBody);
     const head = varied(reply);
     if (!isFromPage) return { ...reply, head };
@@ -39,12 +45,14 @@ function allowing(origin: string): string {
   return `Access-Control-Allow-Origin: ${origin}`;
 }
 
-function preflight(origin: string): Reply {
+function preflight(origin: string, request: RequestHead): Reply {
+  const asked = listIn(request, "access-control-request-headers").split(",");
+  const names = asked.map((name) => name.trim()).filter((name) => namePattern.test(name));
   const lines = [
     "204 No Content",
     allowing(origin),
     "Access-Control-Allow-Methods: GET, HEAD",
-    "Access-Control-Allow-Headers: Authorization, If-None-Match, If-Range, Range",
+    `Access-Control-Allow-Headers: ${[...readHeaders, ...names.slice(0, maxAskedNames)].join(", ")}`,
     "Access-Control-Max-Age: 86400",
     "Vary: Origin",
   ];

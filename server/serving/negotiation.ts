@@ -41,10 +41,14 @@ export function compress(body: Uint8Array, coding: Exclude<Coding, "identity">):
   return new Uint8Array(coded);
 }
 
+/** Whether an If-Match header is `*` or names the ETag (RFC 9110, 13.1.1, strong comparison). */
+export function isNamed(condition: string, etag: string): boolean {
+  return condition.trim() === "*" || condition.split(",").some((part) => part.trim() === etag);
+}
+
 /** Whether an If-None-Match header is `*` or names the ETag (RFC 9110, 13.1.2, weak comparison). */
 export function matches(condition: string, etag: string): boolean {
-  if (condition === etag || condition.trim() === "*") return true;
-  return condition.split(",").some((part) => part.trim().replace(/^W\//, "") === etag);
+  return condition === etag || isNamed(condition, etag) || isNamed(condition, `W/${etag}`);
 }
 
 /**

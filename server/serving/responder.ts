@@ -1,10 +1,10 @@
 import type { ThreadTraffic } from "../shared/traffic.ts";
 import { type AccessLog, requestShown } from "./access-log.ts";
 import type { HttpRequest, HttpResponse } from "./listener.ts";
-import { headOverheadBytes, RecentReplies } from "./recent-replies.ts";
 import { type BodyStream, headerNames, type Reply, type RequestHead } from "./reply.ts";
 import { type RequestIds, withRequestId } from "./request-ids.ts";
 import { type After, afterTimeout, orClose, skipBody, streamBody, Turns, type Wait } from "./streaming.ts";
+import type { WaitingAnswers } from "./waiting.ts";
 
 /** Sends replies, as fast as each connection takes them, and closes connections. */
 
@@ -12,10 +12,10 @@ import { type After, afterTimeout, orClose, skipBody, streamBody, Turns, type Wa
 export type Respond = (request: RequestHead, path: string, method: string, hasBody: boolean) => Reply;
 
 const empty = new Uint8Array(0);
-/** Bytes of an answer that may wait in the library's memory for a client that reads slowly. */
-const maxBufferedAnswer = 8 * 2 ** 10;
-/** Average bytes that wait in the library's memory for one connection before the connection is closed. */
-const bufferedBytes = 256 * 2 ** 10;
+/** Average bytes of heads without a body after which a connection is closed. */
+const headBytesToClose = 64 * 2 ** 10;
+/** Maximum bytes that the library adds to a head, which are the protocol, the date and the length. */
+const headOverheadBytes = 128;
 
 interface Later {
   requestId: string;
@@ -32,8 +32,8 @@ export class Responder {
   readonly #random: () => number;
   readonly #now: () => Date;
   readonly #after: After;
-  readonly #recent = new RecentReplies();
-  readonly #turns = new Turns(() => this.#handled);
+  readonly #waiting: WaitingAnswers;
+  readonly #turns: Turns;
   #isDraining = false;
   #handled = 0;
   #pending = 0;
@@ -43,7 +43,7 @@ export class Responder {
   #isHead = false;
   #isStuck = false;
   /** Remaining bytes of answers without a body. When the bytes are used up, an answer closes its connection. */
-  #bytesToLast = bufferedBytes;
+  #bytesToLast = headBytesToClose;
 
   /**
    * @param isEnding whether to close connections instead of answering; called for every request
@@ -54,6 +54,7 @@ export class Responder {
     isEnding: () => boolean,
     replyTo: Respond,
     ids: RequestIds,
+    waiting: WaitingAnswers,
     accessLog?: AccessLog,
     random = Math.random,
     now = () => new Date(),
@@ -63,10 +64,12 @@ export class Responder {
     this.#isEnding = isEnding;
     this.#replyTo = replyTo;
     this.#ids = ids;
+    this.#waiting = waiting;
     this.#accessLog = accessLog;
     this.#random = random;
     this.#now = now;
     this.#after = after;
+    this.#turns = new Turns(() => this.#handled, after);
   }
 
   get handled(): number {
@@ -115,7 +118,7 @@ export class Responder {
     // If the Connection header is exactly `close`, the library closes the connection itself, and drops no answers to
     // earlier requests. So only a longer header is examined here.
     const closes = connection.length > 5 && /\bclose\b/i.test(connection);
-    const { stream } = reply;
+    const stream = reply.stream ?? (closes && !hasBody && !this.#isHead ? streamOf(reply) : undefined);
     this.#isStuck = false;
     if (stream === undefined && (hasBody || closes)) this.#respondLast(res, hasBody);
     // If several requests are in one segment, the library corks only the first. Without a cork, each part of an answer
@@ -169,24 +172,23 @@ export class Responder {
   }
 
   readonly #respond = (): void => {
-    const { head, body } = this.#reply;
+    const { head, body, isOverwritten = false } = this.#reply;
     const response = this.#response;
-    this.#recent.add(head.length, this.#isHead ? undefined : body?.length);
     // The whole head is written as the status. A call for each header would cost more.
     response.writeStatus(head);
     if (body !== undefined && !this.#isHead) {
       if (this.#isDraining) response.writeHeader("Connection", "close");
-      this.#send(response, body, head.length);
+      this.#send(response, body, isOverwritten);
       return;
     }
     // Content-Length is written here, because the length argument of `endWithoutBody` would abort the process.
     if (body !== undefined) response.writeHeader("Content-Length", String(body.length));
-    // Only `tryEnd` with a body shows that a client doesn't read. After answers without a body, connections are
-    // therefore closed at random, which bounds the bytes that wait for one client.
+    // The library buffers a head without a body for a client that doesn't read, and doesn't tell. So such answers close
+    // connections at random, which bounds the bytes that wait for one client.
     this.#bytesToLast -= head.length + headOverheadBytes;
     if (this.#bytesToLast < 0) {
       // The distribution is exponential, so that no client can predict which answer closes the connection.
-      this.#bytesToLast = -Math.log(1 - this.#random()) * bufferedBytes;
+      this.#bytesToLast = -Math.log(1 - this.#random()) * headBytesToClose;
       this.#endLast(response);
     } else {
       if (this.#isDraining) response.writeHeader("Connection", "close");
@@ -195,30 +197,30 @@ export class Responder {
   };
 
   /**
-   * Sends as much of a body as the socket takes now. `end()` would cost a little less. But if `end()` drops a body, the
-   * library doesn't count the answer as done, and ends the process after the handler if there is no `onAborted`.
+   * Sends as much of a body as the socket takes now, and the rest later. `end()` would cost a little less. But `end()`
+   * copies the rest into the library's memory. And if it drops a body, the library doesn't count the answer as done, and
+   * ends the process after the handler if there is no `onAborted`.
    */
-  #send(res: HttpResponse, body: Uint8Array, headBytes: number): void {
+  #send(res: HttpResponse, body: Uint8Array, isOverwritten: boolean): void {
     const [, done] = res.tryEnd(body, body.length);
     if (done) return;
-    if (body.length > maxBufferedAnswer || res.getWriteOffset() > 0) this.#sendRest(res, body);
-    // The client pipelines and reads slowly. If the head may have been cut, the connection is closed. Otherwise it is
-    // closed at random, in proportion to the answer's length. So a client that never reads is disconnected in the end.
-    else if (this.#recent.mayHaveCutHead(headBytes) || this.#random() * bufferedBytes < body.length)
-      this.#isStuck = true;
-    else res.end(body);
+    // If the socket takes nothing, earlier answers are waiting in the library: the client pipelines and doesn't read.
+    // The library may have dropped a part of the head then (AsyncSocket::uncork of v20.49), so nothing may follow.
+    if (res.getWriteOffset() === 0) this.#isStuck = true;
+    else this.#sendRest(res, isOverwritten ? new Uint8Array(body) : body);
   }
 
+  /** @param body never changes */
   #sendRest(res: HttpResponse, body: Uint8Array): void {
-    // The body is copied, because the next answer overwrites its bytes.
-    const kept = new Uint8Array(body);
-    const wait = this.waitFor(res);
+    const wait = this.waitFor(res, () => this.#waiting.remove(res));
     const goOn = (offset: number) => {
-      const [ok, finished] = res.tryEnd(kept.subarray(offset), kept.length);
+      this.#waiting.progress(res);
+      const [ok, finished] = res.tryEnd(body.subarray(offset), body.length);
       if (finished) wait.end();
       return ok;
     };
     res.onWritable(orClose(res, wait, goOn));
+    this.#waiting.add(res, body);
   }
 
   /**
@@ -231,7 +233,7 @@ export class Responder {
    */
   #respondLast(res: HttpResponse, hasBody: boolean): void {
     const { head, body, absentBytes = 0 } = this.#reply;
-    // The head and the body are copied, because the next answer overwrites their bytes.
+    // The head and the body, an error's, are copied, because the next answer overwrites their bytes.
     const keptHead = typeof head === "string" ? head : new Uint8Array(head);
     const keptBody = this.#isHead || body === undefined ? undefined : new Uint8Array(body);
     const length = body?.length ?? absentBytes;
@@ -276,13 +278,12 @@ export class Responder {
 
   #respondWithStream(
     res: HttpResponse,
-    { length, source }: BodyStream,
+    { length, source, taker }: BodyStream,
     closes: boolean,
     route: number,
   ): void {
     const { head, status } = this.#reply;
     const isLast = this.#isDraining || closes;
-    this.#recent.add(head.length, this.#isHead ? undefined : length);
     res.writeStatus(head);
     if (this.#isHead) {
       source.return();
@@ -291,14 +292,31 @@ export class Responder {
       else res.endWithoutBody();
       return;
     }
-    const wait = this.waitFor(res, () => source.return());
+    const wait = this.waitFor(res, () => {
+      source.return();
+      this.#waiting.remove(res);
+    });
     if (isLast) res.writeHeader("Connection", "close");
     const onChunk = (bytes: number) => this.#traffic.sent(route, status, bytes);
+    const onProgress = () => this.#waiting.progress(res);
     const close = isLast ? () => closeSoon(res, wait) : undefined;
-    const isBehind = streamBody(res, { length, source }, wait, this.#turns, onChunk, close);
-    // The client pipelines and reads slowly, so a part of the head may have been dropped.
-    if (!wait.isOver && isBehind && res.getWriteOffset() === 0) this.#isStuck = true;
+    const stream = { length, source, taker };
+    const isBehind = streamBody(res, stream, wait, this.#turns, onChunk, onProgress, close);
+    if (wait.isOver) return;
+    // As in `#send`: a part of the head may have been dropped.
+    if (isBehind && res.getWriteOffset() === 0) this.#isStuck = true;
+    else this.#waiting.add(res, undefined);
   }
+}
+
+/** Makes a stream of a reply's body, so that the connection can be closed when the whole body is sent. */
+function streamOf({ body, isOverwritten }: Reply): BodyStream | undefined {
+  if (body === undefined) return undefined;
+  const kept = isOverwritten ? new Uint8Array(body) : body;
+  const source = (function* () {
+    yield kept;
+  })();
+  return { length: body.length, source, taker: undefined };
 }
 
 /** Closes a connection a moment later, after the bytes that were just written to it. */

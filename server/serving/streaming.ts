@@ -1,5 +1,5 @@
 import type { HttpResponse } from "./listener.ts";
-import type { BodyStream } from "./reply.ts";
+import type { BodyStream, Taker } from "./reply.ts";
 
 /** Streams bodies. The streams of a thread take turns, so that a large file doesn't hold up other answers. */
 
@@ -84,34 +84,99 @@ export function skipBody(res: HttpResponse, wait: Wait, after: After, onEnd: () 
   return cancel;
 }
 
-/** Runs the waiting turns, one in each iteration of the event loop. */
+/**
+ * Bytes of exports that a thread makes for an account in a second. Making them takes about a tenth of the second, so
+ * that an account's exports hardly delay other answers.
+ */
+export const madeBytesPerSecond = 32 * 2 ** 20;
+/** Bytes that a turn counts at least, because searching for an export's rows takes time, too. */
+const minTurnBytes = 2 ** 10;
+/** Milliseconds whose bytes an account may make late. Timers fire up to a few milliseconds late. */
+const maxLateMs = 8;
+
+interface Queue {
+  readonly turns: (() => void)[];
+  /** The time at which the taker may make more bytes. */
+  freeAtMs: number;
+}
+
+/**
+ * Runs the waiting turns, one in each iteration of the event loop. The takers take turns, whatever the number of their
+ * streams. An account makes at most `madeBytesPerSecond`.
+ */
 export class Turns {
-  readonly #waiting: (() => void)[] = [];
+  /** First comes the taker whose last turn is the oldest. A queue without turns is kept until its taker is free. */
+  readonly #queues = new Map<Taker, Queue>();
   readonly #handled: () => number;
+  readonly #nowMs: () => number;
+  readonly #after: After;
   #handledBefore = 0;
   #quietRounds = 0;
+  #isScheduled = false;
 
-  constructor(handled: () => number) {
+  /** @param handled number of requests handled so far @param nowMs milliseconds of a steady clock */
+  constructor(handled: () => number, after: After = afterTimeout, nowMs = () => performance.now()) {
     this.#handled = handled;
+    this.#after = after;
+    this.#nowMs = nowMs;
   }
 
   get isQuiet(): boolean {
     return this.#quietRounds >= quietRounds;
   }
 
-  /** Runs a turn after the turns that wait already. @param turn must not throw */
-  wait(turn: () => void): void {
-    if (this.#waiting.push(turn) === 1) setImmediate(this.#next);
+  /** Runs a turn after the taker's turns that wait already. @param turn must not throw */
+  wait(taker: Taker, turn: () => void): void {
+    this.#queueOf(taker).turns.push(turn);
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(this.#next);
+  }
+
+  /** Counts the bytes that were made in a turn. */
+  made(taker: Taker, bytes: number): void {
+    if (taker === undefined) return;
+    const queue = this.#queueOf(taker);
+    const fromMs = Math.max(queue.freeAtMs, this.#nowMs() - maxLateMs);
+    queue.freeAtMs = fromMs + (Math.max(bytes, minTurnBytes) / madeBytesPerSecond) * 1000;
+  }
+
+  #queueOf(taker: Taker): Queue {
+    let queue = this.#queues.get(taker);
+    if (queue === undefined) {
+      queue = { turns: [], freeAtMs: Number.NEGATIVE_INFINITY };
+      this.#queues.set(taker, queue);
+    }
+    return queue;
   }
 
   readonly #next = () => {
     const handled = this.#handled();
     this.#quietRounds = handled === this.#handledBefore ? this.#quietRounds + 1 : 0;
     this.#handledBefore = handled;
-    this.#waiting[0]();
-    this.#waiting.shift();
-    if (this.#waiting.length > 0) setImmediate(this.#next);
+    const nowMs = this.#nowMs();
+    for (const [taker, queue] of this.#queues) {
+      if (queue.freeAtMs > nowMs) continue;
+      const turn = queue.turns.shift();
+      this.#queues.delete(taker);
+      if (turn === undefined) continue;
+      this.#queues.set(taker, queue);
+      turn();
+      break;
+    }
+    this.#schedule();
   };
+
+  #schedule(): void {
+    let waitMs = Number.POSITIVE_INFINITY;
+    const nowMs = this.#nowMs();
+    for (const { turns, freeAtMs } of this.#queues.values())
+      if (turns.length > 0) waitMs = Math.min(waitMs, freeAtMs - nowMs);
+    this.#isScheduled = waitMs !== Number.POSITIVE_INFINITY;
+    if (!this.#isScheduled) return;
+    if (waitMs <= 0) setImmediate(this.#next);
+    else this.#after(waitMs, this.#next);
+  }
 }
 
 /**
@@ -119,16 +184,18 @@ export class Turns {
  *
  * @param wait ended by `close`; without `close`, ended when the library has the whole body
  * @param onChunk called with the length of a chunk before the chunk is sent
+ * @param onProgress called when the client has taken a part of the body
  * @param close called when the socket has taken the whole body; ends `wait` and closes the connection. Undefined if the
  *   connection stays open
  * @returns whether the socket didn't take all bytes of the first turn
  */
 export function streamBody(
   res: HttpResponse,
-  { length, source }: BodyStream,
+  { length, source, taker }: BodyStream,
   wait: Wait,
   turns: Turns,
   onChunk: (bytes: number) => void,
+  onProgress: () => void,
   close: (() => void) | undefined,
 ): boolean {
   // If the connection is to be closed, the library is told to expect one byte more than the head announced, so that it
@@ -151,6 +218,7 @@ export function streamBody(
     start += chunk.length;
     chunk = length - start > 2 * corkBytes ? nextOf(source) : restOf(source, length - start);
     onChunk(chunk.length);
+    turns.made(taker, chunk.length);
     if (chunk.length > 0) send(start);
   };
   const isGoingOn = () => !isBehind && !isSent && !wait.isOver;
@@ -167,10 +235,15 @@ export function streamBody(
   };
   const waitForTurn = () => {
     // The write is corked, because the library warns about each write outside a cork.
-    if (isGoingOn()) turns.wait(orClose(res, wait, () => res.cork(takeTurn)));
+    if (isGoingOn())
+      turns.wait(
+        taker,
+        orClose(res, wait, () => res.cork(takeTurn)),
+      );
   };
   const goOn = (offset: number) => {
     if (!isBehind) return true;
+    onProgress();
     send(offset);
     waitForTurn();
     return !isBehind;

@@ -29,6 +29,7 @@ import { Posts } from "./posts.ts";
 import { RequestIds } from "./request-ids.ts";
 import { type Respond, Responder } from "./responder.ts";
 import { Service } from "./service.ts";
+import { WaitingAnswers } from "./waiting.ts";
 
 /** A serving thread: its own HTTP server on the shared port, over images that all threads share. */
 
@@ -135,7 +136,8 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
           ...{ perSecond: data.accessLog, accounts: data.accessLogAccounts, keys, names, trustedProxies },
           tell: (access) => send({ type: "access", access }),
         });
-  const responder = new Responder(traffic, isEnding, answerAll, ids, log);
+  const waiting = new WaitingAnswers(connections, data.maxWaitingBytes, safely(collectGarbage, report));
+  const responder = new Responder(traffic, isEnding, answerAll, ids, waiting, log);
   const posts = pages && new Posts(pages.posts, responder, traffic);
   const server = serveHttp(
     data.host,

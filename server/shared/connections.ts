@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { DataError } from "../../engine/query.ts";
 
-/** Counts open connections across threads, and refuses connections beyond the limit. */
+/** Counts open connections, and the bytes that wait for slow clients, across threads. Refuses too many connections. */
 
 /** Maximum file descriptors for the state, snapshots, webhooks, the operator's listener and the log. */
 const reservedDescriptors = 256;
@@ -9,14 +9,16 @@ const descriptorsPerThread = 16;
 const defaultMaxDescriptors = 1024;
 /** Minimum file descriptors without those of the threads, for the modules, a load and a few clients. */
 const minDescriptors = 64;
-const [openWord, refusedWord] = [0, 1];
+const [openWord, refusedWord, waitingWord, cutWord] = [0, 1, 2, 3];
+/** Maximum bytes of answers that wait for clients that read slowly, in all threads. */
+export const maxWaitingBytes = 64 * 2 ** 20;
 
 export class Connections {
   readonly buffer: SharedArrayBuffer;
   readonly max: number;
   readonly #words: Int32Array;
 
-  constructor(max: number, buffer = new SharedArrayBuffer(8)) {
+  constructor(max: number, buffer = new SharedArrayBuffer(16)) {
     this.max = max;
     this.buffer = buffer;
     this.#words = new Int32Array(buffer);
@@ -30,6 +32,26 @@ export class Connections {
   /** Number of connections refused since the start, modulo 2^32. */
   get refused(): number {
     return Atomics.load(this.#words, refusedWord) >>> 0;
+  }
+
+  /** Bytes of answers that wait for clients that read slowly. */
+  get waitingBytes(): number {
+    return Atomics.load(this.#words, waitingWord);
+  }
+
+  /** Number of connections closed since the start because too many bytes waited, modulo 2^32. */
+  get cut(): number {
+    return Atomics.load(this.#words, cutWord) >>> 0;
+  }
+
+  /** Counts bytes that begin to wait. @param bytes negative for bytes that wait no longer */
+  wait(bytes: number): void {
+    Atomics.add(this.#words, waitingWord, bytes);
+  }
+
+  /** Counts a connection that is closed because too many bytes wait. */
+  cutSlow(): void {
+    Atomics.add(this.#words, cutWord, 1);
   }
 
   /** Counts a new connection. A refused connection counts until it is closed. @returns false if it is refused */

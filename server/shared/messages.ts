@@ -36,6 +36,8 @@ export interface ServeData {
   port: number;
   connections: SharedArrayBuffer;
   maxConnections: number;
+  /** Maximum bytes of one thread's answers that wait for slow clients. */
+  maxWaitingBytes: number;
   corsOrigins: readonly string[];
   keys: SharedArrayBuffer;
   limits: SharedArrayBuffer;

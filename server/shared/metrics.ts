@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import type { Connections } from "./connections.ts";
+import { type Connections, maxWaitingBytes } from "./connections.ts";
 import { bucketBounds, type Traffic, type TrafficSnapshot } from "./traffic.ts";
 
 /** The metrics of `/metrics`, in Prometheus' text format. */
@@ -106,6 +106,16 @@ export class Metrics {
       "Maximum number of open client connections, from the process's limit of open files",
       () => connections.max,
     );
+    this.gauge(
+      "hcqs_waiting_response_bytes",
+      "Bytes of responses held for clients that read slowly. A body that several clients wait for counts once",
+      () => connections.waitingBytes,
+    );
+    this.gauge(
+      "hcqs_max_waiting_response_bytes",
+      "Maximum of hcqs_waiting_response_bytes. Beyond it, the connections that read nothing for the longest time are closed",
+      () => maxWaitingBytes,
+    );
     this.gauge("hcqs_state_saved_age_seconds", "Seconds since counts and events were last saved", stateAge);
     this.gauge(
       "hcqs_snapshot_loaded_age_seconds",
@@ -133,6 +143,8 @@ export class Metrics {
     };
     const refusals = "Connections closed at once because too many were open";
     counter("hcqs_connections_refused_total", refusals, [], () => [[{}, connections.refused]]);
+    const cuts = "Connections closed because too many bytes waited for slow clients";
+    counter("hcqs_slow_connections_closed_total", cuts, [], () => [[{}, connections.cut]]);
     counter("hcqs_http_requests_total", "Requests answered", ["route", "status"], ({ answers }) =>
       answers.map(({ route, status, requests }) => [{ route, status }, requests]),
     );

@@ -16,7 +16,8 @@ export function wholeNumber(min: number, max: number) {
   );
 }
 
-const isoForm = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+/** Seconds may have any number of decimals, such as the six of Python. */
+const isoForm = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
 const aTimeInRange = "a time that exists, from 1970-01-01 to 9999-12-31 in UTC";
 
 /** Whether a time exists and is in the allowed years. JavaScript would turn 30 February into 2 March. */
@@ -30,7 +31,7 @@ function isInRange(text: string): boolean {
   return ms >= 0 && ms <= maxTimeMs;
 }
 
-/** Makes a schema that parses a time in ISO 8601 form into Unix milliseconds. */
+/** Makes a schema that parses a time in ISO 8601 form into Unix milliseconds. Parts of a millisecond are cut off. */
 export function time(expected = "a time such as 2027-01-31T00:00:00Z") {
   return v.pipe(
     v.string(expected),

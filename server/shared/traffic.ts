@@ -12,7 +12,7 @@ import { PerSecond } from "./per-second.ts";
 
 /** Statuses that have their own counters. The first counter, "other", has all other statuses. */
 const statuses = [
-  200, 201, 202, 204, 206, 303, 304, 400, 401, 403, 404, 405, 409, 413, 415, 416, 429, 500, 503,
+  200, 201, 202, 204, 206, 303, 304, 400, 401, 403, 404, 405, 409, 412, 413, 415, 416, 429, 500, 503,
 ];
 const statusNames: readonly string[] = ["other", ...statuses.map(String)];
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as v from "valibot";
 import { sealSnapshot } from "../../engine/index.ts";
+import { echo } from "../../server/api/errors.ts";
 import { searchResponse } from "../../server/api/responses.ts";
 import { hcpcs } from "../support/addendum.ts";
 import { checkAnswer, openapiDocument } from "../support/answers.ts";
@@ -39,6 +40,7 @@ function found(q: string) {
       row.type === "procedure" ? [{ code: row.code, score: row.score, matched: row.matched }] : [],
     );
 }
+const anySearch = "a search finds them by words, such as /api/v1/search?type=procedure&q=knee+replacement";
 const messageOf = (versions: typeof served, q: string) =>
   refusal(versions, `/search?type=procedure&q=${encodeURIComponent(q)}`).message;
 
@@ -88,14 +90,19 @@ test("an APC code finds only its group, and the start of a code finds nothing", 
 });
 
 test("the message for a code without results says why", () => {
-  const none =
-    "in data version 2024.3: no HCPCS or CPT codes are loaded; `import --codes` adds them from CMS's OPPS Addendum B";
-  for (const q of ["27447", "CPT 27447", "g0105", "knee 27447"])
-    assert.equal(messageOf(bare, q), `no procedure matches "${q}" ${none}`);
-  assert.equal(
-    messageOf(served, "99213"),
-    'no procedure matches "99213" in data version 2024.3: no procedure group includes the code 99213',
-  );
+  for (const q of ["27447", "CPT 27447", "knee 27447"])
+    assert.equal(
+      messageOf(bare, q),
+      `no procedure matches "${q}" in data version 2024.3: 5115 (Level 5115 Zylinder) includes the code 27447`,
+    );
+  for (const [versions, q, code] of [
+    [bare, "g0105", "G0105"],
+    [served, "99213", "99213"],
+  ] as const)
+    assert.equal(
+      messageOf(versions, q),
+      `no procedure matches "${q}" in data version 2024.3: no procedure group is known to include the code ${code}; ${anySearch}`,
+    );
   assert.equal(
     messageOf(served, "G0378"),
     'no procedure that matches "G0378" has prices in data version 2024.3: the only row is suppressed',
@@ -104,6 +111,70 @@ test("the message for a code without results says why", () => {
     messageOf(bare, "xylophone"),
     /^no procedure matches "xylophone" in data version 2024\.3; \/healthcare\/procedures lists all procedure groups$/,
   );
+});
+
+/** The paths of all endpoints that take a procedure group. */
+const pathsOf = (procedure: string) => {
+  const asked = encodeURIComponent(procedure);
+  const query = `procedure=${asked}`;
+  return [
+    ...["prices", "trends", "facilities", "facilities/010001/trends"].map(
+      (path) => `/healthcare/${path}?${query}`,
+    ),
+    ...[`/healthcare/prices?${query}&state=AL&limit=1`, `/healthcare/facilities?${query}&sort=charge`],
+    ...[`/healthcare/procedures/${asked}`, `/export.csv?${query}`, `/export.arrow?${query}&state=AL`],
+  ];
+};
+const saidOf = (versions: typeof served, target: string) => {
+  const { type, message } = refusal(versions, target);
+  assert.equal(type, "not_found", target);
+  return message.replace(/ in (data version 2024\.3|any loaded data year \(2024\.3\))/, "");
+};
+
+test("every endpoint that takes a procedure group explains a code of another kind, and points from words to a search", () => {
+  const form = "procedure groups have four digits";
+  for (const [versions, asked, way] of [
+    [served, "27447", "5115 (Level 5115 Zylinder) includes the code 27447"],
+    [served, "0616t", "5072 (Level 5072 Zylinder) includes the code 0616T"],
+    [served, "CPT 27447", "5115 (Level 5115 Zylinder) includes the code 27447"],
+    // Only the vocabulary has the code.
+    [bare, "27447", "5115 (Level 5115 Zylinder) includes the code 27447"],
+    [served, "10180", "5073 (not in this data version) includes the code 10180"],
+    [served, "99213", anySearch],
+    [bare, "G0105", anySearch],
+    [served, "05115", anySearch],
+    [served, "xylophone", anySearch],
+    [served, "511", anySearch],
+    [served, "x".repeat(65), anySearch],
+    [served, "knee", "/api/v1/search?type=procedure&q=knee finds them by these words"],
+    [bare, "Knee Zylinder", "/api/v1/search?type=procedure&q=Knee+Zylinder finds them by these words"],
+    [served, "APC 5115", "/api/v1/search?type=procedure&q=APC+5115 finds them by these words"],
+    [served, "knee&<é>", "/api/v1/search?type=procedure&q=knee%26%3C%C3%A9%3E finds them by these words"],
+  ] as const)
+    for (const target of pathsOf(asked)) {
+      const said = saidOf(versions, target);
+      const what = `there is no procedure ${echo(asked)}`;
+      assert.equal(said, `${what}: ${form}; ${way}`, target);
+    }
+  for (const target of pathsOf("9999")) assert.equal(saidOf(served, target), 'there is no procedure "9999"');
+});
+
+test("the search that a message names finds something", () => {
+  for (const asked of ["knee", "Knee Zylinder", "APC 5115", "g0105", "xylophone"])
+    for (const target of pathsOf(asked)) {
+      const [, path = ""] = /(\/search\?\S+)/.exec(saidOf(served, target)) ?? [];
+      assert.ok(ask(served, path), path);
+    }
+});
+
+test("a message never shows more than 64 characters of a procedure, and no key", () => {
+  const knees = "knee ".repeat(40).trim();
+  for (const asked of [knees, `knee hcq_${"a1B2c3D4e5".repeat(5)}`])
+    for (const target of pathsOf(asked)) {
+      const { message } = refusal(served, target);
+      assert.doesNotMatch(message, /a1B2c3/);
+      assert.ok(!message.includes(knees.slice(0, 65)) && message.includes(anySearch), message);
+    }
 });
 
 test("a facility search for a code points to type=procedure", () => {

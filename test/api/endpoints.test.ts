@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as v from "valibot";
 import { type Snapshot, stateCodes } from "../../engine/index.ts";
-import { datasetsResponse, facilityResponse } from "../../server/api/responses.ts";
+import {
+  datasetsResponse,
+  facilitiesResponse,
+  facilityResponse,
+  versionsResponse,
+} from "../../server/api/responses.ts";
 import { openapiDocument } from "../support/answers.ts";
 import { ask, assertRefused, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import { type ShortRow, snapshotAs, snapshotOf } from "../support/fixtures.ts";
@@ -26,7 +31,7 @@ describe("facilities", () => {
       hospital("000004", "CA", 30),
     ];
     const figures = (ccn: string) => {
-      const { national, state } = standingsOf(rows, ccn);
+      const { national, within_state: state } = standingsOf(rows, ccn);
       return [national.rank, national.percentile, state.rank, state.facilities, state.percentile];
     };
     assert.deepEqual(figures("000001"), [1, 0, 1, 3, 0]);
@@ -43,11 +48,33 @@ describe("facilities", () => {
     assert.equal(standingsOf(many, "000015").national.percentile, 93.8);
   });
 
-  test("a facility without prices and an unknown CCN give 404", () => {
+  test("each facility of the list has an answer of its own, with an empty list if nothing is priced", () => {
+    const versions = serving(
+      snapshotOf([
+        hospital("000001", "CA", 10),
+        ["000001", "CA", "5073", null, null],
+        ["000002", "CA", "5072", null, null],
+        ["000003", "CA", "5072", 10, null],
+        ["000004", "NV", "5073", null, 1],
+      ]),
+    );
+    const { data: listed } = v.parse(facilitiesResponse, ask(versions, "/healthcare/facilities"));
+    assert.deepEqual(
+      listed.map(({ procedures }) => procedures),
+      [1, 0, 0, 0],
+    );
+    for (const { ccn, facility: name, procedures } of listed) {
+      const answer = v.parse(facilityResponse, ask(versions, `/healthcare/facilities/${ccn}`));
+      assert.equal(answer.facility.facility, name);
+      assert.deepEqual([answer.data.length, answer.summary.procedures], [procedures, procedures]);
+    }
+  });
+
+  test("an unknown CCN gives 404", () => {
     const versions = serving(
       snapshotOf([hospital("00000A", "CA", 10), ["000002", "CA", "5072", null, null]]),
     );
-    for (const ccn of "000002 000003 00000 0000000 A national __proto__ %20 é 0000ß".split(" "))
+    for (const ccn of "000003 00000 0000000 A national __proto__ %20 é 0000ß".split(" "))
       assertRefused(versions, `/healthcare/facilities/${ccn}`, "not_found");
     assert.ok(ask(versions, "/healthcare/facilities/00000A"));
     assertRefused(versions, "/healthcare/facilities/%", "invalid_parameter");
@@ -181,7 +208,11 @@ describe("data versions", () => {
       ["2024.9", "superseded"],
       ["2023.2", "available"],
       ["2023.1", "superseded"],
-    ].map(([data_version, status]) => ({ data_version, status, path: `/api/v1/versions/${data_version}` }));
+    ].map(([data_version, status]) => ({
+      data_version,
+      status,
+      path: `/api/v1/versions/${data_version}/healthcare/facilities`,
+    }));
     assert.deepEqual(said, { description: "/api/v1/openapi.json", versions: expected });
     assert.deepEqual(v.parse(v.object({ data: v.array(listed) }), ask(versions, "/versions")).data, expected);
     const documented = Object.keys(v.parse(v.object({ paths: v.looseObject({}) }), openapiDocument).paths);
@@ -193,8 +224,24 @@ describe("data versions", () => {
       { name: "state", in: "query", required: false, default: null },
       { name: "bins", in: "query", required: false, default: 30 },
     ]);
+    for (const { data_version, path } of expected) {
+      const answer = v.parse(facilitiesResponse, ask(versions, path.slice("/api/v1".length)));
+      assert.equal(answer.source.data_version, data_version, path);
+    }
     for (const target of ["/?x=1", "?x=1", "/versions?x=1"])
-      assertRefused(versions, target, target.startsWith("/?") ? "unknown_endpoint" : "invalid_parameter");
+      assertRefused(versions, target, "invalid_parameter");
+  });
+
+  test("the overview's path may end in a slash, and no other path", () => {
+    assert.deepEqual(ask(versions, "/"), ask(versions, ""));
+    for (const target of ["//", "/versions/", "/datasets/", "/healthcare/", "/versions/2024/"])
+      assertRefused(versions, target, "unknown_endpoint");
+  });
+
+  test("the list of versions names a path that answers even if nothing is priced", () => {
+    const bare = serving(snapshotOf([["000001", "CA", "5072", null, null]]));
+    const { data } = v.parse(versionsResponse, ask(bare, "/versions"));
+    for (const { path } of data) assert.ok(ask(bare, path.slice("/api/v1".length)), path);
   });
 
   test("endpoints without data versions are unknown below a version path", () => {

@@ -150,6 +150,7 @@ const errors = {
   invalid_api_key: () => told("/api/v1/usage", { authorization: "Bearer hcq_wrong" }),
   unknown_endpoint: () => told("/api/v1/healthcare/facilities/"),
   method_not_allowed: () => told("/api/v1/usage", {}, { method: "POST" }),
+  precondition_failed: () => told("/api/v1/export.parquet", { ifMatch: '"another"' }),
   range_not_satisfiable: () => told("/api/v1/export.parquet", { range: "bytes=99999999-" }),
   rate_limit_exceeded: () => told("/api/v1/usage", {}, { times: burst + 1 }),
   internal_error: () => told("/api/v1/usage?", {}, { query: () => assert.fail("a fault") }),

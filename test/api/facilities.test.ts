@@ -6,6 +6,7 @@ import * as v from "valibot";
 import { readPlaces } from "../../datasets/places.ts";
 import type { FacilityField, Snapshot } from "../../engine/index.ts";
 import type { Versions } from "../../server/api/endpoint.ts";
+import { facilitiesResponse } from "../../server/api/responses.ts";
 import { ask, assertRefused, imageOf, imageWith, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import { changed, type ShortRow, snapshotAs, snapshotOf } from "../support/fixtures.ts";
 
@@ -78,6 +79,59 @@ describe("lists of facilities", () => {
     assert.deepEqual(rowsOf(versions, "near=99501"), ["000005"]);
   });
 
+  test("CCNs that the data version lacks are listed in the order in which they were given", () => {
+    const unknownIn = (query: string, base = "") => {
+      const answer = ask(versions, `${base}/healthcare/facilities?${query}`);
+      return v.parse(v.object({ summary: v.object({ unknown: v.optional(v.array(v.string())) }) }), answer)
+        .summary.unknown;
+    };
+    assert.deepEqual(unknownIn("ccn=000001,000002"), []);
+    assert.deepEqual(unknownIn("ccn=ZZZZZZ,000001,AAAAAA,ZZZZZZ"), ["ZZZZZZ", "AAAAAA"]);
+    // A facility that other conditions leave out isn't unknown.
+    assert.deepEqual(unknownIn("ccn=000001,000003,ZZZZZZ&state=NY"), ["ZZZZZZ"]);
+    assert.deepEqual(unknownIn("procedure=5072&ccn=000001,000006,ZZZZZZ"), ["ZZZZZZ"]);
+    assert.equal(unknownIn("state=NY"), undefined);
+    assertRefused(versions, "/healthcare/facilities?ccn=ZZZZZZ,AAAAAA", "not_found");
+  });
+
+  test("each page of a list has the same unknown CCNs", () => {
+    let target: string | null = "/healthcare/facilities?ccn=000001,ZZZZZZ,000002,000003,AAAAAA&limit=1";
+    const ccns: string[] = [];
+    while (target !== null) {
+      const page: v.InferOutput<typeof facilitiesResponse> = v.parse(
+        facilitiesResponse,
+        ask(versions, target),
+      );
+      const { data, summary, next } = page;
+      assert.deepEqual(summary.unknown, ["ZZZZZZ", "AAAAAA"]);
+      ccns.push(...data.map(({ ccn }) => ccn));
+      target = next?.slice("/api/v1".length) ?? null;
+    }
+    assert.deepEqual(ccns, ["000001", "000002", "000003"]);
+  });
+
+  test("spaces around the entries of a list don't matter, and an entry given twice counts once", () => {
+    for (const list of [
+      "000001,000003",
+      "+000001+,++000003",
+      "000003,+000001,000003,000001+",
+      "%20000001,000003",
+    ])
+      assert.deepEqual(rowsOf(versions, `ccn=${list}`), ["000001", "000003"], list);
+    for (const list of ["NY,AK", "+ny+,+Ak", "AK,ny,NY,+NY+"])
+      assert.deepEqual(rowsOf(versions, `state=${list}`), ["000001", "000002", "000005", "000006"], list);
+    const many = (count: number) => Array.from({ length: count }, (_, i) => String(i).padStart(6, "0"));
+    assert.equal(rowsOf(versions, `ccn=${[...many(50), "000001", "+000001"].join()}`).length, 6);
+    assertRefused(versions, `/healthcare/facilities?ccn=${many(51).join()}`, "invalid_parameter");
+    for (const list of ["", "+", "000001,", ",000001", "000001,,000003", "000001,+,000003", "000001+000003"])
+      assertRefused(versions, `/healthcare/facilities?ccn=${list}`, "invalid_parameter");
+  });
+
+  test("a lowest charge may equal the highest", () => {
+    for (const range of ["min_charge=300&max_charge=300.00", "min_charge=299.99&max_charge=300"])
+      assert.deepEqual(rowsOf(versions, `procedure=5072&${range}`), ["000002"]);
+  });
+
   test("the city filter ignores case, accents and abbreviations like a search", () => {
     for (const city of ["City+in+NY", "city in ny", "CITYINNY", "Cíty, in: NY"])
       assert.deepEqual(rowsOf(versions, `city=${encodeURIComponent(city).replaceAll("%2B", "+")}`), [
@@ -104,12 +158,30 @@ describe("lists of facilities", () => {
     ["min_charge=5", "min_charge", /^min_charge is for requests with procedure: /],
     ["status=all", "status", /procedure/],
     [
+      "near=2115",
+      "near",
+      /expected a ZIP code of five digits; a leading zero may be missing, which spreadsheets drop: 02115$/,
+    ],
+    ["near=601", "near", /; leading zeros may be missing, which spreadsheets drop: 00601$/],
+    ["near=123456", "near", /expected a ZIP code of five digits$/],
+    ["near=", "near", /expected a ZIP code of five digits$/],
+    [
       "near=12345",
       "near",
       /^near is "12345", expected a ZIP code whose coordinates are known \(Four places\)$/,
     ],
     ["state=NY,ZZ", "state", /expected 1 to 10 of AK, AL, /],
-    ["ccn=12", "ccn", /expected 1 to 50 CCNs of six letters or digits, separated by commas$/],
+    ["ccn=12A", "ccn", /expected 1 to 50 CCNs of six letters or digits, separated by commas$/],
+    ["ccn=10008", "ccn", /commas; a leading zero may be missing, which spreadsheets drop: 010008$/],
+    ["ccn=050001,+10008", "ccn", /commas; a leading zero may be missing, which spreadsheets drop: 010008$/],
+    [
+      "procedure=5072&min_charge=9&max_charge=8",
+      "min_charge",
+      /^min_charge is 9, expected at most max_charge \(8\)$/,
+    ],
+    ["procedure=5072&min_charge=0.02&max_charge=0.01", "min_charge", /at most max_charge \(0.01\)$/],
+    ["procedure=5072&min_charge=0.01&max_charge=0", "min_charge", /at most max_charge \(0\)$/],
+    ["min_charge=9&max_charge=8", "min_charge", /^min_charge is for requests with procedure: /],
     [
       "procedure=5072&min_charge=1.005",
       "min_charge",
@@ -139,10 +211,6 @@ describe("lists of facilities", () => {
     assert.equal(
       told("state=md"),
       'no facility matches "state=MD": Maryland\'s all-payer rate setting is outside the OPPS',
-    );
-    assert.equal(
-      told("procedure=5072&min_charge=9&max_charge=8"),
-      'no facility matches "procedure=5072&min_charge=9&max_charge=8": min_charge is above max_charge',
     );
     assert.equal(
       told("procedure=5072&state=AK"),
@@ -225,6 +293,11 @@ describe("trends of one facility", () => {
       "not_found",
       undefined,
       `facility "000002" has no row of procedure "5073" ${years}`,
+    ]);
+    assert.deepEqual(told("/healthcare/facilities/10008/trends?procedure=5072"), [
+      "not_found",
+      undefined,
+      `there is no facility "10008" ${years}: a leading zero may be missing, which spreadsheets drop: 010008`,
     ]);
     assert.deepEqual(told("/healthcare/facilities/999999/trends?procedure=5072"), [
       "not_found",

@@ -75,9 +75,10 @@ const messages: Record<string, [target: string, message: string][]> = {
   ].map(([query, message]) => [`/healthcare/procedures?${query}`, message]),
   "a facility": [
     ["000009", 'there is no facility "000009"'],
-    ["9", 'there is no facility "9"'],
-    ["000003", 'no prices at facility "000003" (Hospital 000003): all 3 rows are suppressed or incomplete'],
-    ["CA1500", 'no prices at facility "CA1500" (Hospital CA1500): the only row is suppressed'],
+    ["1234567", 'there is no facility "1234567"'],
+    ["00A", 'there is no facility "00A"'],
+    ["10008", 'there is no facility "10008": a leading zero may be missing, which spreadsheets drop: 010008'],
+    ["9", 'there is no facility "9": leading zeros may be missing, which spreadsheets drop: 000009'],
   ].map(([ccn, message]) => [`/healthcare/facilities/${ccn}`, message]),
   "a search whose every match has no price": [
     ["5115&type=procedure", 'no procedure that matches "5115" has prices: all 37 rows are suppressed'],

@@ -243,7 +243,7 @@ test("the reset time for an invalid key is the end of the current month", () => 
   assert.deepEqual([refused().status, refused().reset], [401, Date.UTC(2026, 2, 1) / 1000]);
 });
 
-const noHeaders: RequestHead = { getQuery: () => "", getHeader: () => "" };
+const noHeaders: RequestHead = { getQuery: () => "", getHeader: () => "", forEach: () => {} };
 const head = (tag: string) => ({ tag, cacheControl: "no-cache", resetLines: "\r\nleft: " });
 
 test("requests are counted by their hash, and another request with the same counter resets the count", () => {

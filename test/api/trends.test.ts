@@ -90,23 +90,32 @@ describe("trends", () => {
       v.parse(pinned, trendOf(unpinned.source.data_versions.join(","), newer).answer),
       unpinned,
     );
+    for (const names of ["2022,2024", "2024,+2022+", "2022.1,2024", "2024.2,2022,2024,2022.1,2024"])
+      assert.deepEqual(trendOf(names).answer, trendOf("2022.1,2024.2").answer, names);
+    assert.deepEqual(trendOf("2024").rows, [["2024.2", undefined]]);
     assert.deepEqual(trendOf("2024.1,2024.2").rows, [
       ["2024.1", undefined],
       ["2024.2", -84.9],
     ]);
   });
 
-  test("a trend of named versions has an immutable Cache-Control header", () => {
+  test("a trend of exact versions has an immutable Cache-Control header, and one of a year has not", () => {
     const { service, key } = openService(versions);
     const cacheControl = (query: string) =>
       askService(service, key, "/api/v1/healthcare/trends", () => query).headers.get("Cache-Control");
     for (let i = 0; i < 3; i++) {
       assert.equal(cacheControl("procedure=5072"), "private, no-cache");
-      assert.equal(cacheControl("procedure=5072&versions=2022.1"), "private, max-age=31536000, immutable");
+      for (const names of ["2022.1", "2022.1,+2024.1+", "2022.1,2022.1"])
+        assert.equal(
+          cacheControl(`procedure=5072&versions=${names}`),
+          "private, max-age=31536000, immutable",
+        );
+      for (const names of ["2022", "2022.1,2024", "2024,2022.1"])
+        assert.equal(cacheControl(`procedure=5072&versions=${names}`), "private, no-cache");
     }
   });
 
-  test("a trend of versions that aren't loaded or are named by year only is refused", () => {
+  test("a trend of versions or years that aren't loaded is refused", () => {
     const told = (names: string, from = versions) => {
       const { type, param, message } = refusal(from, `/healthcare/trends?procedure=5072&versions=${names}`);
       return [type, param, message];
@@ -116,7 +125,11 @@ describe("trends", () => {
       undefined,
       'there is no data version "2019.1"; loaded are 2024.2, 2024.1, 2023.1, 2022.1, 2021.1',
     ]);
-    const [type, param] = told("2022");
+    assert.equal(
+      told("2022,2019").at(-1),
+      'there is no data version "2019"; loaded are 2024.2, 2024.1, 2023.1, 2022.1, 2021.1',
+    );
+    const [type, param] = told("22");
     assert.deepEqual([type, param], ["invalid_parameter", "versions"]);
   });
 

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
+import { csv, row } from "../support/cms-files.ts";
 import { run, succeed } from "../support/commands.ts";
 import { keepingStripped, Running, temporaryFolder } from "../support/server.ts";
 
@@ -78,7 +79,13 @@ const refused: [command: string, message: string | RegExp][] = [
   ["rotate 1", "--overlap: found nothing, expected a value"],
   ["rotate 1 --overlap -x", '--overlap: found "-x", expected a value, as --overlap=VALUE'],
   ["expire 3", "--at: found nothing, expected a value"],
-  ["expire 3 --at now", `--at: found "now", expected ${expectedTime}, up to 9999-12-31 in UTC, or never`],
+  ...["soon", "Now", "2027-01-31T00:00:00.Z", "2027-01-31T00:00:00,5Z", "NaN", "-1"].map(
+    (text): [string, string] => [
+      `expire 3 --at=${text}`,
+      `--at: found "${text}", expected ${expectedTime}, up to 9999-12-31 in UTC, now or never`,
+    ],
+  ),
+  [`${another} now`, `--expires: found "now", expected ${expectedTime}`],
   ["expire 3 --at 2020-01-01", "--at: found 2020-01-01T00:00:00.000Z, expected a time in the future"],
   ["update", "--account: found nothing, expected a value"],
   ["update --account none --plan free", "account none: found no such name, expected one that exists"],
@@ -141,6 +148,164 @@ for (const [given, message] of [
     const [{ code, stdout, stderr }] = await run(stateDir, [given]);
     assert.deepEqual([code, stdout, stderr], [1, "", `${message}\n`]);
   });
+
+/** Files that no command can use. Their names say what they are. */
+const files = temporaryFolder();
+mkdirSync(path.join(files, "folder"));
+execFileSync("mkfifo", [path.join(files, "fifo")]);
+writeFileSync(path.join(files, "empty"), "");
+writeFileSync(path.join(files, "zeros"), Buffer.alloc(100));
+writeFileSync(path.join(files, "binary"), Buffer.from("89504e470d0a1a0a00ff", "hex"));
+symlinkSync("loop", path.join(files, "loop"));
+writeFileSync(path.join(files, "release.csv"), csv(row));
+const badFiles = [
+  "folder",
+  "fifo",
+  "empty",
+  "zeros",
+  "binary",
+  "loop",
+  "missing",
+  "empty/file",
+  "loop/file",
+].map((name) => path.join(files, name));
+const oneLine = /^[^\n]+: found [^\n]+, expected [^\n]+\n$/;
+
+test("a bad FILE gives one line that says what was found and expected", async () => {
+  const existing = badFiles.filter((file) => !file.endsWith("missing"));
+  const commands = [
+    ...badFiles.map((file) => `accounts import ${file}`),
+    ...badFiles.map((file) => `import ${file} --year 2023 --out ${files}/out`),
+    ...badFiles.map((file) => `import ${files}/release.csv --year 2023 --out ${files}/out --codes ${file}`),
+    ...existing.map((file) => `accounts export ${file}`),
+    ...existing.map((file) => `state backup ${file}`),
+    ...existing.filter((file) => !file.endsWith("folder")).map((file) => `publish ${file}`),
+  ];
+  for (const [i, { code, stdout, stderr }] of (await run(stateDir, commands)).entries()) {
+    assert.deepEqual([code, stdout], [1, ""], commands[i]);
+    assert.match(stderr, oneLine, commands[i]);
+  }
+  assert.ok(!existsSync(path.join(files, "out")));
+});
+
+test("accounts import takes a regular file or stdin, and no FIFO", async () => {
+  const fifo = path.join(files, "fifo");
+  const [{ stderr }] = await run(stateDir, [`accounts import ${fifo}`]);
+  assert.equal(
+    stderr,
+    `file ${fifo}: found something that isn't a regular file, expected the output of accounts export in a regular file, or on stdin\n`,
+  );
+});
+
+test("publish and import pass over or refuse what isn't a snapshot in DATASETS_DIR", async () => {
+  for (const [make, found] of [
+    [(file: string) => void execFileSync("mkfifo", [file]), "something that isn't a regular file"],
+    [(file: string) => mkdirSync(file), "something that isn't a regular file"],
+    [(file: string) => symlinkSync(path.basename(file), file), "no readable file (ELOOP)"],
+  ] as const) {
+    const [datasets, to] = [temporaryFolder(), temporaryFolder()];
+    await succeed(stateDir, `sample --out ${datasets} --year 2023 --rows 5`);
+    const bad = path.join(datasets, "2023.9.parquet");
+    make(bad);
+    const [refused] = await run(stateDir, [`publish ${to}`], { DATASETS_DIR: datasets });
+    assert.deepEqual(refused, {
+      code: 1,
+      stdout: "",
+      stderr: `${bad}: found ${found}, expected a snapshot\n`,
+    });
+    const [imported] = await run(stateDir, [`import ${files}/release.csv --year 2023 --out ${datasets}`]);
+    assert.deepEqual([imported.code, imported.stdout], [0, `${datasets}/2023.10.parquet\n`], imported.stderr);
+
+    make(path.join(to, "index.json"));
+    const [indexed] = await run(stateDir, [`publish ${to}`], { DATASETS_DIR: datasets });
+    assert.match(indexed.stderr, oneLine);
+  }
+  const [noFolder] = await run(stateDir, [`publish ${files}/to`], {
+    DATASETS_DIR: path.join(files, "empty"),
+  });
+  assert.deepEqual(
+    [noFolder.code, noFolder.stderr],
+    [
+      1,
+      `DATASETS_DIR ${path.join(files, "empty")}: found a folder that can't be read (ENOTDIR), expected a folder that can be read\n`,
+    ],
+  );
+});
+
+const importUsage = /^command line: found Unknown option '--other', expected hcqs import [^\n]*\n$/;
+const fetchUsage = /^command line: found Unknown option '--other', expected hcqs fetch [^\n]*\n$/;
+const repeated = (option: string) => `${option}: found it more than once, expected it once`;
+const wrongLines: [command: string, message: string | RegExp][] = [
+  ["accounts export --other", "accounts export: found Unknown option '--other', expected a file"],
+  [
+    "accounts import --other",
+    "accounts import: found Unknown option '--other', expected a file, or --skip-invalid",
+  ],
+  ["state backup --other", "state backup: found Unknown option '--other', expected a file to make"],
+  ["publish --other", "publish: found Unknown option '--other', expected hcqs publish DIR"],
+  ["import a.csv --year 2023 --other", importUsage],
+  ["fetch --year 2023 --other", fetchUsage],
+  ["keys expire 1 --other", "keys expire: found Unknown option '--other', expected --at with a value"],
+  ["accounts export ", "accounts export: found an empty name, expected a file"],
+  ["accounts import ", "accounts import: found an empty name, expected a file, or --skip-invalid"],
+  ["state backup ", "state backup: found an empty name, expected a file to make"],
+  ["import  --year 2023", "command line: found an empty name, expected a file"],
+  ["publish ", "publish: found an empty name, expected a folder"],
+  ["publish a b", "publish: found 2 folders, expected hcqs publish DIR"],
+  ["keys create --account b --account c --plan free", repeated("--account")],
+  ["keys update --account large --plan free --plan=free", repeated("--plan")],
+  ["keys expire 1 --at never --at now", repeated("--at")],
+  ["keys rotate 1 --overlap 1 --overlap 2", repeated("--overlap")],
+  ["accounts rotate-secret large --overlap 1 --overlap 1", repeated("--overlap")],
+  ["import a.csv --year 2023 --year 2024", repeated("--year")],
+  ["import a.csv --year 2023 --force --force", repeated("--force")],
+  ["sample --year 2023 --out a --out b", repeated("--out")],
+  ["fetch --year 2023 --url http://127.0.0.1:1/ --url http://127.0.0.1:1/", repeated("--url")],
+];
+const wrongNumbers = ["", "-1", "1e3", "NaN", "0x10", "1.0", "+1", "~1", "9".repeat(400)];
+const numbers: [command: string, option: string][] = [
+  ["sample --out a --year 2023", "--rows"],
+  ["sample --out a --year 2023", "--seed"],
+  ["sample --out a", "--year"],
+  ["import a.csv", "--year"],
+  ["fetch", "--year"],
+  ["keys create --account b --plan enterprise --quota 5", "--burst"],
+  ["keys create --account b --plan enterprise --burst 5", "--quota"],
+  ["keys rotate 1", "--overlap"],
+  ["accounts rotate-secret large", "--overlap"],
+  ["keys expire 1", "--at"],
+  ["keys create --account b --plan free", "--expires"],
+];
+
+test("unknown and repeated options, and empty names, give one line", async () => {
+  const results = await run(
+    stateDir,
+    wrongLines.map(([command]) => command),
+  );
+  for (const [i, [command, message]] of wrongLines.entries()) {
+    const { code, stdout, stderr } = results[i];
+    assert.deepEqual([code, stdout], [1, ""], command);
+    if (typeof message === "string") assert.equal(stderr, `${message}\n`);
+    else assert.match(stderr, message);
+  }
+  for (const name of ["--other", "a", "b"]) assert.ok(!existsSync(name), name);
+});
+
+test("values of options that are no numbers give one line", async () => {
+  const commands = numbers.flatMap(([command, option]) =>
+    wrongNumbers.map((value) => ({ option, line: `${command} ${option}=${value}` })),
+  );
+  const results = await run(
+    stateDir,
+    commands.map(({ line }) => line),
+  );
+  for (const [i, { option, line }] of commands.entries()) {
+    const { code, stdout, stderr } = results[i];
+    assert.deepEqual([code, stdout], [1, ""], line);
+    assert.match(stderr, oneLine, line);
+    assert.ok(stderr.startsWith(`${option}: found "`), stderr);
+  }
+});
 
 test("refused commands change nothing", async () => {
   assert.deepEqual(await look(), before);

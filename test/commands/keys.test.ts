@@ -182,9 +182,39 @@ test("a key's expiry can be changed or removed, and removal reactivates an expir
   assert.deepEqual(await keyStates(folder), ["active"]);
 });
 
+test("a key that expires now stops working at once, and can be revived", async () => {
+  const folder = temporaryFolder();
+  await succeed(folder, "keys create --account a --plan free");
+  const [said] = await succeed(folder, "keys expire 1 --at now");
+  const expiry = (await shownKey(folder, 1)).get("expires");
+  assert.equal(said, `key 1 of account a expired at ${expiry}\n`);
+  assert.deepEqual(await keyStates(folder), ["expired"]);
+  assert.match((await succeed(folder, "keys expire 1 --at now"))[0], /^key 1 of account a expired at /);
+  await succeed(folder, "keys expire 1 --at never");
+  assert.deepEqual(await keyStates(folder), ["active"]);
+});
+
+test("times may have any number of decimals, as Python writes them", async () => {
+  const folder = temporaryFolder();
+  await succeed(folder, "keys create --account a --plan free");
+  for (const [time, expected] of [
+    ["2097-01-31T00:00:00.123456+00:00", "2097-01-31T00:00:00.123Z"],
+    ["2097-01-31T00:00:00.1+05:30", "2097-01-30T18:30:00.100Z"],
+    ["2097-01-31T00:00:00.123999999Z", "2097-01-31T00:00:00.123Z"],
+    ["9999-12-31T23:59:59.9999999999999999999Z", "9999-12-31T23:59:59.999Z"],
+  ]) {
+    const [said] = await succeed(folder, `keys expire 1 --at ${time}`);
+    assert.equal(said, `key 1 of account a expires at ${expected}\n`);
+    const [{ stderr }] = await run(folder, [`keys create --account a --expires ${time}`]);
+    assert.ok(stderr.includes(`, which expires at ${expected}, for account a`), stderr);
+  }
+});
+
 test("a revoked key can't be given another expiry", async () => {
   const folder = temporaryFolder();
   await succeed(folder, "keys create --account a --plan free", "keys revoke 1");
   const [{ code, stderr }] = await run(folder, ["keys expire 1 --at never"]);
   assert.deepEqual([code, stderr], [1, "key 1: found revoked, expected one that is active or expired\n"]);
+  const [now] = await run(folder, ["keys expire 1 --at now"]);
+  assert.deepEqual([now.code, now.stderr], [code, stderr]);
 });

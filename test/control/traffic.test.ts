@@ -134,7 +134,8 @@ test("each route's path maps to its route, and other API paths map to unknown", 
   assert.equal(new Set(routes).size, routes.length);
   const filled = (template: string) => template.replace("{version}", "2024.1").replace(/\{\w+\}/, "a%2Fb");
   for (const route of routes.slice(1)) assert.equal(routes[routeOf(filled(route))], route);
-  const others = ["/api", "/api/v1/", "/api/v1/nothing", "/api/v1/versions/2024/usage"];
+  assert.equal(routes[routeOf("/api/v1/")], "/api/v1");
+  const others = ["/api", "/api/v1//", "/api/v1/nothing", "/api/v1/versions/2024/usage"];
   for (const path of others) assert.equal(routes[routeOf(path)], "unknown", path);
   for (const path of ["/", "", "/data", "/portal/signup"]) assert.equal(routes[routeOf(path)], "/*", path);
 });

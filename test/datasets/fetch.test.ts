@@ -13,6 +13,7 @@ import { type Caller, downloadRelease, stallMs } from "../../datasets/cms/downlo
 import { downloadPath, listOf } from "../../datasets/cms/listing.ts";
 import { checkEnds } from "../../datasets/cms/release.ts";
 import type { Clock } from "../../datasets/http.ts";
+import { proxiesIn } from "../../datasets/proxy.ts";
 import { syntheticPublisher } from "../../datasets/sample/synthetic-mark.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
 import { byteProgress, parseOptions } from "../../server/commands/fetch.ts";
@@ -83,10 +84,11 @@ class Trial implements Caller {
 
   readonly say = (line: string) => void this.said.push(line);
 
-  download(url: string): Promise<void> {
+  download(url: string, environment: NodeJS.ProcessEnv = {}): Promise<void> {
     return downloadRelease(url, this.path, {
       clock: this.clock,
       say: this.say,
+      proxyFor: proxiesIn(environment),
       onProgress: (bytes, totalBytes) => {
         this.progress.push([bytes, totalBytes]);
         if (bytes > 0) this.onBytes();
@@ -180,8 +182,8 @@ test("a download with a wrong, empty or too large Content-Length is rejected", a
   const shortUrl = serve(file(content, { "content-length": "300" }));
   await assert.rejects(short.download(shortUrl), {
     message:
-      `${shortUrl}: found a last line without a line break, as in a truncated file, ` +
-      "expected a complete file; --allow-unterminated accepts it as complete",
+      `${shortUrl}: found a last line without a line end, so the file may be cut off, even within an amount, ` +
+      "expected a complete file: get it again, or add --allow-unterminated if you know that nothing is missing",
   });
   assert.deepEqual(short.files, []);
 
@@ -327,14 +329,17 @@ test("redirects from https to http are rejected, and all others between the two 
   assert.equal(asksFor(plain), asked, "it isn't asked for");
 });
 
-test("a self-signed certificate is rejected without a retry", async () => {
+test("a self-signed certificate is rejected without a retry, and the error names NODE_EXTRA_CA_CERTS", async () => {
   const server = https.createServer(selfSigned, (_, response) => response.end(content));
   const url = `https://127.0.0.1:${await listening(server)}/a.csv`;
   after(() => server.close());
   const trial = new Trial();
   await assert.rejects(trial.download(url), {
     name: "DataError",
-    message: `${url}: found a certificate that can't be trusted (self-signed certificate), expected a valid one`,
+    message:
+      `${url}: found a certificate that can't be trusted (self-signed certificate), expected a valid one; if a proxy opens ` +
+      "TLS connections, or the server has a certificate authority of its own, NODE_EXTRA_CA_CERTS names the file with " +
+      "that authority's certificate (PEM)",
   });
   assert.deepEqual(trial.clock.pausesMs, []);
 });
@@ -552,7 +557,7 @@ test("fetch downloads and imports a year only once, and --list shows it", async 
   assert.deepEqual([first.code, first.stdout], [0, `${snapshot}\n`], first.stderr);
   const lines = first.stderr.split("\n");
   assert.deepEqual(
-    [lines[0], lines.at(-3)?.split(":")[0]],
+    [lines[0], lines.at(-4)?.split(":")[0]],
     [`downloading ${url}`, "columns that are not in the file, so unknown for every row"],
   );
   assert.ok(lines.includes(`downloaded ${kept}`), first.stderr);
@@ -642,37 +647,174 @@ test("an import error in a downloaded file says how to download it again", async
   assert.deepEqual(readdirSync(out), ["downloads"]);
 });
 
-test("fetch uses HTTP_PROXY with its credentials and prints no warnings", async () => {
+test("fetch uses a proxy with its credentials, however it is spelt, and prints no warnings", async () => {
   const asked: string[] = [];
   const proxy = createServer((request, response) => {
     asked.push(`${request.method} ${request.url} ${request.headers["proxy-authorization"]}`);
     file(content)(request, response);
   });
-  const HTTP_PROXY = `http://joe:geheim@127.0.0.1:${await listening(proxy)}`;
+  const HTTP_PROXY = `joe:geh%40im@127.0.0.1:${await listening(proxy)}`;
   after(() => proxy.close());
   const out = temporaryFolder();
   const url = "http://publisher.test/proxied.csv";
   const args = ["server/hcqs", "fetch", "--year", "2023", "--url", url, "--out", out];
-  const env = { ...process.env, HTTP_PROXY, STATE_DIR: out };
+  const env = { ...process.env, HTTP_PROXY, NODE_USE_ENV_PROXY: "1", STATE_DIR: out };
   const { stderr } = await promisify(execFile)("sh", args, { env });
-  assert.deepEqual(asked, [`GET ${url} Basic am9lOmdlaGVpbQ==`]);
-  assert.doesNotMatch(stderr, /warning/i);
+  const credentials = Buffer.from("joe:geh@im").toString("base64");
+  assert.deepEqual(asked, [`GET ${url} Basic ${credentials}`]);
+  assert.doesNotMatch(stderr, /\(node:|Warning/);
 });
 
-test("an unusable proxy's address is refused by its variable's name, without its password", async () => {
-  const env = { ...process.env, STATE_DIR: temporaryFolder() };
-  for (const name of ["HTTPS_PROXY", "http_proxy"])
-    for (const address of [
-      "joe:geheim@proxy:1",
-      "socks5://joe:geheim@proxy",
-      "http://joe:geheim@proxy:99999",
-    ]) {
-      const words = ["server/hcqs", "fetch", "--year", "2023", "--url", "http://publisher.test/"];
-      const { status, stderr } = spawnSync("sh", words, {
-        env: { ...env, [name]: address },
-        encoding: "utf8",
-      });
-      const expected = "http://[USER:PASSWORD@]HOST[:PORT], or https://…";
-      assert.deepEqual([status, stderr], [1, `${name}: found another form, expected ${expected}\n`]);
+const proxied = (address: string, environment: NodeJS.ProcessEnv) => proxiesIn(environment)(address);
+
+test("the proxy is read from the variables that curl knows", () => {
+  const cases: [environment: NodeJS.ProcessEnv, address: string, url: string | undefined][] = [
+    [{}, "https://a.example/", undefined],
+    [{ HTTPS_PROXY: "proxy.example:3128" }, "https://a.example/", "http://proxy.example:3128/"],
+    [{ HTTPS_PROXY: "proxy.example:3128" }, "http://a.example/", undefined],
+    [{ https_proxy: "10.1.2.3:8080" }, "https://a.example/", "http://10.1.2.3:8080/"],
+    [{ https_proxy: " [::1]:3128 " }, "https://a.example/", "http://[::1]:3128/"],
+    [{ HTTPS_PROXY: "HTTPS://proxy.example" }, "https://a.example/", "https://proxy.example/"],
+    [{ http_proxy: "proxy" }, "http://a.example/", "http://proxy/"],
+    [{ HTTP_PROXY: "u:p@proxy:1/" }, "http://a.example/", "http://u:p@proxy:1/"],
+    [{ ALL_PROXY: "proxy:1" }, "https://a.example/", "http://proxy:1/"],
+    [{ all_proxy: "proxy:1", HTTP_PROXY: "other:2" }, "http://a.example/", "http://other:2/"],
+    [{ https_proxy: "low:1", HTTPS_PROXY: "high:2" }, "https://a.example/", "http://low:1/"],
+    [{ https_proxy: "", HTTPS_PROXY: "high:2" }, "https://a.example/", "http://high:2/"],
+    [{ HTTPS_PROXY: "", ALL_PROXY: " " }, "https://a.example/", undefined],
+  ];
+  for (const [environment, address, url] of cases)
+    assert.equal(proxied(address, environment)?.url, url, JSON.stringify(environment));
+});
+
+test("NO_PROXY covers hosts as in curl", () => {
+  const covered: [entry: string, address: string, isCovered: boolean][] = [
+    ["*", "https://a.example/", true],
+    ["a.example", "https://a.example/", true],
+    ["A.Example.", "https://a.example/", true],
+    ["example", "https://a.example/", true],
+    [".example", "https://a.example/", true],
+    ["*.example", "https://a.example/", true],
+    ["xample", "https://a.example/", false],
+    ["b.a.example", "https://a.example/", false],
+    ["b.example, a.example", "https://a.example/", true],
+    ["b.example a.example", "https://a.example/", true],
+    ["a.example:443", "https://a.example/", true],
+    ["a.example:8443", "https://a.example/", false],
+    ["a.example:80", "http://a.example/", true],
+    ["127.0.0.1", "http://127.0.0.1:8080/", true],
+    ["127.0.0.1:8080", "http://127.0.0.1:8080/", true],
+    ["127.0.0.0/8", "http://127.4.5.6/", true],
+    ["10.0.0.0/8", "http://127.0.0.1/", false],
+    ["10.0.0.0/99", "http://10.0.0.1/", false],
+    ["0.0.1", "http://127.0.0.1/", false],
+    ["::1", "http://[::1]/", true],
+    ["[::1]", "http://[::1]:80/", true],
+    ["fe80::/10", "http://[fe80::7]/", true],
+    ["127.0.0.1", "http://[::1]/", false],
+    ["/, :, ., /8", "https://a.example/", false],
+  ];
+  for (const [entry, address, isCovered] of covered)
+    for (const name of ["NO_PROXY", "no_proxy"]) {
+      const proxy = proxied(address, { ALL_PROXY: "proxy:1", [name]: entry });
+      assert.equal(proxy === undefined, isCovered, `${entry} ${address}`);
     }
+});
+
+const proxyForm =
+  "expected [http://][USER:PASSWORD@]HOST[:PORT], or https://… (in user and password, %40 stands for @, %3A for : and " +
+  "%2F for /)";
+
+test("a wrong address of a proxy gives one error, without the password in it", async () => {
+  for (const variable of ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
+    for (const [value, found] of [
+      [":::", "another form"],
+      ["proxy:99999", "another form"],
+      ["proxy:0", "another form"],
+      ["http://", "another form"],
+      ["joe:geheim@", "another form"],
+      ["http:proxy:3128", "another form"],
+      ["joe:geheim#1@proxy:3128", "another form"],
+      ["joe:geheim%zz@proxy:3128", "another form"],
+      ["joe:geheim%ff@proxy:3128", "another form"],
+      ["socks5://joe:geheim@proxy:1080", 'a proxy of the kind "socks5"'],
+    ]) {
+      const message = `${variable}: found ${found}, ${proxyForm}`;
+      assert.throws(() => proxiesIn({ [variable]: value }), { name: "DataError", message }, value);
+    }
+  const args = ["fetch", "--year", "2023", "--url", serve(file(content)), "--out", temporaryFolder()];
+  const [refused] = await run(temporaryFolder(), [args.join(" ")], { HTTPS_PROXY: "joe:geheim@:::" });
+  assert.deepEqual(refused, {
+    code: 1,
+    stdout: "",
+    stderr: `HTTPS_PROXY: found another form, ${proxyForm}\n`,
+  });
+});
+
+/** A proxy that answers every CONNECT and every other request with a status. */
+async function refusingProxy(line: string): Promise<{ port: number; asked: string[] }> {
+  const asked: string[] = [];
+  const proxy = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    response.writeHead(Number(line.slice(0, 3))).end();
+  }).on("connect", ({ method, url }, socket) => {
+    asked.push(`${method} ${url}`);
+    socket.end(`HTTP/1.1 ${line}\r\nContent-Length: 0\r\n\r\n`);
+  });
+  const port = await listening(proxy);
+  after(() => proxy.close());
+  return { port, asked };
+}
+
+test("a refusal by the proxy is final, and the error says what to do", async () => {
+  const allow =
+    "expected a proxy that allows a.test; its administrator can allow it, or NO_PROXY=a.test goes without the proxy";
+  for (const [address, line, user, expected] of [
+    ["https://a.test/x.csv", "403 Forbidden", "", allow],
+    ["https://a.test/x.csv", "404 Not Found", "", allow],
+    [
+      "https://a.test/x.csv",
+      "407 Proxy Authentication Required",
+      "",
+      "expected a user and a password, as ALL_PROXY=http://USER:PASSWORD@HOST:PORT",
+    ],
+    [
+      "https://a.test/x.csv",
+      "407 Proxy Authentication Required",
+      "joe:geheim@",
+      "expected another user and password, as ALL_PROXY=http://USER:PASSWORD@HOST:PORT",
+    ],
+    [
+      "http://a.test/x.csv",
+      "407 Proxy Authentication Required",
+      "",
+      "expected a user and a password, as ALL_PROXY=http://USER:PASSWORD@HOST:PORT",
+    ],
+  ]) {
+    const { port, asked } = await refusingProxy(line);
+    const environment = { ALL_PROXY: `${user}127.0.0.1:${port}` };
+    const trial = new Trial();
+    await assert.rejects(trial.download(address, environment), {
+      name: "DataError",
+      message: `${address}: found a refusal by the proxy http://127.0.0.1:${port} (${line}), ${expected}`,
+    });
+    assert.deepEqual([trial.clock.pausesMs, asked.length, trial.said], [[], 1, []]);
+    // The catalogue's known addresses would be refused, too.
+    const caller = { ...trial, say: trial.say, proxyFor: proxiesIn(environment) };
+    await assert.rejects(offers(address, caller), /found a refusal by the proxy/);
+    assert.deepEqual(trial.said, []);
+  }
+});
+
+test("a proxy's temporary failure, or one that can't be reached, is retried", async () => {
+  const { port, asked } = await refusingProxy("502 Bad Gateway");
+  const trial = new Trial();
+  const url = "https://a.test/x.csv";
+  await assert.rejects(trial.download(url, { ALL_PROXY: `joe:geheim@127.0.0.1:${port}` }), {
+    message: `${url}: found no connection through the proxy http://127.0.0.1:${port} (502 Bad Gateway), 6 times in a row, expected a complete answer`,
+  });
+  assert.equal(asked.length, 6);
+  await assert.rejects(new Trial().download(url, { ALL_PROXY: "joe:geheim@127.0.0.1:1" }), {
+    message: `${url}: found no connection through the proxy http://127.0.0.1:1 (connect ECONNREFUSED 127.0.0.1:1), 6 times in a row, expected a complete answer`,
+  });
 });

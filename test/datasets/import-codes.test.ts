@@ -3,9 +3,11 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { type ImportOptions, importFile } from "../../datasets/cms/import.ts";
-import { decodeSnapshot, plainWordsOf } from "../../engine/index.ts";
+import { suspectPart } from "../../datasets/cms/plausibility.ts";
+import { attachImage, buildImage, decodeSnapshot, partsOf, plainWordsOf } from "../../engine/index.ts";
+import { csvPieces } from "../../engine/query.ts";
 import { addendum, codeLine, hcpcs } from "../support/addendum.ts";
-import { csv, fullCsv, more, optionsFor, otherRow, row } from "../support/cms-files.ts";
+import { csv, fullCsv, more, optionsFor, otherRow, partWarning, row } from "../support/cms-files.ts";
 
 /** Tests imports of a release with the codes of an addendum, and warnings about release and addendum. */
 
@@ -101,6 +103,107 @@ test("suspicious figures are imported with a warning", async () => {
     await warningsOf(...["01O001", "01I002", "O10003", "01000e"].map((ccn) => full(ccn, 9, 6, 20, 20))),
     ["CCNs with letters: 4, such as 01000E, 01I002, 01O001; an O or an I may stand for a digit"],
   );
+});
+
+const readAgain =
+  "a program may have read UTF-8 as Windows-1252 or Latin-1 and written it again; take CMS's file, or read it as UTF-8";
+const formulas = "a spreadsheet that opens export.csv may take them for formulas";
+
+test("suspicious names and addresses are imported as they are, with a warning", async () => {
+  const warned = async (...texts: string[]) => {
+    const rows = texts.map((text, i) => {
+      const name = text.replaceAll('"', '""');
+      return full(`01000${i}`, 9, 6, 20, 20).replace(",A,", `,"${name}",`);
+    });
+    const { path: written, warnings } = await importFile(optionsFor(fullCsv(...rows)), []);
+    return { warnings, names: partsOf(snapshotAt(written).table).facilities.name };
+  };
+  const windows1252 = new TextDecoder("windows-1252");
+  const twice = (text: string) => windows1252.decode(Buffer.from(text));
+  for (const text of [
+    "D’Angelo",
+    "Café",
+    "Peña",
+    "A – B",
+    "“A",
+    "A®",
+    "Šibenik",
+    "Ünal",
+    "A™",
+    "A…",
+    "2 € St",
+  ])
+    for (const misread of [twice(text), twice(twice(text))]) {
+      if (/[\u0080-\u009f]/.test(misread)) continue;
+      const { warnings, names } = await warned(misread, "B");
+      assert.deepEqual(names, [misread.replace("\u00a0", " "), "B"]);
+      assert.deepEqual(warnings, [
+        `names or addresses that look decoded twice: 1, such as ${JSON.stringify(names[0])}; ${readAgain}`,
+      ]);
+    }
+  const whole = [
+    "Café",
+    "RENÉ’S",
+    "Peña – “St. Mary’s”",
+    "São João",
+    "Âme",
+    "Århus",
+    "Dvořák",
+    "2 € St",
+    "N.A.B. Clinic",
+  ];
+  assert.deepEqual((await warned(...whole)).warnings, []);
+
+  for (const text of ["=1+2", "+A", "-A", "@A", '=HYPERLINK("http://a.example";"A")', " =A"]) {
+    const { warnings, names } = await warned(text);
+    assert.deepEqual(names, [text.trim()]);
+    assert.deepEqual(warnings, [
+      `names or addresses that begin with =, +, - or @: 1, such as ${JSON.stringify(text.trim())}; ${formulas}`,
+    ]);
+  }
+  const four = ["=A", "=B", "=C", "=D"];
+  assert.deepEqual((await warned(...four)).warnings, [
+    `names or addresses that begin with =, +, - or @: 4, such as "=A", "=B", "=C"; ${formulas}`,
+  ]);
+  assert.deepEqual((await warned("A A")).warnings, []);
+  assert.deepEqual((await warned("N/A")).warnings, [
+    'names or addresses that mark a missing value: 1, such as "N/A"; an empty street or description is better',
+  ]);
+});
+
+test("export.csv has a name that looks like a formula as it is", async () => {
+  const fields = `${row},${more}`.split(",");
+  fields[1] = "=1+2";
+  const { path: written } = await importFile(optionsFor(fullCsv(fields.join(","))), []);
+  const image = attachImage(buildImage(snapshotAt(written)));
+  const pieces = [...csvPieces(image, { procedure: null, state: null })].map((bytes) => bytes.slice());
+  assert.match(Buffer.concat(pieces).toString(), /,010001,=1\+2,Dothan,AL,/);
+});
+
+test("a city, a street, a description and a procedure are checked like a name", async () => {
+  for (const column of [2, 3, 6, 11]) {
+    const fields = `${row},${more}`.split(",");
+    fields[column] = "@A";
+    const { warnings } = await importFile(optionsFor(fullCsv(fields.join(","))), []);
+    assert.deepEqual(warnings, [
+      `names or addresses that begin with =, +, - or @: 1, such as "@A"; ${formulas}`,
+    ]);
+  }
+});
+
+test("far fewer rows, facilities or states than in a release give a warning", () => {
+  assert.deepEqual(suspectPart(115_507, 3_100, 50), []);
+  assert.deepEqual(suspectPart(90_000, 2_000, 45), []);
+  for (const [rows, facilities, states] of [
+    [2130, 908, 46],
+    [89_999, 3_100, 50],
+    [116_799, 1_999, 50],
+    [116_799, 3_100, 44],
+  ])
+    assert.deepEqual(
+      suspectPart(rows, facilities, states).map((text) => `warning: ${text}`),
+      [partWarning(rows, facilities, states)],
+    );
 });
 
 test("amounts many times those of the previous snapshot give a warning", async () => {

@@ -8,7 +8,17 @@ import { gzipSync } from "node:zlib";
 import { TextScan } from "../../datasets/cms/encoding.ts";
 import { type ImportOptions, importFile } from "../../datasets/cms/import.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
-import { csv, folder, fullCsv, header, more, optionsFor, otherRow, row } from "../support/cms-files.ts";
+import {
+  csv,
+  folder,
+  fullCsv,
+  header,
+  more,
+  moreHeader,
+  optionsFor,
+  otherRow,
+  row,
+} from "../support/cms-files.ts";
 import { randomSnapshot } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 
@@ -116,8 +126,8 @@ const refusals: Record<string, [content: string | Buffer, messageAfterFile: stri
   ],
   "a ZIP code that lost its zero": [
     fullCsv(`${row},${more.replace("36301", "2124")}`),
-    ' line 2, column Rndrng_Prvdr_Zip5: found "2124", expected five digits; a spreadsheet may have dropped the zeros ' +
-      "before it, or nothing",
+    ' line 2, column Rndrng_Prvdr_Zip5: found "2124", expected five digits, or nothing; a spreadsheet may have dropped ' +
+      "the zeros before it",
   ],
   "a RUCA code that there isn't": [
     fullCsv(`${row},${more.replace("4.1", "11")}`),
@@ -169,8 +179,8 @@ const refusals: Record<string, [content: string | Buffer, messageAfterFile: stri
   ],
   "a line that is cut short": [
     csv(row, otherRow).slice(0, -9),
-    " line 3: found a last line without a line break, as in a truncated file, expected a complete file; " +
-      "--allow-unterminated accepts it as complete",
+    " line 3: found a last line without a line end, so the file may be cut off, even within an amount, expected a complete " +
+      "file: get it again, or add --allow-unterminated if you know that nothing is missing",
   ],
   "a file without a priced row": [
     csv(otherRow, row.replace("1854.35", ""), row.replace("010001", "010002").replace("9652.79", "0")),
@@ -180,6 +190,16 @@ const refusals: Record<string, [content: string | Buffer, messageAfterFile: stri
   "a byte that Windows-1252 has no character for": [
     Buffer.from(csv(row.replace("Dothan", "D\x81than")), "latin1"),
     " line 2, column Rndrng_Prvdr_City: found the control character U+0081, expected printable text",
+  ],
+  "UTF-8 that was read as Latin-1 and written again": [
+    csv(row.replace("Southeast", "St. Mary\u00e2\u0080\u0099s")),
+    " line 2, column Rndrng_Prvdr_Org_Name: found the control character U+0080, expected printable text; a program may have " +
+      "read UTF-8 as Windows-1252 or Latin-1 and written it again; take CMS's file, or read it as UTF-8",
+  ],
+  "a letter that became an invisible character when it was read twice": [
+    csv(row.replace("Southeast", "Mar\u00c3\u00ada")),
+    " line 2, column Rndrng_Prvdr_Org_Name: found the invisible character U+00AD, expected printable text; a program may " +
+      "have read UTF-8 as Windows-1252 or Latin-1 and written it again; take CMS's file, or read it as UTF-8",
   ],
   "a byte-order mark before another encoding": [
     Buffer.concat([Buffer.from("\ufeff"), Buffer.from(csv(row.replace("Dothan", "D\xf6than")), "latin1")]),
@@ -321,6 +341,143 @@ for (const [what, [content, message]] of Object.entries(refusals)) {
     assert.equal(existsSync(options.out), false);
   });
 }
+
+const columnsOf = (line: string) => line.split(",");
+const fullHeader = `${header},${moreHeader}`;
+
+/** A release of one row, in which a column has the given text. */
+function withCell(column: string, text: string): string {
+  const cells = columnsOf(`${row},${more}`);
+  cells[columnsOf(fullHeader).indexOf(column)] = /["\n,]/.test(text)
+    ? `"${text.replaceAll('"', '""')}"`
+    : text;
+  return `${fullHeader}\n${cells.join(",")}\n`;
+}
+
+const asText =
+  "take the value from CMS's file, and keep the column as text (in pandas dtype=str, in a spreadsheet the column type Text)";
+const number = `a program has made the code a number; ${asText}`;
+const rounded = `a spreadsheet has rounded it to this scientific form; ${asText}`;
+const formula = "this is a spreadsheet's formula that keeps a text; write the value alone";
+const quoted = "remove the quotation mark before the value";
+const fault = "this is a spreadsheet's error; take the value from CMS's file";
+const date = `if a spreadsheet has made the code a date, ${asText}`;
+const lostZero = "a spreadsheet may have dropped the zeros before it";
+const emptied = "replace what marks a suppressed value by an empty cell";
+const mask = `this masks a small count; ${emptied}`;
+const point = "write a point before the cents, and nothing between thousands";
+const missing = "NA N/A n/a #N/A NaN nan <NA> NaT None null NULL (null) \\N - -- – . .. * ? missing".split(
+  " ",
+);
+const masked = ["<11", "< 11", "<=10", "≤10", "&lt;11", "10 or fewer", "1-10", "suppressed"];
+const errors = ["#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#####", "Err:502"];
+
+/** Columns, what they expect, and texts that programs write into them, by the advice in the error. */
+const cells: [columns: string, expected: string, texts: Record<string, string[]>][] = [
+  [
+    "Rndrng_Prvdr_CCN",
+    "six letters or digits",
+    {
+      [number]: ["10008.0", "010008.0", "10008.", "1e+05"],
+      [rounded]: ["5.00E+05", "1.00E+123", "1.0008e+04"],
+      [formula]: ['="010008"', "=010008"],
+      [quoted]: ["'010008", '"010008"'],
+      [lostZero]: ["10008", "8"],
+      "remove the commas between thousands": ["10,008"],
+      "take the value from CMS's file": missing,
+      "this masks a small count, so the columns may be shifted": ["<11", "≤10"],
+      [fault]: errors,
+      [date]: ["2023-01-08", "1/8/2023", "8-Jan", "Jan 2023"],
+    },
+  ],
+  ["APC_Cd", "four digits", { [number]: ["5072.0"], [rounded]: ["5.07E+03"], [formula]: ['="5072"'] }],
+  [
+    "Rndrng_Prvdr_Zip5",
+    "five digits, or nothing",
+    {
+      [number]: ["36049.0", "2124.0", "4e+04"],
+      [rounded]: ["3.60E+04"],
+      [formula]: ['="02124"'],
+      [quoted]: ["'02124"],
+      [lostZero]: ["2124", "602"],
+      "remove the commas between thousands": ["36,049"],
+      "keep the first five digits only": ["36301-1234", "363011234"],
+      "leave the cell empty if there is no value": missing,
+    },
+  ],
+  [
+    "Rndrng_Prvdr_RUCA",
+    "a RUCA code such as 1 or 4.1, or nothing",
+    {
+      "leave the cell empty if there is no value": missing,
+      [date]: ["4-Jan", "Jan-04", "01/04/23", "2023-04-01"],
+      [formula]: ['="4.1"'],
+    },
+  ],
+  [
+    "Rndrng_Prvdr_State_Abrvtn",
+    "a known two-letter state code",
+    { "take the value from CMS's file": missing },
+  ],
+  ...["CAPC_Srvcs", "Bene_Cnt", "Outlier_Srvcs"].map((column): (typeof cells)[number] => [
+    column,
+    "a whole number such as 41, or nothing",
+    {
+      [emptied]: missing,
+      [mask]: masked,
+      [rounded]: ["5.00E+05", "4.1e+01"],
+      [formula]: ['="41"'],
+      [quoted]: ["'41"],
+      [fault]: errors,
+      "remove the commas between thousands": ["1,041"],
+      "remove what separates thousands": ["1 041", "1'041", "1\u202f041"],
+      "a count or an amount can't be negative; take the value from CMS's file": ["-5", "(5)"],
+      "a division by zero gives this; take the value from CMS's file": ["inf", "-Inf", "Infinity"],
+    },
+  ]),
+  ...["Avg_Tot_Sbmtd_Chrgs", "Avg_Mdcr_Alowd_Amt", "Avg_Mdcr_Pymt_Amt", "Avg_Mdcr_Outlier_Amt"].map(
+    (column): (typeof cells)[number] => [
+      column,
+      "an amount in dollars such as 1234.56, or nothing",
+      {
+        [emptied]: missing,
+        [mask]: masked,
+        [rounded]: ["5.00E+05", " 9.65E+03 "],
+        [formula]: ['="9652.79"'],
+        [fault]: errors,
+        "remove the commas between thousands": ["9,652.79", "$9,652.79"],
+        [point]: ["9652,79", "9.652,79", "9 652,79", "1.009.652,79"],
+        "remove what separates thousands": ["9 652.79", "9'652.79"],
+        "a count or an amount can't be negative; take the value from CMS's file": ["-9652.79", "($9652.79)"],
+      },
+    ],
+  ),
+];
+
+test("a cell that a spreadsheet, pandas or R has changed is refused with what to do", async () => {
+  for (const [column, expected, byAdvice] of cells)
+    for (const [advice, texts] of Object.entries(byAdvice))
+      for (const text of texts) {
+        const options = optionsFor(withCell(column, text));
+        const shown = column === "APC_Cd" ? text.trim() : text;
+        await assert.rejects(importFile(options, []), {
+          name: "DataError",
+          message: `${options.file} line 2, column ${column}: found ${JSON.stringify(shown)}, expected ${expected}; ${advice}`,
+        });
+        assert.equal(existsSync(options.out), false);
+      }
+});
+
+test("an unquoted formula that keeps a text is refused with what to do", async () => {
+  for (const content of [csv(row.replace("010001", '="010001"')), csv(row.replace("5072", ' ="5072"'))]) {
+    const options = optionsFor(content);
+    await assert.rejects(importFile(options, []), {
+      name: "DataError",
+      message:
+        /line 2, column \w+: found ="…", a spreadsheet's formula that keeps a text, expected the value alone, such as 010008 for ="010008"$/,
+    });
+  }
+});
 
 test("an unreadable file or unwritable folder is reported with the system's error code", async () => {
   const options = optionsFor(csv(row));

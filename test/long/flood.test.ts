@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
+import path from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
+import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
+import { encodeSnapshot } from "../../engine/index.ts";
 import { metricsText } from "../support/metrics-text.ts";
 import type { Random } from "../support/random.ts";
 import {
@@ -12,6 +17,7 @@ import {
   requestText,
   startServer,
   type TestServer,
+  temporaryFolder,
   until,
 } from "../support/server.ts";
 import { residentMb, sizeFrom, trialRandom } from "./trial.ts";
@@ -208,6 +214,77 @@ test("clients that don't read their responses are disconnected and use little me
   assert.equal(await server.stop(), 0);
   assert.doesNotMatch(server.process.stderr, /"level":"(error|fatal)"/);
 });
+
+/**
+ * Opens many connections with small receive buffers, sends a request on each, and reads nothing. Prints a line when all
+ * requests are sent, and closes the connections when its input ends. Node can't set the size of a socket's buffer.
+ */
+const unreadScript = `
+  use Socket; my ($host, $port, $count, $text) = @ARGV; my @open;
+  for my $i (1 .. $count) {
+    socket(my $socket, PF_INET, SOCK_STREAM, 0) or die $!; setsockopt($socket, SOL_SOCKET, SO_RCVBUF, 2048) or die $!;
+    connect($socket, pack_sockaddr_in($port, inet_aton($host))) or die $!; syswrite($socket, $text) or die $!;
+    push @open, $socket;
+  }
+  $| = 1; print "sent\\n"; my $end = <STDIN>;
+`;
+
+async function answered(server: TestServer): Promise<number> {
+  const counts = (await metricsText(server.ops)).matchAll(
+    /^hcqs_http_requests_total\{.*status="200"\} (\d+)$/gm,
+  );
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+/** Connections of clients that read nothing. Each takes a descriptor in the server and in the client. */
+const silentClients = Math.min(6000, 4 * connections);
+
+for (const [threads, what, request, maxKb] of [
+  [1, "a file of the pages, without a key", "GET /openapi.json", 20],
+  [2, "a file of the pages, without a key", "GET /openapi.json", 20],
+  [4, "a file of the pages, without a key", "GET /openapi.json", 20],
+  [2, "an answer of the API", "GET /api/v1/openapi.json", 20],
+  [2, "an answer on a connection to be closed", "GET /api/v1/openapi.json", 20],
+  [1, "an Arrow export", "GET /api/v1/export.arrow", 64],
+  [4, "an Arrow export", "GET /api/v1/export.arrow", 64],
+  [2, "a CSV export", "GET /api/v1/export.csv", 64],
+  [2, "a Parquet export", "GET /api/v1/export.parquet", 64],
+] as const)
+  test(`with ${threads} threads, ${silentClients} clients that don't read ${what} take little memory`, async (t) => {
+    const datasetsDir = temporaryFolder();
+    writeFileSync(
+      path.join(datasetsDir, "2024.1.parquet"),
+      encodeSnapshot(syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 20_000, seed: 1 })),
+    );
+    const env = { THREADS: String(threads), PORTAL: "on" };
+    const server = await startServer({ datasetsDir, env, maxDescriptors: 2 * silentClients + 1000 });
+    t.after(() => server.process.signal("SIGKILL"));
+    const { pid } = server.process;
+    const headers = {
+      Authorization: `Bearer ${server.key}`,
+      ...(what.endsWith("closed") && { Connection: "TE, close" }),
+    };
+    for (let i = 0; i < 20; i++) await call(server, request, headers);
+    const [memoryBefore, before] = [residentMb(pid), await answered(server)];
+    const { hostname, port } = new URL(server.api);
+    const text = requestText(request, headers);
+    const client = spawn("perl", ["-e", unreadScript, hostname, port, String(silentClients), text], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    await once(client.stdout, "data");
+    await until("all requests to be handled", async () => (await answered(server)) >= before + silentClients);
+    const kbEach = ((residentMb(pid) - memoryBefore) * 1024) / silentClients;
+    t.diagnostic(`${kbEach.toFixed(1)} KB for each of ${silentClients} clients`);
+    // Garbage of a few dozen MB may remain, whatever the number of clients.
+    assert.ok(kbEach < maxKb + (30 * 1024) / silentClients, `${kbEach} KB each`);
+    client.stdin.end();
+    await once(client, "close");
+    await until("all connections to be gone", async () => (await openConnections(server)) === 0);
+    assert.match(await metricsText(server.ops), /^hcqs_waiting_response_bytes 0$/m);
+    assert.equal((await call(server, known)).status, 200);
+    assert.equal(await server.stop(), 0);
+    assert.doesNotMatch(server.process.stderr, /"level":"(error|fatal)"/);
+  });
 
 test("a server stops in time right after a flood of requests with unread responses", async (t) => {
   const server = await startServer();

@@ -52,6 +52,18 @@ test("a key works as soon as create returns and stops working as soon as revoke 
   }
 });
 
+test("a key stops working as soon as expire --at now returns", async () => {
+  const [{ stdout, stderr }] = await run(stateDir, ["keys create --account busy"]);
+  for (const [at, status] of [
+    ["now", 401],
+    ["never", 200],
+    ["now", 401],
+  ]) {
+    await succeed(stateDir, `keys expire ${idIn(stderr)} --at ${at}`);
+    assert.deepEqual(await statuses(stdout.trim()), [status], `${at}`);
+  }
+});
+
 test("while the server is suspended, a command ends with a warning, and its change applies later", async () => {
   // With the database's write lock here, the server isn't suspended in a write, which would leave the database locked.
   const idle = Store.open(stateDir);

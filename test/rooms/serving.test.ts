@@ -3,3 +3,5 @@ import "../serving/answer-cache.test.ts";
 import "../serving/kept.test.ts";
 import "../serving/posts.test.ts";
 import "../serving/reply.test.ts";
+import "../serving/turns.test.ts";
+import "../serving/waiting.test.ts";

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { headerNames } from "../../server/serving/reply.ts";
-import { openService } from "../support/asking.ts";
+import { openService, requestWith } from "../support/asking.ts";
 import { imageOf, versionsOf } from "../support/endpoint-oracle.ts";
 import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import { pricesPath } from "../support/server.ts";
@@ -22,11 +21,13 @@ for (const [path, query, acceptEncoding] of [
 ])
   test(`${path} with Accept-Encoding "${acceptEncoding}" is served from the cache until data is published`, () => {
     const { service, key } = openService(versions);
-    const values = new Map<ArrayBuffer, string>([
-      [headerNames.authorization, `Bearer ${key}`],
-      [headerNames.acceptEncoding, acceptEncoding],
-    ]);
-    const request = { getQuery: () => query, getHeader: (name: ArrayBuffer) => values.get(name) ?? "" };
+    const request = requestWith(
+      () => query,
+      [
+        ["authorization", `Bearer ${key}`],
+        ["accept-encoding", acceptEncoding],
+      ],
+    );
     const ask = () => service.answer(request, path, "GET", false);
     const first = Buffer.from(ask().body ?? []);
     for (let i = 0; i < asks; i++) ask();

@@ -118,6 +118,15 @@ for (const [condition, status] of [
     assert.equal(answer.body.length > 0, status === 200);
   });
 
+test("If-None-Match and Accept-Encoding may be sent on several lines", async () => {
+  const lines = (name: string, ...values: string[]) => ({ [name]: values.join(`\r\n${name}: `) });
+  for (let i = 0; i < 4; i++) {
+    assert.equal((await ask("?procedure=5072", lines("If-None-Match", '"other"', tag))).status, 304);
+    const coded = await ask("?procedure=5072", lines("Accept-Encoding", "deflate", "gzip;q=0.5", "br"));
+    assert.equal(coded.header("Content-Encoding"), "br");
+  }
+});
+
 test("If-None-Match on an error changes nothing", async () => {
   assert.equal((await ask("?procedure=9999", { "If-None-Match": "*" })).status, 404);
 });

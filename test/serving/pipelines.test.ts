@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
-import { after, describe, test } from "node:test";
-import { RecentReplies } from "../../server/serving/recent-replies.ts";
+import { after, test } from "node:test";
+import { metricsText } from "../support/metrics-text.ts";
 import {
   type Answer,
   Connection,
   call,
+  getStuck,
   pricesPath,
   requestText,
   settled,
   startServer,
+  until,
 } from "../support/server.ts";
 
 /** Tests many requests on the same connection before the first answer is read. */
@@ -128,25 +130,15 @@ for (const [what, request, status] of [
     assert.match(last.header("Date") ?? "", /^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/);
   });
 
-describe("responses gathered in one buffer", () => {
-  const sizes = (...bodies: (number | undefined)[]) => {
-    const recent = new RecentReplies();
-    // Earlier answers, which must have no effect.
-    for (let i = 0; i < 64; i++) recent.add(100, 17_000);
-    for (const body of bodies) recent.add(300, body);
-    return recent.mayHaveCutHead(300);
-  };
-  // A head of 300 bytes takes up to 428 of the buffer's 16,384.
-  test("the head of the first response isn't cut", () => assert.equal(sizes(4000), false));
-  test("a head that fits behind another answer isn't cut", () => assert.equal(sizes(15_000, 4000), false));
-  test("a head that doesn't fit behind another answer may be cut", () =>
-    assert.equal(sizes(15_700, 4000), true));
-  test("a head behind an answer that fills the buffer isn't cut", () =>
-    assert.equal(sizes(16_300, 4000), false));
-  test("the sizes of all earlier answers are added up", () => {
-    assert.equal(sizes(7000, 7000, 4000), false);
-    assert.equal(sizes(7600, 7600, 4000), true);
-    assert.equal(sizes(8100, 8100, 4000), false);
-  });
-  test("a response without a body may have been cut", () => assert.equal(sizes(undefined, 4000), true));
+test("clients that don't read the same answer share its bytes, which are counted while they wait", async () => {
+  const waitingBytes = async () =>
+    Number(/^hcqs_waiting_response_bytes (\d+)$/m.exec(await metricsText(server.ops))?.[1]);
+  assert.equal(await waitingBytes(), 0);
+  const request = `GET ${pricesPath}?procedure=5361&limit=50`;
+  const { body } = await call(server, request);
+  const connections = await Promise.all([1, 2, 3].map(() => Connection.open(server.api)));
+  for (const connection of connections) await getStuck(server, connection);
+  assert.equal(await waitingBytes(), body.length);
+  for (const connection of connections) connection.close();
+  await until("nothing to wait", async () => (await waitingBytes()) === 0);
 });

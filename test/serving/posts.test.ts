@@ -7,7 +7,8 @@ import type { Reply } from "../../server/serving/reply.ts";
 import { RequestIds } from "../../server/serving/request-ids.ts";
 import { Responder } from "../../server/serving/responder.ts";
 import type { After } from "../../server/serving/streaming.ts";
-import { Connections } from "../../server/shared/connections.ts";
+import { WaitingAnswers } from "../../server/serving/waiting.ts";
+import { Connections, maxWaitingBytes } from "../../server/shared/connections.ts";
 import { ThreadTraffic, Traffic } from "../../server/shared/traffic.ts";
 import { Connection, freePort, requestText, until } from "../support/connection.ts";
 
@@ -48,11 +49,13 @@ const port = await freePort();
 const api = `http://127.0.0.1:${port}`;
 const [block] = new Traffic(routes, 1).buffers;
 const traffic = new ThreadTraffic(block);
+const connections = new Connections(10_000);
 const responder = new Responder(
   traffic,
   () => false,
   () => reply("404 Not Found"),
   new RequestIds(),
+  new WaitingAnswers(connections, maxWaitingBytes, () => {}),
   undefined,
   Math.random,
   () => new Date(),
@@ -62,7 +65,7 @@ const posts = new Posts(handler, responder, traffic, laterByTest);
 const server = serveHttp(
   "127.0.0.1",
   port,
-  new Connections(10_000),
+  connections,
   [],
   responder,
   (error) => assert.fail(String(error)),

@@ -11,6 +11,7 @@ import { ask, openService, serviceOf, type Told } from "../support/asking.ts";
 import { versionsOf, versionsWith } from "../support/endpoint-oracle.ts";
 import { snapshotOf } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
+import { pricesPath } from "../support/server.ts";
 
 /** Tests the headers about ceilings, with clocks that the tests set. Tests also which part of a file is sent. */
 
@@ -276,6 +277,82 @@ test("a range of a file is sent unless If-Range names another file", () => {
   assert.deepEqual([refused.status, refused.headers.get("Content-Range")], [416, "bytes */10"]);
   assert.equal(download({ range: "bytes=4-5" }, "HEAD").status, 200);
   assert.equal(download({ range: "bytes=4-5" }, "GET", "export.csv").status, 200);
+});
+
+test("a file is sent if If-Match names it by a strong comparison, on any of its lines; otherwise the answer is 412", () => {
+  const download = fileService("0123456789");
+  for (const target of ["export.parquet", "export.csv", "export.arrow"]) {
+    const etag = download({}, "GET", target).etag ?? "";
+    for (const [ifMatch, isMet] of [
+      ...[etag, "*", " * ", `"other", ${etag}`, `${etag},"other"`, `"other" , W/"other" ,${etag} `, ""].map(
+        (condition) => [condition, true] as const,
+      ),
+      ...[`W/${etag}`, '"other"', etag.slice(1, -1), `"other", W/${etag}`, `${etag.slice(0, -1)}-br"`].map(
+        (condition) => [condition, false] as const,
+      ),
+      [['"other"', etag], true],
+      [["", '"other"'], false],
+      [['"other"', '"another"', `W/${etag}`], false],
+    ] as const)
+      for (const method of ["GET", "HEAD"]) {
+        const { status, headers } = download({ ifMatch }, method, target);
+        const told = `${method} ${target} ${ifMatch}`;
+        assert.equal(status, isMet ? 200 : 412, told);
+        assert.ok(headers.has("X-RateLimit-Remaining"), told);
+      }
+  }
+});
+
+test("If-Match is checked after the data, and before If-None-Match and Range", () => {
+  const download = fileService("0123456789");
+  const etag = download().etag ?? "";
+  for (const [headers, status] of [
+    [{ ifMatch: '"other"', ifNoneMatch: etag }, 412],
+    [{ ifMatch: '"other"', range: "bytes=10-" }, 412],
+    [{ ifMatch: '"other"', range: "bytes=4-", ifRange: etag }, 412],
+    [{ ifMatch: etag, ifNoneMatch: etag, range: "bytes=4-" }, 304],
+    [{ ifMatch: etag, range: "bytes=4-" }, 206],
+    [{ ifMatch: etag, range: "bytes=10-" }, 416],
+  ] as const)
+    assert.equal(download(headers).status, status, JSON.stringify(headers));
+  const other = { ifMatch: '"other"' };
+  assert.equal(download(other, "GET", "export.parquet/").status, 404);
+  assert.equal(download(other, "POST").status, 405);
+  const { body } = download(other);
+  assert.equal(JSON.parse(body).error.type, "precondition_failed");
+});
+
+test("If-None-Match and Accept-Encoding on several lines count as one list", () => {
+  const { service, key } = openService(versionsWith({ bytes: Buffer.from("x"), sha256: "x" }, image));
+  const codingOf = (path: string, acceptEncoding: readonly string[], query = "") =>
+    ask(service, key, path, () => query, { acceptEncoding }).headers.get("Content-Encoding");
+  for (const path of ["/api/v1/openapi.json", "/api/v1"])
+    for (let i = 0; i < 5; i++)
+      for (const [lines, coding] of [
+        [["gzip"], "gzip"],
+        [["deflate", "br"], "br"],
+        [["gzip", "br"], "br"],
+        [["br", "gzip"], "br"],
+        [["br;q=0.5", "gzip"], "gzip"],
+        [["gzip, br;q=0.1", "deflate", "br;q=0, identity;q=0.1"], "gzip"],
+        [["identity", "deflate"], undefined],
+      ] as const)
+        assert.equal(codingOf(path, lines), coding, `${path} ${lines.join(" | ")}`);
+  for (const [path, query] of [
+    ["/api/v1/datasets", ""],
+    ["/api/v1/export.parquet", ""],
+    ["/api/v1/export.csv", ""],
+    [pricesPath, "procedure=5072"],
+  ])
+    for (let i = 0; i < 5; i++) {
+      const { etag = "" } = ask(service, key, path, () => query);
+      const statusOf = (...ifNoneMatch: string[]) =>
+        ask(service, key, path, () => query, { ifNoneMatch }).status;
+      assert.equal(statusOf(etag, '"other"'), 304, path);
+      assert.equal(statusOf('"other"', etag), 304, path);
+      assert.equal(statusOf('"other"', '"another"', `"third" , W/${etag}`), 304, path);
+      assert.equal(statusOf('"other"', '"another"'), 200, path);
+    }
 });
 
 test("a download resumed with another file of the same version starts from the beginning", () => {

@@ -6,7 +6,7 @@ import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
-import { headerNames, type Reply, type RequestHead } from "../../server/serving/reply.ts";
+import type { Reply, RequestHead } from "../../server/serving/reply.ts";
 import { Service } from "../../server/serving/service.ts";
 import { monthOf } from "../../server/shared/months.ts";
 import { maxBurst, maxQuota } from "../../server/shared/plans.ts";
@@ -58,25 +58,41 @@ export interface Told {
   body: string;
 }
 
+/** A request with headers, which may have the same name. @param headers names in lower case */
+export function requestWith(
+  getQuery: RequestHead["getQuery"],
+  headers: readonly (readonly [name: string, value: string])[],
+): RequestHead {
+  return {
+    getQuery,
+    getHeader: (name) => headers.find(([other]) => other === Buffer.from(name).toString())?.[1] ?? "",
+    forEach: (take) => {
+      for (const [name, value] of headers) take(name, value);
+    },
+  };
+}
+
 /**
  * @param query returns the query; undefined if the target has no `?`
- * @param others further headers that the service reads
+ * @param others further headers by their names in camel case; a list is sent as several headers
  */
 export function ask(
   service: Service,
   key: string,
   path: string,
   query: () => string | undefined,
-  others: Partial<Record<keyof typeof headerNames, string>> = {},
+  others: Readonly<Record<string, string | readonly string[]>> = {},
   method = "GET",
 ): Told {
-  const values = new Map<ArrayBuffer, string>([[headerNames.authorization, `Bearer ${key}`]]);
-  for (const [name, value] of Object.entries(others))
-    values.set(headerNames[name as keyof typeof headerNames], value);
-  const request: RequestHead = {
-    getQuery: query,
-    getHeader: (name) => values.get(name) ?? "",
-  };
+  const headers = Object.entries(others).flatMap(([name, values]) =>
+    [values]
+      .flat()
+      .map((value): [string, string] => [
+        name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
+        value,
+      ]),
+  );
+  const request = requestWith(query, [...headers, ["authorization", `Bearer ${key}`]]);
   return read(service.answer(request, path, method, false));
 }
 

@@ -36,6 +36,14 @@ export function plainImport(file: string, out: string): ImportOptions {
   return { file, year: 2023, out, ...nothing };
 }
 
+/** The warning of the command `import` about a file that is smaller than a release. */
+export function partWarning(rows: number, facilities: number, states: number): string {
+  return (
+    `warning: the file has ${rows} rows, ${facilities} facilities and ${states} states, and a release some 117,000 rows, ` +
+    "3,100 facilities and 50 states (with the District of Columbia): the file may be a part of a release"
+  );
+}
+
 let files = 0;
 /** The import's folder doesn't exist yet. */
 export function optionsFor(content: string | Buffer): ImportOptions {

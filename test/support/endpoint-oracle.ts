@@ -14,7 +14,8 @@ import {
 import { Context, type Versions } from "../../server/api/endpoint.ts";
 import { ApiError, type ErrorType } from "../../server/api/errors.ts";
 import { datasetsResponse, facilityResponse } from "../../server/api/responses.ts";
-import { decodeTarget, findVersion, resolve } from "../../server/api/routes.ts";
+import { decodeTarget, resolve } from "../../server/api/routes.ts";
+import { findVersion } from "../../server/api/years.ts";
 import type { SnapshotFile } from "../../server/shared/messages.ts";
 import { imageOf } from "./fixtures.ts";
 import { halfUp, hundredths, isPriced, median, naivePrices, type PricesBody, pricedRows } from "./oracle.ts";
@@ -107,19 +108,16 @@ function compareFacilities(versions: Versions, snapshot: Snapshot): number {
           name: procedures.name[rows.procedure[row]],
           submitted_charge: rows.charge[row] / 100,
           medicare_allowed: rows.allowed[row] / 100,
+          markup: hundredths(halfUp(100n * BigInt(rows.charge[row]), BigInt(rows.allowed[row]))),
           services: orNull(rows.services[row]),
           beneficiaries: orNull(rows.beneficiaries[row]),
           medicare_payment: dollarsOrNull(rows.payment[row]),
           outlier_services: orNull(rows.outlierServices[row]),
           outlier_amount: dollarsOrNull(rows.outlierAmount[row]),
           national: standingIn(chargesOf(code, null), rows.charge[row]),
-          state: standingIn(chargesOf(code, state), rows.charge[row]),
+          within_state: standingIn(chargesOf(code, state), rows.charge[row]),
         };
       });
-    if (data.length === 0) {
-      assertRefused(versions, target, "not_found");
-      continue;
-    }
     const [kind, description] = [
       facilities.ruralUrbanCode[i] || null,
       facilities.ruralUrbanDescription[i] || null,

@@ -156,6 +156,7 @@ function naiveFacilities(snapshot: Snapshot, places: Places, asked: Asked) {
             data.length,
           )),
       ...(near !== undefined && { unplaced }),
+      ...(ccns !== null && { unknown: ccns.filter((ccn) => !facilities.ccn.includes(ccn)) }),
     },
     data,
     source: { ...sourceOf(snapshot), places: places.name },
@@ -296,7 +297,8 @@ export function compareLists(snapshot: Snapshot, places: Places, queries: number
     const target = `/healthcare/facilities?${new URLSearchParams(given)}`;
     const expected = naiveFacilities(snapshot, places, asked);
     if (expected === undefined) {
-      assertRefused(versions, target, "not_found");
+      const isRange = Number(asked.min_charge ?? 0) <= Number(asked.max_charge ?? Number.POSITIVE_INFINITY);
+      assertRefused(versions, target, isRange ? "not_found" : "invalid_parameter");
       continue;
     }
     assert.deepEqual(wholeList(versions, target, Number(asked.limit ?? 25)), expected, target);

@@ -58,7 +58,7 @@ export const csv: Endpoint = endpoint({
   kind: "versioned",
   fileType: "text/csv; charset=utf-8; header=present",
   parameters,
-  errors: ["not_found"],
+  errors: ["not_found", "precondition_failed"],
   answer: answerRows("csv", csvBytes, csvPieces),
 });
 
@@ -73,7 +73,7 @@ export const arrow: Endpoint = endpoint({
   kind: "versioned",
   fileType: "application/vnd.apache.arrow.stream",
   parameters,
-  errors: ["not_found"],
+  errors: ["not_found", "precondition_failed"],
   answer: answerRows("arrow", arrowBytes, arrowPieces),
 });
 
@@ -88,7 +88,7 @@ export const parquet: Endpoint = endpoint({
   kind: "versioned",
   fileType: "application/vnd.apache.parquet",
   parameters: v.object({}),
-  errors: ["range_not_satisfiable"],
+  errors: ["precondition_failed", "range_not_satisfiable"],
   answer({ image, versions }) {
     const version = versionName(image.description.provenance);
     const file = versions.byName.get(version)?.file;

@@ -5,6 +5,7 @@ import {
   type FacilityPrice,
   facilityAt,
   facilitySorts,
+  findFacility,
   findPlace,
   type Image,
   listFacilities,
@@ -15,14 +16,13 @@ import {
   rowStatuses,
   summaryOfList,
   textAt,
-  zipPattern,
 } from "../../../engine/query.ts";
 import { wholeNumber } from "../../shared/schemas.ts";
 import { type Endpoint, endpoint, sourceOf } from "../endpoint.ts";
 import { ApiError } from "../errors.ts";
 import { noFacilities, noProcedure } from "../not-found.ts";
 import { nextPage, queryOf } from "../paging.ts";
-import { ccns, dollars, rowLimit, states, textUpTo } from "../parameters.ts";
+import { ccns, dollars, rowLimit, states, textUpTo, zipCode } from "../parameters.ts";
 import { facilitiesResponse } from "../responses.ts";
 import { dollarsOrNull, standingOf } from "./facility.ts";
 
@@ -31,7 +31,6 @@ import { dollarsOrNull, standingOf } from "./facility.ts";
 const statuses = [...rowStatuses, "all"] as const;
 const orders = ["asc", "desc"] as const;
 const maxCityCharacters = 100;
-const aZip = "a ZIP code of five digits";
 const defaultMiles = 50;
 
 const parameters = v.object({
@@ -58,8 +57,7 @@ const parameters = v.object({
   ccn: ccns,
   near: v.optional(
     v.pipe(
-      v.string(),
-      v.regex(zipPattern, aZip),
+      zipCode,
       v.description("A ZIP code. Only hospitals around it are listed, each with its distance."),
       v.examples(["20001"]),
     ),
@@ -131,7 +129,10 @@ const needed: Partial<Record<string, "procedure" | "near">> = {
   services: "procedure",
 };
 
-/** Checks that a parameter or sort order comes with the parameter that it requires. @throws ApiError */
+/**
+ * Checks that a parameter or sort order comes with the parameter that it requires, and that the charges are a range.
+ * @throws ApiError `invalid_parameter`
+ */
 function checkTogether(values: Values): void {
   for (const [name, value] of Object.entries(values)) {
     const other = needed[name === "sort" ? values.sort : name];
@@ -145,6 +146,11 @@ function checkTogether(values: Values): void {
       },
     );
   }
+  const { min_charge: least = 0, max_charge: most = Number.POSITIVE_INFINITY } = values;
+  if (least > most)
+    throw new ApiError("invalid_parameter", `min_charge is ${least}, expected at most max_charge (${most})`, {
+      param: "min_charge",
+    });
 }
 
 function placeOf(image: Image, zip: string): number {
@@ -230,6 +236,7 @@ export const facilities: Endpoint = endpoint({
     const order = orderFacilities(list, values.order === "desc", offset + values.limit);
     const next = nextPage(context, facilities.name, length, values.limit, () => queryOf(values));
     const isPriced = procedure !== undefined;
+    const unknown = values.ccn?.filter((ccn) => findFacility(image, ccn) < 0);
     const row = (i: number) => {
       const facility = facilityAt(image, list, i);
       return {
@@ -249,6 +256,7 @@ export const facilities: Endpoint = endpoint({
       summary: {
         ...(isPriced ? dollarsOf(summaryOfList(image, list)) : { facilities: length }),
         ...(place !== undefined && { unplaced: list.unplaced }),
+        ...(unknown !== undefined && { unknown }),
       },
       data: Array.from(order.subarray(offset, offset + values.limit), row),
       source: { ...sourceOf(image), places: image.description.places },

@@ -30,8 +30,8 @@ export const facility = endpoint({
   summary: "Every priced procedure group at one facility, with its standing in the nation and its state",
   description:
     "Describes one hospital: its address, and for each procedure group with a price the charge, the amounts that Medicare " +
-    "allowed and paid, the number of services, and the charge's rank in the nation and in the state. `/search` finds a " +
-    "hospital's CCN.",
+    "allowed and paid, the number of services, and the charge's rank in the nation and in the state. `data` is empty if the " +
+    "hospital has no prices. `/search` finds a hospital's CCN.",
   returns: "The facility, and its procedure groups by code.",
   kind: "versioned",
   segment: { name: "ccn", description: "CCN of the facility, letters in any case.", example: "990005" },
@@ -40,8 +40,8 @@ export const facility = endpoint({
   errors: ["not_found"],
   answer({ versions, image, segment }) {
     const found = findFacility(image, segment);
-    const list = found < 0 ? [] : facilityPrices(image, found);
-    if (list.length === 0) throw noFacility(versions, image, segment, found);
+    if (found < 0) throw noFacility(versions, image, segment);
+    const list = facilityPrices(image, found);
     return {
       facility: describeFacility(image, found),
       summary: { procedures: list.length },
@@ -50,13 +50,14 @@ export const facility = endpoint({
         name: textAt(image.procedureName, price.procedure),
         submitted_charge: dollarsOrNull(price.charge),
         medicare_allowed: dollarsOrNull(price.allowed),
+        markup: dollarsOrNull(price.markup),
         services: price.services,
         beneficiaries: price.beneficiaries,
         medicare_payment: dollarsOrNull(price.payment),
         outlier_services: price.outlierServices,
         outlier_amount: dollarsOrNull(price.outlierAmount),
         national: standingOf(price.national),
-        state: standingOf(price.state),
+        within_state: standingOf(price.state),
       })),
       source: sourceOf(image),
     };

@@ -36,7 +36,7 @@ function listVersions({ images }: Versions) {
       data_year: provenance.dataYear,
       data_version: version,
       status: statusOf(images, image),
-      path: `${basePath}/versions/${version}`,
+      path: `${basePath}/versions/${version}/healthcare/facilities`,
     };
   });
 }
@@ -46,7 +46,7 @@ export const versions = endpoint({
   name: "versions",
   summary: "The loaded data versions, newest first, with their paths",
   description:
-    "Lists the loaded data versions, and the beginning of each version's paths. `/datasets` describes the versions in detail.",
+    "Lists the loaded data versions, each with the path of its hospitals. Other paths of the version begin alike. `/datasets` describes the versions in detail.",
   returns: "The data versions, newest first.",
   kind: "service",
   parameters: v.object({}),

@@ -30,7 +30,7 @@ export const procedures: Endpoint = endpoint({
     ),
     min_facilities: v.optional(
       v.pipe(
-        wholeNumber(1, 1_000_000),
+        wholeNumber(1, Number.MAX_SAFE_INTEGER),
         v.description("Only groups with at least this many facilities."),
         v.examples([2]),
       ),

@@ -13,7 +13,7 @@ import { endpoint } from "../endpoint.ts";
 import { noTrend } from "../not-found.ts";
 import { procedure, state, versionNames } from "../parameters.ts";
 import { trendsResponse } from "../responses.ts";
-import { newestOfYears, sourceOfYears, versionsNamed } from "../years.ts";
+import { isYear, newestOfYears, sourceOfYears, versionsNamed } from "../years.ts";
 
 /** Answers with the charges of a procedure group over the data years. */
 
@@ -76,14 +76,14 @@ export const trends = endpoint({
   errors: ["missing_parameter", "not_found"],
   answer(context, values) {
     const { versions } = context;
-    const pinned = values.versions && versionsNamed(versions, values.versions);
-    const images = pinned ?? newestOfYears(versions);
+    const named = values.versions && versionsNamed(versions, values.versions);
+    const images = named ?? newestOfYears(versions);
     const years = images
       .map((image): Year => ({ image, group: findGroup(image, values.procedure, values.state ?? null) }))
       .filter(({ group }) => group >= 0);
     const latest = years.at(-1)?.image;
-    if (latest === undefined) throw noTrend(images, values.procedure, values.state, pinned !== undefined);
-    context.isPinned = pinned !== undefined;
+    if (latest === undefined) throw noTrend(images, values.procedure, values.state, named !== undefined);
+    context.isPinned = values.versions?.some(isYear) === false;
     return {
       procedure: { code: values.procedure, name: nameIn(latest, values.procedure) },
       scope: { state: values.state ?? "national" },

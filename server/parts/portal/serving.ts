@@ -3,13 +3,13 @@ import { hash } from "node:crypto";
 import { MIMEType } from "node:util";
 import { ApiError, constantError } from "../../api/errors.ts";
 import { clientAddress } from "../../serving/client-address.ts";
-import { codingOf, compress, formOf } from "../../serving/negotiation.ts";
+import { type Coding, codingOf, compress, formOf } from "../../serving/negotiation.ts";
 import type { MakePages, PagesContext } from "../../serving/part.ts";
 import type { PostHandler } from "../../serving/posts.ts";
-import { headerNames, type Reply, type RequestHead } from "../../serving/reply.ts";
+import { listIn, type Reply, type RequestHead } from "../../serving/reply.ts";
 import type { PortalReply, WebFile } from "../../shared/messages.ts";
-import { PerSecond } from "../../shared/per-second.ts";
 import { http } from "../../shared/runtime.ts";
+import { WorkBudget } from "../../shared/work-budget.ts";
 import { embedPage, facilityPage, missingPage } from "./pages.ts";
 import { clientOf, tooMany } from "./rate-limits.ts";
 import { errorReply, unavailable } from "./reply.ts";
@@ -17,11 +17,18 @@ import { write } from "./written.ts";
 
 /** Answers requests for the portal's pages and assets, and passes its posts to the control thread. */
 
-/** Maximum pages per second into which a thread writes numbers, in 1 to 2 ms each. No key limits these requests. */
-const maxWrittenPerSecond = 50;
+/**
+ * Milliseconds per second in which a thread may write numbers into pages. A page takes 1 to 5 ms. No key limits these
+ * requests, so others must hardly notice them.
+ */
+export const writingMsPerSecond = 100;
+/** Milliseconds of writing that may be saved up. Written at once, they delay other answers. */
+export const maxWritingMs = 10;
+/** Milliseconds of writing at the start, when a page takes up to 30 ms because its code isn't compiled yet. */
+const firstWritingMs = 500;
 
 export const pages: MakePages = (context) => {
-  const writing = new PerSecond(maxWrittenPerSecond);
+  const writing = new WorkBudget(writingMsPerSecond, maxWritingMs, firstWritingMs);
   let portal = new Portal([], context, writing);
   return {
     respond: (request, path, method, hasBody) => portal.reply(request, path, method, hasBody),
@@ -36,11 +43,19 @@ export const pages: MakePages = (context) => {
 export class Portal {
   readonly #files: ReadonlyMap<string, WebFile>;
   readonly #context: Pick<PagesContext, "read" | "report">;
-  readonly #writing: PerSecond;
+  readonly #writing: WorkBudget;
+  readonly #nowMs: () => number;
 
-  constructor(files: readonly WebFile[], context: Pick<PagesContext, "read" | "report">, writing: PerSecond) {
+  /** @param writing the budget for writing numbers into pages @param nowMs milliseconds of a steady clock */
+  constructor(
+    files: readonly WebFile[],
+    context: Pick<PagesContext, "read" | "report">,
+    writing: WorkBudget,
+    nowMs = () => performance.now(),
+  ) {
     this.#context = context;
     this.#writing = writing;
+    this.#nowMs = nowMs;
     this.#files = new Map(files.map((file) => [file.path, file]));
   }
 
@@ -53,23 +68,24 @@ export class Portal {
       (path === missingPage ? undefined : this.#files.get(path)) ??
       (/^\/facilities\/[^/]+$/.test(path) ? this.#page(facilityPage) : undefined) ??
       (/^\/embed(\/(charges|states|years))?$/.test(path) ? this.#page(embedPage) : undefined);
-    const accepted = request.getHeader(headerNames.acceptEncoding);
+    const accepted = listIn(request, "accept-encoding");
     if (found === undefined) {
       const { head, body } = formOf(this.#page(missingPage), accepted, "");
       return { status: 404, head: `404 Not Found\r\n${head}`, body };
     }
     const { head, body } = formOf(
-      this.#written(found, path, request),
+      this.#written(found, path, request, codingOf(accepted)),
       accepted,
-      request.getHeader(headerNames.ifNoneMatch),
+      listIn(request, "if-none-match"),
     );
     if (body === undefined) return { status: 304, head: `304 Not Modified\r\n${head}`, body };
     return { status: 200, head: `200 OK\r\n${head}`, body };
   }
 
-  /** Writes the numbers for a URL into a page. Beyond the limit, or after an error, returns the page unchanged. */
-  #written(page: WebFile, path: string, request: RequestHead): WebFile {
-    if (page.slots === undefined || !this.#writing.pass(performance.now())) return page;
+  /** Writes the numbers for a URL into a page. Beyond the budget, or after an error, returns the page unchanged. */
+  #written(page: WebFile, path: string, request: RequestHead, coding: Coding): WebFile {
+    const begunMs = this.#nowMs();
+    if (page.slots === undefined || !this.#writing.hasLeft(begunMs)) return page;
     try {
       const written = write(path, new URLSearchParams(request.getQuery()), this.#context.read);
       let html = Buffer.from(page.bodies.identity).toString();
@@ -77,7 +93,6 @@ export class Portal {
       for (const name of ["head", "sentence", "noscript"] as const)
         html = html.replace(page.slots[name], () => written[name]);
       const body = Buffer.from(html);
-      const coding = codingOf(request.getHeader(headerNames.acceptEncoding));
       return {
         ...page,
         bodies: { identity: body, ...(coding !== "identity" && { [coding]: compress(body, coding) }) },
@@ -86,6 +101,8 @@ export class Portal {
     } catch (error) {
       this.#context.report(error);
       return page;
+    } finally {
+      this.#writing.spend(this.#nowMs() - begunMs);
     }
   }
 

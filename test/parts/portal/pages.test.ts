@@ -212,6 +212,39 @@ test("pages of an allowed CORS origin can call the API, and preflights aren't co
   );
 });
 
+test("a preflight allows the headers that it asks for, if they are names of headers", async () => {
+  const allowedFor = async (asked: string) => {
+    const answer = await ask(`OPTIONS ${pricesPath}`, {
+      ...{ Origin: "https://example.org", "Access-Control-Request-Method": "GET" },
+      "Access-Control-Request-Headers": asked,
+    });
+    assert.equal(answer.status, 204);
+    return (answer.header("Access-Control-Allow-Headers") ?? "").split(", ");
+  };
+  const always = ["Authorization", "If-Match", "If-None-Match", "If-Range", "Range"];
+  assert.deepEqual(await allowedFor(""), always);
+  assert.deepEqual(await allowedFor("traceparent,x-requested-with ,\tx-a.b"), [
+    ...always,
+    ...["traceparent", "x-requested-with", "x-a.b"],
+  ]);
+  for (const bad of ["a b", "a:b", "(a)", "é", '"a"', "a;b", "a\\b", "x".repeat(65), "", "*/*"])
+    assert.deepEqual(await allowedFor(`good,${bad}`), [...always, "good"], bad);
+  const many = Array.from({ length: 100 }, (_, i) => `x-${i}`);
+  assert.deepEqual(await allowedFor(many.join()), [...always, ...many.slice(0, 32)]);
+});
+
+test("pages of an allowed origin can read the headers of a download", async () => {
+  const answer = await ask("GET /api/v1/export.parquet", {
+    ...{ Authorization: `Bearer ${server.key}`, Origin: "https://example.org", Range: "bytes=0-3" },
+  });
+  assert.equal(answer.status, 206);
+  const exposed = (answer.header("Access-Control-Expose-Headers") ?? "").split(", ");
+  for (const name of ["Accept-Ranges", "Content-Disposition", "Content-Range", "ETag", "Retry-After"]) {
+    assert.ok(exposed.includes(name), name);
+    if (name !== "Retry-After") assert.ok(answer.header(name), name);
+  }
+});
+
 test("the server doesn't start if PORTAL_ACCOUNT names a missing account", async () => {
   const stateDir = path.join(temporaryFolder(), "state");
   const env = { PORTAL: "on", PORTAL_ACCOUNT: "nobody" };

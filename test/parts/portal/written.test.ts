@@ -14,10 +14,12 @@ import {
   standingText,
   whatIsPaid,
 } from "../../../server/parts/portal/browser/words.ts";
-import { Portal } from "../../../server/parts/portal/serving.ts";
+import { maxWritingMs, Portal, writingMsPerSecond } from "../../../server/parts/portal/serving.ts";
 import { write } from "../../../server/parts/portal/written.ts";
 import { money, whole } from "../../../server/shared/browser/format.ts";
-import { PerSecond } from "../../../server/shared/per-second.ts";
+import { WorkBudget } from "../../../server/shared/work-budget.ts";
+import { ask as askEndpoint, imageOf, versionsOf } from "../../support/endpoint-oracle.ts";
+import { snapshotOf } from "../../support/fixtures.ts";
 import {
   ample,
   call,
@@ -215,6 +217,27 @@ test("a hospital is compared only on procedure groups that other hospitals also 
   assert.match(text, / for one procedure that other hospitals have a price for/);
 });
 
+test("the page of a hospital without any price says so, and has no table", () => {
+  const versions = versionsOf(
+    imageOf(
+      snapshotOf([
+        ["000001", "CA", "5072", null, null],
+        ["000002", "CA", "5072", 10, 1],
+      ]),
+    ),
+  );
+  const read = (path: string, query: string) =>
+    askEndpoint(versions, `${path.slice("/api/v1".length)}?${query}`);
+  for (const query of ["", "procedure=5072", "procedure=9999"]) {
+    const { head, sentence, noscript } = write("/facilities/000001", new URLSearchParams(query), read);
+    assert.match(sentence, /<h1>Hospital 000001<\/h1>.*It has no prices: CMS suppresses/);
+    assert.match(head, /It has no prices/);
+    assert.doesNotMatch(noscript, /<table/);
+  }
+  const { sentence } = write("/", new URLSearchParams({ procedure: "5072", with: "000001" }), read);
+  assert.match(sentence, /Hospital 000001<\/a> has no price for this procedure/);
+});
+
 test("the page for a URL without results gives the reason and escapes the URL's text", async () => {
   for (const [path, why] of [
     ["/?procedure=%3Cb%3E%26%22$%27$1", "&#60;b&#62;&#38;"],
@@ -263,20 +286,40 @@ test("without PORTAL_ACCOUNT, pages contain no key and no numbers", async () => 
   assert.equal(await bare.stop(), 0);
 });
 
-test("a thread writes numbers into a limited number of pages a second, and serves more without them", () => {
-  const slots = { head: "<title></title>", sentence: "<p>loading</p>", noscript: "<noscript></noscript>" };
-  const identity = Buffer.from(Object.values(slots).join(""));
-  const file = {
-    path: "/",
-    head: "Content-Type: text/html",
-    etag: '"a"',
-    bodies: { identity },
-    slots,
-  };
-  const context = { read: () => assert.fail(new ApiError("not_found", "no data")), report: assert.fail };
-  const portal = new Portal([file], context, new PerSecond(1));
-  const request = { getHeader: () => "", getQuery: () => "" };
-  const pages = [1, 2].map(() => String(portal.reply(request, "/", "GET", false).body));
-  assert.match(pages[0], /No prices for/);
-  assert.equal(pages[1], String(identity));
-});
+for (const costMs of [0.5, 2, 7])
+  test(`a thread writes pages of ${costMs} ms in a tenth of its time, and serves more without numbers`, () => {
+    const slots = {
+      head: "<title></title>",
+      sentence: "<p>loading</p>",
+      noscript: "<noscript></noscript>",
+    };
+    const identity = Buffer.from(Object.values(slots).join(""));
+    const file = { path: "/", head: "Content-Type: text/html", etag: '"a"', bodies: { identity }, slots };
+    let nowMs = 5000;
+    let reads = 0;
+    const read = () => {
+      // The first of a page's reads stands for the page's whole cost.
+      if (reads++ === 0) nowMs += costMs;
+      return assert.fail(new ApiError("not_found", "no data"));
+    };
+    const portal = new Portal(
+      [file],
+      { read, report: assert.fail },
+      new WorkBudget(writingMsPerSecond, maxWritingMs),
+      () => nowMs,
+    );
+    const request = { getHeader: () => "", getQuery: () => "", forEach: () => {} };
+    const isWritten = () => {
+      reads = 0;
+      return String(portal.reply(request, "/", "GET", false).body) !== String(identity);
+    };
+    // After a rest, a burst delays other answers by little more than what may be saved up.
+    let burst = 0;
+    while (isWritten()) burst++;
+    assert.ok(burst >= 1 && burst * costMs <= maxWritingMs * 1.2 + costMs, `${burst} pages at once`);
+    const [beginMs, seconds] = [nowMs, 10];
+    let written = 0;
+    for (; nowMs < beginMs + seconds * 1000; nowMs += 0.25) if (isWritten()) written++;
+    const share = (written * costMs) / (seconds * 1000);
+    assert.ok(share > 0.09 && share <= 0.1 + costMs / (seconds * 1000), `${share} of the time`);
+  });

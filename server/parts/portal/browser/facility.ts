@@ -31,8 +31,11 @@ async function load(ccn: string, year: string | null, code: string | null) {
   const path = pathOf(segment, {}, year);
   const answer = await askOrFailure<FacilityAnswer>(path);
   if (answer instanceof Failure) return answer;
-  const most = answer.data.toSorted((a, b) => (b.services ?? 0) - (a.services ?? 0))[0];
+  const most = answer.data.toSorted((a, b) => (b.services ?? 0) - (a.services ?? 0)).at(0);
+  /** Undefined for a hospital without prices. */
   const procedure = answer.data.find((row) => row.code === code) ?? most;
+  const ofProcedure = <T>(path: string) =>
+    procedure === undefined ? null : askOrFailure<T>(pathOf(path, { procedure: procedure.code }));
   const around = {
     near: answer.facility.zip ?? null,
     within: nearMiles,
@@ -40,8 +43,8 @@ async function load(ccn: string, year: string | null, code: string | null) {
     limit: nearShown + 1,
   };
   const [own, trends, near] = await Promise.all([
-    askOrFailure<FacilityTrendsAnswer>(pathOf(`${segment}/trends`, { procedure: procedure.code })),
-    askOrFailure<TrendsAnswer>(pathOf("/healthcare/trends", { procedure: procedure.code })),
+    ofProcedure<FacilityTrendsAnswer>(`${segment}/trends`),
+    ofProcedure<TrendsAnswer>("/healthcare/trends"),
     answer.facility.zip
       ? askOrFailure<FacilitiesAnswer>(pathOf("/healthcare/facilities", around, year))
       : null,
@@ -94,20 +97,20 @@ function Shown({ view, sorted }: { view: View; sorted: Sorted }) {
       <${YearField} datasets=${datasets} shown=${String(source.data_year)} choose=${(year: string) => go(withParameters({ year }))} />
     </div>
     <${WarningBand} caveat=${source.caveat} />
-    <${Standings} answer=${answer} path=${path} sorted=${sorted} chosen=${code} />
+    ${data.length > 0 && html`<${Standings} answer=${answer} path=${path} sorted=${sorted} chosen=${code} />`}
     <div class="pictures">
       <${Years} view=${view} datasets=${datasets} />
       ${near && near.data.length > 1 && html`<${Near} near=${near} view=${view} />`}
     </div>
     ${isSynthetic(source.caveat) ? null : html`<p class="quiet small">${source.caveat}</p>`}
-    <p class="quiet small">${counted(data.length, "procedure group has", "procedure groups have")} a price. What it does for too few Medicare patients (10 services or fewer) is suppressed by CMS.
+    <p class="quiet small">${data.length > 0 && `${counted(data.length, "procedure group has", "procedure groups have")} a price. What it does for too few Medicare patients (10 services or fewer) is suppressed by CMS.`}
       Data version ${source.data_version}.</p>`;
 }
 
 function Years({ view, datasets }: { view: View; datasets: Dataset[] }) {
   const { answer, procedure, own, trends } = view;
   const { ccn } = answer.facility;
-  if (!own || !trends || trends.data.length < 2) return null;
+  if (!procedure || !own || !trends || trends.data.length < 2) return null;
   const pinned = [{ letter: "A", ccn, entry: null, standing: null, trend: own }];
   return html`<${Card}
     title=${`Over the years: ${titleOf(procedure)}`}
@@ -124,6 +127,7 @@ function Years({ view, datasets }: { view: View; datasets: Dataset[] }) {
 
 function Near({ near, view }: { near: FacilitiesAnswer; view: View }) {
   const { facility } = view.answer;
+  const { procedure } = view;
   const others = near.data.filter(({ ccn }) => ccn !== facility.ccn).slice(0, nearShown);
   return html`<section class="card near" aria-labelledby="near">
     <header><h2 id="near">Hospitals near it</h2><p class="about quiet">${others.length < near.summary.facilities - 1 ? `The nearest ${others.length} of ` : ""}${whole(near.summary.facilities - 1)} within ${nearMiles} miles</p></header>
@@ -132,12 +136,13 @@ function Near({ near, view }: { near: FacilitiesAnswer; view: View }) {
         ({ ccn, facility: name, city, state, zip, distance }) => html`<tr>
           <td><a href=${inYear(`/facilities/${ccn}`)}>${name}</a> <small class="quiet">${city}, ${state}</small></td>
           <td class="number">${milesText(distance, zip === facility.zip)}</td>
-          <td><a href=${inYear("/", { procedure: view.procedure.code, with: `${facility.ccn},${ccn}` })} aria-label=${`Compare with ${name}`}>compare</a></td>
+          <td>${procedure && html`<a href=${inYear("/", { procedure: procedure.code, with: `${facility.ccn},${ccn}` })} aria-label=${`Compare with ${name}`}>compare</a>`}</td>
         </tr>`,
       )}</tbody></table>
     ${
       facility.zip &&
-      html`<p class="about"><a href=${inYear("/", { procedure: view.procedure.code, near: facility.zip, within: String(nearMiles) })}>What they charge for ${nameOf(view.procedure)}</a></p>`
+      procedure &&
+      html`<p class="about"><a href=${inYear("/", { procedure: procedure.code, near: facility.zip, within: String(nearMiles) })}>What they charge for ${nameOf(procedure)}</a></p>`
     }
   </section>`;
 }

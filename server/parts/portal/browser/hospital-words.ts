@@ -2,18 +2,19 @@ import { money, times } from "../../../shared/browser/format.ts";
 import type { FacilityAnswer } from "./answers.ts";
 import { nameOf, plainOf } from "./procedures.ts";
 import { stateInSentence } from "./states.ts";
-import { paidByPatients, standingText, whatIsPaid } from "./words.ts";
+import { paidByPatients, standingText, whatIsPaid, withoutAnyPrice } from "./words.ts";
 
 /** Puts a hospital's charges into words. The server runs this module too. */
 
 /** @param code code of the chosen procedure, whose charge comes first; null if none is chosen */
 export function hospitalText({ data, facility, source }: FacilityAnswer, code: string | null): string {
+  if (data.length === 0) return withoutAnyPrice;
   const chosen = data.find((row) => row.code === code);
   const plain = code === null ? undefined : plainOf(code);
   const compared = data.filter(({ national }) => national.facilities > 1);
   const above = compared.filter((row) => row.submitted_charge > row.national.median_charge).length;
-  const inState = data.filter(({ state }) => state.facilities > 1);
-  const aboveState = inState.filter((row) => row.submitted_charge > row.state.median_charge).length;
+  const inState = data.filter((row) => row.within_state.facilities > 1);
+  const aboveState = inState.filter((row) => row.submitted_charge > row.within_state.median_charge).length;
   const charges = (median: string, above: number, all: number) => {
     const whole = all === 1 ? "one procedure" : all === 2 ? "both procedures" : `all ${all} procedures`;
     if (above === 0) return `${median} or less for ${whole}`;

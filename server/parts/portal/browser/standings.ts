@@ -20,7 +20,7 @@ const keys: Readonly<Record<string, (row: FacilityRow) => number | string>> = {
   name: titleOf,
   charge: (row) => row.submitted_charge,
   nation: (row) => comparedWith(row, row.national),
-  state: (row) => comparedWith(row, row.state),
+  state: (row) => comparedWith(row, row.within_state),
   allowed: (row) => row.medicare_allowed,
   markup: (row) => row.submitted_charge / row.medicare_allowed,
   services: (row) => row.services ?? 0,
@@ -67,7 +67,14 @@ export function Standings({ answer, path, sorted, chosen }: StandingsProps) {
     { title: "Services", kind: "number services", sort: "services" },
   ];
   const rowOf = (row: FacilityRow): Row => {
-    const { code, submitted_charge: charged, medicare_allowed: allowed, services, national, state } = row;
+    const {
+      code,
+      submitted_charge: charged,
+      medicare_allowed: allowed,
+      services,
+      national,
+      within_state,
+    } = row;
     return {
       key: code,
       kind: code === chosen ? "pinned" : "",
@@ -75,7 +82,7 @@ export function Standings({ answer, path, sorted, chosen }: StandingsProps) {
         html`<a href=${inYear("/", { procedure: code, with: facility.ccn })}>${titleOf(row)}</a><small class="quiet">${plainOf(code) ? `${code} ${row.name}` : code}</small>`,
         money(charged),
         html`<${Beside} charged=${charged} standing=${national} where="the nation" />`,
-        html`<${Beside} charged=${charged} standing=${state} where=${facility.state} />`,
+        html`<${Beside} charged=${charged} standing=${within_state} where=${facility.state} />`,
         money(allowed),
         times(charged / allowed),
         services === null ? "–" : whole(services),
@@ -107,11 +114,11 @@ function Beside({ charged, standing, where }: { charged: number; standing: Stand
     <small class="quiet"><span class="narrow-only">${where}: </span>median ${money(median_charge)}${facilities < leastForQuartiles && ` (${facilities} hospitals)`}</small>`;
 }
 
-const standingColumns = (of: "national" | "state"): FigureColumn<FacilityRow>[] => [
-  [`${of} rank`, (row) => row[of].rank, whole],
-  [`${of} hospitals`, (row) => row[of].facilities, whole],
-  [`${of} percentile`, (row) => row[of].percentile, String],
-  [`${of} median`, (row) => row[of].median_charge, money],
+const standingColumns = (title: string, of: "national" | "within_state"): FigureColumn<FacilityRow>[] => [
+  [`${title} rank`, (row) => row[of].rank, whole],
+  [`${title} hospitals`, (row) => row[of].facilities, whole],
+  [`${title} percentile`, (row) => row[of].percentile, String],
+  [`${title} median`, (row) => row[of].median_charge, money],
 ];
 
 const facilityFigures = (rows: readonly FacilityRow[]): Figures =>
@@ -123,6 +130,6 @@ const facilityFigures = (rows: readonly FacilityRow[]): Figures =>
     ["charge", ({ submitted_charge }) => submitted_charge, money],
     ["allowed", ({ medicare_allowed }) => medicare_allowed, money],
     ["services", ({ services }) => services, whole],
-    ...standingColumns("national"),
-    ...standingColumns("state"),
+    ...standingColumns("national", "national"),
+    ...standingColumns("state", "within_state"),
   );

@@ -32,8 +32,7 @@ export function entryOf({ facility, data }: FacilityAnswer, procedure: string): 
   const { ccn, facility: name, city, state, zip } = facility;
   const own = { ccn, facility: name, city, state, zip, procedures: data.length };
   const row = data.find(({ code }) => code === procedure);
-  if (row === undefined) return own;
-  return { ...row, ...own, within_state: row.state };
+  return { ...row, ...own };
 }
 
 export type Word = string | { kind: "charge" | "allowed"; text: string };
@@ -194,6 +193,10 @@ export function ownClause(
 }
 type StandingOrNone = Standing | null | undefined;
 type Rank = Pick<Standing, "rank" | "facilities">;
+
+/** Why a hospital has no price at all. */
+export const withoutAnyPrice =
+  "It has no prices: CMS suppresses what a hospital did for too few Medicare patients (10 services or fewer).";
 
 export const withoutPrice =
   " has no price for this procedure: it doesn't do it, or for too few Medicare patients.";

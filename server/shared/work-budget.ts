@@ -1,0 +1,33 @@
+/** Limits work that nobody pays for, by its cost. */
+
+/** A budget of time, which fills steadily. The cost of work is known only afterwards, so the last work may overdraw it. */
+export class WorkBudget {
+  readonly #msPerSecond: number;
+  readonly #maxMs: number;
+  #leftMs: number;
+  #atMs = 0;
+
+  /**
+   * @param msPerSecond milliseconds of work per second
+   * @param maxMs milliseconds of work that may be saved up
+   * @param firstMs milliseconds of work at the beginning, when code that isn't compiled yet makes work dear
+   */
+  constructor(msPerSecond: number, maxMs: number, firstMs = maxMs) {
+    this.#msPerSecond = msPerSecond;
+    this.#maxMs = maxMs;
+    this.#leftMs = firstMs;
+  }
+
+  /** Returns whether some of the budget is left. @param nowMs milliseconds of a steady clock */
+  hasLeft(nowMs: number): boolean {
+    const filledMs = ((nowMs - this.#atMs) / 1000) * this.#msPerSecond;
+    this.#leftMs = Math.max(this.#leftMs, Math.min(this.#maxMs, this.#leftMs + filledMs));
+    this.#atMs = nowMs;
+    return this.#leftMs > 0;
+  }
+
+  /** Takes the cost of work in milliseconds. */
+  spend(ms: number): void {
+    this.#leftMs -= ms;
+  }
+}

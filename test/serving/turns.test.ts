@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Taker } from "../../server/serving/reply.ts";
+import { madeBytesPerSecond, Turns } from "../../server/serving/streaming.ts";
+
+/** Tests how streams share a thread, on a clock that the test moves. */
+
+const chunkBytes = 4096;
+/** Bytes that an account may make beyond its rate: those of a few milliseconds, and a last chunk. */
+const slackBytes = madeBytesPerSecond / 100 + chunkBytes;
+
+/** Runs streams without end for a time, in which each turn takes `turnMs`. @returns chunks sent for each taker */
+async function run(streams: [taker: Taker, count: number][], ms: number, turnMs: number, bytes = chunkBytes) {
+  let nowMs = 1000;
+  const endMs = nowMs + ms;
+  let wake: (() => void) | undefined;
+  const turns = new Turns(
+    () => 0,
+    (waitMs, callback) => {
+      wake = () => {
+        nowMs += waitMs;
+        callback();
+      };
+      return () => {};
+    },
+    () => nowMs,
+  );
+  const chunks = new Map<Taker, number>();
+  const take = (taker: Taker) => {
+    chunks.set(taker, (chunks.get(taker) ?? 0) + 1);
+    turns.made(taker, bytes);
+    nowMs += turnMs;
+    if (nowMs < endMs) turns.wait(taker, () => take(taker));
+  };
+  for (const [taker, count] of streams) for (let i = 0; i < count; i++) turns.wait(taker, () => take(taker));
+  while (nowMs < endMs) {
+    await new Promise((resolve) => setImmediate(resolve));
+    const now = wake;
+    wake = undefined;
+    now?.();
+  }
+  return chunks;
+}
+
+for (const streams of [1, 2, 50])
+  test(`${streams} streams of an account together make at most the bytes of an account`, async () => {
+    const chunks = await run([[7, streams]], 1000, 0.01);
+    const made = (chunks.get(7) ?? 0) * chunkBytes;
+    assert.ok(made <= madeBytesPerSecond + slackBytes + streams * chunkBytes, `${made} bytes in a second`);
+    assert.ok(made >= madeBytesPerSecond * 0.98, `${made} bytes in a second`);
+  });
+
+test("turns in which nothing is found count, too", async () => {
+  const chunks = await run([[7, 1]], 1000, 0.001, 0);
+  assert.ok((chunks.get(7) ?? 0) <= (madeBytesPerSecond + slackBytes) / 1024);
+});
+
+test("if a thread can't keep up, the accounts get equal shares, whatever the number of their streams", async () => {
+  const chunks = await run(
+    [
+      [1, 40],
+      [2, 1],
+      [3, 5],
+    ],
+    1000,
+    1,
+  );
+  const counts = [1, 2, 3].map((taker) => chunks.get(taker) ?? 0);
+  assert.ok(Math.max(...counts) - Math.min(...counts) <= 1, String(counts));
+  assert.ok(counts[0] > 300, String(counts));
+});
+
+test("bodies in memory aren't bounded, and take turns with the accounts", async () => {
+  const chunks = await run(
+    [
+      [1, 10],
+      [undefined, 10],
+    ],
+    1000,
+    0.02,
+    2 ** 17,
+  );
+  const made = (taker: Taker) => (chunks.get(taker) ?? 0) * 2 ** 17;
+  assert.ok(made(1) <= madeBytesPerSecond + madeBytesPerSecond / 100 + 10 * 2 ** 17);
+  assert.ok(made(undefined) > 10 * madeBytesPerSecond);
+});
+
+test("an account that rested makes no more than before", async () => {
+  let nowMs = 0;
+  const turns = new Turns(
+    () => 0,
+    () => () => {},
+    () => nowMs,
+  );
+  turns.made(1, 100);
+  nowMs = 1e9;
+  let made = 0;
+  const take = () => {
+    made += chunkBytes;
+    turns.made(1, chunkBytes);
+    turns.wait(1, take);
+  };
+  turns.wait(1, take);
+  for (let i = 0; i < 1000; i++) await new Promise((resolve) => setImmediate(resolve));
+  assert.ok(made <= slackBytes, `${made} bytes at once`);
+});

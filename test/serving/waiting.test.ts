@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { WaitingAnswers } from "../../server/serving/waiting.ts";
+import { Connections } from "../../server/shared/connections.ts";
+
+/** Tests the bound on the memory of answers that wait for slow clients. */
+
+const maxBytes = 1000 * 2 ** 10;
+const streamBytes = 64 * 2 ** 10;
+const largeBytes = 8 * 2 ** 20;
+
+function open(max = maxBytes) {
+  const connections = new Connections(10);
+  const closed: string[] = [];
+  let collected = 0;
+  const waiting = new WaitingAnswers(connections, max, () => collected++);
+  /** Closing a connection ends its answer, as in a server. */
+  const client = (name: string) => {
+    const response = {
+      close() {
+        closed.push(name);
+        waiting.remove(response);
+      },
+    };
+    return response;
+  };
+  return { connections, waiting, closed, client, collected: () => collected };
+}
+
+test("a body that never changes counts once, however many clients wait for it", () => {
+  const { connections, waiting, closed, client } = open();
+  const body = new Uint8Array(maxBytes);
+  const clients = Array.from({ length: 6000 }, (_, i) => client(String(i)));
+  for (const each of clients) waiting.add(each, body);
+  assert.equal(connections.waitingBytes, maxBytes);
+  for (const each of clients.slice(1)) waiting.remove(each);
+  assert.equal(connections.waitingBytes, maxBytes);
+  waiting.remove(clients[0]);
+  assert.equal(connections.waitingBytes, 0);
+  assert.deepEqual([closed, connections.cut], [[], 0]);
+});
+
+test("if too many bytes wait, the clients are disconnected that have read nothing for the longest time", () => {
+  const { connections, waiting, closed, client } = open();
+  const quarter = () => new Uint8Array(maxBytes / 4);
+  const clients = ["a", "b", "c", "d"].map(client);
+  for (const each of clients) waiting.add(each, quarter());
+  assert.deepEqual(closed, []);
+  waiting.progress(clients[0]);
+  waiting.add(client("e"), new Uint8Array(maxBytes / 2));
+  assert.deepEqual(closed, ["b", "c"]);
+  assert.deepEqual([connections.waitingBytes, connections.cut], [maxBytes, 2]);
+});
+
+test("a stream counts with what it takes at most, and a stream that reads on is disconnected last", () => {
+  const { connections, waiting, closed, client } = open(3 * streamBytes);
+  const clients = ["a", "b", "c"].map(client);
+  for (const each of clients) waiting.add(each, undefined);
+  assert.equal(connections.waitingBytes, 3 * streamBytes);
+  waiting.progress(clients[0]);
+  waiting.add(client("d"), undefined);
+  assert.deepEqual(closed, ["b"]);
+});
+
+test("an answer that is larger than the bound is given up, and nothing stays counted", () => {
+  const { connections, waiting, closed, client } = open();
+  waiting.add(client("a"), new Uint8Array(maxBytes + 1));
+  assert.deepEqual([closed, connections.waitingBytes], [["a"], 0]);
+});
+
+test("an answer that doesn't wait, or waits no longer, changes no count", () => {
+  const { connections, waiting, client } = open();
+  const [one, other] = [client("a"), client("b")];
+  waiting.add(one, new Uint8Array(7));
+  waiting.progress(other);
+  waiting.remove(other);
+  waiting.remove(one);
+  waiting.remove(one);
+  assert.equal(connections.waitingBytes, 0);
+});
+
+test("the threads' bytes are counted together", () => {
+  const connections = new Connections(10);
+  const threads = [1, 2].map(() => new WaitingAnswers(connections, maxBytes, () => {}));
+  for (const waiting of threads) waiting.add({ close() {} }, new Uint8Array(5));
+  assert.equal(new Connections(10, connections.buffer).waitingBytes, 10);
+});
+
+test("garbage is collected once when nothing waits any more, if much has waited", async () => {
+  const { waiting, client, collected } = open(2 * largeBytes);
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const [one, other] = [client("a"), client("b")];
+  waiting.add(one, new Uint8Array(largeBytes));
+  waiting.add(other, new Uint8Array(1));
+  waiting.remove(one);
+  await turn();
+  assert.equal(collected(), 0);
+  waiting.remove(other);
+  await turn();
+  assert.equal(collected(), 1);
+  waiting.add(one, new Uint8Array(1));
+  waiting.remove(one);
+  await turn();
+  assert.equal(collected(), 1);
+});
