@@ -1,5 +1,5 @@
 import { dayMs, dayName, monthName, monthOf, startOfMonth } from "../shared/months.ts";
-import type { Account, Changes, Store, StoredEvent } from "../store/store.ts";
+import type { Account, Changes, Store, StoredEvent, StoredKey } from "../store/store.ts";
 import { UsageDays } from "./days.ts";
 import { UsageEvents } from "./events.ts";
 import { KeyTable, type SlotState } from "./key-table.ts";
@@ -65,6 +65,8 @@ export class Accounts {
   #gaveWord = false;
   /** Called with the id of each new or changed account. */
   onChange: (account: number) => void = () => {};
+  /** Whether a key works on this server even after its expiry. Called when the key is read from the database. */
+  neverExpires: (key: StoredKey) => boolean = () => false;
 
   constructor(store: Store, nowMs: number, tables: Partial<Tables> = {}) {
     this.#store = store;
@@ -132,7 +134,8 @@ export class Accounts {
     }
     for (const { changed, ...key } of this.#store.keys.since(this.#taken.keys)) {
       const entry = this.#entries.get(key.account);
-      if (entry !== undefined) this.tables.keys.put(key, entry.slot, entry.account.suspended_at !== null);
+      const read = this.neverExpires(key) ? { ...key, expires_at: null } : key;
+      if (entry !== undefined) this.tables.keys.put(read, entry.slot, entry.account.suspended_at !== null);
       this.#taken.keys = changed;
     }
     this.#readEvents();

@@ -27,6 +27,7 @@ export async function startPortal(settings: PortalSettings, core: Core): Promise
     keyCount: () => core.accounts.tables.keys.count,
     now: () => new Date(),
   });
+  core.accounts.neverExpires = (key) => portal.isCurrent(key);
   core.atEnd(async () => {
     if (core.fault() === undefined) await portal.end();
   });

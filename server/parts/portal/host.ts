@@ -4,6 +4,7 @@ import type { PortalReply, PortalRequest, WebFile } from "../../shared/messages.
 import { plans } from "../../shared/plans.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { isNoRoom } from "../../store/room.ts";
+import type { StoredKey } from "../../store/store.ts";
 import { PortalActions, type PortalOptions } from "./actions.ts";
 import { Pages } from "./pages.ts";
 import { errorReply, unavailable } from "./reply.ts";
@@ -14,11 +15,8 @@ const hourMs = 3_600_000;
 const renewedAfterMs = 24 * hourMs;
 /** Milliseconds that a replaced key still works, for pages that are open in a browser. */
 const overlapMs = 2 * hourMs;
-/**
- * Milliseconds until a key expires that nobody replaces, because its server was killed. The time is long, so that the
- * key of a living server still works after the clock was set or a virtual machine was suspended.
- */
-const keyLivesMs = 366 * 24 * hourMs;
+/** Milliseconds until a key expires that nobody replaces, because its server was killed. */
+const keyLivesMs = renewedAfterMs + overlapMs;
 
 interface HostOptions extends Omit<PortalOptions, "publicUrl"> {
   now: () => Date;
@@ -70,6 +68,14 @@ export class PortalHost {
     }
   }
 
+  /**
+   * Whether a stored key is the pages' current key. This server doesn't let it expire: otherwise it would stop working
+   * before it is replaced when the clock jumps, for example after a virtual machine was suspended.
+   */
+  isCurrent({ hash, expires_at }: Pick<StoredKey, "hash" | "expires_at">): boolean {
+    return this.#key !== null && expires_at === this.#madeAt + keyLivesMs && hashKey(this.#key).equals(hash);
+  }
+
   #newKey(): void {
     this.#key = generateKey();
     this.#madeAt = this.#options.now().getTime();
@@ -86,7 +92,7 @@ export class PortalHost {
       // The account may have been deleted since the start.
       if (known === undefined && !mayMakeAccount) throw noPortalAccount(name);
       const account = known ?? store.accounts.create({ name, ...made }, now());
-      // After the clock was set back, the replaced key keeps the end that it would have had.
+      // This also makes the server let the replaced key expire. After the clock was set back, its expiry stays.
       if (replaced !== undefined)
         store.keys.expire(
           replaced.id,
