@@ -66,9 +66,17 @@ export function identityOf(file: string): string | undefined {
   return stat === undefined ? undefined : `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`;
 }
 
-/** Returns the error to throw when a folder can't be written: a DataError if the system refuses, else the same error. */
-export function unwritable(folder: string, error: unknown): unknown {
+/**
+ * Returns the error to throw when a folder can't be written: a DataError if the system refuses, else the same error.
+ * @param bytes the room that the new file needs, if it is known
+ */
+export function unwritable(folder: string, error: unknown, bytes?: number): unknown {
   const code = systemCode(error);
+  if (code === "ENOSPC" || code === "EDQUOT") {
+    const needed = bytes === undefined ? "room for the new files" : `${Math.ceil(bytes / 1024)} KiB of room`;
+    const advice = "name a folder on another disk, or delete other files from this one";
+    return new DataError(folder, `no room on its disk (${code})`, `${needed}: ${advice}`);
+  }
   return code === undefined
     ? error
     : new DataError(folder, `a folder that can't be written (${code})`, "a folder that can be written");

@@ -58,7 +58,7 @@ export function publishSnapshot(
       );
     const path = join(outDir, `${dataYear}.${revision}.parquet`);
     const bytes = encode(revision);
-    if (writing(outDir, () => placeNew(outDir, path, bytes))) return path;
+    if (writing(outDir, () => placeNew(outDir, path, bytes), bytes.length)) return path;
   }
 }
 
@@ -152,10 +152,10 @@ function placeNew(outDir: string, path: string, bytes: Uint8Array): boolean {
   return true;
 }
 
-function writing<T>(outDir: string, action: () => T): T {
+function writing<T>(outDir: string, action: () => T, bytes?: number): T {
   try {
     return action();
   } catch (error) {
-    throw unwritable(outDir, error);
+    throw unwritable(outDir, error, bytes);
   }
 }

@@ -18,7 +18,12 @@ export function isSourceUrl(text: string): boolean {
   return text.length <= maxSourceUrlCharacters && /^https?:\/\/[!-~]+$/i.test(text) && isWebAddress(text);
 }
 
+/** Leaves out everything in a URL or a malformed URL that could be its credentials. */
+export function withoutCredentials(text: string): string {
+  return text.replace(/^([a-z][a-z0-9+.-]*:[/\\]+)?.*@/is, "$1…@");
+}
+
 /** Formats a URL for messages like `shown`, without the URL's credentials. */
 export function shownAddress(text: string): string {
-  return shown(text.replace(/^([a-z][a-z0-9+.-]*:[/\\]+)?.*@/is, "$1…@"));
+  return shown(withoutCredentials(text));
 }

@@ -13,8 +13,9 @@ export class DataError extends Error {
   }
 }
 
-/** Formats input for messages: quoted, on one line, and cut to 64 characters. */
-export function shown(value: string): string {
+/** Formats input for messages: quoted, on one line, without the credentials of a URL, and cut to 64 characters. */
+export function shown(text: string): string {
+  const value = text.replace(/(:[/\\]{2}).*@/s, "$1…@");
   return JSON.stringify(value.length > 64 ? `${value.slice(0, 63)}…` : value);
 }
 

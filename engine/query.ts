@@ -1,4 +1,10 @@
-export { isSourceUrl, isWebAddress, shownAddress, sourceUrlExpected } from "./address.ts";
+export {
+  isSourceUrl,
+  isWebAddress,
+  shownAddress,
+  sourceUrlExpected,
+  withoutCredentials,
+} from "./address.ts";
 export { type Changes, type Coverage, changesBetween, coverageOf, statusOf } from "./answers/catalog.ts";
 export { type RowCounts, rowsOfFacility, rowsOfScope } from "./answers/counts.ts";
 export { histogramOf, stateSummaries } from "./answers/distribution.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import * as v from "valibot";
-import { DataError, shown } from "../../engine/query.ts";
+import { DataError, shownAddress } from "../../engine/query.ts";
 import { isoTime } from "../shared/time.ts";
 import type { Account, Store, StoredKey } from "../store/store.ts";
 import { generateKey, hashKey } from "./keys.ts";
@@ -114,7 +114,7 @@ export function webhookAt(
     return { webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until };
   }
   const fault = url === null ? undefined : webhookFault(url, allowLoopback);
-  if (fault !== undefined) throw new DataError(what, shown(url ?? ""), fault);
+  if (fault !== undefined) throw new DataError(what, shownAddress(url ?? ""), fault);
   return {
     webhook: url,
     webhook_secret: url === null ? null : newWebhookSecret(),

@@ -18,27 +18,39 @@ export function eventTypeOf(threshold: number): "quota.warning" | "quota.exhaust
   return threshold < 100 ? "quota.warning" : "quota.exhausted";
 }
 
+/** A month's count of an account, as last looked at and now. */
+export interface Counted {
+  /** `YYYY-MM` */
+  month: string;
+  before: number;
+  used: number;
+}
+
 /**
- * Records the event of each threshold that a count has reached, unless it is recorded already. Returns the new events.
- * @param month `YYYY-MM`
+ * Records the event of each threshold that a count has reached, unless it is recorded already. An event has the count
+ * at the crossing, which may be lower than the count now. If a changed quota was crossed without a request, the event
+ * has the count before. Returns the new events.
  */
 export function recordEvents(
   store: Store,
   account: Account,
-  month: string,
-  used: number,
+  { month, before, used }: Counted,
   now: Date,
 ): StoredEvent[] {
   const highest = reached(used, account.quota);
   return thresholds
     .filter((threshold) => threshold <= highest)
-    .flatMap((threshold) => recordEvent(store, account, month, threshold, used, now) ?? []);
+    .flatMap((threshold) => {
+      const crossing = Math.max(before, Math.ceil((account.quota * threshold) / 100));
+      return recordEvent(store, account, month, threshold, crossing, now) ?? [];
+    });
 }
 
 /**
  * Records the event of one threshold. Returns undefined if the event was recorded before or the account is deleted.
  * @param month `YYYY-MM`
  * @param threshold percent of the quota
+ * @param used the count at the crossing
  */
 export function recordEvent(
   store: Store,

@@ -1,11 +1,11 @@
 import { dayMs, dayName, monthName, monthOf, startOfMonth } from "../shared/months.ts";
-import type { Account, Changes, Store, StoredEvent } from "../store/store.ts";
+import type { Account, Changes, Store, StoredEvent, StoredKey } from "../store/store.ts";
 import { UsageDays } from "./days.ts";
 import { UsageEvents } from "./events.ts";
 import { KeyTable, type SlotState } from "./key-table.ts";
 import { Limits } from "./limits.ts";
 import { AccountNames } from "./names.ts";
-import { reached, recordEvents } from "./quota-events.ts";
+import { type Counted, reached, recordEvents } from "./quota-events.ts";
 
 /** Keeps the tables in shared memory in step with the database, and saves the counts. */
 
@@ -58,13 +58,15 @@ export class Accounts {
   readonly #keyDays = new Map<number, number>();
   #eventRow = 0;
   /** Crossings of a threshold that `recordShared` hasn't recorded yet. */
-  readonly #crossed: { account: Account; month: string; used: number }[] = [];
+  readonly #crossed: { account: Account; counted: Counted }[] = [];
   #changes = "";
   #taken: Changes = { accounts: 0, keys: 0 };
   /** Whether this server has recorded in the database which changes it has applied. */
   #gaveWord = false;
   /** Called with the id of each new or changed account. */
   onChange: (account: number) => void = () => {};
+  /** Whether a key works on this server even after its expiry. Called when the key is read from the database. */
+  neverExpires: (key: StoredKey) => boolean = () => false;
 
   constructor(store: Store, nowMs: number, tables: Partial<Tables> = {}) {
     this.#store = store;
@@ -132,7 +134,8 @@ export class Accounts {
     }
     for (const { changed, ...key } of this.#store.keys.since(this.#taken.keys)) {
       const entry = this.#entries.get(key.account);
-      if (entry !== undefined) this.tables.keys.put(key, entry.slot, entry.account.suspended_at !== null);
+      const read = this.neverExpires(key) ? { ...key, expires_at: null } : key;
+      if (entry !== undefined) this.tables.keys.put(read, entry.slot, entry.account.suspended_at !== null);
       this.#taken.keys = changed;
     }
     this.#readEvents();
@@ -238,7 +241,7 @@ export class Accounts {
     const crossed = [...this.#crossed];
     if (crossed.length === 0) return [];
     const events = await change(() =>
-      crossed.flatMap(({ account, month, used }) => recordEvents(this.#store, account, month, used, now)),
+      crossed.flatMap(({ account, counted }) => recordEvents(this.#store, account, counted, now)),
     );
     this.#crossed.splice(0, crossed.length);
     return events;
@@ -286,15 +289,19 @@ export class Accounts {
         if (limits.isShared) return [];
         return counted
           .filter(({ isReached }) => isReached)
-          .flatMap(({ entry, after }) =>
-            recordEvents(this.#store, { ...entry.account, quota: after.quota }, month, after.used, now),
-          );
+          .flatMap(({ entry, count, after }) => {
+            const account = { ...entry.account, quota: after.quota };
+            return recordEvents(this.#store, account, { month, before: count.used, used: after.used }, now);
+          });
       });
     });
     for (const { entry, count, after, isReached } of due) {
       const account = { ...entry.account, quota: after.quota };
       if (limits.isShared && isReached)
-        this.#crossed.push({ account, month: monthName(count.month), used: after.inAll });
+        this.#crossed.push({
+          account,
+          counted: { month: monthName(count.month), before: count.inAll, used: after.inAll },
+        });
       Object.assign(count, after);
       if (count.month === this.#monthOfDays)
         this.tables.days.put(entry.slot, Number(dayWithin(count.month, nowMs).slice(8)), after.inAll);

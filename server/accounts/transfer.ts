@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import * as v from "valibot";
-import { DataError, jsonIn, shown } from "../../engine/query.ts";
+import { DataError, jsonIn, shown, shownAddress } from "../../engine/query.ts";
 import { maxBurst, maxQuota, planNames } from "../shared/plans.ts";
 import { day, emailAddress, month, time } from "../shared/schemas.ts";
 import { isoTime } from "../shared/time.ts";
@@ -8,7 +8,7 @@ import { type AccountRecord, maxDays, type Store } from "../store/store.ts";
 import { accountName, keyLabel, webhookSecretForm } from "./changes.ts";
 import { maxAccounts } from "./limits.ts";
 import { maxAnswerCharacters, maxTries, payloadOf, thresholds } from "./quota-events.ts";
-import { webhookFault } from "./webhook-url.ts";
+import { storedWebhookFault } from "./webhook-url.ts";
 
 /** Exports and imports accounts as lines of JSON, with all their data except the days of last use of keys. */
 
@@ -132,7 +132,7 @@ const account = v.pipe(
         v.string("a URL"),
         // Loopback addresses are accepted, because each delivery checks the address by this server's settings.
         v.rawCheck(({ dataset, addIssue }) => {
-          const fault = dataset.typed ? webhookFault(dataset.value, true) : undefined;
+          const fault = dataset.typed ? storedWebhookFault(dataset.value, true) : undefined;
           if (fault !== undefined) addIssue({ message: fault });
         }),
       ),
@@ -304,5 +304,6 @@ function foundIn(value: unknown, path: string): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "an object";
   if (typeof value !== "string") return String(value);
-  return /(?:secret|hash)[^.]*$/.test(path) ? `another text of ${value.length} characters` : shown(value);
+  if (/(?:secret|hash)[^.]*$/.test(path)) return `another text of ${value.length} characters`;
+  return path.endsWith("webhook") ? shownAddress(value) : shown(value);
 }

@@ -5,20 +5,41 @@ import { reachOf } from "../shared/special-addresses.ts";
 
 const maxUrlCharacters = 2000;
 
+/** Domains that have no public names: RFC 6761, RFC 6762 (with its appendix G), RFC 8375, and ICANN for `internal`. */
+const privateDomains = "localhost local internal intranet private corp home lan home.arpa".split(" ");
+
 /**
- * Checks a webhook's URL when it is set or imported, and before each delivery. Returns the requirement that the URL
- * breaks; undefined if the URL is allowed.
+ * Checks a webhook's URL when it is set. Returns the requirement that the URL breaks; undefined if the URL is allowed.
  */
 export function webhookFault(url: string, allowLoopback: boolean): string | undefined {
+  const fault = storedWebhookFault(url, allowLoopback);
+  if (fault !== undefined) return fault;
+  const { hostname } = new URL(url);
+  const name = hostname.replace(/\.$/, "");
+  if (isIP(hostOf(hostname)) !== 0 || (allowLoopback && /(^|\.)localhost$/.test(name))) return undefined;
+  const isPrivate = !name.includes(".") || privateDomains.some((domain) => `.${name}`.endsWith(`.${domain}`));
+  return isPrivate ? "a public address" : undefined;
+}
+
+/**
+ * Checks a webhook's URL when it is imported, and before each delivery. Names aren't checked, because an earlier release
+ * may have stored any name, and each delivery checks the addresses of a name. Returns the same as `webhookFault`.
+ */
+export function storedWebhookFault(url: string, allowLoopback: boolean): string | undefined {
   if (!URL.canParse(url) || url.length > maxUrlCharacters) return "a URL";
   // The URL class drops tabs and line breaks silently.
   if (/[\s\p{Cc}]/u.test(url)) return "a URL without spaces and control characters";
   const { protocol, hostname, username, password } = new URL(url);
   if (username !== "" || password !== "") return "a URL without a user name or password";
-  const host = hostname.replace(/^\[|\]$/g, "");
+  const host = hostOf(hostname);
   const reach = isIP(host) === 0 ? "public" : reachOf(host);
   const isLoopback = host === "localhost" || reach === "loopback";
   if (allowLoopback && isLoopback && (protocol === "http:" || protocol === "https:")) return undefined;
   if (protocol !== "https:") return "an https URL";
   return reach === "public" ? undefined : "a public address";
+}
+
+/** Returns a URL's host without the brackets around an IPv6 address. */
+function hostOf(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, "");
 }

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { DataError, fileReasonOf, shown, systemCode } from "../../engine/query.ts";
@@ -9,6 +9,7 @@ import { parts } from "../parts.ts";
 import { readFileName, readOptions } from "../shared/arguments.ts";
 import { monthName, monthOf } from "../shared/months.ts";
 import { isoTime } from "../shared/time.ts";
+import { isNoRoom, noRoomFor } from "../store/room.ts";
 import type { Account, Store } from "../store/store.ts";
 import { secretShown } from "./account-options.ts";
 import { type Context, checkEnd, listed, overlapOptions, runCommand } from "./command.ts";
@@ -114,6 +115,10 @@ function exportAll(args: string[], { store }: Context): CommandOutput {
   try {
     writeFileSync(file, lines, { flag: "wx", mode: 0o600, flush: true });
   } catch (error) {
+    if (isNoRoom(error)) {
+      rmSync(file, { force: true });
+      throw noRoomFor(file, Buffer.byteLength(lines));
+    }
     throw new DataError(`file ${file}`, fileReasonOf(error), "a name that is free, where a file can be made");
   }
   return { result: `${file}\n` };

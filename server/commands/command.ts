@@ -8,6 +8,7 @@ import { type CommandOutput, configure, type Part, type PartRun } from "../part.
 import { calledAs } from "../shared/arguments.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import type { Settings } from "../shared/settings.ts";
+import { isNoRoom } from "../store/room.ts";
 import { checkServed, databaseFile, isServed } from "../store/served.ts";
 import { type Changes, onlyACopy, Store } from "../store/store.ts";
 import { runProgram } from "./program.ts";
@@ -158,7 +159,8 @@ function transact<Result>(store: Store, folder: string, work: () => Result): Res
   try {
     return store.atomically(work);
   } catch (error) {
-    if (!(error instanceof Database.SqliteError)) throw error;
+    // The error of a full disk says all by itself.
+    if (!(error instanceof Database.SqliteError) || isNoRoom(error)) throw error;
     throw new DataError(`state database in ${folder}`, error.message, "one that can be written");
   }
 }

@@ -1,9 +1,23 @@
+/** Handles signals from the moment this module loads. The table in ../README.md says what each signal does. */
+
+/** Ask the server to stop. They end the process at once, until `stop` is replaced by an orderly end. */
+const stopSignals = ["SIGTERM", "SIGINT", "SIGQUIT", "SIGPWR", "SIGXCPU"] as const;
 /**
- * Handles signals from the moment this module loads. SIGTERM and SIGINT end the process at once, until `stop` is
- * replaced by an orderly end. SIGHUP never ends the process.
+ * Would end the process without saving, because that is the system's default, but don't ask it to stop. Node would open
+ * its debugger on SIGUSR1; `server/node` turns this off for the time before this module loads.
  */
+const ignoredSignals = [
+  "SIGUSR1",
+  "SIGUSR2",
+  "SIGALRM",
+  "SIGVTALRM",
+  "SIGPROF",
+  "SIGIO",
+  "SIGSTKFLT",
+  "SIGHUP",
+] as const;
 
 export const onSignal: { stop: (signal: NodeJS.Signals) => void } = { stop: () => process.exit(0) };
 
-for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => onSignal.stop(signal));
-process.on("SIGHUP", () => {});
+for (const signal of stopSignals) process.on(signal, () => onSignal.stop(signal));
+for (const signal of ignoredSignals) process.on(signal, () => {});

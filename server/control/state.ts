@@ -4,6 +4,7 @@ import { logEvents } from "../accounts/quota-events.ts";
 import type { Accounts } from "../accounts/sync.ts";
 import type { Settings } from "../shared/settings.ts";
 import { isoTime } from "../shared/time.ts";
+import { isNoRoom } from "../store/room.ts";
 import { databaseFile, restoring } from "../store/served.ts";
 import { narrowAccess, StateGuard } from "../store/state-files.ts";
 import { onlyACopy, Store } from "../store/store.ts";
@@ -79,6 +80,18 @@ function warnOfAge(store: Store, nowMs: number): void {
   );
 }
 
+/** Makes everything durable before the server is ready. On a full disk, the server starts, but isn't ready. */
+export function settleState(health: Health, { store, guard }: State): void {
+  try {
+    guard.checkpoint(store);
+    guard.keepRoom();
+  } catch (error) {
+    if (!isNoRoom(error)) throw error;
+    health.isSaved = false;
+    log.error({ reason: reasonOf(error) }, "the disk of the state is full: the server isn't ready");
+  }
+}
+
 /** Registers a shutdown step that saves the last counts. If they can't be saved, the exit code is 1. */
 export function saveAtEnd(health: Health, { store, guard }: State, save: () => void): void {
   closers.push(() => {
@@ -118,6 +131,7 @@ export function keepState(
     health.isSaved = false;
     save();
     guard.checkpoint(store);
+    guard.keepRoom();
     health.isSaved = true;
     if (health.fault === undefined) health.savedAtMs = performance.now();
   });

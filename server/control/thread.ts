@@ -1,4 +1,4 @@
-import { DataError, reasonOf, shown } from "../../engine/query.ts";
+import { DataError, reasonOf } from "../../engine/query.ts";
 import { makeKey } from "../accounts/changes.ts";
 import { Limits } from "../accounts/limits.ts";
 import { logEvents } from "../accounts/quota-events.ts";
@@ -12,7 +12,7 @@ import type { Mailer } from "../shared/mail.ts";
 import type { PublishedVersion } from "../shared/messages.ts";
 import { plans } from "../shared/plans.ts";
 import { OutOfMemory, watchHeap } from "../shared/runtime.ts";
-import { asksForHelp, coreSettings, type Settings, settingsHelp } from "../shared/settings.ts";
+import { asksForHelp, coreSettings, type Settings, settingsHelp, shownSetting } from "../shared/settings.ts";
 import { Traffic } from "../shared/traffic.ts";
 import type { Store } from "../store/store.ts";
 import { checkSnapshots, loadData } from "./data.ts";
@@ -22,7 +22,7 @@ import { claimPort } from "./port.ts";
 import { closers, end, isStopping, log, metrics, repeat, stderr, stdout, unlessStopping } from "./running.ts";
 import { ServingThreads, startServing } from "./serving-threads.ts";
 import { onSignal } from "./signals.ts";
-import { Health, keepState, openState, saveAtEnd } from "./state.ts";
+import { Health, keepState, openState, saveAtEnd, settleState } from "./state.ts";
 
 /** The control thread, which starts everything in order and owns all mutable state. */
 
@@ -127,7 +127,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   const demoKey = createDemo(settings, isShared, store);
   const api = url(settings.HOST, port);
   for (const part of running) await part.begin?.(api);
-  guard.checkpoint(store);
+  settleState(health, state);
   accounts.refresh();
   health.isReady = true;
   operator.pages = running.find((part) => part.opsPages !== undefined)?.opsPages ?? noPages;
@@ -173,7 +173,7 @@ async function main(parts: readonly Part[], words: string[]): Promise<void> {
     return end(0, () => {});
   }
   if (words.length > 0)
-    throw new DataError(calledAs("start"), shown(words.join(" ")), "--help or nothing more");
+    throw new DataError(calledAs("start"), shownSetting(words.join(" ")), "--help or nothing more");
   const configuration = configure(parts, process.env);
   const faults = await unlessStopping(machineFaults(process.env));
   // The set removes duplicates, because both lists of faults may have a malformed address.

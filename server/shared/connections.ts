@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { DataError } from "../../engine/query.ts";
 
 /** Counts open connections, and the bytes that wait for slow clients, across threads. Refuses too many connections. */
 
@@ -6,6 +7,8 @@ import { readFileSync } from "node:fs";
 const reservedDescriptors = 256;
 const descriptorsPerThread = 16;
 const defaultMaxDescriptors = 1024;
+/** Minimum file descriptors without those of the threads, for the modules, a load and a few clients. */
+const minDescriptors = 64;
 const [openWord, refusedWord, waitingWord, cutWord] = [0, 1, 2, 3];
 /** Maximum bytes of answers that wait for clients that read slowly, in all threads. */
 export const maxWaitingBytes = 64 * 2 ** 20;
@@ -63,10 +66,20 @@ export class Connections {
   }
 }
 
-/** Computes how many clients may be connected, from the limit of open files (getrlimit(2)). */
+/**
+ * Computes how many clients may be connected, from the limit of open files (getrlimit(2)).
+ * @throws DataError when the limit is too low for the threads
+ */
 export function maxConnections(threads: number): number {
   const [, soft] = /^Max open files +(\d+|unlimited)/m.exec(readLimits()) ?? [];
   const descriptors = soft === "unlimited" ? Number.MAX_SAFE_INTEGER : Number(soft ?? defaultMaxDescriptors);
+  const least = minDescriptors + threads * descriptorsPerThread;
+  if (descriptors < least)
+    throw new DataError(
+      `THREADS=${threads}`,
+      `a limit of ${descriptors} open files`,
+      `at least ${least}: raise it, for example by ulimit -n 1024 or by LimitNOFILE in a systemd unit, or set fewer THREADS`,
+    );
   const reserved = Math.min(reservedDescriptors, descriptors >> 2) + threads * descriptorsPerThread;
   return Math.max(1, Math.min(2 ** 30, descriptors - reserved));
 }

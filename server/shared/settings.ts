@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import * as v from "valibot";
-import { DataError, shown } from "../../engine/query.ts";
+import { DataError, shown, shownAddress } from "../../engine/query.ts";
 import { emailAddress, wholeNumber } from "./schemas.ts";
 
 /** Reads settings from environment variables. Each setting is declared once, in a table. */
@@ -36,7 +36,10 @@ const hostNames = v.pipe(
 const accountNames = v.pipe(
   v.string(),
   v.transform((text) => text.split(",").map((name) => name.trim())),
-  v.check((names) => names.every((name) => name !== ""), "accounts' names, with commas between them"),
+  v.check(
+    (names) => names.every((name) => name !== "" && !name.includes("://")),
+    "accounts' names, with commas between them",
+  ),
 );
 const originsExpected = "origins such as https://example.org, with commas between them, or * alone";
 export const origins = v.pipe(
@@ -228,8 +231,13 @@ export function faultsOf(
     const { received, message } = issue;
     if (v.getMetadata(entry).secret === true) return [`${name} has ${received}, expected ${message}`];
     const value = given[name] ?? v.getDefault(entry);
-    return [`${name} is ${value === undefined ? "unset" : shown(String(value))}, expected ${message}`];
+    return [`${name} is ${value === undefined ? "unset" : shownSetting(String(value))}, expected ${message}`];
   });
+}
+
+/** Formats a setting's value for messages. Whatever could be the user and password of a URL is left out. */
+export function shownSetting(value: string): string {
+  return /[:/\\]\S*@/.test(value) ? shownAddress(value) : shown(value);
 }
 
 export function settingsHelp(tables: readonly SettingTable[]): string {

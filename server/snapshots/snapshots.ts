@@ -15,6 +15,7 @@ import type { LoadedSnapshot, Previous, PublishedVersion } from "../shared/messa
 import type { Metrics } from "../shared/metrics.ts";
 import { collectGarbage } from "../shared/runtime.ts";
 import { isoTime } from "../shared/time.ts";
+import { isNoRoom } from "../store/room.ts";
 import type { StateGuard } from "../store/state-files.ts";
 import type { Store } from "../store/store.ts";
 import { type FileState, isMissing, listStates, type Wanted } from "./folder.ts";
@@ -29,7 +30,7 @@ const progressMs = 2000;
  * A file that the system doesn't let the server read is tried again when its state changes, and at every so many scans,
  * because the reason may be elsewhere.
  */
-const scansToRetry = 20;
+const scansToRetry = 120;
 
 type Registry = Pick<Store, "atomically" | "versions" | "loggedFrames" | "checkpoint">;
 
@@ -314,13 +315,27 @@ export class SnapshotFolder {
   /** Enters versions into the registry. Call it before any answer comes from these versions. @throws Error */
   #register(versions: readonly Loaded[]): void {
     this.#consult((registry) => {
-      registry.atomically(() => {
-        for (const { provenance, sha256, contentSha256 } of versions.map(({ image }) => image.description))
-          registry.versions.serve(versionName(provenance), sha256, contentSha256, new Date());
-      });
-      const fault = this.#with.guard.checkpoint(registry);
+      const unknown = versions
+        .map(({ image }) => image.description)
+        .filter(({ provenance }) => registry.versions.byName(versionName(provenance)) === undefined);
+      if (unknown.length > 0)
+        registry.atomically(() => {
+          for (const { provenance, sha256, contentSha256 } of unknown)
+            registry.versions.serve(versionName(provenance), sha256, contentSha256, new Date());
+        });
+      const fault = this.#checkpoint(registry, unknown.length === 0 && !this.#isServing);
       if (fault !== undefined) throw new Error(fault);
     });
+  }
+
+  /** @param isStart whether the server starts with known versions only, which a full disk doesn't prevent */
+  #checkpoint(registry: Registry, isStart: boolean): string | undefined {
+    try {
+      return this.#with.guard.checkpoint(registry);
+    } catch (error) {
+      if (isStart && isNoRoom(error)) return undefined;
+      throw error;
+    }
   }
 
   /** Runs `work` on the registry. All failures are plain errors, not DataErrors, so that no snapshot is refused. */

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { DataError, fileReasonOf } from "../../engine/query.ts";
+import { isNoRoom, noRoomFor } from "./room.ts";
 import { createComplete } from "./state-files.ts";
 import { Store } from "./store.ts";
 
@@ -12,6 +13,7 @@ export function backUp(folder: string, file: string): void {
     if (existsSync(file)) throw new Error("file already exists");
     createComplete(file, (draft) => store.copyTo(draft));
   } catch (error) {
+    if (isNoRoom(error)) throw noRoomFor(file, store.bytes);
     throw new DataError(`file ${file}`, fileReasonOf(error), "a name that is free, where a file can be made");
   } finally {
     store.close();

@@ -1,4 +1,5 @@
-import type Database from "better-sqlite3";
+import Database from "better-sqlite3";
+import { isNoRoom, NoRoom } from "./room.ts";
 
 /** Runs SQL on the state database. */
 
@@ -26,7 +27,7 @@ export class Connection {
   }
 
   run(sql: string, ...values: unknown[]): Database.RunResult {
-    return this.#prepare(sql).run(...values);
+    return this.#inWords(() => this.#prepare(sql).run(...values));
   }
 
   /** Runs a statement that writes to accounts, keys or events, and counts the write in `ownChanges`. */
@@ -37,7 +38,21 @@ export class Connection {
 
   /** Runs work in a transaction. If the work throws, nothing is written. */
   atomically<Result>(work: () => Result): Result {
-    return this.database.transaction(work).immediate();
+    return this.#inWords(() => this.database.transaction(work).immediate());
+  }
+
+  pragma(source: string): unknown {
+    return this.#inWords(() => this.database.pragma(source));
+  }
+
+  /** Runs work. If the disk is full, SQLite's error gets a message that names the file and says what to do. */
+  #inWords<Result>(work: () => Result): Result {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof Database.SqliteError) || !isNoRoom(error)) throw error;
+      throw new Database.SqliteError(new NoRoom(`state database ${this.database.name}`).message, error.code);
+    }
   }
 
   #prepare(sql: string): Database.Statement<unknown[], unknown> {

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, lstatSync, openSync, readSync, rmSync } from "node:fs";
 import Database from "better-sqlite3";
 import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
+import { isNoRoom, NoRoom, withReserve } from "./room.ts";
 import { schema, schemaVersion } from "./schema.ts";
 import { databaseFile, foreignLog, hasLog, restoring } from "./served.ts";
 import { createComplete, makeStateFolder } from "./state-files.ts";
@@ -22,7 +23,6 @@ export function openDatabase(
   { mayCreate = true, maxWaitMs = 5000 }: OpenOptions,
 ): Database.Database {
   const file = databaseFile(folder);
-  let database: Database.Database | undefined;
   try {
     if (mayCreate) makeStateFolder(folder);
     else if (!existsSync(file))
@@ -33,13 +33,21 @@ export function openDatabase(
       if (isLogged) throw damaged(file, "none beside a write-ahead log");
       create(file);
     }
-    checkSound(folder, isLogged);
-    database = new Database(file, { timeout: maxWaitMs, fileMustExist: true });
-    setUp(database);
-    return database;
+    return withReserve(folder, () => {
+      let database: Database.Database | undefined;
+      try {
+        checkSound(folder, isLogged);
+        database = new Database(file, { timeout: maxWaitMs, fileMustExist: true });
+        setUp(database);
+        return database;
+      } catch (error) {
+        database?.close();
+        throw error;
+      }
+    });
   } catch (error) {
-    database?.close();
     if (error instanceof DataError) throw error;
+    if (isNoRoom(error)) throw new NoRoom(`state database ${file}`, !existsSync(file));
     if (error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code))
       throw damaged(file, error.message);
     const reason = reasonOf(error);

@@ -100,9 +100,11 @@ export function foreignLog(folder: string): DataError {
   );
 }
 
-function readServed(folder: string): string | undefined {
+/** Returns the content of `server.database`; undefined if there is none. */
+export function readServed(folder: string): string | undefined {
   try {
-    return readFileSync(servedFile(folder), "utf8");
+    // The file is empty if the disk was full when it was written.
+    return readFileSync(servedFile(folder), "utf8") || undefined;
   } catch (error) {
     if (!/^(ENOENT|ENOTDIR)$/.test(systemCode(error) ?? "")) throw error;
     return undefined;

@@ -15,7 +15,16 @@ import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { identityOf, makeFolder, sync } from "../../datasets/folder.ts";
 import { DataError, reasonOf } from "../../engine/query.ts";
-import { checkLeft, databaseFile, filesOf, identitiesIn, lockFile, servedFile } from "./served.ts";
+import { isNoRoom, keepReserve, NoRoom, reserveFile, withReserve } from "./room.ts";
+import {
+  checkLeft,
+  databaseFile,
+  filesOf,
+  identitiesIn,
+  lockFile,
+  readServed,
+  servedFile,
+} from "./served.ts";
 
 /** Keeps the state's files private, and notices when they are deleted or replaced under a running server. */
 
@@ -64,7 +73,8 @@ export function createComplete(file: string, fill: (draft: string) => void): voi
 
 /** Removes other users' access to the state where possible. @returns the paths whose mode was changed */
 export function narrowAccess(folder: string): string[] {
-  return [folder, ...filesOf(folder), lockFile(folder), servedFile(folder)].filter((path) => {
+  const ours = [...filesOf(folder), lockFile(folder), servedFile(folder), reserveFile(folder)];
+  return [folder, ...ours].filter((path) => {
     const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
     // A shared folder such as /tmp keeps its mode.
     if ((mode & 0o077) === 0 || (mode & stickyBit) !== 0) return false;
@@ -89,6 +99,8 @@ export function lockFolder(folder: string): () => void {
   makePrivateFile(lockFile(folder));
   const database = new Database(lockFile(folder), { timeout: maxReadersMs });
   try {
+    // A journal in memory, because a full disk has no room for a file.
+    database.pragma("journal_mode = MEMORY");
     database.exec("BEGIN EXCLUSIVE");
   } catch (error) {
     database.close();
@@ -121,6 +133,7 @@ export class StateGuard {
     } catch (error) {
       unlock?.();
       if (error instanceof DataError) throw error;
+      if (isNoRoom(error)) throw new NoRoom(`STATE_DIR ${folder}`, true);
       throw new DataError(
         `STATE_DIR ${folder}`,
         reasonOf(error),
@@ -132,9 +145,19 @@ export class StateGuard {
   /** Begins to watch the database, which has to be open, and tells commands which files belong to it. */
   watch(): void {
     this.#files = new Map(filesOf(this.#folder).map((path) => [path, identityOf(path)]));
-    makePrivateFile(servedFile(this.#folder));
-    // The file is flushed, because an older content could name other files after a power loss.
-    writeFileSync(servedFile(this.#folder), identitiesIn(this.#folder), { flush: true });
+    const identities = identitiesIn(this.#folder);
+    // A full disk may have no room for the same content again.
+    if (readServed(this.#folder) === identities) return;
+    withReserve(this.#folder, () => {
+      makePrivateFile(servedFile(this.#folder));
+      // The file is flushed, because an older content could name other files after a power loss.
+      writeFileSync(servedFile(this.#folder), identities, { flush: true });
+    });
+  }
+
+  /** Makes sure that a start on a full disk has room. @throws Error when the disk is full */
+  keepRoom(): void {
+    keepReserve(this.#folder);
   }
 
   /**

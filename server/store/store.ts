@@ -52,6 +52,14 @@ export class Store extends Table {
     return new Store(new Connection(databaseInMemory()));
   }
 
+  /** Size of the database in bytes, without its write-ahead log. */
+  get bytes(): number {
+    const [pages, pageBytes] = ["page_count", "page_size"].map((name) =>
+      Number(this.db.database.pragma(name, { simple: true })),
+    );
+    return pages * pageBytes;
+  }
+
   /** Returns the number of frames in the write-ahead log. */
   loggedFrames(): number {
     const [{ log }] = this.db.database.pragma("wal_checkpoint(NOOP)") as { log: number }[];
@@ -61,12 +69,12 @@ export class Store extends Table {
   /** Moves the write-ahead log into the database, and empties the log unless another process needs it. */
   checkpoint(): void {
     // TRUNCATE keeps other processes from writing. PASSIVE runs first, so that TRUNCATE takes little time.
-    for (const mode of ["PASSIVE", "TRUNCATE"]) this.db.database.pragma(`wal_checkpoint(${mode})`);
+    for (const mode of ["PASSIVE", "TRUNCATE"]) this.db.pragma(`wal_checkpoint(${mode})`);
   }
 
-  /** Copies the database, as of one moment. @param file an empty file */
+  /** Copies the database, as of one moment. @param file an empty file @throws SqliteError, for example on a full disk */
   copyTo(file: string): void {
-    this.db.run("VACUUM INTO ?", file);
+    this.db.database.prepare("VACUUM INTO ?").run(file);
   }
 
   close(): void {

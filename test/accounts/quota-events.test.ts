@@ -2,8 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Limits } from "../../server/accounts/limits.ts";
 import { recordEvent } from "../../server/accounts/quota-events.ts";
+import { Accounts } from "../../server/accounts/sync.ts";
 import { monthName } from "../../server/shared/months.ts";
+import { Store } from "../../server/store/store.ts";
 import { later, month, now, World } from "../support/quota-events.ts";
+import { account } from "../support/state.ts";
 
 /** Tests after how many requests an account is warned that its quota is nearly used up. */
 
@@ -28,13 +31,71 @@ test("a count that jumps over several thresholds raises all their events in orde
     const { id: name, payload, ...event } = events[i];
     assert.match(name, /^evt_[0-9a-f]{32}$/);
     assert.deepEqual([event.account, event.threshold, event.state], [id, threshold, "pending"]);
-    const quota = { limit: 100, used: threshold === 100 ? 100 : 95 };
+    const quota = { limit: 100, used: threshold };
     assert.deepEqual(JSON.parse(payload), {
       type: threshold === 100 ? "quota.exhausted" : "quota.warning",
       timestamp: now.toISOString(),
       data: { account: "acme", plan: "enterprise", month: monthName(month), threshold, quota },
     });
   }
+});
+
+const usedOf = (world: World) =>
+  world.store.events.list().map(({ threshold, quota, payload }) => {
+    const { used } = JSON.parse(payload).data.quota;
+    return [quota, threshold, used];
+  });
+
+test("an event has the count at its crossing, however many requests follow before it is made", (t) => {
+  const world = new World(t);
+  const account = world.account(7);
+  world.use(7);
+  assert.deepEqual(usedOf(world), [
+    [7, 80, 6],
+    [7, 90, 7],
+    [7, 100, 7],
+  ]);
+  const set = (quota: number) => {
+    world.operator.accounts.update({ ...account, quota });
+    world.accounts.refresh();
+  };
+  set(10);
+  for (let i = 0; i < 5; i++) world.limits.admit(0, month, 1e7 + i * 1e6);
+  world.save();
+  set(5);
+  world.save();
+  assert.deepEqual(usedOf(world).sort(byThreshold), [
+    [5, 80, 10],
+    [5, 90, 10],
+    [5, 100, 10],
+    [7, 80, 6],
+    [7, 90, 7],
+    [7, 100, 7],
+    [10, 80, 8],
+    [10, 90, 9],
+    [10, 100, 10],
+  ]);
+});
+
+const byThreshold = (a: number[], b: number[]) => a[0] - b[0] || a[1] - b[1];
+
+test("servers that share a quota record the count of all of them at the crossing", async (t) => {
+  const store = Store.inMemory();
+  t.after(() => store.close());
+  const limits = new Limits(undefined, true);
+  const { id } = store.accounts.create({ ...account, name: "acme", quota: 100 }, now);
+  const accounts = new Accounts(store, now.getTime(), { limits });
+  const others = (used: number) =>
+    t.mock.method(limits, "usedByOthers", (_slot: number, of: number) => (of === month ? used : 0));
+  for (const used of [85, 100]) {
+    others(used);
+    accounts.save(now.getTime());
+  }
+  const events = await accounts.recordShared(async (work) => work(), later(60_000));
+  assert.deepEqual(
+    events.map(({ account, payload }) => [account, JSON.parse(payload).data.quota.used]),
+    [80, 90, 100].map((used) => [id, used]),
+  );
 });
 
 test("events keep the order of their thresholds when the clock is set back between them", (t) => {

@@ -103,7 +103,7 @@ const refused: [command: string, message: string | RegExp][] = [
   [`${hook} http://localhost:80/`, '--webhook: found "http://localhost:80/", expected an https URL'],
   [
     `${hook} https://a:b@c.example/`,
-    '--webhook: found "https://a:b@c.example/", expected a URL without a user name or password',
+    '--webhook: found "https://…@c.example/", expected a URL without a user name or password',
   ],
   ...["10.0.0.1", "0x7f.1", "169.254.169.254", "[::1]"].map((host): [string, string] => [
     `${hook} https://${host}/`,

@@ -8,7 +8,7 @@ import { configure } from "../../server/part.ts";
 import { portalSettings, settingTable } from "../../server/parts/portal/settings.ts";
 import { redisAddress } from "../../server/parts/replicas/redis-url.ts";
 import { parts } from "../../server/parts.ts";
-import { readSettings, readTable } from "../../server/shared/settings.ts";
+import { coreSettings, readSettings, readTable } from "../../server/shared/settings.ts";
 import { run } from "../support/commands.ts";
 import { documentAt } from "../support/readme.ts";
 import { Running, temporaryFolder } from "../support/server.ts";
@@ -78,6 +78,47 @@ for (const [name, value] of [
     assert.ok(Array.isArray(lines) && lines.length === 1);
     assert.ok(lines[0].startsWith(`${name} is "${value}", expected `), lines[0]);
   });
+
+/** Each has the password "geheim", and can't be the value of any setting. */
+const withPassword = [
+  "https://joe:geheim@example.org/%zz",
+  "https://geheim@example.org/%zz",
+  "joe:geheim@example.org/%zz",
+  "//joe:geheim@example.org/%zz",
+  "https:/joe:geheim@example.org/%zz",
+  "https://joe:ge/he@im:geheim@example.org/%zz",
+  "ftp://joe:1#geheim@example.org/%zz",
+  "https://example.org,https://joe:geheim@example.org/%zz",
+];
+
+test("no message about a setting shows a password of a URL", async () => {
+  const names = [coreSettings, ...parts.map(({ settings }) => settings)].flatMap(Object.keys);
+  let refused = 0;
+  for (const value of withPassword)
+    for (const name of names) {
+      const lines = configure(parts, { [name]: value });
+      const faults = [...(Array.isArray(lines) ? lines : []), ...(await machineFaults({ [name]: value }))];
+      if (faults.length > 0) refused++;
+      assert.doesNotMatch(faults.join("\n"), /geheim/, `${name}=${value}`);
+    }
+  // Any text can be a folder's name, an account's name or the like.
+  assert.ok(refused > withPassword.length * (names.length - 4), `${refused} were refused`);
+});
+
+test("no message about an argument shows a password of a URL", async () => {
+  const server = await runServer([`REDIS_URL=redis://:geheim@example.org`], {});
+  assert.deepEqual([server.code, /geheim/.test(server.stderr)], [1, false]);
+  for (const value of withPassword.filter((value) => !value.includes(","))) {
+    const results = await run(temporaryFolder(), [
+      `keys create --account a --plan free --webhook ${value}`,
+      `fetch --year 2023 --url ${value} --out ${import.meta.filename}`,
+      `fetch --year 2023 --catalogue ${value}`,
+      `import ${import.meta.filename} --year 2023 --source-url ${value}`,
+    ]);
+    for (const { code, stderr } of results)
+      assert.deepEqual([code, /geheim/.test(stderr)], [1, false], `${value}: ${stderr}`);
+  }
+});
 
 test("equal PORT and OPS_PORT are refused, also beside other errors", () => {
   const samePort = 'OPS_PORT is "8080", expected another port than PORT';

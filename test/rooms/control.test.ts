@@ -8,6 +8,7 @@ import "../control/ops.test.ts";
 import "../control/running.test.ts";
 import "../control/safely.test.ts";
 import "../control/settings.test.ts";
+import "../control/signals.test.ts";
 import "../control/start.test.ts";
 import "../control/strip-cache.test.ts";
 import "../control/traffic.test.ts";

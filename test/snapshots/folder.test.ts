@@ -3,7 +3,9 @@ import { execFileSync } from "node:child_process";
 import { hash } from "node:crypto";
 import { once } from "node:events";
 import {
+  chmodSync,
   mkdirSync,
+  promises,
   renameSync,
   symlinkSync,
   truncateSync,
@@ -11,10 +13,12 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { createServer } from "node:net";
 import path from "node:path";
 import { after, test } from "node:test";
 import { setImmediate as immediate } from "node:timers/promises";
+import Database from "better-sqlite3";
 import pino from "pino";
 import * as v from "valibot";
 import { defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
@@ -245,6 +249,24 @@ test("no version is published, refused or retired while the registry file is mis
   assert.deepEqual(servedEver(store), ["2023.1", "2024.1", "2024.2"]);
 });
 
+test("a start with known versions writes nothing to the registry, which may be on a full disk", async (t) => {
+  const first = new Trial();
+  first.put("2024.1.parquet", fileOf("2024.1"));
+  await first.snapshots.settle();
+  const guard = {
+    fault: () => undefined,
+    checkpoint() {
+      throw new Database.SqliteError("database or disk is full", "SQLITE_FULL");
+    },
+  };
+  const later = new Trial({ store: first.store, isServing: false, guard });
+  later.put("2024.1.parquet", fileOf("2024.1"));
+  await later.snapshots.settle();
+  t.mock.method(first.store, "atomically", () => assert.fail("no room"));
+  later.snapshots.beginServing();
+  assert.deepEqual(later.served, ["2024.1"]);
+});
+
 test("a version is served only after the registry is flushed to disk", async () => {
   const store = Store.inMemory();
   let fault: string | undefined = "state.sqlite-wal was deleted";
@@ -321,6 +343,38 @@ test("files that aren't regular are refused unopened, and valid snapshots beside
   await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2024.2", "2024.1", "2020.7"]);
   assert.equal(await trial.metric("hcqs_snapshots_unreadable"), 2);
+});
+
+test("an unchanged file that can't be served isn't opened again, however often the folder is looked at", async (t) => {
+  const trial = new Trial();
+  trial.put("2024.1.parquet", fileOf("2024.1"));
+  trial.put("2024.2.parquet", fileOf("2024.2"));
+  trial.put("2023.1.parquet", Buffer.from("damaged"));
+  trial.put("odd.parquet", fileOf("2024.3"));
+  mkdirSync(trial.path("2022.1.parquet"));
+  let isDenied = true;
+  const opened: string[] = [];
+  const { open } = promises;
+  t.mock.method(promises, "open", async (file: string, flags: number) => {
+    opened.push(path.basename(file));
+    if (isDenied && file.endsWith("2024.2.parquet"))
+      throw Object.assign(new Error("EACCES: permission denied"), { code: "EACCES", syscall: "open" });
+    return open(file, flags);
+  });
+  syncBuiltinESMExports();
+  t.after(syncBuiltinESMExports);
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.1"]);
+  opened.length = 0;
+  for (let i = 0; i < 100; i++) await trial.snapshots.scan();
+  assert.deepEqual(opened, []);
+  assert.equal(await trial.metric("hcqs_snapshots_unreadable"), 1);
+  for (let i = 0; i < 100; i++) await trial.snapshots.scan();
+  assert.deepEqual(opened, ["2024.2.parquet"], "in case the reason was elsewhere");
+  isDenied = false;
+  chmodSync(trial.path("2024.2.parquet"), 0o600);
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.2", "2024.1"], "at once after a change of its permissions");
 });
 
 test("a snapshot is refused if its name isn't a version or differs from its metadata", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import {
+import fs, {
   chmodSync,
   copyFileSync,
   mkdirSync,
@@ -13,11 +13,13 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { backUp } from "../../server/store/backup.ts";
 import { registryOf } from "../../server/store/registry.ts";
+import { keepReserve, withReserve } from "../../server/store/room.ts";
 import { checkServed } from "../../server/store/served.ts";
 import { narrowAccess, StateGuard } from "../../server/store/state-files.ts";
 import { Store } from "../../server/store/store.ts";
@@ -361,4 +363,106 @@ test("the log of a damaged database isn't replayed onto a backup that is copied 
   for (let i = 0; i < 2; i++) assert.throws(() => namesAtStart(folder), foreignLog(folder));
   rmSync(`${file}-wal`);
   assert.deepEqual(namesAtStart(folder), ["in the backup", "in the log"]);
+});
+
+test("a server keeps a reserve for a start on a full disk, and isn't ready without room for it", (t) => {
+  const { folder, guard } = guarded();
+  const reserve = path.join(folder, "server.reserve");
+  guard.keepRoom();
+  assert.deepEqual([statSync(reserve).size, modeOf(reserve)], [65_536, "600"]);
+  const before = statSync(reserve).ino;
+  guard.keepRoom();
+  assert.equal(statSync(reserve).ino, before, "it isn't written again");
+  truncateSync(reserve, 100);
+  guard.keepRoom();
+  assert.equal(statSync(reserve).size, 65_536);
+  const full = { blocks: 1000, bfree: 15, bavail: 15, bsize: 4096 };
+  t.mock.method(fs, "statfsSync", () => full);
+  syncBuiltinESMExports();
+  t.after(syncBuiltinESMExports);
+  assert.throws(() => guard.keepRoom(), {
+    message: `STATE_DIR ${folder}: found no room on its disk, expected at least 64 KiB of room: delete other files from the disk, or move STATE_DIR to another disk`,
+  });
+  full.blocks = 0;
+  guard.keepRoom();
+  guard.close();
+});
+
+const sqliteErrors = [
+  new Database.SqliteError("database or disk is full", "SQLITE_FULL"),
+  new Database.SqliteError("disk I/O error", "SQLITE_IOERR_SHMSIZE"),
+  Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC", syscall: "write" }),
+];
+
+test("work that finds a full disk deletes the reserve and is done again, once", () => {
+  for (const error of sqliteErrors) {
+    const folder = temporaryFolder();
+    let tries = 0;
+    const work = () => {
+      tries++;
+      if (readdirSync(folder).length > 0) throw error;
+      return "done";
+    };
+    keepReserve(folder);
+    assert.deepEqual([withReserve(folder, work), tries], ["done", 2]);
+    const fail = () => {
+      tries++;
+      throw error;
+    };
+    assert.throws(() => withReserve(folder, fail), error, "without a reserve");
+    assert.equal(tries, 3);
+    keepReserve(folder);
+    const other = new Error("another error");
+    const failOtherwise = () => {
+      throw other;
+    };
+    assert.throws(() => withReserve(folder, failOtherwise), other);
+    assert.deepEqual(readdirSync(folder), ["server.reserve"], "kept after other errors");
+  }
+});
+
+test("SQLite's error on a full disk names the file and says what to do, and keeps its code", (t) => {
+  const folder = temporaryFolder();
+  const store = Store.open(folder);
+  t.after(() => store.close());
+  store.accounts.create({ ...account, name: "a" }, new Date());
+  // A database that may not grow is full like a disk.
+  const { pragma } = Database.prototype;
+  const pages = store.bytes / 4096;
+  t.mock.method(Database.prototype, "transaction", function (this: Database.Database, work: () => unknown) {
+    pragma.call(this, `max_page_count = ${pages}`);
+    return { immediate: work };
+  });
+  const fill = () =>
+    store.atomically(() => {
+      for (let i = 0; ; i++) store.accounts.create({ ...account, name: `${i}`.padEnd(1000) }, new Date());
+    });
+  assert.throws(fill, {
+    name: "SqliteError",
+    code: "SQLITE_FULL",
+    message: `state database ${folder}/state.sqlite: found no room on its disk, expected at least 64 KiB of room: delete other files from the disk, or move STATE_DIR to another disk`,
+  });
+});
+
+test("a start writes nothing that needs room: no journal of the lock, and not the same server.database again", (t) => {
+  const { folder, guard } = guarded();
+  const names = readdirSync(folder).toSorted();
+  assert.deepEqual(names, [
+    "server.database",
+    "server.lock",
+    "state.sqlite",
+    "state.sqlite-shm",
+    "state.sqlite-wal",
+  ]);
+  const writes = t.mock.method(fs, "writeFileSync", () => assert.fail("no room"));
+  syncBuiltinESMExports();
+  t.after(syncBuiltinESMExports);
+  guard.watch();
+  assert.equal(writes.mock.callCount(), 0);
+  writes.mock.restore();
+  syncBuiltinESMExports();
+  // The file was cut, because the disk was full when it was written.
+  truncateSync(path.join(folder, "server.database"));
+  checkServed(folder);
+  guard.close();
 });

@@ -14,7 +14,7 @@ function letterOf({ id, threshold, payload: text }: StoredEvent, to: string): Em
   const [used, limit] = [quota.used, quota.limit].map((count) => count.toLocaleString("en-US"));
   const meaning = isUsedUp
     ? "Requests are refused (429) until the next month begins."
-    : "Requests are answered as before. When the quota is used up, they are refused until the next month begins.";
+    : "Requests are answered as before until the quota is used up. Then they are refused (429) until the next month begins.";
   return {
     id,
     to,

@@ -3,7 +3,7 @@ import { Resolver } from "node:dns/promises";
 import type { IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP } from "node:net";
-import { webhookFault } from "../../accounts/webhook-url.ts";
+import { storedWebhookFault } from "../../accounts/webhook-url.ts";
 import { http } from "../../shared/runtime.ts";
 import { safely } from "../../shared/safely.ts";
 import { reachOf } from "../../shared/special-addresses.ts";
@@ -59,7 +59,7 @@ export function post(
   signal: AbortSignal,
 ): Promise<number> {
   const target = new URL(url);
-  const fault = webhookFault(url, allowLoopback);
+  const fault = storedWebhookFault(url, allowLoopback);
   if (fault !== undefined) return Promise.reject(new Error(`${target.host} isn't ${fault}`));
   return new Promise((succeed, fail) => {
     const resolver = new Resolver(resolverOptions);

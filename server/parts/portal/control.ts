@@ -6,7 +6,8 @@ import type { PortalSettings } from "./settings.ts";
 
 /** Runs the portal in the control thread. */
 
-const renewMs = 60_000;
+/** Interval between looks at the age of the pages' key. It is short, because the clock may jump by any time. */
+const renewMs = 1000;
 
 /** Checks the pages' account before the server creates a state. @throws DataError when the account can't exist */
 export function checkAccount(
@@ -26,6 +27,7 @@ export async function startPortal(settings: PortalSettings, core: Core): Promise
     keyCount: () => core.accounts.tables.keys.count,
     now: () => new Date(),
   });
+  core.accounts.neverExpires = (key) => portal.isCurrent(key);
   core.atEnd(async () => {
     if (core.fault() === undefined) await portal.end();
   });

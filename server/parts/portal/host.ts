@@ -3,6 +3,8 @@ import { generateKey, hashKey } from "../../accounts/keys.ts";
 import type { PortalReply, PortalRequest, WebFile } from "../../shared/messages.ts";
 import { plans } from "../../shared/plans.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
+import { isNoRoom } from "../../store/room.ts";
+import type { StoredKey } from "../../store/store.ts";
 import { PortalActions, type PortalOptions } from "./actions.ts";
 import { Pages } from "./pages.ts";
 import { errorReply, unavailable } from "./reply.ts";
@@ -11,10 +13,10 @@ import { errorReply, unavailable } from "./reply.ts";
 
 const hourMs = 3_600_000;
 const renewedAfterMs = 24 * hourMs;
-/**
- * Milliseconds until a key of the pages expires. A living server replaces it earlier, so that open pages keep working.
- */
-const keyLivesMs = 26 * hourMs;
+/** Milliseconds that a replaced key still works, for pages that are open in a browser. */
+const overlapMs = 2 * hourMs;
+/** Milliseconds until a key expires that nobody replaces, because its server was killed. */
+const keyLivesMs = renewedAfterMs + overlapMs;
 
 interface HostOptions extends Omit<PortalOptions, "publicUrl"> {
   now: () => Date;
@@ -34,7 +36,8 @@ export class PortalHost {
   #actions: PortalActions | undefined;
   #key: string | null = null;
   #madeAt = 0;
-  #ids: number[] = [];
+  /** The last two keys that were stored. */
+  #stored: { id: number; madeAt: number }[] = [];
 
   /** @throws DataError when the account doesn't exist and the server may not create it */
   constructor(options: HostOptions) {
@@ -59,10 +62,18 @@ export class PortalHost {
     try {
       await this.#storeKey();
     } catch (error) {
-      if (!(error instanceof StateUnavailable)) throw error;
+      if (!(error instanceof StateUnavailable) && !isNoRoom(error)) throw error;
       // Then the next `renewKey` replaces the key.
       this.#madeAt = Number.NEGATIVE_INFINITY;
     }
+  }
+
+  /**
+   * Whether a stored key is the pages' current key. This server doesn't let it expire: otherwise it would stop working
+   * before it is replaced when the clock jumps, for example after a virtual machine was suspended.
+   */
+  isCurrent({ hash, expires_at }: Pick<StoredKey, "hash" | "expires_at">): boolean {
+    return this.#key !== null && expires_at === this.#madeAt + keyLivesMs && hashKey(this.#key).equals(hash);
   }
 
   #newKey(): void {
@@ -73,7 +84,7 @@ export class PortalHost {
   async #storeKey(): Promise<void> {
     const { store, change, settings, now } = this.#options;
     const { portalAccount: name, mayMakeAccount } = settings;
-    const key = this.#key;
+    const [key, madeAt, replaced] = [this.#key, this.#madeAt, this.#stored.at(-1)];
     if (key === null || name === undefined) return;
     const made = { plan: "portal", ...plans.portal, webhook: null, webhook_secret: null } as const;
     const id = await change(() => {
@@ -81,10 +92,15 @@ export class PortalHost {
       // The account may have been deleted since the start.
       if (known === undefined && !mayMakeAccount) throw noPortalAccount(name);
       const account = known ?? store.accounts.create({ name, ...made }, now());
-      const expires = this.#madeAt + keyLivesMs;
-      return store.keys.create(account.id, hashKey(key), key.slice(-4), expires, now());
+      // This also makes the server let the replaced key expire. After the clock was set back, its expiry stays.
+      if (replaced !== undefined)
+        store.keys.expire(
+          replaced.id,
+          Math.max(now().getTime(), replaced.madeAt + renewedAfterMs) + overlapMs,
+        );
+      return store.keys.create(account.id, hashKey(key), key.slice(-4), madeAt + keyLivesMs, now());
     });
-    this.#ids = [...this.#ids.slice(-1), id];
+    this.#stored = [...this.#stored.slice(-1), { id, madeAt }];
   }
 
   /** Replaces the pages' API key if it is a day old. @returns whether the key, and so the pages, have changed */
@@ -108,9 +124,9 @@ export class PortalHost {
   /** Revokes the pages' keys. If that can't be stored, the keys expire by themselves. */
   async end(): Promise<void> {
     const { store, change, now } = this.#options;
-    if (this.#ids.length === 0) return;
+    if (this.#stored.length === 0) return;
     await change(() => {
-      for (const id of this.#ids) store.keys.revoke(id, now());
+      for (const { id } of this.#stored) store.keys.revoke(id, now());
     }).catch((error) => {
       if (!(error instanceof StateUnavailable)) throw error;
     });

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { DataError } from "../../../engine/query.ts";
+import { DataError, withoutCredentials } from "../../../engine/query.ts";
 import {
   checkToCome,
   keyState,
@@ -86,7 +86,7 @@ export class OwnAccount {
     const { webhookAllowLoopback } = this.#options.settings;
     // An invalid URL doesn't count as a change, so it is checked before the rate limit.
     const fault = url === null ? undefined : webhookFault(url, webhookAllowLoopback);
-    if (fault !== undefined) throw invalid("url", echo(url ?? ""), fault);
+    if (fault !== undefined) throw invalid("url", echo(withoutCredentials(url ?? "")), fault);
     const changed = await this.#change(caller, now, (account) =>
       webhookAt(url, account, webhookAllowLoopback, "url"),
     );

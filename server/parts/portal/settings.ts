@@ -15,7 +15,12 @@ export const settingTable = {
     v.description("whether to serve pages for people at every path outside the API"),
   ),
   PORTAL_ACCOUNT: v.pipe(
-    v.optional(v.string()),
+    v.optional(
+      v.pipe(
+        v.string(),
+        v.check((name) => !name.includes("://"), "an account's name"),
+      ),
+    ),
     v.description(
       "the account whose rate and quota apply to visitors without a key; without STATE_DIR one is created",
     ),

@@ -3,11 +3,13 @@ import { Resolver } from "node:dns/promises";
 import { stat } from "node:fs";
 import { createServer, isIPv4, isIPv6 } from "node:net";
 import { type TestContext, test } from "node:test";
-import { webhookFault } from "../../../server/accounts/webhook-url.ts";
+import { storedWebhookFault, webhookFault } from "../../../server/accounts/webhook-url.ts";
 import { post } from "../../../server/parts/notifications/post.ts";
 import { reachOf } from "../../../server/shared/special-addresses.ts";
+import { run } from "../../support/commands.ts";
 import { listening } from "../../support/connection.ts";
 import { answersOf, Receiver } from "../../support/quota-events.ts";
+import { temporaryFolder } from "../../support/server.ts";
 
 /** First addresses of special-purpose address space and of public address space, in turn. */
 const bounds = {
@@ -94,6 +96,30 @@ test("a webhook URL with a non-public address is rejected in any notation", () =
   const longest = "https://hooks.example.com/".padEnd(2000, "x");
   assert.equal(webhookFault(longest, false), undefined);
   assert.equal(webhookFault(`${longest}x`, false), "a URL");
+});
+
+test("a webhook URL whose host name can't be public is rejected when it is set", async () => {
+  const hosts =
+    "localhost LOCALHOST localhost. a.localhost printer printer. printer.local a.b.LOCAL. metadata.google.internal nas.home.arpa router.lan wiki.corp a.home b.intranet c.private ｌocalhost local";
+  for (const host of hosts.split(" ")) {
+    assert.equal(webhookFault(`https://${host}/`, false), "a public address", host);
+    assert.equal(webhookFault(`https://user@${host}/`, false), "a URL without a user name or password", host);
+    const isAllowed = host.toLowerCase().includes("localhost") || host === "ｌocalhost";
+    assert.equal(webhookFault(`https://${host}/`, true), isAllowed ? undefined : "a public address", host);
+    assert.equal(storedWebhookFault(`https://${host}/`, true), undefined, `an import of ${host}`);
+  }
+  for (const host of "local.example.com localhost.example.com internal.io home.arpa.example".split(" "))
+    assert.equal(webhookFault(`https://${host}/`, false), undefined, host);
+  const folder = temporaryFolder();
+  const [made, changed, local] = await run(folder, [
+    "keys create --account a --plan free --webhook https://localhost/",
+    "keys create --account a --plan free --webhook https://example.com/",
+    "keys update --account a --webhook https://nas.local/",
+  ]);
+  const expected = "expected a public address\n";
+  assert.equal(made.stderr, `--webhook: found "https://localhost/", ${expected}`);
+  assert.equal(changed.code, 0);
+  assert.equal(local.stderr, `--webhook: found "https://nas.local/", ${expected}`);
 });
 
 /** Answers each look-up with the next list of addresses, or else the last list. @returns the hosts looked up */

@@ -43,8 +43,12 @@ test("the account's address gets one e-mail each at 80, 90 and 100 % of the quot
       new RegExp(`^Subject: ${threshold} % of the month's requests are used: account acme$`, "m"),
     );
     const text = data.replaceAll("=\n", "");
-    assert.match(text, /used 1,000 of its 1,000 requests in \d{4}-\d\d/);
-    assert.match(text, /Requests are refused \(429\)/, "also in a warning that comes after the last request");
+    const used = threshold === 100 ? "1,000" : `${threshold}0`;
+    assert.match(text, new RegExp(`used ${used} of its 1,000 requests in \\d{4}-\\d\\d`));
+    assert.match(
+      text,
+      threshold < 100 ? /as before until the quota is used up\. Then they are/ : /\n\nRequests are refused/,
+    );
   }
   const { values } = await world.metrics.emailDeliveries.get();
   assert.deepEqual(values, [{ labels: { outcome: "delivered" }, value: 3 }]);

@@ -76,6 +76,8 @@ test("a webhook secret is shown once, and a new address gets a new secret", asyn
   for (const [url, expected] of [
     ["http://example.com/", "an https URL"],
     ["https://10.0.0.1/", "a public address"],
+    ["https://localhost/", "a public address"],
+    ["https://printer.local/", "a public address"],
     ["https://user:secret@example.com/", "a URL without a user name or password"],
     ["nonsense", "a URL"],
   ]) {

@@ -1,0 +1,81 @@
+import { randomBytes } from "node:crypto";
+import { chmodSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { DataError, systemCode } from "../../engine/query.ts";
+
+/**
+ * Keeps a reserve of room on the state's disk. A start that only reads still needs room for SQLite's -shm file, which an
+ * orderly end deletes. If the disk is full, the start deletes the reserve to get this room.
+ */
+
+/** The reserve's size, and the least room for a server to be ready: the -shm file takes half, the rest is for counts. */
+const reserveBytes = 64 * 1024;
+/** Room that a new state takes, with its reserve. */
+const newStateBytes = 512 * 1024;
+
+export const reserveFile = (folder: string) => join(folder, "server.reserve");
+
+/** The error for a full disk. */
+export class NoRoom extends DataError {
+  /** @param place what is on the disk, such as a file or STATE_DIR and its path */
+  constructor(place: string, isNew = false) {
+    const kibibytes = (isNew ? newStateBytes : reserveBytes) / 1024;
+    super(
+      place,
+      "no room on its disk",
+      `at least ${kibibytes} KiB of room: delete other files from the disk, or move STATE_DIR to another disk`,
+    );
+  }
+}
+
+/** Makes the error for a file that a command writes. @param bytes the size of the file */
+export function noRoomFor(file: string, bytes: number): DataError {
+  return new DataError(
+    `file ${file}`,
+    "no room on its disk",
+    `${Math.ceil(bytes / 1024)} KiB of room: name a file on another disk, or delete other files from this one`,
+  );
+}
+
+/** Whether an error, which may come from SQLite or the system, means that a disk is full. */
+export function isNoRoom(error: unknown): boolean {
+  if (error instanceof Database.SqliteError) return /^SQLITE_(FULL|IOERR_SHMSIZE)$/.test(error.code);
+  return error instanceof NoRoom || /^(ENOSPC|EDQUOT)$/.test(systemCode(error) ?? "");
+}
+
+/**
+ * Makes the reserve of a state folder, unless it exists.
+ * @throws DataError, or Error of the system, when the disk has too little room
+ */
+export function keepReserve(folder: string): void {
+  const { blocks, bfree, bavail, bsize } = statfsSync(folder);
+  const free = (process.getuid?.() === 0 ? bfree : bavail) * bsize;
+  // Some file systems don't know their size.
+  if (blocks > 0 && free < reserveBytes) throw new NoRoom(`STATE_DIR ${folder}`);
+  const file = reserveFile(folder);
+  if (statSync(file, { throwIfNoEntry: false })?.size === reserveBytes) return;
+  rmSync(file, { force: true });
+  // Random bytes, because some file systems don't store zeros.
+  writeFileSync(file, randomBytes(reserveBytes), { mode: 0o600 });
+  chmodSync(file, 0o600);
+}
+
+/** Runs work that needs little room. If the disk is full, deletes the reserve until the process ends, and runs it again. */
+export function withReserve<Result>(folder: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    const file = reserveFile(folder);
+    if (!isNoRoom(error) || statSync(file, { throwIfNoEntry: false }) === undefined) throw error;
+    rmSync(file, { force: true });
+    process.once("exit", () => {
+      try {
+        keepReserve(folder);
+      } catch {
+        // Then the next server makes the reserve when there is room.
+      }
+    });
+    return work();
+  }
+}
