@@ -112,7 +112,10 @@ export class Turns {
   readonly #after: After;
   #handledBefore = 0;
   #quietRounds = 0;
-  #isScheduled = false;
+  /** Whether the next turn runs in the next iteration of the event loop, or is being run. */
+  #isDue = false;
+  /** Cancels the timer while all waiting takers have made their bytes. */
+  #cancelTimer: () => void = () => {};
 
   /** @param handled number of requests handled so far @param nowMs milliseconds of a steady clock */
   constructor(handled: () => number, after: After = afterTimeout, nowMs = () => performance.now()) {
@@ -128,8 +131,10 @@ export class Turns {
   /** Runs a turn after the taker's turns that wait already. @param turn must not throw */
   wait(taker: Taker, turn: () => void): void {
     this.#queueOf(taker).turns.push(turn);
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
+    if (this.#isDue) return;
+    // This taker may be free now, while the others wait for the timer.
+    this.#cancelTimer();
+    this.#isDue = true;
     setImmediate(this.#next);
   }
 
@@ -151,6 +156,7 @@ export class Turns {
   }
 
   readonly #next = () => {
+    this.#isDue = true;
     const handled = this.#handled();
     this.#quietRounds = handled === this.#handledBefore ? this.#quietRounds + 1 : 0;
     this.#handledBefore = handled;
@@ -172,10 +178,9 @@ export class Turns {
     const nowMs = this.#nowMs();
     for (const { turns, freeAtMs } of this.#queues.values())
       if (turns.length > 0) waitMs = Math.min(waitMs, freeAtMs - nowMs);
-    this.#isScheduled = waitMs !== Number.POSITIVE_INFINITY;
-    if (!this.#isScheduled) return;
-    if (waitMs <= 0) setImmediate(this.#next);
-    else this.#after(waitMs, this.#next);
+    this.#isDue = waitMs <= 0;
+    if (this.#isDue) setImmediate(this.#next);
+    else if (waitMs !== Number.POSITIVE_INFINITY) this.#cancelTimer = this.#after(waitMs, this.#next);
   }
 }
 

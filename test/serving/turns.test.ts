@@ -21,7 +21,9 @@ async function run(streams: [taker: Taker, count: number][], ms: number, turnMs:
         nowMs += waitMs;
         callback();
       };
-      return () => {};
+      return () => {
+        wake = undefined;
+      };
     },
     () => nowMs,
   );
@@ -103,4 +105,25 @@ test("an account that rested makes no more than before", async () => {
   turns.wait(1, take);
   for (let i = 0; i < 1000; i++) await new Promise((resolve) => setImmediate(resolve));
   assert.ok(made <= slackBytes, `${made} bytes at once`);
+});
+
+test("a free account doesn't wait while another account has made its bytes for a long time", async () => {
+  const timers = new Set<() => void>();
+  const turns = new Turns(
+    () => 0,
+    (_, callback) => {
+      timers.add(callback);
+      return () => timers.delete(callback);
+    },
+    () => 0,
+  );
+  const taken: number[] = [];
+  turns.made(1, madeBytesPerSecond);
+  turns.wait(1, () => taken.push(1));
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(timers.size, 1);
+  turns.wait(2, () => taken.push(2));
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(taken, [2]);
+  assert.equal(timers.size, 1, "the first account still has its timer, and no other");
 });

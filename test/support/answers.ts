@@ -86,7 +86,8 @@ export function operationsOf(openapi: object): ReadonlyMap<string, Operation> {
 }
 
 export function pathOf(openapi: object, requestPath: string): string | undefined {
-  const [path] = requestPath.split("?", 1);
+  // The service takes `/api/v1/` for `/api/v1`, and no other path with a slash at its end.
+  const path = requestPath.split("?", 1)[0].replace(/^\/api\/v1\/$/, "/api/v1");
   const paths = [...operationsOf(openapi).keys()];
   return paths.find((each) => {
     const literal = each.split(/\{\w+\}/).map((part) => part.replaceAll(/[.]/g, "\\."));
