@@ -13,6 +13,9 @@ export class DataError extends Error {
   }
 }
 
+/** Thrown when a file can't be decoded. The decoder may be in a wrong state then. */
+export class DamageError extends DataError {}
+
 /** Thrown when data would need more memory than allowed. */
 export class SizeError extends DataError {}
 

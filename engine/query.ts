@@ -24,7 +24,16 @@ export {
 export { encodePrices } from "./answers/prices.ts";
 export { listProcedures, procedureOrders } from "./answers/procedures.ts";
 export { changeOf, matchGroups } from "./answers/trends.ts";
-export { DataError, fileReasonOf, jsonIn, reasonOf, SizeError, shown, systemCode } from "./errors.ts";
+export {
+  DamageError,
+  DataError,
+  fileReasonOf,
+  jsonIn,
+  reasonOf,
+  SizeError,
+  shown,
+  systemCode,
+} from "./errors.ts";
 export { arrowBytes, arrowPieces } from "./exports/arrow-stream.ts";
 export { csvBytes, csvPieces } from "./exports/csv.ts";
 export { type ExportScope, type RowStatus, rowStatuses } from "./exports/scope.ts";

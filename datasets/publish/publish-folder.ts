@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import { constants, existsSync, linkSync, readdirSync, writeFileSync } from "node:fs";
 import { copyFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { DataError, decodeSnapshot, systemCode, versionName } from "../../engine/index.ts";
+import { DataError, systemCode } from "../../engine/index.ts";
 import { checkRegular, makeFolder, readRegular, sync } from "../folder.ts";
+import { snapshotIn } from "./publish.ts";
 import {
   type IndexEntry,
   indexIn,
@@ -29,12 +30,6 @@ async function place(from: string, to: string): Promise<void> {
   } finally {
     await rm(draft, { force: true });
   }
-}
-
-function checkSound(path: string, version: string): void {
-  const { provenance } = decodeSnapshot(readRegular(path, "a snapshot"), path);
-  if (versionName(provenance) !== version)
-    throw new DataError(`${path}: data version in its metadata`, versionName(provenance), version);
 }
 
 function publishedIn(folder: string): IndexEntry[] {
@@ -80,7 +75,8 @@ export async function publishFolder(from: string, to: string): Promise<IndexEntr
     const before = published.get(version) ?? (existsSync(target) ? await sha256Of(target) : undefined);
     if (before !== undefined && before !== sha256)
       throw new DataError(`${source}: content`, sha256, `${before}, which was published as ${version}`);
-    if (before === undefined) checkSound(source, version);
+    // A name that contradicts the content is refused.
+    if (before === undefined) await snapshotIn(source);
     if (!existsSync(target)) await place(source, target);
     const { size: bytes } = await stat(target);
     entries.push({ version, file, bytes, sha256 });

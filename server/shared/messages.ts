@@ -1,4 +1,3 @@
-import type { BuildLimits } from "../../engine/load.ts";
 import type { Changes } from "../../engine/query.ts";
 
 /** Messages between the control thread and the threads that it starts. Buffers are shared, never copied. */
@@ -7,6 +6,8 @@ import type { Changes } from "../../engine/query.ts";
 export interface SnapshotFile {
   bytes: Uint8Array;
   sha256: string;
+  /** Whether the file has a checksum of its own. Without one, damage to it can't be seen. */
+  isChecked: boolean;
 }
 
 /** The previous revision of a version, and the changes since then. */
@@ -126,19 +127,22 @@ export interface LoadData {
   /** A descriptor that is open for reading until the load ends. */
   fd: number;
   size: number;
-  limits: BuildLimits;
+  /** Memory for the load, without what a thread takes that has read nothing yet. */
+  maxBytes: number;
 }
 
 export interface LoadedSnapshot {
   image: SharedArrayBuffer;
   file: SnapshotFile;
+  /** What an operator should know about the file, in sentences. */
+  warnings: string[];
 }
 
 export type FromLoad =
   | { type: "progress"; rows: number }
   | ({ type: "loaded" } & LoadedSnapshot)
   /**
-   * Says whether the file's content, its image's size or the system is the cause. `words` are the parts of a DataError;
-   * if the system is the cause, the file's name and the reason.
+   * Says whether the file's content, its size or the system is the cause. `words` are the parts of a DataError; if the
+   * system is the cause, the file's name and the reason. The thread ends if its decoder can't be trusted any more.
    */
-  | { type: "failed"; cause: "content" | "size" | "system"; words: string[] };
+  | { type: "failed"; cause: "content" | "size" | "system"; words: string[]; isLast: boolean };

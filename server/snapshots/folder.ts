@@ -1,12 +1,5 @@
 import { constants, readdirSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readdir, stat } from "node:fs/promises";
-import {
-  headBytes,
-  readSnapshotHead,
-  type SnapshotHead,
-  snapshotFooterRange,
-  tailBytes,
-} from "../../engine/head.ts";
 import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
 
 /** Reads the snapshots' folder. Only regular files are opened, because opening a FIFO would block for ever. */
@@ -37,6 +30,8 @@ export interface FileState {
   arrivedMs: number;
   /** The kind of file in words; undefined for a regular file. */
   otherThanFile: string | undefined;
+  /** Bytes of the file. */
+  size: number;
 }
 
 /** Maximum number of scans. A limit is needed, because files whose names aren't UTF-8 are never found. */
@@ -85,7 +80,8 @@ const isNotMissing = (error: unknown) => !isMissing(error);
 function fileState(stats: Stats): FileState {
   const otherThanFile = describeOther(stats);
   const signature = `${stats.ino} ${otherThanFile ?? `${stats.size} ${stats.mtimeMs}`}`;
-  return { signature, changedMs: stats.mtimeMs, arrivedMs: stats.ctimeMs, otherThanFile };
+  const { size, mtimeMs: changedMs, ctimeMs: arrivedMs } = stats;
+  return { signature, changedMs, arrivedMs, otherThanFile, size };
 }
 
 function describeOther(stats: Stats): string | undefined {
@@ -116,20 +112,4 @@ export async function openFile(path: string, signature: string): Promise<OpenFil
   }
   await handle.close();
   return undefined;
-}
-
-/**
- * Reads a snapshot's metadata: only a few bytes at both ends, and the footer.
- * @throws DataError, or Error of the system
- */
-export async function readHead({ handle, size }: OpenFile, subject: string): Promise<SnapshotHead> {
-  const read = async (start: number, length: number) => {
-    const bytes = new Uint8Array(length);
-    const { bytesRead } = await handle.read(bytes, 0, length, start);
-    return bytes.subarray(0, bytesRead);
-  };
-  const head = await read(0, Math.min(size, headBytes));
-  const tail = await read(Math.max(0, size - tailBytes), Math.min(size, tailBytes));
-  const { start, length } = snapshotFooterRange(size, head, tail, subject);
-  return readSnapshotHead(await read(start, length), start, subject);
 }

@@ -3,14 +3,24 @@ import { readSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
 import { readPlaces } from "../../datasets/places.ts";
 import { buildImage, decodeSnapshot } from "../../engine/load.ts";
-import { attachImage, DataError, encodePrices, reasonOf, SizeError, textOf } from "../../engine/query.ts";
+import {
+  attachImage,
+  DamageError,
+  DataError,
+  encodePrices,
+  reasonOf,
+  SizeError,
+  textOf,
+} from "../../engine/query.ts";
 import type { FromLoad, LoadData, LoadedSnapshot, ToLoad } from "../shared/messages.ts";
 import { kept } from "../strip-cache.js";
 
 /** Runs in a loader thread: reads a snapshot file, verifies it, and builds its image. */
 
 /** Reads a file, which the control thread has opened, into memory that serving threads share. */
-function readFile({ name, fd, size }: LoadData): Uint8Array {
+function readFile({ name, fd, size, maxBytes }: LoadData): Uint8Array {
+  if (size > maxBytes)
+    throw new SizeError(`${name}: size`, `${size} bytes`, `at most ${maxBytes} for a load`);
   const bytes = new Uint8Array(new SharedArrayBuffer(size));
   for (let filled = 0; filled < size; ) {
     const count = readSync(fd, bytes, filled, size - filled, filled);
@@ -20,13 +30,14 @@ function readFile({ name, fd, size }: LoadData): Uint8Array {
   return bytes;
 }
 
-function load(data: LoadData): LoadedSnapshot {
-  const { name, limits } = data;
+async function load(data: LoadData): Promise<LoadedSnapshot> {
+  const { name, maxBytes } = data;
   const bytes = readFile(data);
   const onRows = (rows: number) => send({ type: "progress", rows });
-  const image = buildImage(decodeSnapshot(bytes, name, onRows), limits, readPlaces(kept));
+  const { snapshot, isChecked, warnings, left } = await decodeSnapshot(bytes, name, { maxBytes, onRows });
+  const image = buildImage(snapshot, left, readPlaces(kept));
   checkQuery(name, image);
-  return { image, file: { bytes, sha256: hash("sha256", bytes) } };
+  return { image, file: { bytes, sha256: hash("sha256", bytes), isChecked }, warnings };
 }
 
 /** Runs one price query on the image before it is served. @throws DataError when it fails, or no row has a price */
@@ -44,13 +55,18 @@ function failed(name: string, error: unknown): FromLoad {
   if (error instanceof DataError) {
     const { subject, found, expected } = error;
     const cause = error instanceof SizeError ? "size" : "content";
-    return { type: "failed", cause, words: [subject, found, expected] };
+    return { type: "failed", cause, words: [subject, found, expected], isLast: error instanceof DamageError };
   }
   const reason = reasonOf(error);
   // A failed system call or a failed allocation isn't the file's fault.
   if ((error instanceof Error && "syscall" in error) || /allocation failed/.test(reason))
-    return { type: "failed", cause: "system", words: [name, reason] };
-  return { type: "failed", cause: "content", words: [name, reason, "a snapshot that can be loaded"] };
+    return { type: "failed", cause: "system", words: [name, reason], isLast: true };
+  return {
+    type: "failed",
+    cause: "content",
+    words: [name, reason, "a snapshot that can be loaded"],
+    isLast: true,
+  };
 }
 
 if (parentPort === null) throw new Error("this file runs in a loader thread only");
@@ -58,9 +74,12 @@ const control = parentPort;
 const send = (message: FromLoad) => control.postMessage(message);
 control.on("message", (data: ToLoad) => {
   if (data === null) return control.close();
-  try {
-    send({ type: "loaded", ...load(data) });
-  } catch (error) {
-    send(failed(data.name, error));
-  }
+  void load(data).then(
+    (loaded) => send({ type: "loaded", ...loaded }),
+    (error: unknown) => {
+      const message = failed(data.name, error);
+      send(message);
+      if (message.type === "failed" && message.isLast) control.close();
+    },
+  );
 });

@@ -1,7 +1,5 @@
 import { totalmem } from "node:os";
 import type { Worker } from "node:worker_threads";
-import { loadNeed, type SnapshotHead } from "../../engine/head.ts";
-import type { BuildLimits } from "../../engine/load.ts";
 import { DataError, SizeError } from "../../engine/query.ts";
 import type { FromLoad, LoadedSnapshot, ToLoad } from "../shared/messages.ts";
 import { safely } from "../shared/safely.ts";
@@ -17,37 +15,27 @@ const memoryShare = 0.5;
 const smallShare = 0.25;
 /** Maximum memory for small snapshots, which never need more. */
 const maxSmallBytes = 384 * megabyte;
-/** Maximum rows of a small snapshot. Loading it takes one to two seconds. */
-const maxSmallRows = 250_000;
+/** Maximum bytes of a small snapshot's file, which has some 250,000 rows. Loading it takes one to two seconds. */
+const maxSmallFileBytes = 3 * megabyte;
 /** Maximum time of a load. A snapshot of ten million rows takes about a minute. */
 const maxLoadMs = 600_000;
 /** Heap of a loader thread that has read nothing yet. */
 const minHeapBytes = 40 * megabyte;
-/** Minimum memory that building takes beyond `loadNeed`. */
-const minBuildBytes = 16 * megabyte;
-/** Share of a load's free memory for strings on the heap. The rest is for the image. */
+/** Share of a load's memory for strings on the heap. */
 const heapShare = 0.25;
 /** V8's heap limit as a multiple of a load's own limit, because reaching V8's limit may end the process. */
 const heapReserve = 2;
-/** Maximum heap of a thread's next load, as a multiple of its first load's heap. */
-const furtherShare = 1.25;
 
 export interface Wanted {
   /** The file's name in errors. */
   name: string;
   path: string;
-  /** The file's identity when its head was read. */
+  /** The file's identity when it was seen. */
   signature: string;
   arrivedMs: number;
-  head: SnapshotHead;
+  size: number;
   /** Called with the number of rows that are read so far. */
   onRows: (rows: number) => void;
-}
-
-/** Bytes that a load needs to decode the file, before the image is built. */
-function leastBytes(head: SnapshotHead): number {
-  const { buffers, heap } = loadNeed(head);
-  return buffers + heap + minHeapBytes;
 }
 
 function machineBytes(): number {
@@ -70,20 +58,11 @@ export class Loads {
    * @throws DataError when the file is at fault
    */
   async load(wanted: Wanted): Promise<LoadedSnapshot | undefined> {
-    const { name, head } = wanted;
-    const least = leastBytes(head);
-    if (least > this.#large.bytes)
-      throw new DataError(
-        `${name}: memory needed for the load`,
-        `${mebibytes(least)} MiB`,
-        `at most ${mebibytes(this.#large.bytes)} MiB, the limit on this machine`,
-      );
-    const isSmall = head.metadata.rows <= maxSmallRows && least + minBuildBytes <= this.#small.bytes;
-    if (!isSmall) return this.#large.load(wanted);
+    if (wanted.size > maxSmallFileBytes) return this.#large.load(wanted);
     try {
       return await this.#small.load(wanted);
     } catch (error) {
-      // The names in the snapshot are unusually long, so loading takes more memory than the number of rows suggests.
+      // The file decodes to much more than its size suggests.
       if (error instanceof SizeError) return this.#large.load(wanted);
       throw error;
     }
@@ -98,13 +77,13 @@ interface Waiting {
 
 /** Loads one file after the other, the newest first. Each load may use all memory of the lane. */
 class Lane {
-  readonly bytes: number;
+  readonly #bytes: number;
   readonly #deadlineMs: number;
   readonly #waiting: Waiting[] = [];
   #isRunning = false;
 
   constructor(bytes: number, deadlineMs: number) {
-    this.bytes = bytes;
+    this.#bytes = bytes;
     this.#deadlineMs = deadlineMs;
   }
 
@@ -124,13 +103,12 @@ class Lane {
       for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
         const { wanted, resolve, reject } = next;
         try {
-          const limits = limitsOf(wanted.head, this.bytes);
-          if (loader?.takes(limits) !== true) {
+          if (loader?.isIdle !== true) {
             await loader?.end();
-            loader = new Loader(limits.heap);
+            loader = new Loader(this.#bytes);
           }
           const file = await openFile(wanted.path, wanted.signature);
-          resolve(file && (await loader.load(wanted, file, limits, this.#deadlineMs)));
+          resolve(file && (await loader.load(wanted, file, this.#deadlineMs)));
         } catch (error) {
           reject(error);
         }
@@ -143,35 +121,28 @@ class Lane {
   }
 }
 
-function limitsOf(head: SnapshotHead, bytes: number): BuildLimits {
-  const free = bytes - leastBytes(head);
-  return {
-    heap: loadNeed(head).heap + Math.floor(free * heapShare),
-    image: Math.floor(free * (1 - heapShare)),
-  };
-}
-
 class Loader {
   readonly #thread: Worker;
   readonly #ended: Promise<unknown>;
-  readonly #heap: number;
+  readonly #bytes: number;
   #isIdle = true;
 
-  constructor(heap: number) {
-    this.#heap = heap;
-    this.#thread = loaderThread(Math.ceil((heapReserve * (minHeapBytes + heap)) / megabyte));
+  /** @param bytes memory of each of its loads */
+  constructor(bytes: number) {
+    this.#bytes = bytes;
+    this.#thread = loaderThread(Math.ceil((heapReserve * (minHeapBytes + bytes * heapShare)) / megabyte));
     this.#ended = new Promise((resolve) => this.#thread.once("exit", resolve));
     this.#thread.once("exit", () => {
       this.#isIdle = false;
     });
   }
 
-  takes({ heap }: BuildLimits): boolean {
-    return this.#isIdle && heap <= furtherShare * this.#heap;
+  get isIdle(): boolean {
+    return this.#isIdle;
   }
 
   /** Closes the file when the thread no longer reads it. @returns the image and the file's bytes */
-  load({ name, onRows }: Wanted, { handle, size }: OpenFile, limits: BuildLimits, maxMs: number) {
+  load({ name, onRows }: Wanted, { handle, size }: OpenFile, maxMs: number) {
     const thread = this.#thread;
     this.#isIdle = false;
     return new Promise<LoadedSnapshot>((resolve, reject) => {
@@ -195,9 +166,14 @@ class Loader {
       const take = (message: FromLoad) => {
         if (message.type === "progress") return onRows(message.rows);
         over();
-        this.#isIdle = true;
-        if (message.type === "loaded") resolve({ image: message.image, file: message.file });
-        else reject(failureOf(message));
+        if (message.type === "loaded") {
+          this.#isIdle = true;
+          const { image, file, warnings } = message;
+          resolve({ image, file, warnings });
+        } else {
+          this.#isIdle = !message.isLast;
+          reject(failureOf(message));
+        }
       };
       const fail = (error: unknown) => {
         reject(error);
@@ -206,7 +182,8 @@ class Loader {
       thread.on("message", safely(take, fail));
       thread.on("error", onError);
       thread.on("exit", onExit);
-      const data: ToLoad = { name, fd: handle.fd, size, limits };
+      const maxBytes = Math.max(0, this.#bytes - minHeapBytes);
+      const data: ToLoad = { name, fd: handle.fd, size, maxBytes };
       thread.postMessage(data);
     });
   }
@@ -229,8 +206,4 @@ function failureOf({ cause, words }: Extract<FromLoad, { type: "failed" }>): Err
   if (cause === "system") return new Error(words.join(": "));
   const [subject, found, expected] = words;
   return new (cause === "size" ? SizeError : DataError)(subject, found, expected);
-}
-
-function mebibytes(bytes: number): number {
-  return Math.ceil(bytes / megabyte);
 }

@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
-import { isSynthetic } from "../../datasets/sample/synthetic-mark.ts";
-import type { SnapshotHead } from "../../engine/head.ts";
 import {
   attachImage,
   changesBetween,
   DataError,
   type Image,
+  maxSnapshotFileBytes,
   reasonOf,
   shown,
+  versionIn,
   versionName,
 } from "../../engine/query.ts";
 import type { Previous, PublishedVersion, SnapshotFile } from "../shared/messages.ts";
@@ -17,7 +17,7 @@ import { collectGarbage } from "../shared/runtime.ts";
 import { isoTime } from "../shared/time.ts";
 import type { StateGuard } from "../store/state-files.ts";
 import type { Store } from "../store/store.ts";
-import { type FileState, isMissing, listStates, openFile, readHead, stateOf } from "./folder.ts";
+import { type FileState, isMissing, listStates, stateOf } from "./folder.ts";
 import type { Loads } from "./loads.ts";
 
 /** Serves the snapshots in a folder: loads new files, retires deleted files, refuses bad files. */
@@ -79,7 +79,7 @@ type Decision =
 
 type Work =
   | { is: "none" }
-  | { is: "loading"; done: Promise<void>; isSample: boolean }
+  | { is: "loading"; done: Promise<void> }
   /** A loaded snapshot whose version couldn't be registered. The registration is tried again. */
   | { is: "loaded"; loaded: Loaded };
 
@@ -103,8 +103,6 @@ export class SnapshotFolder {
   /** The last publication. Publications run one after the other. */
   #publishing: Promise<void> = Promise.resolve();
   #isSettling = false;
-  /** Whether the last scan left out synthetic files, which wait until the real files are loaded or refused. */
-  #isDeferring = false;
   /** Whether requests are answered. If so, every published version has to be in the registry. */
   #isServing = false;
   #isClosed = false;
@@ -183,11 +181,9 @@ export class SnapshotFolder {
   /** Scans until no load is running. @returns whether a file may be incomplete, because it is still being written */
   async settle(): Promise<boolean> {
     this.#isSettling = false;
-    do {
-      await this.scan();
-      for (let work = this.#loads; work.length > 0; work = this.#loads)
-        await Promise.all(work.map(({ done }) => done));
-    } while (this.#isDeferring);
+    await this.scan();
+    for (let work = this.#loads; work.length > 0; work = this.#loads)
+      await Promise.all(work.map(({ done }) => done));
     return this.#isSettling;
   }
 
@@ -205,7 +201,6 @@ export class SnapshotFolder {
   }
 
   async #scan(): Promise<void> {
-    this.#isDeferring = false;
     if (this.#isClosed) return;
     const states = await listStates(this.#folder);
     // Nothing is published or retired while the registry's files can't be used. The fault is logged elsewhere.
@@ -246,7 +241,7 @@ export class SnapshotFolder {
     return this.#files.get(name)?.decision.signature === signature;
   }
 
-  /** Starts to load a file, or serves a loaded file. Hides or defers a synthetic file beside real files. */
+  /** Starts to load a file, or serves a loaded file. */
   async #take(name: string, state: FileState): Promise<void> {
     const entry = this.#entry(name);
     try {
@@ -255,41 +250,16 @@ export class SnapshotFolder {
         entry.work = none;
         return;
       }
-      const head = await this.#readHead(name, state);
-      if (head === undefined) return this.#lookAgain();
-      const isSample = isSynthetic(head.metadata);
-      if (isSample && this.#hasReal) return this.#hide([entry], state.signature);
-      if (isSample && this.#loads.some((work) => !work.isSample)) {
-        this.#isDeferring = true;
-        return;
-      }
-      entry.work = { is: "loading", done: this.#load(entry, state, head), isSample };
+      checkFile(name, state);
+      entry.work = { is: "loading", done: this.#load(entry, state) };
     } catch (error) {
       await this.#fail(name, state, error);
       if (this.#isDecided(name, state.signature)) entry.work = none;
     }
   }
 
-  async #readHead(name: string, { signature, otherThanFile }: FileState): Promise<SnapshotHead | undefined> {
-    if (!/^[0-9]{4}\.[1-9][0-9]*\.parquet$/.test(name))
-      throw new DataError("name of a snapshot", shown(name), "<year>.<revision>.parquet");
-    if (otherThanFile !== undefined) throw new DataError(name, otherThanFile, "a regular file");
-    const file = await openFile(join(this.#folder, name), signature);
-    if (file === undefined) return undefined;
-    try {
-      const head = await readHead(file, name);
-      const { data_year, revision, sha256 } = head.metadata;
-      this.#checkPromise(name, `${data_year}.${revision}`, sha256);
-      return head;
-    } finally {
-      await file.handle.close();
-    }
-  }
-
-  /** @throws DataError when the name isn't the version, or the version's number belongs to other content */
+  /** @throws DataError when the version's number belongs to other content */
   #checkPromise(name: string, version: string, sha256: string): void {
-    if (name !== `${version}.parquet`)
-      throw new DataError(`${name}: data version in its metadata`, version, name.replace(/\.parquet$/, ""));
     const { decision } = this.#entry(name);
     const loaded = decision.is === "served" ? decision.image.description.sha256 : undefined;
     if (loaded !== undefined && loaded !== sha256)
@@ -308,7 +278,7 @@ export class SnapshotFolder {
   }
 
   /** A version that can't be registered stays loaded. */
-  async #load(entry: Entry, state: FileState, head: SnapshotHead): Promise<void> {
+  async #load(entry: Entry, state: FileState): Promise<void> {
     const { name } = entry;
     const { log, loads } = this.#with;
     const started = performance.now();
@@ -319,15 +289,16 @@ export class SnapshotFolder {
       log.info({ file: name, rows }, "loading snapshot");
     };
     let loaded: Loaded | undefined;
-    const { signature, arrivedMs } = state;
+    const { signature, arrivedMs, size } = state;
     try {
       const path = join(this.#folder, name);
-      const result = await loads.load({ name, path, signature, arrivedMs, head, onRows });
+      const result = await loads.load({ name, path, signature, arrivedMs, size, onRows });
       if (result === undefined) this.#lookAgain();
       else {
         const image = attachImage(result.image);
         const ms = Math.round(performance.now() - started);
         if (!isServed(entry)) log.info({ file: name, ms, ...image.description.counts }, "snapshot loaded");
+        for (const warning of result.warnings) log.warn({ file: name, warning }, "snapshot with a warning");
         loaded = { signature, image, file: result.file };
         await this.#serve(name, loaded);
       }
@@ -364,11 +335,11 @@ export class SnapshotFolder {
   /** Publishes a version, or hides a synthetic version if a real version is served. */
   async #serve(name: string, { signature, image, file }: Loaded): Promise<void> {
     if (this.#isClosed) return;
-    const { provenance, sha256 } = image.description;
+    const { provenance, sha256, isSynthetic } = image.description;
     const version = versionName(provenance);
     const entry = this.#entry(name);
-    if (isSynthetic(provenance) && this.#hasReal) return this.#hide([entry], signature);
     this.#checkPromise(name, version, sha256);
+    if (isSynthetic && this.#hasReal) return this.#hide([entry], signature);
     if (this.#isServing) this.#register([image]);
     const before = isServed(entry) ? entry.decision : undefined;
     const served = before ?? { is: "served", image, loadedAt: new Date().toISOString() };
@@ -384,16 +355,14 @@ export class SnapshotFolder {
   get #hasReal(): boolean {
     return this.#entries.some(
       (entry) =>
-        isServed(entry) &&
-        entry.name !== this.#kept &&
-        !isSynthetic(entry.decision.image.description.provenance),
+        isServed(entry) && entry.name !== this.#kept && !entry.decision.image.description.isSynthetic,
     );
   }
 
   /** Hides the served synthetic versions if a real version is served. @returns the names of their files */
   #hideServed(): string[] {
     if (!this.#hasReal) return [];
-    const samples = this.#served.filter(({ decision }) => isSynthetic(decision.image.description.provenance));
+    const samples = this.#served.filter(({ decision }) => decision.image.description.isSynthetic);
     this.#hide(samples);
     return samples.map(({ name }) => name);
   }
@@ -490,6 +459,15 @@ export class SnapshotFolder {
     await this.#publish([], retired);
     collectGarbage();
   }
+}
+
+/** @throws DataError when a file's name states no version, or it isn't a regular file, or too large */
+function checkFile(name: string, { otherThanFile, size }: FileState): void {
+  if (versionIn(name) === undefined)
+    throw new DataError("name of a snapshot", shown(name), "<year>.<revision>.parquet");
+  if (otherThanFile !== undefined) throw new DataError(name, otherThanFile, "a regular file");
+  if (size > maxSnapshotFileBytes)
+    throw new DataError(`${name}: size`, `${size} bytes`, `at most ${maxSnapshotFileBytes}`);
 }
 
 function isServed(entry: Entry): entry is Entry & { decision: Served } {

@@ -65,7 +65,7 @@ test("publish rejects a damaged file, a wrong version, changed content and an em
   await assert.rejects(publishFolder(from, to), { name: "DataError" });
   put("2024.2.parquet", fileOf("2024.3"));
   await assert.rejects(publishFolder(from, to), {
-    message: `${from}/2024.2.parquet: data version in its metadata: found 2024.3, expected 2024.2`,
+    message: `${from}/2024.2.parquet: metadata revision: found 3, expected 2, as in the file's name`,
   });
   rmSync(path.join(from, "2024.2.parquet"));
   rmSync(path.join(from, "2024.1.parquet"));

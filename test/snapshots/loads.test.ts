@@ -6,7 +6,8 @@ import type { Worker } from "node:worker_threads";
 import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { attachImage, encodeSnapshot } from "../../engine/index.ts";
 import { Loads, type Wanted } from "../../server/snapshots/loads.ts";
-import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import { columnsOf, type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import { fileOf } from "../support/parquet-file.ts";
 import { seededRandom } from "../support/random.ts";
 import { temporaryFolder } from "../support/server.ts";
 import { wantedLoad } from "../support/wanted-load.ts";
@@ -70,7 +71,7 @@ test("100 small damaged snapshots use a single thread", async () => {
   const damaged = Buffer.from(small);
   damaged[20] ^= 255;
   const wanted = await Promise.all(Array.from({ length: 100 }, () => wantedOf(damaged)));
-  const loads = new Loads(90 * mebibyte);
+  const loads = new Loads(400 * mebibyte);
   const { all } = await threadsOf(() =>
     Promise.all(wanted.map((each) => assert.rejects(loads.load(each), { name: "DataError" }))),
   );
@@ -90,15 +91,33 @@ test("a snapshot with large texts is loaded with all available memory, or refuse
   });
 });
 
-test("a snapshot too large for the machine's memory is refused without starting a thread", async () => {
-  const wanted = await wantedOf(small);
-  const { all } = await threadsOf(() =>
-    assert.rejects(new Loads(40 * mebibyte).load(wanted), {
-      message:
-        "2024.3.parquet: memory needed for the load: found 41 MiB, expected at most 30 MiB, the limit on this machine",
-    }),
+test("a snapshot too large for the machine's memory is refused", async () => {
+  await assert.rejects(new Loads(60 * mebibyte).load(await wantedOf(small)), {
+    name: "DataError",
+    message:
+      "2024.3.parquet: memory needed for the load: found 17 MiB, expected at most 5 MiB, the limit of a load",
+  });
+});
+
+test("a thread whose decoder failed on a file of another tool ends before the next load", async () => {
+  const foreign = Buffer.from(fileOf(columnsOf(snapshotOf([["010001", "AL", "5072", 100, 50]])), new Map()));
+  const damaged = foreign.fill(0xff, 40, 80);
+  const wanted = [await wantedOf(damaged), await wantedOf(damaged), await wantedOf(small)];
+  const loads = new Loads(1024 * mebibyte);
+  const results: string[] = [];
+  const { most, all } = await threadsOf(() =>
+    Promise.all(
+      wanted.map((each, arrivedMs) =>
+        loads.load({ ...each, arrivedMs }).then(
+          () => results.push("loaded"),
+          (error: Error) => results.push(error.name),
+        ),
+      ),
+    ),
   );
-  assert.equal(all, 0);
+  assert.deepEqual(results.sort(), ["DataError", "DataError", "loaded"]);
+  // The last file to arrive is loaded in between, by the second thread.
+  assert.deepEqual([most, all], [1, 2]);
 });
 
 test("a file that was replaced while it waited for loading isn't loaded", async () => {
