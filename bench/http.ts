@@ -114,7 +114,7 @@ async function main(): Promise<void> {
   const servers = new Servers(prepared);
   const hot = await ask(await servers.get("service", 1, cores?.server), hotTarget);
   const etag = new Map(hot.headers).get("etag") ?? "";
-  const lists = writeLists(prepared.folder, loadSnapshot(prepared.snapshotFile), etag, size);
+  const lists = writeLists(prepared.folder, await loadSnapshot(prepared.snapshotFile), etag, size);
   const priceTargets = lists.uniform.lines.length;
   const pinned = { serverCore: cores?.server ?? null, loadCore: cores?.load ?? null };
   const settings = { rounds, seconds, warmUpSeconds, rows: size.rows, priceTargets, ...pinned };

@@ -22,7 +22,7 @@ export const exportPath = `${basePath}/export`;
 export const hotQuery: Query = { procedure: "5072", state: null, limit: 25 };
 export const hotTarget = `${pricesPath}?${queryText(hotQuery)}`;
 
-type Data = ReturnType<typeof loadSnapshot>;
+type Data = Awaited<ReturnType<typeof loadSnapshot>>;
 
 export type ListName = keyof ReturnType<typeof writeLists>;
 

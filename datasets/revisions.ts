@@ -8,11 +8,10 @@ import {
   minDataYear,
   type Snapshot,
   snapshotHead,
+  syntheticPublisher,
   systemCode,
-  versionName,
 } from "../engine/index.ts";
 import { makeFolder, readRegular, sync, unwritable } from "./folder.ts";
-import { isSynthetic } from "./sample/synthetic-mark.ts";
 
 /** A data version that a server has served. Its number can't be used for other content. */
 export interface KnownVersion {
@@ -66,18 +65,18 @@ export function publishSnapshot(
  * Finds the year's newest snapshot with the same rows, and with the same codes if `wanted` has any. Returns undefined
  * if there is none. No server would serve a file that contradicts a known version, so such files are skipped.
  */
-export function findContent(
+export async function findContent(
   outDir: string,
   dataYear: number,
   wanted: Pick<Snapshot, "contentSha256" | "codes">,
   known: readonly KnownVersion[],
-): { path: string; provenance: Snapshot["provenance"] } | undefined {
+): Promise<{ path: string; provenance: Snapshot["provenance"] } | undefined> {
   if (!existsSync(outDir)) return undefined;
   const served = new Map(known.map(({ version, sha256 }) => [version, sha256]));
   const pathOf = (revision: number) => join(outDir, `${dataYear}.${revision}.parquet`);
   for (const { revision } of revisionsOf(dataYear, namesIn(outDir)).toReversed()) {
     const [path, version] = [pathOf(revision), `${dataYear}.${revision}`];
-    const snapshot = snapshotWith(path, version, wanted.contentSha256);
+    const snapshot = await snapshotWith(path, wanted.contentSha256);
     if (snapshot === undefined) continue;
     if (wanted.codes !== null && !isDeepStrictEqual(snapshot.codes, wanted.codes)) continue;
     if (snapshot.sha256 === (served.get(version) ?? snapshot.sha256))
@@ -86,15 +85,17 @@ export function findContent(
   return undefined;
 }
 
-function snapshotWith(path: string, version: string, contentSha256: string): Snapshot | undefined {
+/** Reads and checks the snapshot file at `path`. @throws DataError when it can't be read or is no sound snapshot */
+export async function snapshotIn(path: string): Promise<Snapshot> {
+  return (await decodeSnapshot(readRegular(path, "a snapshot"), path)).snapshot;
+}
+
+async function snapshotWith(path: string, contentSha256: string): Promise<Snapshot | undefined> {
   try {
-    const bytes = readRegular(path, "a snapshot");
-    const claimed = snapshotHead(bytes, path).metadata.content_sha256;
+    const claimed = snapshotHead(readRegular(path, "a snapshot"), path).metadata.content_sha256;
     if (claimed !== undefined && claimed !== contentSha256) return undefined;
-    // The rows may be damaged even if the footer is intact.
-    const snapshot = decodeSnapshot(bytes, path);
-    const isIt = snapshot.contentSha256 === contentSha256 && versionName(snapshot.provenance) === version;
-    return isIt ? snapshot : undefined;
+    const snapshot = await snapshotIn(path);
+    return snapshot.contentSha256 === contentSha256 ? snapshot : undefined;
   } catch {
     return undefined;
   }
@@ -112,13 +113,15 @@ export function newestSnapshot(outDir: string, maxYear: number): string | undefi
   return undefined;
 }
 
-/** Tells by its metadata whether a file is a synthetic snapshot. Returns false if the file can't be read. */
-export function isSyntheticFile(path: string): boolean {
-  try {
-    return isSynthetic(snapshotHead(readRegular(path, "a snapshot"), path).metadata);
-  } catch {
-    return false;
-  }
+/**
+ * Tells whether the rows of a snapshot file are invented. Only a file that names no publisher is read to its end.
+ *
+ * @throws DataError or Error of the system when the file can't be read
+ */
+export async function isSyntheticFile(path: string): Promise<boolean> {
+  const { publisher } = snapshotHead(readRegular(path, "a snapshot"), path).metadata;
+  if (publisher === syntheticPublisher) return true;
+  return publisher === undefined && (await snapshotIn(path)).isSynthetic;
 }
 
 function namesIn(outDir: string): string[] {

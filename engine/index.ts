@@ -1,9 +1,9 @@
 /** The query engine: snapshot files in, answers as JSON bytes out. It knows no HTTP, clock, environment or console. */
-export * from "./head.ts";
 export * from "./load.ts";
 export * from "./query.ts";
 export { plainWordsOf } from "./search/procedure-words.ts";
-export { encodeSnapshot } from "./snapshot/parquet-writer.ts";
+export { encodeSnapshot } from "./snapshot/encode.ts";
+export { type SnapshotHead, snapshotHead } from "./snapshot/footer.ts";
 export { type Snapshot, sealSnapshot } from "./snapshot/snapshot.ts";
 export {
   arrangeTable,

@@ -1,2 +1,2 @@
 export { type BuildLimits, buildImage } from "./image/build.ts";
-export { decodeSnapshot } from "./snapshot/parquet.ts";
+export { type DecodedSnapshot, decodeSnapshot } from "./snapshot/decode.ts";

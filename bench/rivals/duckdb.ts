@@ -5,7 +5,7 @@ import { loadSnapshot, percentiles, pricesAnswer, type Query, readSettings } fro
 /** Statements over a table of prices, stored in answer order, and a table of summaries. */
 
 const settings = readSettings();
-const { image } = loadSnapshot(settings.snapshotFile);
+const { image } = await loadSnapshot(settings.snapshotFile);
 const instance = await DuckDBInstance.create(":memory:", { threads: "1" });
 const connection = await instance.connect();
 await connection.run(`CREATE TABLE prices AS

@@ -6,7 +6,7 @@ import { loadSnapshot, nextPage, pricesPath, readSettings } from "./rival.ts";
 /** Node's HTTP module with the service's engine shows the effect of the HTTP layer alone. */
 
 const settings = readSettings();
-const { image } = loadSnapshot(settings.snapshotFile);
+const { image } = await loadSnapshot(settings.snapshotFile);
 const headers = settings.headers.flat();
 
 const server = createServer((request, response) => {

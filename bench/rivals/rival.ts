@@ -45,8 +45,8 @@ export interface Query {
   limit: number;
 }
 
-export function loadSnapshot(file: string): { snapshot: Snapshot; image: Image } {
-  const snapshot = decodeSnapshot(readFileSync(file), file);
+export async function loadSnapshot(file: string): Promise<{ snapshot: Snapshot; image: Image }> {
+  const { snapshot } = await decodeSnapshot(readFileSync(file), file);
   return { snapshot, image: attachImage(buildImage(snapshot)) };
 }
 

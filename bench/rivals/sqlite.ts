@@ -9,7 +9,7 @@ import { loadSnapshot, percentiles, pricesAnswer, type Query, readSettings } fro
  */
 
 const settings = readSettings();
-const { snapshot, image } = loadSnapshot(settings.snapshotFile);
+const { snapshot, image } = await loadSnapshot(settings.snapshotFile);
 const db = new Database(":memory:");
 db.exec(`CREATE TABLE rows (
   code TEXT, name TEXT, state TEXT, ccn TEXT, facility TEXT, city TEXT, charge INTEGER, allowed INTEGER,

@@ -14,6 +14,7 @@ import {
   ruralUrbanCodePattern,
   type SnapshotTable,
   shown,
+  standardCaveat,
   stateNames,
   type TableParts,
   zipPattern,
@@ -75,11 +76,7 @@ export function cmsProvenance(
     sourceUrl,
     sourceSha256,
     released,
-    caveat:
-      `Averages per hospital and comprehensive APC for Original Medicare in calendar year ${dataYear}; ` +
-      "submitted charges are list prices, not what patients pay. " +
-      "CMS suppresses the amounts of rows with 10 or fewer services, which take no part in any figure." +
-      (facilities < leastFacilities ? ` ${partText(facilities)}` : ""),
+    caveat: standardCaveat(dataYear) + (facilities < leastFacilities ? ` ${partText(facilities)}` : ""),
   };
 }
 

@@ -37,21 +37,21 @@ export async function importFile(options: ImportOptions, known: readonly KnownVe
   const before = newestSnapshot(out, year);
   const warnings = [
     ...release.warnings,
-    ...(before === undefined ? [] : suspectGrowth(table, before)),
+    ...(before === undefined ? [] : await suspectGrowth(table, before)),
     ...(included?.warnings ?? []),
   ];
-  const there = options.force ? undefined : findContent(out, year, sealed, known);
-  const written = () =>
-    publishSnapshot(out, year, known, (revision) => {
-      const bytes = encodeSnapshot(sealSnapshot(table, { ...provenance, revision }, codes));
-      // The snapshot may be too large for a server.
-      buildImage(decodeSnapshot(bytes, `${file} as a snapshot`));
-      return bytes;
-    });
+  const there = options.force ? undefined : await findContent(out, year, sealed, known);
+  const encode = (revision: number) =>
+    encodeSnapshot(sealSnapshot(table, { ...provenance, revision }, codes));
+  if (there === undefined) {
+    // The snapshot may be too large for a server.
+    const { snapshot } = await decodeSnapshot(encode(1), `${file} as a snapshot`);
+    buildImage(snapshot);
+  }
   return {
     ...release,
     warnings,
-    path: there?.path ?? written(),
+    path: there?.path ?? publishSnapshot(out, year, known, encode),
     isNew: there === undefined,
     /** Options that were ignored, although they differ from the metadata of the existing snapshot. */
     unwritten: [

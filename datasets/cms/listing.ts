@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
-import { DataError, reasonOf, snapshotHead, systemCode } from "../../engine/index.ts";
-import { readRegular } from "../folder.ts";
-import { isSynthetic } from "../sample/synthetic-mark.ts";
+import { DataError, reasonOf, systemCode, versionIn, versionName } from "../../engine/index.ts";
+import { isSyntheticFile } from "../revisions.ts";
 import type { Offer } from "./catalogue.ts";
 
 const downloadsFolder = "downloads";
@@ -21,7 +20,7 @@ export function downloadPath(out: string, url: string): string {
   return join(out, downloadsFolder, `${named.slice(0, maxNameCharacters)}.${digest}.csv`);
 }
 
-export type Listed = ReturnType<typeof listOf>[number];
+export type Listed = Awaited<ReturnType<typeof listOf>>[number];
 
 /**
  * Lists the releases offered and the snapshots in the folder `out`, newest year first.
@@ -29,8 +28,8 @@ export type Listed = ReturnType<typeof listOf>[number];
  * @param say receives a warning for each file that can't be a snapshot
  * @throws DataError when the folder can't be read
  */
-export function listOf(offered: readonly Offer[], out: string, say: (line: string) => void) {
-  const loaded = versionsIn(out, say);
+export async function listOf(offered: readonly Offer[], out: string, say: (line: string) => void) {
+  const loaded = await versionsIn(out, say);
   const others = new Set(loaded.map(({ year }) => year));
   for (const { year } of offered) others.delete(year);
   const rows = [...offered, ...Array.from(others, (year) => ({ year, url: null, released: null }))];
@@ -50,25 +49,22 @@ export function listOf(offered: readonly Offer[], out: string, say: (line: strin
     });
 }
 
-function versionsIn(
+async function versionsIn(
   out: string,
   say: (line: string) => void,
-): { year: number; version: string; synthetic: boolean }[] {
-  const names = namesIn(out).filter((name) => /^[0-9]{4}\.[0-9]+\.parquet$/.test(name));
-  return names.sort().flatMap((name) => {
-    const path = join(out, name);
+): Promise<{ year: number; version: string; synthetic: boolean }[]> {
+  const versions = [];
+  for (const name of namesIn(out).sort()) {
+    const named = versionIn(name);
+    if (named === undefined) continue;
     try {
-      const { metadata } = snapshotHead(readRegular(path, "a snapshot"), path);
-      const version = basename(name, ".parquet");
-      const claimed = `${metadata.data_year}.${metadata.revision}`;
-      // A server would refuse such a file.
-      if (claimed !== version) throw new DataError(`${path}: data version in its metadata`, claimed, version);
-      return [{ year: metadata.data_year, version, synthetic: isSynthetic(metadata) }];
+      const synthetic = await isSyntheticFile(join(out, name));
+      versions.push({ year: named.dataYear, version: versionName(named), synthetic });
     } catch (error) {
       say(`not counted: ${reasonOf(error)}`);
-      return [];
     }
-  });
+  }
+  return versions;
 }
 
 function namesIn(out: string): string[] {

@@ -1,5 +1,5 @@
-import { blank, decodeSnapshot, partsOf, type SnapshotTable, shown } from "../../engine/index.ts";
-import { readRegular } from "../folder.ts";
+import { blank, partsOf, type SnapshotTable, shown } from "../../engine/index.ts";
+import { snapshotIn } from "../revisions.ts";
 import { isMissing } from "./hints.ts";
 import { isReadTwice, readTwice } from "./names.ts";
 
@@ -83,9 +83,9 @@ function suspectTexts(kind: string, texts: readonly string[], why: string): stri
  *
  * @param before path of the previous snapshot, which is ignored if it can't be read
  */
-export function suspectGrowth(table: SnapshotTable, before: string): string[] {
+export async function suspectGrowth(table: SnapshotTable, before: string): Promise<string[]> {
   const now = medianCharge(table);
-  const then = medianIn(before);
+  const then = await medianIn(before);
   if (then === undefined || now < suspectedGrowth * then) return [];
   const dollars = (cents: number) => (cents / 100).toFixed(2);
   return [
@@ -94,9 +94,9 @@ export function suspectGrowth(table: SnapshotTable, before: string): string[] {
   ];
 }
 
-function medianIn(path: string): number | undefined {
+async function medianIn(path: string): Promise<number | undefined> {
   try {
-    return medianCharge(decodeSnapshot(readRegular(path, "a snapshot"), path).table);
+    return medianCharge((await snapshotIn(path)).table);
   } catch {
     return undefined;
   }

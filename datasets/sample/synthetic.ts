@@ -9,11 +9,13 @@ import {
   measureFields,
   type Snapshot,
   sealSnapshot,
+  syntheticCaveat,
+  syntheticCcnPrefix,
+  syntheticPublisher,
   type TableParts,
 } from "../../engine/index.ts";
 import { zipsByStart } from "../places.ts";
 import { procedureFigures, ruralUrbanFigures, stateFigures } from "./calibration.ts";
-import { syntheticPublisher } from "./synthetic-mark.ts";
 
 /** Default number of rows. CMS's file of 2023 has one row less. */
 export const defaultSampleRows = 116_800;
@@ -78,9 +80,7 @@ export function syntheticSnapshot({ dataYear, revision, rows, seed }: SampleOpti
     sourceUrl: null,
     sourceSha256: null,
     released: null,
-    caveat:
-      "This is a synthetic sample: facilities and amounts are invented, calibrated on published state averages of " +
-      "CMS 2023. It says nothing about any real hospital and is not for decisions.",
+    caveat: syntheticCaveat,
   });
 }
 
@@ -205,7 +205,7 @@ function settle(offered: Uint8Array, rows: number): void {
 /** Digits after 99, with which no real CCN begins; in base 36 from 10,000 facilities on. */
 function sampleCcn(i: number, count: number): string {
   const number = count < 10_000 ? String(i + 1) : i.toString(36).toUpperCase();
-  return `99${number.padStart(4, "0")}`;
+  return `${syntheticCcnPrefix}${number.padStart(4, "0")}`;
 }
 
 function rowsFor(

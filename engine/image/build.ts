@@ -38,7 +38,7 @@ export function buildImage(
   limits?: BuildLimits,
   places: Places = noPlaces,
 ): SharedArrayBuffer {
-  const { provenance, counts, codes, sha256, contentSha256 } = snapshot;
+  const { provenance, counts, isSynthetic, codes, sha256, contentSha256 } = snapshot;
   const { facilities, procedures, rows } = partsOf(snapshot.table);
   const wordsOf = wordsByText();
   const version = versionName(provenance);
@@ -59,6 +59,7 @@ export function buildImage(
   const description: Description = {
     provenance,
     counts,
+    isSynthetic,
     codes: codes?.length ?? null,
     places: places.name,
     sha256,

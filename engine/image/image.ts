@@ -219,6 +219,8 @@ export const detailFields = [
 export interface Description {
   provenance: Provenance;
   counts: Counts;
+  /** Whether the rows are invented. */
+  isSynthetic: boolean;
   /** Number of HCPCS codes; null if the snapshot has no codes. */
   codes: number | null;
   /** SHA-256 of rows, provenance and codes, in hexadecimal. */

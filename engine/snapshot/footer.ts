@@ -1,109 +1,193 @@
-import { countOf, listOf, type Struct, structOf, ThriftReader } from "./thrift.ts";
+import type { Field } from "apache-arrow";
+import * as v from "valibot";
+import { shownAddress } from "../address.ts";
+import { DataError, reasonOf, shown } from "../errors.ts";
+import { arrow, parquetLibrary } from "./arrow.ts";
+import { checkedSha256, damaged, fileSha256Key } from "./integrity.ts";
+import {
+  columnBytesAllowance,
+  type Metadata,
+  maxColumnBytesPerRow,
+  maxSnapshotFileBytes,
+  maxSnapshotRows,
+  metadataSchema,
+  type Version,
+  versionIn,
+} from "./schema.ts";
 
-/*
- * The footer (parquet-format 2) isn't trusted: its figures are checked against the file's size here, and against the
- * pages when the pages are read.
- */
+/** What a snapshot file says about itself, before anything of its rows is decoded. */
 
-export interface ParquetFooter {
-  rows: number;
-  columns: ColumnSchema[];
-  groups: RowGroup[];
-  metadata: Map<string, string>;
+/** What the file says, checked against its checksum if it has one. */
+export interface SnapshotHead {
+  metadata: Metadata;
+  version: Version;
+  /** The file's columns as they will be decoded. */
+  fields: Field[];
+  /** Whether the file has a checksum of its own, which is right. Without one, damage can't be seen. */
+  isChecked: boolean;
 }
 
-interface ColumnSchema {
-  name: string;
-  /** A Parquet type name, such as `INT32`. */
-  type: string;
-  isOptional: boolean;
-}
-
+/** Rows and bytes of a row group, as the footer declares them. */
 export interface RowGroup {
   rows: number;
-  /** One chunk for each column, in order. */
-  chunks: ColumnChunk[];
+  bytes: number;
 }
 
-export interface ColumnChunk {
-  /** A Parquet codec name, such as `ZSTD`. */
-  codec: string;
-  /** Number of values, including nulls. */
-  values: number;
-  /** Position of the first page in the file. */
-  start: number;
-  /** Bytes of all pages in the file, including their headers. */
-  length: number;
-  /** Decompressed bytes of all pages, including their headers. */
-  decodedLength: number;
-}
-
-/** Bytes of the magic number at the file's start. */
-export const headBytes = 4;
-/** Bytes of the footer's length and the magic number, at the file's end. */
-export const tailBytes = 8;
-/** Twice what all HCPCS codes of CMS's addendum take. */
-const maxFooterBytes = 2 ** 19;
 const magic = "PAR1";
-const codecs = "UNCOMPRESSED SNAPPY GZIP LZO BROTLI LZ4 ZSTD LZ4_RAW".split(" ");
-export const readableCodecs: readonly string[] = ["ZSTD", "UNCOMPRESSED"];
-const types = "BOOLEAN INT32 INT64 INT96 FLOAT DOUBLE BYTE_ARRAY FIXED_LEN_BYTE_ARRAY".split(" ");
+/** Bytes of the footer's length and the magic number, at the file's end. */
+const tailBytes = 8;
+/** A footer of 50 million rows has one megabyte, and all HCPCS codes of CMS's addendum a quarter of one. */
+const maxFooterBytes = 2 ** 24;
 
-/** Finds the footer of a Parquet file. @throws Error with a short reason */
-export function footerRange(size: number, head: Uint8Array, tail: Uint8Array) {
-  const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("latin1");
-  if (size < headBytes + tailBytes || text(head) !== magic || text(tail.subarray(4)) !== magic)
-    throw new Error("no PAR1 at both ends");
-  const length = new DataView(tail.buffer, tail.byteOffset).getUint32(0, true);
-  if (length > size - headBytes - tailBytes || length > maxFooterBytes)
-    throw new Error(`a footer of ${length} bytes`);
-  return { start: size - tailBytes - length, length };
+/**
+ * Checks a file's checksum and reads the metadata and columns of its footer.
+ *
+ * @param subject the file's path or name; see `decodeSnapshot`
+ * @throws DataError when the file is damaged, too large or not Parquet, or its metadata are wrong
+ */
+export function snapshotHead(file: Uint8Array, subject: string): SnapshotHead {
+  checkEnds(file, subject);
+  const sha256 = checkedSha256(file, subject);
+  const { fields, pairs } = guarded(subject, "footer", () => {
+    // The footer alone is enough, so the library needn't copy the whole file.
+    const schema = parquetLibrary().readSchema(file.subarray(footerStart(file)));
+    const metadata = schema.metadata();
+    return { fields: arrow.tableFromIPC(schema.intoIPCStream()).schema.fields, pairs: metadata };
+  });
+  if (pairs.get(fileSha256Key) !== sha256 || (sha256 === undefined && pairs.has("schema_version")))
+    throw damaged(subject, `no valid ${fileSha256Key}`);
+  const metadata = checkedMetadata(pairs, subject);
+  return { metadata, version: versionOf(metadata, subject), fields, isChecked: sha256 !== undefined };
 }
 
-/** Parses a footer. @param end position of the footer, where the pages must end @throws Error with a short reason */
-export function parseFooter(bytes: Uint8Array, end: number): ParquetFooter {
-  const footer = new ThriftReader(bytes).struct();
-  const [root, ...columns] = listOf(footer.get(2)).map(structOf);
-  if (root === undefined || countOf(root.get(5)) !== columns.length) throw new Error("nested columns");
-  const metadata = new Map<string, string>();
-  for (const pair of listOf(footer.get(5)).map(structOf)) {
-    const [key, value] = [pair.get(1), pair.get(2)];
-    if (typeof key === "string" && typeof value === "string") metadata.set(key, value);
-  }
-  return {
-    rows: countOf(footer.get(3)),
-    columns: columns.map(columnSchema),
-    groups: listOf(footer.get(4)).map((value) => rowGroup(structOf(value), columns.length, end)),
-    metadata,
+/**
+ * Reads the row groups that a file's footer declares, and holds them against the limits.
+ *
+ * @param file a file that `snapshotHead` has accepted, because a damaged footer could end the process here
+ * @throws DataError when the file has no row, or is too large
+ */
+export async function rowGroups(file: Uint8Array, subject: string): Promise<RowGroup[]> {
+  const groups = await guarded(subject, "footer", async () => {
+    const footer = (await parquetLibrary().ParquetFile.fromFile(new BytesBlob(file))).metadata();
+    return footer.rowGroups().map((group) => ({
+      rows: group.numRows(),
+      bytes: group.columns().reduce((sum, column) => sum + column.uncompressedSize(), 0),
+    }));
+  });
+  const total = (key: keyof RowGroup) => groups.reduce((sum, group) => sum + group[key], 0);
+  const [rows, bytes] = [total("rows"), total("bytes")];
+  if (!groups.every((group) => group.rows >= 0 && group.bytes >= 0) || Number.isNaN(rows + bytes))
+    throw new DataError(
+      `${subject}: footer`,
+      "a negative number of rows or bytes",
+      "the numbers of its row groups",
+    );
+  if (rows === 0) throw new DataError(`${subject}: rows`, "none", "at least one");
+  if (rows > maxSnapshotRows)
+    throw new DataError(`${subject}: rows`, String(rows), `at most ${maxSnapshotRows}`);
+  const ceiling = columnBytesAllowance + rows * maxColumnBytesPerRow;
+  if (bytes > ceiling)
+    throw new DataError(`${subject}: decoded size`, `${bytes} bytes`, `at most ${ceiling} for ${rows} rows`);
+  return groups;
+}
+
+/** Returns the result of `read`. @throws DataError when `read` throws any error, or WebAssembly traps */
+export function guarded<T>(subject: string, part: string, read: () => T): T {
+  const refuse = (error: unknown): never => {
+    if (error instanceof DataError) throw error;
+    const reason = isTrap(error) ? "the decoder failed" : reasonOf(error);
+    throw new DataError(`${subject}: ${part}`, `damage (${reason.slice(0, 120)})`, "a readable Parquet file");
   };
+  try {
+    const result = read();
+    return result instanceof Promise ? (result.catch(refuse) as T) : result;
+  } catch (error) {
+    return refuse(error);
+  }
 }
 
-function columnSchema(column: Struct): ColumnSchema {
-  const [name, repetition] = [column.get(4), column.get(3)];
-  if (typeof name !== "string" || column.get(5)) throw new Error("nested columns");
-  if (repetition !== 0 && repetition !== 1) throw new Error("a repeated column");
-  return { name, type: types[countOf(column.get(1))] ?? "unknown", isOptional: repetition === 1 };
+/** Tells whether an error is a trap of WebAssembly, which Node's types don't have. */
+function isTrap(error: unknown): boolean {
+  return error instanceof Error && error.name === "RuntimeError";
 }
 
-function rowGroup(group: Struct, columns: number, end: number): RowGroup {
-  const chunks = listOf(group.get(1)).map((value) => columnChunk(structOf(value), end));
-  if (chunks.length !== columns) throw new Error(`${chunks.length} chunks of ${columns} columns`);
-  return { rows: countOf(group.get(3)), chunks };
+/** A blob over bytes that already are in memory. Node's own blobs copy them. */
+class BytesBlob extends Blob {
+  readonly #bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array) {
+    super([]);
+    this.#bytes = bytes;
+    Object.defineProperty(this, "size", { value: bytes.length });
+  }
+
+  override slice(start?: number, end?: number): Blob {
+    return new Blob([Uint8Array.from(this.#bytes.subarray(start, end))]);
+  }
 }
 
-function columnChunk(column: Struct, end: number): ColumnChunk {
-  const data = structOf(column.get(3));
-  if (column.has(1)) throw new Error("a chunk in another file");
-  const [pages, dictionary] = [countOf(data.get(9)), data.get(11)];
-  // Some writers set the dictionary's position to 0 if there is no dictionary.
-  const start = typeof dictionary === "number" && dictionary > 0 ? Math.min(dictionary, pages) : pages;
-  const length = countOf(data.get(7));
-  if (start < headBytes || start + length > end) throw new Error("a chunk outside the file");
+function checkEnds(file: Uint8Array, subject: string): void {
+  const { length } = file;
+  const textAt = (start: number) =>
+    Buffer.from(file.subarray(start, start + magic.length)).toString("latin1");
+  if (length > maxSnapshotFileBytes)
+    throw new DataError(`${subject}: size`, `${length} bytes`, `at most ${maxSnapshotFileBytes}`);
+  if (length === 0 || textAt(0) !== magic)
+    throw new DataError(
+      subject,
+      length === 0 ? "an empty file" : "a file that isn't Parquet",
+      "a Parquet snapshot",
+    );
+  if (length < magic.length + tailBytes || textAt(length - magic.length) !== magic)
+    throw new DataError(subject, "a file that is cut off or damaged", `${magic} at its end`);
+  const start = footerStart(file);
+  if (start < magic.length || length - start > maxFooterBytes)
+    throw new DataError(
+      `${subject}: footer`,
+      `${length - start - tailBytes} bytes`,
+      `at most ${Math.min(length, maxFooterBytes) - tailBytes - magic.length}`,
+    );
+}
+
+function footerStart(file: Uint8Array): number {
+  const end = file.length - tailBytes;
+  return end - new DataView(file.buffer, file.byteOffset).getUint32(end, true);
+}
+
+function checkedMetadata(pairs: Map<string, string>, subject: string): Metadata {
+  const parsed = v.safeParse(metadataSchema, Object.fromEntries(pairs));
+  if (parsed.success) return parsed.output;
+  const [issue] = parsed.issues;
+  const key = v.getDotPath(issue) ?? "metadata";
+  // A source URL may have credentials.
+  const inWords = key === "source_url" ? shownAddress : shown;
+  throw new DataError(
+    `${subject}: metadata ${key}`,
+    inWords(pairs.get(key) ?? ""),
+    issue.expected ?? issue.message,
+  );
+}
+
+/** @throws DataError when name and metadata state different versions, or none */
+function versionOf({ data_year, revision }: Metadata, subject: string): Version {
+  const named = versionIn(subject);
+  const agreed = (key: string, stated: number | undefined, expected: number | undefined): number => {
+    if (stated !== undefined && expected !== undefined && stated !== expected)
+      throw new DataError(
+        `${subject}: metadata ${key}`,
+        String(stated),
+        `${expected}, as in the file's name`,
+      );
+    const value = expected ?? stated;
+    if (value !== undefined) return value;
+    throw new DataError(
+      `${subject}: name`,
+      "no data version",
+      "<year>.<revision>.parquet, such as 2024.1.parquet",
+    );
+  };
   return {
-    codec: codecs[countOf(data.get(4))] ?? "unknown",
-    values: countOf(data.get(5)),
-    start,
-    length,
-    decodedLength: countOf(data.get(6)),
+    dataYear: agreed("data_year", data_year, named?.dataYear),
+    revision: agreed("revision", revision, named?.revision),
   };
 }

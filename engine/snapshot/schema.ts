@@ -5,8 +5,9 @@ import { isSourceUrl, sourceUrlExpected } from "../address.ts";
 export const schemaVersion = 2;
 
 /**
- * A snapshot's columns in file order. Columns of facilities and procedures hold texts, columns of rows hold 32-bit
- * integers. Amounts are US cents. Absent values are null.
+ * A snapshot's columns, in the order in which `encodeSnapshot` writes them. Columns of facilities and procedures hold
+ * texts, columns of rows hold 32-bit integers. Amounts are US cents. Absent values are null. A file may lack the columns
+ * from `street` on.
  */
 export const snapshotColumns = [
   { name: "ccn", part: "facilities", field: "ccn" },
@@ -56,18 +57,27 @@ export const maxCount = 2 ** 31 - 1;
 /** The largest amount of a snapshot in cents: $21,474,836.47. */
 export const maxCents = 2 ** 31 - 1;
 
-/** A larger file is refused before anything is decompressed. */
+/** The columns that every file must have. The others may be absent, which means that all their values are absent. */
+export const requiredColumns: ReadonlySet<string> = new Set(
+  snapshotColumns.slice(0, 8).map(({ name }) => name),
+);
+/** The columns of texts that have a value in every row. */
+export const requiredTexts: ReadonlySet<string> = new Set(
+  snapshotColumns.slice(0, 6).map(({ name }) => name),
+);
+
+/** A larger file is refused before anything is decoded. */
 export const maxSnapshotFileBytes = 2 ** 31 - 1;
-/** A footer with more rows is refused before anything is decompressed. */
+/** A footer with more rows is refused before anything is decoded. */
 export const maxSnapshotRows = 50_000_000;
 /**
  * Upper bound of the priced rows in an image. Each is stored twice as JSON of at least 96 bytes, and positions have 32
  * bits. Longer names lower the bound, so the exact size is checked before memory is allocated.
  */
 export const maxImageRows = Math.floor(2 ** 32 / 2 / 96);
-/** Maximum decoded bytes per row, in addition to `columnBytesAllowance`. */
+/** Maximum bytes per row that the footer may declare, in addition to `columnBytesAllowance`. */
 export const maxColumnBytesPerRow = 512;
-/** Decoded bytes that any file may have. A small file's dictionaries are large for its number of rows. */
+/** Bytes that the footer of any file may declare. A small file's dictionaries are large for its number of rows. */
 export const columnBytesAllowance = 2 ** 20;
 
 /** Names of states, DC and territories by code, in alphabetical order of codes. */
@@ -106,19 +116,44 @@ export const maxStatusCharacters = 10;
 
 export const minDataYear = 2016;
 export const maxDataYear = 2099;
+export const maxRevision = 9999;
 
-export interface Provenance {
+export interface Version {
   dataYear: number;
   /** Number of the snapshot within its data year, from 1. */
   revision: number;
+}
+
+export interface Provenance extends Version {
   title: string;
   publisher: string;
   sourceUrl: string | null;
-  /** SHA-256 of the source file in hexadecimal; null without a source file and in old snapshots. */
+  /** SHA-256 of the source file in hexadecimal; null if unknown. */
   sourceSha256: string | null;
   /** Month of publication as `YYYY-MM`; null if unknown. */
   released: string | null;
   caveat: string;
+}
+
+/** A provenance as a file states it. Texts that it leaves out are null, and `sealSnapshot` replaces them by defaults. */
+export type StatedProvenance = Omit<Provenance, "title" | "publisher" | "caveat"> &
+  Record<"title" | "publisher" | "caveat", string | null>;
+
+/** The publisher of the snapshots that `sample` writes. */
+export const syntheticPublisher = "Healthcare Charge Query Service (synthetic)";
+/** No state uses this prefix, so all CCNs of a sample begin with it. */
+export const syntheticCcnPrefix = "99";
+export const syntheticCaveat =
+  "This is a synthetic sample: facilities and amounts are invented, calibrated on published state averages of " +
+  "CMS 2023. It says nothing about any real hospital and is not for decisions.";
+
+/** Returns what users of CMS's release of a year have to know. */
+export function standardCaveat(dataYear: number): string {
+  return (
+    `Averages per hospital and comprehensive APC for Original Medicare in calendar year ${dataYear}; ` +
+    "submitted charges are list prices, not what patients pay. " +
+    "CMS suppresses the amounts of rows with 10 or fewer services, which take no part in any figure."
+  );
 }
 
 /** A HCPCS code from CMS's OPPS Addendum B. Absent texts are empty strings. */
@@ -132,8 +167,19 @@ export interface HcpcsCode {
 }
 
 /** Returns the name of a data version, `<year>.<revision>`, such as `2024.2`. */
-export function versionName({ dataYear, revision }: Provenance): string {
+export function versionName({ dataYear, revision }: Version): string {
   return `${dataYear}.${revision}`;
+}
+
+/**
+ * Returns the data version that a snapshot file's path or name states, or undefined if its last part isn't
+ * `<year>.<revision>.parquet`.
+ */
+export function versionIn(path: string): Version | undefined {
+  const [, year, revision] = /(?:^|[/\\])([0-9]{4})\.([1-9][0-9]{0,3})\.parquet$/.exec(path) ?? [];
+  const dataYear = Number(year);
+  if (!(dataYear >= minDataYear && dataYear <= maxDataYear)) return undefined;
+  return { dataYear, revision: Number(revision) };
 }
 
 export interface Counts {
@@ -150,7 +196,7 @@ export interface Counts {
 
 const decimal = v.pipe(v.string(), v.regex(/^(0|[1-9][0-9]{0,9})$/), v.transform(Number));
 const dataYear = v.pipe(decimal, v.integer(), v.minValue(minDataYear), v.maxValue(maxDataYear));
-const revision = v.pipe(decimal, v.minValue(1), v.maxValue(9999));
+const revision = v.pipe(decimal, v.minValue(1), v.maxValue(maxRevision));
 const text = v.pipe(
   v.string(),
   v.maxLength(4000),
@@ -164,26 +210,34 @@ export const releasedPattern = /^20[0-9]{2}-(0[1-9]|1[0-2])$/;
 
 const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 
-/** A snapshot's metadata in the Parquet footer. All values are strings; the empty string means absent. */
-export const metadataSchema = v.object({
-  schema_version: v.pipe(decimal, v.literal(schemaVersion)),
-  data_year: dataYear,
-  revision,
-  title: text,
-  publisher: text,
-  source_url: sourceUrl,
-  released: v.union([v.literal(""), v.pipe(v.string(), v.regex(releasedPattern))]),
-  caveat: text,
-  rows: v.pipe(decimal, v.minValue(1)),
-  priced_rows: decimal,
-  suppressed_rows: decimal,
-  incomplete_rows: decimal,
-  facilities: decimal,
-  procedures: decimal,
-  sha256,
-  /** Older snapshots lack this field and the next. */
-  content_sha256: v.optional(sha256),
-  source_sha256: v.optional(sha256),
-  /** JSON of ascending HCPCS codes, each as `[code, procedure, status, description]`; absent if they are unknown. */
-  hcpcs_codes: v.optional(v.string()),
-});
+/**
+ * The metadata in a snapshot's Parquet footer. All values are strings; the empty string means absent. `import` and
+ * `sample` write all of them but the last two, which may be unknown. Any other tool may leave out whatever it likes, but
+ * it must not write `schema_version` or `file_sha256`.
+ */
+export const metadataSchema = v.partial(
+  v.object({
+    schema_version: v.pipe(decimal, v.literal(schemaVersion)),
+    /** SHA-256 of the file with zeros in place of this value; see `integrity.ts`. */
+    file_sha256: sha256,
+    data_year: dataYear,
+    revision,
+    title: text,
+    publisher: text,
+    source_url: sourceUrl,
+    released: v.union([v.literal(""), v.pipe(v.string(), v.regex(releasedPattern))]),
+    caveat: text,
+    rows: decimal,
+    priced_rows: decimal,
+    suppressed_rows: decimal,
+    incomplete_rows: decimal,
+    facilities: decimal,
+    procedures: decimal,
+    sha256,
+    content_sha256: sha256,
+    source_sha256: sha256,
+    /** JSON of ascending HCPCS codes, each as `[code, procedure, status, description]`. */
+    hcpcs_codes: v.string(),
+  }),
+);
+export type Metadata = v.InferOutput<typeof metadataSchema>;

@@ -4,8 +4,14 @@ import {
   type Counts,
   type HcpcsCode,
   type Provenance,
+  type StatedProvenance,
   schemaVersion,
   snapshotColumns,
+  standardCaveat,
+  syntheticCaveat,
+  syntheticCcnPrefix,
+  syntheticPublisher,
+  versionName,
 } from "./schema.ts";
 import { partsOf, type SnapshotTable } from "./table.ts";
 
@@ -13,6 +19,8 @@ export interface Snapshot {
   table: SnapshotTable;
   provenance: Provenance;
   counts: Counts;
+  /** Whether the rows are invented: the publisher is that of `sample`, or every CCN begins with 99. */
+  isSynthetic: boolean;
   /** HCPCS codes of the procedure groups, ascending; null if unknown. */
   codes: readonly HcpcsCode[] | null;
   /** SHA-256 of rows, provenance and codes in hexadecimal. It identifies the content of a data version. */
@@ -21,14 +29,28 @@ export interface Snapshot {
   contentSha256: string;
 }
 
-/** Makes a snapshot with counts and checksums. O(rows). @param codes ascending; null if unknown */
+/**
+ * Makes a snapshot with counts and checksums. O(rows). Defaults replace the texts that the provenance leaves out; they
+ * take no part in the checksum.
+ *
+ * @param codes ascending; null if unknown
+ */
 export function sealSnapshot(
   table: SnapshotTable,
-  provenance: Provenance,
+  stated: StatedProvenance,
   codes: readonly HcpcsCode[] | null = null,
 ): Snapshot {
   const counts = countRows(table);
-  return { table, provenance, counts, codes, ...checksums(table, provenance, counts, codes) };
+  const isSynthetic =
+    stated.publisher === syntheticPublisher ||
+    partsOf(table).facilities.ccn.every((ccn) => ccn.startsWith(syntheticCcnPrefix));
+  const provenance = {
+    ...stated,
+    title: stated.title ?? `OPPS charges ${versionName(stated)}`,
+    publisher: stated.publisher ?? "unknown",
+    caveat: stated.caveat ?? (isSynthetic ? syntheticCaveat : standardCaveat(stated.dataYear)),
+  };
+  return { table, provenance, counts, isSynthetic, codes, ...checksums(table, stated, counts, codes) };
 }
 
 function countRows(table: SnapshotTable): Counts {
@@ -57,7 +79,12 @@ function countRows(table: SnapshotTable): Counts {
  * integers, beginning with the positions of facilities and procedures. The input for the whole snapshot starts with a
  * different word, and has a second line with provenance and codes.
  */
-function checksums(table: SnapshotTable, provenance: Provenance, counts: Counts, codes: Snapshot["codes"]) {
+function checksums(
+  table: SnapshotTable,
+  provenance: StatedProvenance,
+  counts: Counts,
+  codes: Snapshot["codes"],
+) {
   const { facilities, procedures, rows } = partsOf(table);
   const [whole, content] = [createHash("sha256"), createHash("sha256")];
   const line = (value: unknown) => `${JSON.stringify(value)}\n`;
@@ -82,10 +109,9 @@ function checksums(table: SnapshotTable, provenance: Provenance, counts: Counts,
   return { sha256: whole.digest("hex"), contentSha256: content.digest("hex") };
 }
 
-function provenanceValues(provenance: Provenance, codes: Snapshot["codes"]): unknown[] {
+function provenanceValues(provenance: StatedProvenance, codes: Snapshot["codes"]): unknown[] {
   const { dataYear, revision, title, publisher, sourceUrl, released, caveat, sourceSha256 } = provenance;
   const values = [dataYear, revision, title, publisher, sourceUrl, released, caveat];
-  // Absent fields are left out, so that older snapshots keep their checksums.
   return [
     ...values,
     ...(sourceSha256 === null ? [] : [sourceSha256]),

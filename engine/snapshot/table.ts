@@ -115,7 +115,8 @@ export function partsOf(table: SnapshotTable): TableParts {
 }
 
 /**
- * Makes a table of unsorted parts. Facilities and procedures without a row are left out.
+ * Makes a table of unsorted parts. Facilities and procedures without a row are left out. The table reuses the arrays of
+ * numbers where they are in order.
  *
  * @returns the table and, for each of its rows, the position of that row in the parts given
  */
@@ -127,17 +128,28 @@ export function arrangeTable({ facilities, procedures, rows }: TableParts): {
   const procedureOrder = ascendingOf(rows.procedure, procedures.code);
   const facility = ranked(rows.facility, facilityOrder);
   const procedure = ranked(rows.procedure, procedureOrder);
-  const order = stableOrder(facility, stableOrder(procedure, identityOrder(procedure.length)));
+  const isSorted = isAscending(facility, procedure);
+  const given = identityOrder(procedure.length);
+  const order = isSorted ? given : stableOrder(facility, stableOrder(procedure, given));
+  const inOrder = (column: Int32Array) => (isSorted ? column : taken(column, order));
   const table = makeTable({
     facilities: byField(facilityFields, (field) => facilityOrder.map((i) => facilities[field][i])),
     procedures: byField(procedureFields, (field) => procedureOrder.map((i) => procedures[field][i])),
     rows: {
-      ...byField(measureFields, (field) => taken(rows[field], order)),
-      facility: taken(facility, order),
-      procedure: taken(procedure, order),
+      ...byField(measureFields, (field) => inOrder(rows[field])),
+      facility: inOrder(facility),
+      procedure: inOrder(procedure),
     },
   });
   return { table, order };
+}
+
+function isAscending(facility: Int32Array, procedure: Int32Array): boolean {
+  for (let row = 1; row < facility.length; row++) {
+    const step = facility[row] - facility[row - 1];
+    if (step < 0 || (step === 0 && procedure[row] < procedure[row - 1])) return false;
+  }
+  return true;
 }
 
 function ascendingOf(used: Int32Array, keys: string[]): number[] {

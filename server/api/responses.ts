@@ -520,6 +520,11 @@ export const datasetsResponse = v.object({
     source_sha256: described("SHA-256 of the source file; null if unknown", v.nullable(sha256)),
     source_url: described("URL of the source file; null if unknown", v.nullable(v.string())),
     caveat,
+    checksum: described(
+      "Whether the snapshot file has a checksum of itself. Without one, damage to the file can't be seen",
+      v.boolean(),
+    ),
+    synthetic: described("Whether the rows are invented", v.boolean()),
     previous: described(
       "Comparison with the previous revision of the same year; null if that isn't served",
       v.nullable(

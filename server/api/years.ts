@@ -1,4 +1,3 @@
-import { isSynthetic } from "../../datasets/sample/synthetic-mark.ts";
 import { type Image, type Provenance, statusOf, versionName } from "../../engine/query.ts";
 import type { Versions } from "./endpoint.ts";
 import { unknownVersion } from "./not-found.ts";
@@ -41,7 +40,7 @@ export function versionsNamed(versions: Versions, names: readonly string[]): Ima
   return versions.images.filter((image) => named.has(image)).toReversed();
 }
 
-const isInvented = ({ description }: Image) => isSynthetic(description.provenance);
+const isInvented = ({ description }: Image) => description.isSynthetic;
 
 /** Makes the fields that name the source of an answer about several images. @param images oldest first */
 export function sourceOfYears(images: readonly Image[]) {

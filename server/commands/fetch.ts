@@ -175,7 +175,7 @@ export async function run(args: string[]): Promise<void> {
   if (year !== undefined && url !== undefined) return fetchOffer(offerOf(year, url), options, caller, now);
   const offered = await offers(options.catalogue, caller);
   if (options.isList) {
-    const rows = listOf(offered, out, say);
+    const rows = await listOf(offered, out, say);
     process.stdout.write(options.isJson ? `${JSON.stringify(rows, undefined, 2)}\n` : tableOf(rows));
     return;
   }

@@ -122,7 +122,10 @@ export async function importAndPrint(options: ImportOptions, environment: NodeJS
   for (const warning of [...isPart, ...warnings]) say(`warning: ${warning}`);
   const version = path.basename(imported.path, ".parquet");
   const before = `${options.year}.${Number(version.split(".")[1]) - 1}`;
-  if (imported.isNew && isSyntheticFile(path.join(options.out, `${before}.parquet`)))
+  if (
+    imported.isNew &&
+    (await isSyntheticFile(path.join(options.out, `${before}.parquet`)).catch(() => false))
+  )
     say(`numbered ${version}, as ${before} is synthetic, and a version number never gets other content`);
   const lacks = imported.unwritten.length > 0 ? `, but not this ${imported.unwritten.join(" and ")}` : "";
   const same = codes === null ? "these rows" : "these rows and codes";

@@ -6,6 +6,8 @@ import type { Changes } from "../../engine/query.ts";
 export interface SnapshotFile {
   bytes: Uint8Array;
   sha256: string;
+  /** Whether the file has a checksum of its own. Without one, damage to it can't be seen. */
+  isChecked: boolean;
 }
 
 /** The previous revision of a version, and the changes since then. */
@@ -122,13 +124,15 @@ export interface LoadData {
   /** A descriptor that is open for reading until the load ends. */
   fd: number;
   size: number;
-  /** Maximum memory of the load. */
+  /** Memory for the load, without what a thread takes that has read nothing yet. */
   maxBytes: number;
 }
 
 export interface LoadedSnapshot {
   image: SharedArrayBuffer;
   file: SnapshotFile;
+  /** What an operator should know about the file, in sentences. */
+  warnings: string[];
 }
 
 export type FromLoad =

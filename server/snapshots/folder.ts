@@ -31,6 +31,8 @@ export interface FileState {
   arrivedMs: number;
   /** The kind of file in words; undefined for a regular file. */
   otherThanFile: string | undefined;
+  /** Bytes of the file. */
+  size: number;
 }
 
 /** Maximum number of scans. A limit is needed, because files whose names aren't UTF-8 are never found. */
@@ -80,7 +82,8 @@ const isNotMissing = (error: unknown) => !isMissing(error);
 function fileState(stats: Stats): FileState {
   const otherThanFile = describeOther(stats);
   const signature = `${stats.ino} ${otherThanFile ?? `${stats.size} ${stats.mtimeMs}`}`;
-  return { signature, changedMs: stats.mtimeMs, arrivedMs: stats.ctimeMs, otherThanFile };
+  const { size, mtimeMs: changedMs, ctimeMs: arrivedMs } = stats;
+  return { signature, changedMs, arrivedMs, otherThanFile, size };
 }
 
 function describeOther(stats: Stats): string | undefined {

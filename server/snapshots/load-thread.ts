@@ -2,21 +2,17 @@ import { hash } from "node:crypto";
 import { readSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import { readPlaces } from "../../datasets/places.ts";
-import { loadNeed, snapshotHead } from "../../engine/head.ts";
-import { type BuildLimits, buildImage, decodeSnapshot } from "../../engine/load.ts";
+import { buildImage, decodeSnapshot } from "../../engine/load.ts";
 import { attachImage, DataError, encodePrices, reasonOf, textOf } from "../../engine/query.ts";
 import type { FromLoad, LoadData, LoadedSnapshot } from "../shared/messages.ts";
 import { kept } from "../strip-cache.js";
 
 /** Runs in a loader thread: reads a snapshot file, verifies it, and builds its image. */
 
-/** Heap of a thread that has read nothing yet. */
-const minHeapBytes = 40 * 2 ** 20;
-/** Share of a load's free memory for strings on the heap. The rest is for the image. */
-const heapShare = 0.25;
-
 /** Reads a file, which the control thread has opened, into memory that serving threads share. */
-function readFile({ name, fd, size }: LoadData): Uint8Array {
+function readFile({ name, fd, size, maxBytes }: LoadData): Uint8Array {
+  if (size > maxBytes)
+    throw new DataError(`${name}: size`, `${size} bytes`, `at most ${maxBytes} for a load on this machine`);
   const bytes = new Uint8Array(new SharedArrayBuffer(size));
   for (let filled = 0; filled < size; ) {
     const count = readSync(fd, bytes, filled, size - filled, filled);
@@ -26,33 +22,14 @@ function readFile({ name, fd, size }: LoadData): Uint8Array {
   return bytes;
 }
 
-/**
- * Divides the memory of a load between texts on the heap and the image. @throws DataError when the file needs more
- * memory before the image is built
- */
-function limitsOf({ name, maxBytes }: LoadData, bytes: Uint8Array): BuildLimits {
-  const { buffers, heap } = loadNeed(snapshotHead(bytes, name));
-  const least = buffers + heap + minHeapBytes;
-  if (least > maxBytes)
-    throw new DataError(
-      `${name}: memory needed for the load`,
-      `${mebibytes(least)} MiB`,
-      `at most ${mebibytes(maxBytes)} MiB, the limit on this machine`,
-    );
-  const free = maxBytes - least;
-  return { heap: heap + Math.floor(free * heapShare), image: Math.floor(free * (1 - heapShare)) };
-}
-
-const mebibytes = (bytes: number) => Math.ceil(bytes / 2 ** 20);
-
-function load(data: LoadData): LoadedSnapshot {
-  const { name } = data;
+async function load(data: LoadData): Promise<LoadedSnapshot> {
+  const { name, maxBytes } = data;
   const bytes = readFile(data);
-  const limits = limitsOf(data, bytes);
   const onRows = (rows: number) => send({ type: "progress", rows });
-  const image = buildImage(decodeSnapshot(bytes, name, onRows), limits, readPlaces(kept));
+  const { snapshot, isChecked, warnings, left } = await decodeSnapshot(bytes, name, { maxBytes, onRows });
+  const image = buildImage(snapshot, left, readPlaces(kept));
   checkQuery(name, image);
-  return { image, file: { bytes, sha256: hash("sha256", bytes) } };
+  return { image, file: { bytes, sha256: hash("sha256", bytes), isChecked }, warnings };
 }
 
 /** Runs one price query on the image before it is served. @throws DataError when it fails, or no row has a price */
@@ -83,7 +60,7 @@ const control = parentPort;
 const send = (message: FromLoad) => control.postMessage(message);
 const data: LoadData = workerData;
 try {
-  send({ type: "loaded", ...load(data) });
+  send({ type: "loaded", ...(await load(data)) });
 } catch (error) {
   send(failed(data.name, error));
 }

@@ -16,6 +16,8 @@ const memoryShare = 0.5;
 /** Maximum time of a load. A snapshot of ten million rows takes about a minute. */
 const maxLoadMs = 600_000;
 const maxYoungGenerationSizeMb = 8;
+/** Memory of a thread that has read nothing yet. */
+const threadBytes = 40 * megabyte;
 
 export interface LoadLimits {
   /** Memory of a load. */
@@ -46,7 +48,7 @@ export async function loadFile(
 
 /** Resolves or rejects when the thread has ended, or can't be waited for any longer. */
 function loadInThread({ name, onRows }: Wanted, { handle, size }: OpenFile, maxBytes: number, maxMs: number) {
-  const data: LoadData = { name, fd: handle.fd, size, maxBytes };
+  const data: LoadData = { name, fd: handle.fd, size, maxBytes: Math.max(0, maxBytes - threadBytes) };
   const thread = new Worker(new URL("./load-thread.ts", import.meta.url), {
     workerData: data,
     // The thread refuses a snapshot before its heap is full. V8 would end the process.
@@ -63,8 +65,10 @@ function loadInThread({ name, onRows }: Wanted, { handle, size }: OpenFile, maxB
     const timer = setTimeout(safely(giveUp, reject), maxMs);
     const take = (message: FromLoad) => {
       if (message.type === "progress") onRows(message.rows);
-      else if (message.type === "loaded") result = { image: message.image, file: message.file };
-      else failure = failureOf(message);
+      else if (message.type === "loaded") {
+        const { image, file, warnings } = message;
+        result = { image, file, warnings };
+      } else failure = failureOf(message);
     };
     const fail = (error: unknown) => {
       reject(error);

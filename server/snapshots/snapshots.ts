@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
-import { isSynthetic } from "../../datasets/sample/synthetic-mark.ts";
 import {
   attachImage,
   changesBetween,
@@ -9,9 +8,10 @@ import {
   reasonOf,
   shown,
   systemCode,
+  versionIn,
   versionName,
 } from "../../engine/query.ts";
-import type { LoadedSnapshot, Previous, PublishedVersion } from "../shared/messages.ts";
+import type { LoadedSnapshot, Previous, PublishedVersion, SnapshotFile } from "../shared/messages.ts";
 import type { Metrics } from "../shared/metrics.ts";
 import { collectGarbage } from "../shared/runtime.ts";
 import { isoTime } from "../shared/time.ts";
@@ -50,8 +50,9 @@ export interface Surroundings {
 }
 
 /** A loaded snapshot. */
-interface Loaded extends Omit<LoadedSnapshot, "image"> {
+interface Loaded {
   readonly name: string;
+  readonly file: SnapshotFile;
   readonly image: Image;
   readonly loadedAt: string;
   /** Whether the file is still in the folder. */
@@ -240,7 +241,7 @@ export class SnapshotFolder {
   async #load(name: string, state: FileState): Promise<void> {
     const { log, load } = this.#with;
     const { signature, otherThanFile } = state;
-    if (!/^[0-9]{4}\.[1-9][0-9]*\.parquet$/.test(name))
+    if (versionIn(name) === undefined)
       throw new DataError("name of a snapshot", shown(name), "<year>.<revision>.parquet");
     if (otherThanFile !== undefined) throw new DataError(name, otherThanFile, "a regular file");
     const started = performance.now();
@@ -258,9 +259,7 @@ export class SnapshotFolder {
       return;
     }
     const image = attachImage(result.image);
-    const { sha256, counts, provenance } = image.description;
-    if (name !== fileOf(versionName(provenance)))
-      throw new DataError(`${name}: data version in its metadata`, versionName(provenance), versionOf(name));
+    const { sha256, counts } = image.description;
     const before = this.#loaded.get(name);
     const known = before?.image.description.sha256;
     if (before?.isAdmitted && known !== sha256)
@@ -272,6 +271,7 @@ export class SnapshotFolder {
     this.#faults.delete(name);
     if (before === undefined)
       log.info({ file: name, ms: Math.round(performance.now() - started), ...counts }, "snapshot loaded");
+    for (const warning of result.warnings) log.warn({ file: name, warning }, "snapshot with a warning");
     // If the same content was loaded before, its downloads get the new file from now on.
     const loaded = {
       ...(before !== undefined && known === sha256
@@ -448,7 +448,7 @@ export class SnapshotFolder {
 /** Returns a text that changes when a file is replaced or changed, and when its permissions change. */
 const stateText = ({ signature, arrivedMs }: FileState) => `${signature} ${arrivedMs}`;
 
-const isReal = ({ image }: Loaded) => !isSynthetic(image.description.provenance);
+const isReal = ({ image }: Loaded) => !image.description.isSynthetic;
 
 const versionOf = (name: string) => name.replace(/\.parquet$/, "");
 const fileOf = (version: string) => `${version}.parquet`;

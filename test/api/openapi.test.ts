@@ -16,7 +16,9 @@ import { versionSnapshot, versions } from "../support/server.ts";
 const snapshots = versions.map(versionSnapshot);
 const bytes = encodeSnapshot(snapshots[0]);
 const images = snapshots.map((snapshot) => imageWith(snapshot, readPlaces()));
-const { service, key } = openService(versionsWith({ bytes, sha256: hash("sha256", bytes) }, ...images));
+const { service, key } = openService(
+  versionsWith({ bytes, sha256: hash("sha256", bytes), isChecked: true }, ...images),
+);
 const operations = operationsOf(openapiDocument);
 
 /** Errors here lack a header that the listener adds. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as v from "valibot";
-import { syntheticPublisher } from "../../datasets/sample/synthetic-mark.ts";
 import type { Image } from "../../engine/index.ts";
+import { syntheticPublisher } from "../../engine/index.ts";
 import { ask as askService, openService } from "../support/asking.ts";
 import { ask, assertRefused, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import { type ShortRow, snapshotAs, snapshotOf } from "../support/fixtures.ts";

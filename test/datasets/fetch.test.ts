@@ -14,8 +14,7 @@ import { downloadPath, listOf } from "../../datasets/cms/listing.ts";
 import { checkEnds } from "../../datasets/cms/release.ts";
 import type { Clock } from "../../datasets/http.ts";
 import { proxiesIn } from "../../datasets/proxy.ts";
-import { syntheticPublisher } from "../../datasets/sample/synthetic-mark.ts";
-import { encodeSnapshot } from "../../engine/index.ts";
+import { encodeSnapshot, syntheticPublisher } from "../../engine/index.ts";
 import { byteProgress, parseOptions } from "../../server/commands/fetch.ts";
 import { csv, otherRow, row } from "../support/cms-files.ts";
 import { type Result, run } from "../support/commands.ts";
@@ -365,7 +364,7 @@ test("a full disk or an unwritable folder gives one error and leaves no file", a
   await assert.rejects(downloadRelease(serve(file(content)), release, downloading), {
     message: `${partOf(release)}: found a refusal (ENOTDIR), ${expected}`,
   });
-  assert.throws(() => listOf([], inFile, assert.fail), {
+  await assert.rejects(listOf([], inFile, assert.fail), {
     message: `--out ${inFile}: found a folder that can't be read (ENOTDIR), expected a folder that can be read`,
   });
 });
@@ -589,21 +588,21 @@ test("fetch downloads and imports a year only once, and --list shows it", async 
   );
 });
 
-test("a snapshot whose file name differs from its version isn't listed", () => {
+test("a snapshot whose file name differs from its version isn't listed", async () => {
   const out = temporaryFolder();
   const told: string[] = [];
   const bytes = encodeSnapshot(snapshotOf([["010001", "AL", "5072", 2, 1]], testProvenance));
   const version = `${testProvenance.dataYear}.${testProvenance.revision}`;
   for (const name of [version, "2019.7"]) writeFileSync(path.join(out, `${name}.parquet`), bytes);
   assert.deepEqual(
-    listOf([], out, (line) => told.push(line)).flatMap(({ versions }) =>
+    (await listOf([], out, (line) => told.push(line))).flatMap(({ versions }) =>
       versions.map((each) => each.version),
     ),
     [version],
   );
   const wrong = path.join(out, "2019.7.parquet");
   assert.deepEqual(told, [
-    `not counted: ${wrong}: data version in its metadata: found ${version}, expected 2019.7`,
+    `not counted: ${wrong}: metadata data_year: found 2024, expected 2019, as in the file's name`,
   ]);
 });
 

@@ -4,10 +4,11 @@ import path from "node:path";
 import { test } from "node:test";
 import { type ImportOptions, importFile } from "../../datasets/cms/import.ts";
 import { suspectPart } from "../../datasets/cms/plausibility.ts";
-import { attachImage, buildImage, decodeSnapshot, partsOf, plainWordsOf } from "../../engine/index.ts";
+import { attachImage, buildImage, partsOf, plainWordsOf } from "../../engine/index.ts";
 import { csvPieces } from "../../engine/query.ts";
 import { addendum, codeLine, hcpcs } from "../support/addendum.ts";
 import { csv, fullCsv, more, optionsFor, otherRow, partWarning, row } from "../support/cms-files.ts";
+import { readBack } from "../support/fixtures.ts";
 
 /** Tests imports of a release with the codes of an addendum, and warnings about release and addendum. */
 
@@ -24,14 +25,14 @@ function withCodes(options: ImportOptions, ...lines: string[]): ImportOptions {
   writeFileSync(codesFile, addendum(...lines));
   return { ...options, codesFile };
 }
-const snapshotAt = (file: string) => decodeSnapshot(readFileSync(file), file);
+const snapshotAt = (file: string) => readBack(readFileSync(file), file);
 
 test("codes of the release's groups are stored in the snapshot without changing the row checksum", async () => {
   const options = optionsFor(csv(row, otherRow));
-  const plain = snapshotAt((await importFile(options, [])).path);
+  const plain = await snapshotAt((await importFile(options, [])).path);
   const imported = await importFile(withCodes(options, ...known, codeLine("99213")), []);
   assert.deepEqual([imported.codes, imported.warnings], [included.length, []]);
-  const coded = snapshotAt(imported.path);
+  const coded = await snapshotAt(imported.path);
   assert.deepEqual(coded.codes, included);
   assert.deepEqual([plain.provenance.revision, coded.provenance.revision], [1, 2]);
   assert.equal(coded.contentSha256, plain.contentSha256);
@@ -116,7 +117,7 @@ test("suspicious names and addresses are imported as they are, with a warning", 
       return full(`01000${i}`, 9, 6, 20, 20).replace(",A,", `,"${name}",`);
     });
     const { path: written, warnings } = await importFile(optionsFor(fullCsv(...rows)), []);
-    return { warnings, names: partsOf(snapshotAt(written).table).facilities.name };
+    return { warnings, names: partsOf((await snapshotAt(written)).table).facilities.name };
   };
   const windows1252 = new TextDecoder("windows-1252");
   const twice = (text: string) => windows1252.decode(Buffer.from(text));
@@ -175,7 +176,7 @@ test("export.csv has a name that looks like a formula as it is", async () => {
   const fields = `${row},${more}`.split(",");
   fields[1] = "=1+2";
   const { path: written } = await importFile(optionsFor(fullCsv(fields.join(","))), []);
-  const image = attachImage(buildImage(snapshotAt(written)));
+  const image = attachImage(buildImage(await snapshotAt(written)));
   const pieces = [...csvPieces(image, { procedure: null, state: null })].map((bytes) => bytes.slice());
   assert.match(Buffer.concat(pieces).toString(), /,010001,=1\+2,Dothan,AL,/);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isUtf8 } from "node:buffer";
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
@@ -331,7 +331,7 @@ test("a file with names too large for any server to load is rejected", async () 
       `^${options.file} as a snapshot: decoded size: found \\d+ bytes, expected at most 1304576 for`,
     ),
   });
-  assert.deepEqual(readdirSync(options.out), []);
+  assert.equal(existsSync(options.out), false);
 });
 
 for (const [what, [content, message]] of Object.entries(refusals)) {

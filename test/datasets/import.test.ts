@@ -5,17 +5,17 @@ import path from "node:path";
 import { test } from "node:test";
 import { parseCents } from "../../datasets/cms/cms.ts";
 import { importFile } from "../../datasets/cms/import.ts";
-import { blank, decodeSnapshot, maxCents } from "../../engine/index.ts";
+import { blank, maxCents } from "../../engine/index.ts";
 import { csv, fullCsv, header, more, moreHeader, optionsFor, otherRow, row } from "../support/cms-files.ts";
-import { contentOf } from "../support/fixtures.ts";
+import { contentOf, readBack } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 
 async function imported(csvFile: string | Buffer) {
   const { path: written } = await importFile(optionsFor(csvFile), []);
-  return contentIn(written);
+  return await contentIn(written);
 }
 
-const contentIn = (file: string) => contentOf(decodeSnapshot(readFileSync(file), file));
+const contentIn = async (file: string) => contentOf(await readBack(readFileSync(file), file));
 
 function listed({ facilities, procedures, rows }: ReturnType<typeof contentOf>): string[] {
   return Array.from(rows.facility, (facility, i) => {
@@ -45,7 +45,7 @@ test("a CSV file becomes the first revision of its year, with sorted rows and it
   const result = await importFile(options, []);
   assert.equal(result.path, path.join(options.out, "2023.1.parquet"));
   assert.equal(result.states, 2);
-  const snapshot = contentIn(result.path);
+  const snapshot = await contentIn(result.path);
   assert.deepEqual(result.counts, snapshot.counts);
   assert.deepEqual(listed(snapshot), [listedRow, listedOther]);
   assert.deepEqual(snapshot.provenance, {
@@ -71,7 +71,7 @@ test("the revision is one past the highest of the year", async () => {
     writeFileSync(path.join(options.out, name), "");
   const { path: written } = await importFile(options, []);
   assert.equal(written, path.join(options.out, "2023.10.parquet"));
-  assert.equal(decodeSnapshot(readFileSync(written), written).provenance.revision, 10);
+  assert.equal((await readBack(readFileSync(written), written)).provenance.revision, 10);
 });
 
 test("UTF-8, UTF-8 with a byte-order mark and Windows-1252 give the same names", async () => {
@@ -111,7 +111,7 @@ test("every kind of line end is read, and lines without values are skipped", asy
 test("a last line without a line break is accepted with allowUnterminated", async () => {
   const options = { ...optionsFor(csv(row, otherRow).trimEnd()), allowUnterminated: true };
   const { path: written } = await importFile(options, []);
-  assert.deepEqual(listed(contentIn(written)), [listedRow, listedOther]);
+  assert.deepEqual(listed(await contentIn(written)), [listedRow, listedOther]);
 });
 
 test("quoted fields may hold commas and doubled quotes", async () => {
@@ -158,7 +158,7 @@ test("a facility gets its most common name and city, or the first in the file if
   ];
   const options = optionsFor(csv(...rows));
   const { path: written, severalNames } = await importFile(options, []);
-  const { facilities } = contentIn(written);
+  const { facilities } = await contentIn(written);
   assert.deepEqual(facilities.name, ["New", "First", "Only"]);
   assert.deepEqual(facilities.city, ["Dothan", "Selma", "Selma"]);
   assert.equal(severalNames, 2);
@@ -233,7 +233,7 @@ test("a file may lack optional columns, and the import reports which", async () 
   const options = optionsFor(csv(row));
   const { path: written, absentColumns } = await importFile(options, []);
   assert.deepEqual(absentColumns.toSorted(), moreHeader.split(",").toSorted());
-  const { facilities, rows } = contentIn(written);
+  const { facilities, rows } = await contentIn(written);
   assert.deepEqual([facilities.street, facilities.zip], [["1 Main St"], [""]]);
   assert.deepEqual([...rows.services, ...rows.payment], [blank, blank]);
   assert.deepEqual((await importFile(optionsFor(fullCsv(`${row},${more}`)), [])).absentColumns, []);
@@ -249,7 +249,7 @@ test("a facility gets its most common address, and a blank one only if it has no
   ];
   const options = optionsFor(fullCsv(...rows));
   const { path: written, severalNames } = await importFile(options, []);
-  const { facilities } = contentIn(written);
+  const { facilities } = await contentIn(written);
   assert.deepEqual(facilities.street, ["1 Main St", "2 Main St"]);
   assert.deepEqual(facilities.zip, ["36302", "36303"]);
   assert.deepEqual(facilities.ruralUrbanCode, ["1", ""]);

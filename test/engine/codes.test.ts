@@ -10,8 +10,8 @@ import {
   textAt,
 } from "../../engine/index.ts";
 import { hcpcs } from "../support/addendum.ts";
-import { contentOf, columnsOf as fileColumns, metadataOf, snapshotOf } from "../support/fixtures.ts";
-import { fileOf } from "../support/parquet-file.ts";
+import { contentOf, columnsOf as fileColumns, readBack, snapshotOf } from "../support/fixtures.ts";
+import { fileOf, metadataOf } from "../support/parquet-file.ts";
 
 const plain = snapshotOf([
   ["010001", "AL", "5071", 100, 50],
@@ -22,9 +22,9 @@ const codes = [hcpcs("0616T", "5071"), hcpcs("23472", "5115", 'A "quoted" é'), 
 const coded = withCodes(codes);
 const file = encodeSnapshot(coded);
 
-test("HCPCS codes survive writing a snapshot and reading it back", () => {
-  assert.deepEqual(contentOf(decodeSnapshot(file, "a file")), contentOf(coded));
-  assert.equal(decodeSnapshot(encodeSnapshot(plain), "a file").codes, null);
+test("HCPCS codes survive writing a snapshot and reading it back", async () => {
+  assert.deepEqual(contentOf(await readBack(file)), contentOf(coded));
+  assert.equal((await readBack(encodeSnapshot(plain))).codes, null);
   assert.equal(metadataOf(encodeSnapshot(plain)).has("hcpcs_codes"), false);
 });
 
@@ -40,22 +40,19 @@ test("HCPCS codes change the version's checksum and leave the checksum of the ro
   assert.equal(new Set([plain, coded, ...others].map(({ sha256 }) => sha256)).size, 2 + others.length);
 });
 
-test("a snapshot whose HCPCS codes are malformed or fail the checksum is rejected", () => {
+test("a snapshot whose HCPCS codes are malformed or fail the checksum is rejected", async () => {
   const refusal = (text: string) => {
     const changed = fileOf(fileColumns(coded), metadataOf(file).set("hcpcs_codes", text));
-    return assert.throws(
-      () => decodeSnapshot(changed, "a file"),
-      (error: Error) => {
-        message = error.message;
-        return error.name === "DataError";
-      },
-    );
+    return assert.rejects(decodeSnapshot(changed, "a file"), (error: Error) => {
+      message = error.message;
+      return error.name === "DataError";
+    });
   };
   let message = "";
   const list = (...lines: unknown[]) => JSON.stringify(lines);
   const one = ["27447", "5115", "J1", "x"];
   for (const [text, expected] of [
-    [list(one), /^a file: checksum of the content: /],
+    [list(one), /^a file: sha256 of the rows: /],
     ["[", /^a file: metadata hcpcs_codes: found no JSON, expected a list of codes$/],
     ["{}", /found a fault at null, expected a list of codes$/],
     [list(one.slice(1)), /found a fault at 0\.0, /],
@@ -69,7 +66,7 @@ test("a snapshot whose HCPCS codes are malformed or fail the checksum is rejecte
       /found code 27447 of the procedure 5116, expected codes of procedures in the snapshot$/,
     ],
   ] as const) {
-    refusal(text);
+    await refusal(text);
     assert.match(message, expected, text);
   }
 });

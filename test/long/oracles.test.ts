@@ -3,13 +3,12 @@ import { test } from "node:test";
 import { importFile } from "../../datasets/cms/import.ts";
 import { readPlaces } from "../../datasets/places.ts";
 import { defaultSampleRows, defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
-import { decodeSnapshot } from "../../engine/index.ts";
 import { plainImport } from "../support/cms-files.ts";
 import { compared, comparePrices } from "../support/compared-prices.ts";
 import { compareDistributions, compareTrends } from "../support/distribution-oracle.ts";
 import { compareEverything } from "../support/endpoint-oracle.ts";
 import { compareLists } from "../support/facility-oracle.ts";
-import { sharedData, yearsOf } from "../support/fixtures.ts";
+import { readBack, sharedData, yearsOf } from "../support/fixtures.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { seededRandom } from "../support/random.ts";
 
@@ -32,7 +31,7 @@ test("every response on the real excerpt matches the oracles", async (t) => {
   const file = sharedData(excerpt);
   if (file === undefined) return t.skip(`${excerpt} is not beside the repository`);
   const { path } = await importFile(plainImport(file, temporaryFolder()), []);
-  const snapshot = decodeSnapshot(readFileSync(path), excerpt);
+  const snapshot = await readBack(readFileSync(path), excerpt);
   t.diagnostic(compared(comparePrices(snapshot, excerpt)));
   t.diagnostic(compareEverything(snapshot));
   t.diagnostic(`${compareDistributions(snapshot)} distributions compared`);

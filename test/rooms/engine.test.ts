@@ -4,7 +4,6 @@ import "../engine/changes.test.ts";
 import "../engine/codes.test.ts";
 import "../engine/exports.test.ts";
 import "../engine/image.test.ts";
-import "../engine/parquet.test.ts";
 import "../engine/prices.test.ts";
 import "../engine/search.test.ts";
 import "../engine/search-texts.test.ts";

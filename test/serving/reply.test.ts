@@ -249,7 +249,7 @@ test("usage requested as the month ends has all days of that month and none of t
 });
 
 function fileService(content: string) {
-  const file = { bytes: Buffer.from(content), sha256: hash("sha256", content) };
+  const file = { bytes: Buffer.from(content), sha256: hash("sha256", content), isChecked: true };
   const { service, key } = openService(versionsWith(file, image));
   return (headers: Parameters<typeof ask>[4] = {}, method = "GET", target = "export.parquet") =>
     ask(service, key, `/api/v1/${target}`, () => undefined, headers, method);
@@ -323,7 +323,9 @@ test("If-Match is checked after the data, and before If-None-Match and Range", (
 });
 
 test("If-None-Match and Accept-Encoding on several lines count as one list", () => {
-  const { service, key } = openService(versionsWith({ bytes: Buffer.from("x"), sha256: "x" }, image));
+  const { service, key } = openService(
+    versionsWith({ bytes: Buffer.from("x"), sha256: "x", isChecked: true }, image),
+  );
   const codingOf = (path: string, acceptEncoding: readonly string[], query = "") =>
     ask(service, key, path, () => query, { acceptEncoding }).headers.get("Content-Encoding");
   for (const path of ["/api/v1/openapi.json", "/api/v1"])

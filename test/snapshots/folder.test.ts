@@ -53,8 +53,12 @@ async function loadHere({ name, path, signature }: Wanted): Promise<LoadedSnapsh
   if (file === undefined) return undefined;
   try {
     const bytes = new Uint8Array(await file.handle.readFile());
-    const image = buildImage(decodeSnapshot(bytes, name));
-    return { image, file: { bytes, sha256: hash("sha256", bytes) } };
+    const { snapshot, isChecked, warnings } = await decodeSnapshot(bytes, name);
+    return {
+      image: buildImage(snapshot),
+      file: { bytes, sha256: hash("sha256", bytes), isChecked },
+      warnings,
+    };
   } finally {
     await file.handle.close();
   }

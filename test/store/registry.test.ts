@@ -13,19 +13,19 @@ import path from "node:path";
 import { test } from "node:test";
 import { importFile } from "../../datasets/cms/import.ts";
 import type { KnownVersion } from "../../datasets/revisions.ts";
-import { decodeSnapshot, type Snapshot } from "../../engine/index.ts";
+import type { Snapshot } from "../../engine/index.ts";
 import { registryOf } from "../../server/store/registry.ts";
 import { StateGuard } from "../../server/store/state-files.ts";
 import { Store } from "../../server/store/store.ts";
 import { csv, optionsFor, otherRow, row } from "../support/cms-files.ts";
-import { columnsOf, metadataOf } from "../support/fixtures.ts";
+import { columnsOf, readBack } from "../support/fixtures.ts";
 import { temporaryFolder } from "../support/folders.ts";
-import { fileOf } from "../support/parquet-file.ts";
+import { fileOf, metadataOf } from "../support/parquet-file.ts";
 import { servedSha256, stateThatServed } from "../support/state.ts";
 
 /** Tests that a version number is never reused, and that an import writes no second snapshot with the same rows. */
 
-const decoded = (file: string): Snapshot => decodeSnapshot(readFileSync(file), file);
+const decoded = (file: string): Promise<Snapshot> => readBack(readFileSync(file), file);
 const known = (...versions: string[]): KnownVersion[] =>
   versions.map((version) => ({ version, sha256: servedSha256 }));
 
@@ -68,7 +68,7 @@ test("a revision number that was served is never reused, even if its file is del
   rmSync(first.path);
   const again = await importFile(options, known("2023.4", "2022.9", "2023.5"));
   assert.equal(path.basename(again.path), "2023.6.parquet");
-  assert.equal(decoded(again.path).provenance.revision, 6);
+  assert.equal((await decoded(again.path)).provenance.revision, 6);
 });
 
 test("existing rows aren't written again, even with another release date, unless forced", async () => {
@@ -83,7 +83,7 @@ test("existing rows aren't written again, even with another release date, unless
 
   const forced = await importFile({ ...reordered, force: true }, []);
   assert.deepEqual([path.basename(forced.path), forced.isNew], ["2023.3.parquet", true]);
-  assert.equal(decoded(forced.path).contentSha256, decoded(first.path).contentSha256);
+  assert.equal((await decoded(forced.path)).contentSha256, (await decoded(first.path)).contentSha256);
   assert.equal((await importFile(options, [])).path, forced.path, "the newest one is named");
   const nextYear = await importFile({ ...options, year: 2024 }, []);
   assert.equal(path.basename(nextYear.path), "2024.1.parquet", "another year is another thing");
@@ -94,7 +94,7 @@ test("existing rows are found in an older file without a row checksum in its foo
   const { path: file } = await importFile(options, []);
   const metadata = metadataOf(readFileSync(file));
   assert.ok(metadata.delete("content_sha256"));
-  writeFileSync(file, fileOf(columnsOf(decoded(file)), metadata));
+  writeFileSync(file, fileOf(columnsOf(await decoded(file)), metadata));
   assert.equal((await importFile(options, [])).isNew, false);
 });
 
@@ -108,7 +108,7 @@ test("rows in a file that a server would refuse don't count as existing", async 
     return isNew;
   };
   assert.equal(await isNew(known("2023.1")), true, "its number was served with another content");
-  const { sha256 } = decoded(file);
+  const { sha256 } = await decoded(file);
   assert.equal(await isNew([{ version: "2023.1", sha256 }]), false);
 
   writeFileSync(file, Buffer.from(bytes).fill(0xff, 40, 80));

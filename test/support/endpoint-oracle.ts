@@ -36,7 +36,7 @@ export function versionsWith(file: SnapshotFile, ...images: Image[]): Versions {
 }
 
 export const versionsOf = (...images: Image[]) =>
-  versionsWith({ bytes: new Uint8Array(0), sha256: "" }, ...images);
+  versionsWith({ bytes: new Uint8Array(0), sha256: "", isChecked: true }, ...images);
 
 /** @param url follows `/api/v1` */
 export function ask(versions: Versions, url: string): unknown {

@@ -7,6 +7,7 @@ import {
   blank,
   buildImage,
   byField,
+  decodeSnapshot,
   type Image,
   type MeasureField,
   makeTable,
@@ -21,7 +22,6 @@ import {
   type TableParts,
 } from "../../engine/index.ts";
 import { arrow } from "../../engine/snapshot/arrow.ts";
-import { parseFooter } from "../../engine/snapshot/footer.ts";
 import { type Random, seededRandom } from "./random.ts";
 
 export const testProvenance: Provenance = Object.freeze({
@@ -183,6 +183,11 @@ function distinct(count: number, draw: () => string): string[] {
   return [...values];
 }
 
+/** Reads a snapshot's file. @param name the file's name */
+export async function readBack(file: Uint8Array, name = "a file"): Promise<Snapshot> {
+  return (await decodeSnapshot(file, name)).snapshot;
+}
+
 export const imageOf = (snapshot: Snapshot): Image => attachImage(buildImage(snapshot));
 
 export function arranged(provenance: Provenance, parts: TableParts): Snapshot {
@@ -210,9 +215,12 @@ export function asVersion(
   return sealSnapshot(table, { ...provenance, dataYear, revision }, codes);
 }
 
-/** A server doesn't serve synthetic and real snapshots together. */
-export const asReal = ({ table, provenance, codes }: Snapshot): Snapshot =>
-  sealSnapshot(table, { ...provenance, publisher: "CMS" }, codes);
+/** A server doesn't serve synthetic and real snapshots together. The last facility gets a CCN without 99. */
+export const asReal = (snapshot: Snapshot): Snapshot =>
+  changed(snapshot, ({ provenance, facilities }) => {
+    provenance.publisher = "CMS";
+    facilities.ccn[facilities.ccn.length - 1] = "ZZZZZZ";
+  });
 
 /** Charge and allowed amount are in dollars; null if blank. */
 export type ShortRow = [
@@ -293,7 +301,7 @@ export function sharedData(name: string): string | undefined {
 export interface Column {
   name: string;
   type: DataType;
-  values: (string | number | null)[];
+  values: (string | number | bigint | null)[];
 }
 
 export function columnsOf({ table }: Snapshot): Column[] {
@@ -306,14 +314,6 @@ export function columnsOf({ table }: Snapshot): Column[] {
 
 export function rowsOf({ table }: Snapshot): Record<string, string | number | null>[] {
   return table.toArray().map((row) => row.toJSON());
-}
-
-/** Leaves out the entry that the Parquet writer adds. */
-export function metadataOf(file: Uint8Array): Map<string, string> {
-  const start = footerStart(file);
-  const { metadata } = parseFooter(file.subarray(start, file.length - 8), start);
-  metadata.delete("ARROW:schema");
-  return metadata;
 }
 
 export const damages: Record<string, (file: Uint8Array, random: Random) => Uint8Array> = {

@@ -19,8 +19,8 @@ export const datasets = endpoint({
   parameters: v.object({}),
   response: datasetsResponse,
   answer: ({ versions }) => ({
-    data: [...versions.byName].map(([version, { image, loadedAt, previous }]) => {
-      const { provenance, counts, sha256, contentSha256 } = image.description;
+    data: [...versions.byName].map(([version, { image, file, loadedAt, previous }]) => {
+      const { provenance, counts, sha256, contentSha256, isSynthetic } = image.description;
       return {
         id: `opps-${version}`,
         title: provenance.title,
@@ -41,6 +41,8 @@ export const datasets = endpoint({
         source_sha256: provenance.sourceSha256,
         source_url: provenance.sourceUrl,
         caveat: provenance.caveat,
+        checksum: file.isChecked,
+        synthetic: isSynthetic,
         previous,
         coverage: gapsOf(image),
       };

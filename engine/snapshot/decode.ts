@@ -1,0 +1,173 @@
+import * as v from "valibot";
+import { DataError, jsonIn } from "../errors.ts";
+import type { BuildLimits } from "../image/build.ts";
+import { decodedRows, readsOf } from "./columns.ts";
+import { type RowGroup, rowGroups, type SnapshotHead, snapshotHead } from "./footer.ts";
+import { checkColumns, tableOf } from "./rules.ts";
+import {
+  hcpcsPattern,
+  type Metadata,
+  maxNameCharacters,
+  maxStatusCharacters,
+  procedureCodePattern,
+  type StatedProvenance,
+} from "./schema.ts";
+import { type Snapshot, sealSnapshot } from "./snapshot.ts";
+import { partsOf, type SnapshotTable } from "./table.ts";
+
+export interface DecodedSnapshot {
+  snapshot: Snapshot;
+  /** Whether the file has a checksum of its own. Without one, damage can't be seen. */
+  isChecked: boolean;
+  /** What an operator should know about the file, in sentences. */
+  warnings: string[];
+  /** What is left of `maxBytes` for building an image. */
+  left: BuildLimits;
+}
+
+interface DecodeOptions {
+  /** Maximum bytes that decoding may take; without it, any number. */
+  maxBytes?: number;
+  /** Called after each step with the number of rows read so far. */
+  onRows?: (rows: number) => void;
+}
+
+/**
+ * Reads and checks a snapshot file of any tool. The steps are: the file's own checksum, the footer and its sizes, the
+ * columns' types, then the rows, a few row groups at a time.
+ *
+ * @param path the file's path or name, for messages. If its last part is `<year>.<revision>.parquet`, this is the data
+ *   version, and the metadata must not contradict it. With any other name the metadata have to state the version.
+ * @throws DataError when the file is damaged or its content wrong, DataError when it would take more than `maxBytes`
+ */
+export async function decodeSnapshot(
+  file: Uint8Array,
+  path: string,
+  { maxBytes = Number.MAX_SAFE_INTEGER, onRows = () => {} }: DecodeOptions = {},
+): Promise<DecodedSnapshot> {
+  const head = snapshotHead(file, path);
+  const ignored = checkColumns(head, path);
+  const groups = await rowGroups(file, path);
+  const need = bytesToDecode(file, head, groups);
+  if (need > maxBytes)
+    throw new DataError(
+      `${path}: memory needed for the load`,
+      mebibytes(need),
+      `at most ${mebibytes(maxBytes)}, the limit of a load`,
+    );
+  const rows = groups.reduce((sum, group) => sum + group.rows, 0);
+  const maxHeap = (maxBytes - need) * heapShare;
+  const steps = decodedRows(file, groups, path, maxHeap / bytesPerCharacter);
+  const table = tableOf(steps, rows, path, maxHeap, onRows);
+  const snapshot = sealSnapshot(table, provenanceOf(head), codesIn(head.metadata.hcpcs_codes, table, path));
+  if (head.isChecked) checkPromises(snapshot, head.metadata, path);
+  return {
+    snapshot,
+    isChecked: head.isChecked,
+    warnings: warningsAbout(head, ignored),
+    left: { heap: Math.floor(maxHeap), image: Math.floor(maxBytes - need - maxHeap) },
+  };
+}
+
+/** Bytes of a table's row, and working memory for sorting and encoding. */
+const bytesPerRow = 108;
+/** The rows of a step are in WebAssembly's memory twice, and decoded. */
+const bytesPerStepRow = 320;
+/** WebAssembly's memory, when nothing is decoded yet. */
+const decoderBytes = 16 * 2 ** 20;
+/** Heap bytes per character of the codes' JSON. The worst case is an empty list, which has three characters. */
+const bytesPerCodeCharacter = 32;
+/** Share of what is left of the memory for strings on the heap. The rest is for the image. */
+const heapShare = 0.25;
+/** Heap bytes of a character of a step's texts, with their share of a string and of a map. */
+const bytesPerCharacter = 8;
+
+/** Computes what decoding takes, if the footer's figures are right; without strings. */
+function bytesToDecode(file: Uint8Array, { metadata }: SnapshotHead, groups: readonly RowGroup[]): number {
+  const rows = groups.reduce((sum, group) => sum + group.rows, 0);
+  const largest = readsOf(groups).reduce((most, read) => Math.max(most, read.rows), 0);
+  return (
+    // The decoder copies the file.
+    2 * file.length +
+    decoderBytes +
+    rows * bytesPerRow +
+    largest * bytesPerStepRow +
+    bytesPerCodeCharacter * (metadata.hcpcs_codes?.length ?? 0)
+  );
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.ceil(bytes / 2 ** 20)} MiB`;
+}
+
+function provenanceOf({ metadata, version }: SnapshotHead): StatedProvenance {
+  return {
+    ...version,
+    title: metadata.title || null,
+    publisher: metadata.publisher || null,
+    caveat: metadata.caveat || null,
+    sourceUrl: metadata.source_url || null,
+    released: metadata.released || null,
+    sourceSha256: metadata.source_sha256 ?? null,
+  };
+}
+
+function warningsAbout({ isChecked }: SnapshotHead, ignored: string[]): string[] {
+  return [
+    ...(isChecked ? [] : ["the file has no file_sha256, so damage to it can't be seen"]),
+    ...(ignored.length === 0
+      ? []
+      : [`columns that are ignored, but that /export.parquet hands out: ${ignored.join(", ")}`]),
+  ];
+}
+
+/** Compares counts and checksums with what the file says about them. */
+function checkPromises({ counts, sha256, contentSha256 }: Snapshot, metadata: Metadata, path: string): void {
+  const promises = [
+    ["rows", counts.rows],
+    ["priced_rows", counts.pricedRows],
+    ["suppressed_rows", counts.suppressedRows],
+    ["incomplete_rows", counts.incompleteRows],
+    ["facilities", counts.facilities],
+    ["procedures", counts.procedures],
+    ["sha256", sha256],
+    ["content_sha256", contentSha256],
+  ] as const;
+  for (const [key, found] of promises)
+    if (metadata[key] !== undefined && metadata[key] !== found)
+      throw new DataError(
+        `${path}: ${key} of the rows`,
+        String(found),
+        `${metadata[key]} as in its metadata`,
+      );
+}
+
+const codesSchema = v.array(
+  v.strictTuple([
+    v.pipe(v.string(), v.regex(hcpcsPattern)),
+    v.pipe(v.string(), v.regex(procedureCodePattern)),
+    v.pipe(v.string(), v.maxLength(maxStatusCharacters)),
+    v.pipe(v.string(), v.maxLength(maxNameCharacters)),
+  ]),
+);
+
+/** The codes must ascend and belong to procedures of the table. */
+function codesIn(text: string | undefined, table: SnapshotTable, path: string): Snapshot["codes"] {
+  if (text === undefined) return null;
+  const part = `${path}: metadata hcpcs_codes`;
+  const parsed = v.safeParse(codesSchema, jsonIn(text, part, "a list of codes"), { abortEarly: true });
+  if (!parsed.success)
+    throw new DataError(part, `a fault at ${v.getDotPath(parsed.issues[0])}`, "a list of codes");
+  const procedures = new Set(partsOf(table).procedures.code);
+  return parsed.output.map(([code, procedure, status, description], i) => {
+    if (i > 0 && code <= parsed.output[i - 1][0])
+      throw new DataError(part, `${code} after ${parsed.output[i - 1][0]}`, "each code once, ascending");
+    if (!procedures.has(procedure))
+      throw new DataError(
+        part,
+        `code ${code} of the procedure ${procedure}`,
+        "codes of procedures in the snapshot",
+      );
+    return { code, procedure, status, description };
+  });
+}

@@ -1,0 +1,218 @@
+import { DataError, shown } from "../errors.ts";
+import { type DecodedRows, isReadable, type Texts } from "./columns.ts";
+import type { SnapshotHead } from "./footer.ts";
+import {
+  blank,
+  byField,
+  ccnPattern,
+  type FacilityField,
+  maxNameCharacters,
+  measureFields,
+  type ProcedureField,
+  procedureCodePattern,
+  requiredColumns,
+  requiredTexts,
+  ruralUrbanCodePattern,
+  type SnapshotColumn,
+  snapshotColumns,
+  stateNames,
+  zipPattern,
+} from "./schema.ts";
+import { arrangeTable, partsOf, type SnapshotTable, type TableParts } from "./table.ts";
+
+/** What the rows of a snapshot must be, whichever tool wrote the file. Rows are numbered from 1 in messages. */
+
+/**
+ * Checks the columns of a file.
+ *
+ * @returns the names of the columns that are ignored
+ * @throws DataError when a column is missing, occurs twice or has another type
+ */
+export function checkColumns({ fields }: SnapshotHead, subject: string): string[] {
+  for (const { name, part } of snapshotColumns) {
+    const [field, second] = fields.filter((candidate) => candidate.name === name);
+    if (field === undefined && requiredColumns.has(name))
+      throw new DataError(
+        `${subject}: column ${name}`,
+        `none among ${shown(fields.map((each) => each.name).join(", "))}`,
+        "a column of this name",
+      );
+    if (second !== undefined) throw new DataError(`${subject}: column ${name}`, "two of this name", "one");
+    if (field !== undefined && !isReadable(field, part === "rows" ? "number" : "text"))
+      throw new DataError(
+        `${subject}: column ${name}`,
+        `values of the type ${field.type}`,
+        part === "rows" ? "integers of any width" : "text",
+      );
+  }
+  const ours = new Set<string>(snapshotColumns.map(({ name }) => name));
+  return fields.map(({ name }) => name).filter((name) => !ours.has(name));
+}
+
+type Column<Field> = { name: SnapshotColumn["name"]; field: Field };
+const facilityColumns = snapshotColumns.filter((column) => column.part === "facilities");
+const procedureColumns = snapshotColumns.filter((column) => column.part === "procedures");
+const measureColumns = snapshotColumns.filter((column) => column.part === "rows");
+
+/**
+ * Enters the rows of a file into a table, sorted by CCN and procedure code.
+ *
+ * @param length the number of rows
+ * @param maxHeap maximum heap bytes of the texts of all facilities and procedures
+ * @param onRows called after each step with the number of rows read so far
+ * @throws DataError when a value is wrong, DataError when the texts exceed the limit
+ */
+export function tableOf(
+  steps: Iterable<DecodedRows>,
+  length: number,
+  subject: string,
+  maxHeap: number,
+  onRows: (rows: number) => void,
+): SnapshotTable {
+  const rows: TableParts["rows"] = {
+    facility: new Int32Array(length),
+    procedure: new Int32Array(length),
+    ...byField(measureFields, () => new Int32Array(length)),
+  };
+  const facilities = new Entities<FacilityField>(facilityColumns, subject, maxHeap);
+  const procedures = new Entities<ProcedureField>(procedureColumns, subject, maxHeap);
+  for (const step of steps) {
+    const end = step.start + step.length;
+    facilities.enter(step, rows.facility.subarray(step.start, end));
+    procedures.enter(step, rows.procedure.subarray(step.start, end));
+    for (const { name, field } of measureColumns) step.numbers(name, rows[field].subarray(step.start, end));
+    onRows(end);
+  }
+  const { table, order } = arrangeTable({ facilities: facilities.texts, procedures: procedures.texts, rows });
+  checkPairs(table, order, subject);
+  return table;
+}
+
+const textRules: Partial<
+  Record<SnapshotColumn["name"], [isRight: (text: string) => boolean, expected: string]>
+> = {
+  ccn: [(text) => ccnPattern.test(text), "six letters or digits"],
+  state: [(text) => Object.hasOwn(stateNames, text), "a state's code, such as CA"],
+  procedure_code: [(text) => procedureCodePattern.test(text), "four digits"],
+  zip: [(text) => zipPattern.test(text), "five digits"],
+  rural_urban_code: [(text) => ruralUrbanCodePattern.test(text), "a code such as 1 or 4.1"],
+};
+
+/** Heap bytes of a text without its characters, and of a character. */
+const [bytesPerText, bytesPerCharacter] = [32, 2];
+
+/** The facilities or procedures of a file, in the order in which they occur. Their first column is the key. */
+class Entities<Field extends string> {
+  readonly texts: Record<Field, string[]>;
+  readonly #columns: readonly Column<Field>[];
+  readonly #subject: string;
+  readonly #positions = new Map<string, number>();
+  /** The row of the file that each was first in. */
+  readonly #firstRows: number[] = [];
+  readonly #maxHeap: number;
+  #heap = 0;
+
+  constructor(columns: readonly Column<Field>[], subject: string, maxHeap: number) {
+    this.texts = byField(
+      columns.map(({ field }) => field),
+      () => [],
+    );
+    this.#columns = columns;
+    this.#subject = subject;
+    this.#maxHeap = maxHeap;
+  }
+
+  /** @param into receives the position of each row's facility or procedure */
+  enter(step: DecodedRows, into: Int32Array): void {
+    const columns = this.#columns.map((column) => ({ ...column, ...step.texts(column.name) }));
+    for (const { name, codes } of columns) {
+      const row = requiredTexts.has(name) ? codes.indexOf(blank) : -1;
+      if (row >= 0) throw this.#wrong(step.start + row, name, "no value", "text");
+    }
+    const [key] = columns;
+    const firstOf = new Int32Array(key.values.length).fill(-1);
+    const positions = new Int32Array(key.values.length);
+    for (let row = 0; row < step.length; row++) {
+      const code = key.codes[row];
+      if (firstOf[code] < 0) {
+        firstOf[code] = row;
+        positions[code] = this.#positionOf(columns, row, step.start);
+      }
+      into[row] = positions[code];
+    }
+    for (const column of columns)
+      for (let row = 0; row < step.length; row++) {
+        const first = firstOf[key.codes[row]];
+        if (column.codes[row] !== column.codes[first]) throw this.#other(column, row, into[row], step.start);
+      }
+  }
+
+  #positionOf(columns: readonly (Column<Field> & Texts)[], row: number, start: number): number {
+    const key = columns[0].values[columns[0].codes[row]];
+    const known = this.#positions.get(key);
+    if (known !== undefined) {
+      for (const column of columns)
+        if (textAt(column, row) !== this.texts[column.field][known])
+          throw this.#other(column, row, known, start);
+      return known;
+    }
+    for (const column of columns) {
+      const text = textAt(column, row);
+      const [isRight, expected] = textRules[column.name] ?? [
+        isShort,
+        `at most ${maxNameCharacters} characters`,
+      ];
+      if (text !== "" && !isRight(text))
+        throw this.#wrong(
+          start + row,
+          column.name,
+          isRight === isShort ? `${text.length} characters` : shown(text),
+          expected,
+        );
+      this.texts[column.field].push(text);
+      this.#heap += bytesPerText + bytesPerCharacter * text.length;
+    }
+    if (this.#heap > this.#maxHeap)
+      throw new DataError(
+        `${this.#subject}: texts of facilities and procedures`,
+        `${this.#heap} bytes or more`,
+        `at most ${this.#maxHeap}`,
+      );
+    this.#positions.set(key, this.#firstRows.length);
+    return this.#firstRows.push(start + row) - 1;
+  }
+
+  #wrong(row: number, column: string, found: string, expected: string): DataError {
+    return new DataError(`${this.#subject}: row ${row + 1}, column ${column}`, found, expected);
+  }
+
+  #other(column: Column<Field> & Texts, row: number, position: number, start: number): DataError {
+    const [{ name, field }] = this.#columns;
+    const before = this.texts[column.field][position];
+    return this.#wrong(
+      start + row,
+      column.name,
+      named(textAt(column, row)),
+      `${named(before)} as in row ${this.#firstRows[position] + 1}, which has the same ${name} ${this.texts[field][position]}`,
+    );
+  }
+}
+
+const isShort = (text: string) => text.length <= maxNameCharacters;
+const textAt = ({ codes, values }: Texts, row: number) => (codes[row] < 0 ? "" : values[codes[row]]);
+const named = (text: string) => (text === "" ? "no value" : shown(text));
+
+/** @param order the row of the file for each row of the table */
+function checkPairs(table: SnapshotTable, order: Uint32Array, subject: string): void {
+  const { facilities, procedures, rows } = partsOf(table);
+  for (let row = 1; row < rows.facility.length; row++) {
+    if (rows.facility[row] !== rows.facility[row - 1] || rows.procedure[row] !== rows.procedure[row - 1])
+      continue;
+    const [ccn, code] = [facilities.ccn[rows.facility[row]], procedures.code[rows.procedure[row]]];
+    throw new DataError(
+      `${subject}: row ${order[row] + 1}, columns ccn and procedure_code`,
+      `${ccn} and ${code}, as in row ${order[row - 1] + 1}`,
+      "each pair in one row",
+    );
+  }
+}
