@@ -329,8 +329,7 @@ test("files that aren't regular are refused unopened, and valid snapshots beside
     "2020.2.parquet": "2020.2.parquet: found a folder, expected a regular file",
     "2020.3.parquet": "2020.3.parquet: found a device, expected a regular file",
     "2020.4.parquet": "2020.4.parquet: found a socket, expected a regular file",
-    "2020.5.parquet":
-      "2020.5.parquet: footer: found damage (no PAR1 at both ends), expected a readable snapshot",
+    "2020.5.parquet": "2020.5.parquet: found a file that is cut off or damaged, expected PAR1 at its end",
     "2020.6.parquet": `2020.6.parquet: size: found ${2 ** 33} bytes, expected at most ${2 ** 31 - 1}`,
   });
   const codes = trial.logged(tried).map(([file, reason]) => [file, reason?.split(":")[0]]);
@@ -397,7 +396,7 @@ test("a snapshot is refused if its name isn't a version or differs from its meta
   assert.deepEqual(trial.served, ["2024.1"]);
   const reasons = trial.logged(refused).map(([, reason]) => reason);
   assert.deepEqual(reasons.toSorted(), [
-    "2025.3.parquet: data version in its metadata: found 2025.4, expected 2025.3",
+    "2025.3.parquet: metadata revision: found 4, expected 3, as in the file's name",
     ...["2024.01.parquet", "2024.1.old.parquet", "2024.parquet", "24.1.parquet", "copy.parquet"].map(
       (name) => `name of a snapshot: found "${name}", expected <year>.<revision>.parquet`,
     ),

@@ -73,9 +73,9 @@ test("a snapshot with large texts is refused before its texts fill the memory", 
 });
 
 test("a snapshot too large for the machine's memory is refused", async () => {
-  await assert.rejects(loadFile(await wantedOf(small), { maxBytes: 30 * mebibyte }), {
+  await assert.rejects(loadFile(await wantedOf(small), { maxBytes: 50 * mebibyte }), {
     message:
-      "2024.3.parquet: memory needed for the load: found 41 MiB, expected at most 30 MiB, the limit on this machine",
+      /^2024\.3\.parquet: memory needed for the load: found \d+ MiB, expected at most 10 MiB, the limit of a load$/,
   });
 });
 

@@ -213,6 +213,8 @@ function compareCatalog(versions: Versions, snapshot: Snapshot): void {
     source_sha256: provenance.sourceSha256,
     source_url: provenance.sourceUrl,
     caveat: provenance.caveat,
+    checksum: true,
+    synthetic: snapshot.isSynthetic,
     previous: null,
   });
   const states = new Set(priced.map((row) => facilities.state[rows.facility[row]]));
