@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { sum } from "d3";
 import { defaultSampleSeed as seed } from "../datasets/sample/synthetic.ts";
 import { attachImage, csvPieces, findGroup, groupSize, type Image, textOf } from "../engine/index.ts";
-import { loadFile } from "../server/snapshots/loader.ts";
+import { Loader } from "../server/snapshots/loader.ts";
 import { temporaryFolder } from "../test/support/folders.ts";
 import { memoryBytes } from "../test/support/memory.ts";
 import { seededRandom } from "../test/support/random.ts";
@@ -49,7 +49,9 @@ function cpuUs(): number {
 }
 
 async function loadImage(path: string): Promise<Image> {
-  const loaded = await loadFile(await wantedLoad(path));
+  const loader = new Loader();
+  const loaded = await loader.load(await wantedLoad(path));
+  await loader.end();
   assert.ok(loaded, path);
   return attachImage(loaded.image);
 }

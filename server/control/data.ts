@@ -2,7 +2,7 @@ import { DataError } from "../../engine/query.ts";
 import type { PublishedVersion } from "../shared/messages.ts";
 import type { Settings } from "../shared/settings.ts";
 import { listSnapshots } from "../snapshots/folder.ts";
-import { loadFile } from "../snapshots/loader.ts";
+import { Loader } from "../snapshots/loader.ts";
 import { SnapshotFolder } from "../snapshots/snapshots.ts";
 import { registryOf } from "../store/registry.ts";
 import { closers, log, metrics, stdout, unlessStopping } from "./running.ts";
@@ -29,9 +29,11 @@ export async function loadData(
   publish: (published: readonly PublishedVersion[]) => Promise<void>,
 ): Promise<SnapshotFolder> {
   if (listSnapshots(datasetsDir).length === 0) await unlessStopping(writeSample(datasetsDir, stateDir));
+  const loader = new Loader();
   const snapshots = new SnapshotFolder(datasetsDir, {
     ...{ log, metrics, registry, guard, publish },
-    load: loadFile,
+    load: (wanted) => loader.load(wanted),
+    endLoads: () => loader.end(),
   });
   closers.push(() => snapshots.close());
   await unlessStopping(snapshots.settle());

@@ -1,10 +1,11 @@
 import { hash } from "node:crypto";
 import { readSync } from "node:fs";
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort } from "node:worker_threads";
 import { readPlaces } from "../../datasets/places.ts";
 import { buildImage, decodeSnapshot } from "../../engine/load.ts";
 import { attachImage, DataError, encodePrices, reasonOf, textOf } from "../../engine/query.ts";
 import type { FromLoad, LoadData, LoadedSnapshot } from "../shared/messages.ts";
+import { safely } from "../shared/safely.ts";
 import { kept } from "../strip-cache.js";
 
 /** Runs in a loader thread: reads a snapshot file, verifies it, and builds its image. */
@@ -58,9 +59,14 @@ function failed(name: string, error: unknown): FromLoad {
 if (parentPort === null) throw new Error("this file runs in a loader thread only");
 const control = parentPort;
 const send = (message: FromLoad) => control.postMessage(message);
-const data: LoadData = workerData;
-try {
-  send({ type: "loaded", ...(await load(data)) });
-} catch (error) {
-  send(failed(data.name, error));
-}
+const take = async (data: LoadData) => {
+  try {
+    send({ type: "loaded", ...(await load(data)) });
+  } catch (error) {
+    send(failed(data.name, error));
+  }
+};
+control.on(
+  "message",
+  safely(take, (error, { name }) => send(failed(name, error))),
+);

@@ -1,4 +1,5 @@
 import { totalmem } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { DataError } from "../../engine/query.ts";
 import type { FromLoad, LoadData, LoadedSnapshot } from "../shared/messages.ts";
@@ -6,8 +7,8 @@ import { safely } from "../shared/safely.ts";
 import { type OpenFile, openFile, type Wanted } from "./folder.ts";
 
 /**
- * Loads a snapshot file in a thread of its own. The thread ends after the load, which frees the memory that
- * WebAssembly took.
+ * Loads snapshot files in a thread, one after the other. The thread ends when no file waits, and after a file that
+ * can't be loaded, because its memory is free only then and its decoder may be in a wrong state.
  */
 
 const megabyte = 2 ** 20;
@@ -15,6 +16,8 @@ const megabyte = 2 ** 20;
 const memoryShare = 0.5;
 /** Maximum time of a load. A snapshot of ten million rows takes about a minute. */
 const maxLoadMs = 600_000;
+/** Maximum wait for the end of a thread after a failed load. */
+const maxEndMs = 1000;
 const maxYoungGenerationSizeMb = 8;
 /** Memory of a thread that has read nothing yet. */
 const threadBytes = 40 * megabyte;
@@ -29,61 +32,91 @@ function machineBytes(): number {
   return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 }
 
-/**
- * Loads a file. Returns undefined if the file has changed.
- * @throws DataError when the file is at fault, Error of the system
- */
-export async function loadFile(
-  wanted: Wanted,
-  { maxBytes = machineBytes() * memoryShare, maxMs = maxLoadMs }: Partial<LoadLimits> = {},
-): Promise<LoadedSnapshot | undefined> {
-  const file = await openFile(wanted.path, wanted.signature);
-  if (file === undefined) return undefined;
-  try {
-    return await loadInThread(wanted, file, maxBytes, maxMs);
-  } finally {
-    await file.handle.close();
-  }
-}
+export class Loader {
+  readonly #maxBytes: number;
+  readonly #maxMs: number;
+  #thread: Worker | undefined;
 
-/** Resolves or rejects when the thread has ended, or can't be waited for any longer. */
-function loadInThread({ name, onRows }: Wanted, { handle, size }: OpenFile, maxBytes: number, maxMs: number) {
-  const data: LoadData = { name, fd: handle.fd, size, maxBytes: Math.max(0, maxBytes - threadBytes) };
-  const thread = new Worker(new URL("./load-thread.ts", import.meta.url), {
-    workerData: data,
-    // The thread refuses a snapshot before its heap is full. V8 would end the process.
-    resourceLimits: { maxOldGenerationSizeMb: Math.ceil(maxBytes / megabyte), maxYoungGenerationSizeMb },
-  });
-  return new Promise<LoadedSnapshot>((resolve, reject) => {
-    let result: LoadedSnapshot | undefined;
-    let failure: Error = new Error("the loader ended without a result");
-    const giveUp = () => {
-      reject(new DataError(name, `no end of its load within ${maxMs} ms`, "a snapshot that can be loaded"));
-      // The rejection doesn't wait for the thread's end, which may never come.
-      void thread.terminate();
-    };
-    const timer = setTimeout(safely(giveUp, reject), maxMs);
-    const take = (message: FromLoad) => {
-      if (message.type === "progress") onRows(message.rows);
-      else if (message.type === "loaded") {
+  constructor({ maxBytes = machineBytes() * memoryShare, maxMs = maxLoadMs }: Partial<LoadLimits> = {}) {
+    this.#maxBytes = maxBytes;
+    this.#maxMs = maxMs;
+  }
+
+  /**
+   * Loads a file. Call it again, or `end`, when the load is over. Returns undefined if the file has changed.
+   * @throws DataError when the file is at fault, Error of the system
+   */
+  async load(wanted: Wanted): Promise<LoadedSnapshot | undefined> {
+    const file = await openFile(wanted.path, wanted.signature);
+    if (file === undefined) return undefined;
+    try {
+      return await this.#loadOpen(wanted, file);
+    } catch (error) {
+      // A thread that waits for a disk may never end.
+      await Promise.race([this.end(), delay(maxEndMs, undefined, { ref: false })]);
+      throw error;
+    } finally {
+      await file.handle.close();
+    }
+  }
+
+  /** Ends the thread, if there is one, and waits until its memory is free. */
+  async end(): Promise<void> {
+    const thread = this.#thread;
+    this.#thread = undefined;
+    await thread?.terminate();
+  }
+
+  #makeThread(): Worker {
+    const thread = new Worker(new URL("./load-thread.ts", import.meta.url), {
+      // The thread refuses a snapshot before its heap is full. V8 would end the process.
+      resourceLimits: {
+        maxOldGenerationSizeMb: Math.ceil(this.#maxBytes / megabyte),
+        maxYoungGenerationSizeMb,
+      },
+    });
+    // Each load has its own listener. Without this one, an error between two loads would end the process.
+    thread.on("error", () => {});
+    this.#thread = thread;
+    return thread;
+  }
+
+  #loadOpen({ name, onRows }: Wanted, { handle, size }: OpenFile): Promise<LoadedSnapshot> {
+    const thread = this.#thread ?? this.#makeThread();
+    const maxBytes = Math.max(0, this.#maxBytes - threadBytes);
+    return new Promise<LoadedSnapshot>((resolve, reject) => {
+      const late = () =>
+        reject(
+          new DataError(name, `no end of its load within ${this.#maxMs} ms`, "a snapshot that can be loaded"),
+        );
+      const timer = setTimeout(safely(late, reject), this.#maxMs);
+      const over = () => {
+        clearTimeout(timer);
+        thread.off("message", onMessage).off("error", onError).off("exit", onExit);
+      };
+      const take = (message: FromLoad) => {
+        if (message.type === "progress") return onRows(message.rows);
+        over();
+        if (message.type === "failed") return reject(failureOf(message));
         const { image, file, warnings } = message;
-        result = { image, file, warnings };
-      } else failure = failureOf(message);
-    };
-    const fail = (error: unknown) => {
-      reject(error);
-      void thread.terminate();
-    };
-    thread.on("message", safely(take, fail));
-    thread.on("error", (error: Error) => {
-      failure = "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY" ? tooLarge(name) : error;
+        resolve({ image, file, warnings });
+      };
+      const onMessage = safely(take, reject);
+      const onError = (error: Error) => {
+        over();
+        reject("code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY" ? tooLarge(name) : error);
+      };
+      const onExit = () => {
+        over();
+        reject(new Error("the loader ended without a result"));
+      };
+      thread.on("message", onMessage);
+      thread.on("error", onError);
+      thread.on("exit", onExit);
+      const data: LoadData = { name, fd: handle.fd, size, maxBytes };
+      thread.postMessage(data);
     });
-    thread.on("exit", () => {
-      clearTimeout(timer);
-      if (result === undefined) reject(failure);
-      else resolve(result);
-    });
-  });
+  }
 }
 
 function tooLarge(name: string): DataError {

@@ -45,6 +45,8 @@ export interface Surroundings {
    * @throws DataError when the file is at fault, Error of the system
    */
   load(wanted: Wanted): Promise<LoadedSnapshot | undefined>;
+  /** Called when no file waits. */
+  endLoads(): Promise<void>;
   /** Resolves when every serving thread has the versions. */
   publish(published: readonly PublishedVersion[]): Promise<void>;
 }
@@ -234,6 +236,7 @@ export class SnapshotFolder {
         else this.#report(name, error, state);
       }
     }
+    await this.#with.endLoads();
     this.#countUnreadable();
   }
 

@@ -26,7 +26,7 @@ import { attachImage, buildImage, decodeSnapshot, encodeSnapshot, versionName } 
 import type { LoadedSnapshot } from "../../server/shared/messages.ts";
 import { Metrics } from "../../server/shared/metrics.ts";
 import { listStates, openFile, type Wanted } from "../../server/snapshots/folder.ts";
-import { loadFile } from "../../server/snapshots/loader.ts";
+import { Loader } from "../../server/snapshots/loader.ts";
 import { SnapshotFolder, type Surroundings } from "../../server/snapshots/snapshots.ts";
 import { Store } from "../../server/store/store.ts";
 import { snapshotAs } from "../support/fixtures.ts";
@@ -91,6 +91,7 @@ class Trial {
       registry: this.store,
       guard: options.guard ?? { fault: () => undefined, checkpoint: () => undefined },
       load: options.load ?? loadHere,
+      endLoads: async () => {},
       publish: async (published) => {
         const versions = published.map(({ image }) => versionName(attachImage(image).description.provenance));
         this.onPublish(versions);
@@ -548,7 +549,8 @@ test("a closed folder publishes nothing, not even a load in progress, and leaves
 });
 
 test("a load that takes too long is aborted and its file refused", async () => {
-  const trial = new Trial({ load: (wanted) => loadFile(wanted, { maxMs: 1 }) });
+  const loader = new Loader({ maxMs: 1 });
+  const trial = new Trial({ load: (wanted) => loader.load(wanted) });
   trial.put("2024.1.parquet", fileOf("2024.1"));
   for (let i = 0; i < 2; i++) await trial.snapshots.settle();
   assert.deepEqual(trial.served, []);

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { Worker } from "node:worker_threads";
 import { attachImage, encodeSnapshot } from "../../engine/index.ts";
 import type { Wanted } from "../../server/snapshots/folder.ts";
-import { loadFile } from "../../server/snapshots/loader.ts";
+import { Loader, type LoadLimits } from "../../server/snapshots/loader.ts";
 import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 import { temporaryFolder } from "../support/server.ts";
@@ -48,18 +48,30 @@ async function threadsOf(work: () => Promise<unknown>): Promise<{ most: number; 
   return { most, all };
 }
 
-test("each load has a thread of its own, which has ended when the load has", async () => {
+const loadFile = async (wanted: Wanted, limits: Partial<LoadLimits> = {}) => {
+  const loader = new Loader(limits);
+  const loaded = await loader.load(wanted);
+  await loader.end();
+  return loaded;
+};
+
+test("waiting files are loaded by one thread, which ends with the last one and after a file that can't be loaded", async () => {
   const damaged = Buffer.from(small);
   damaged[20] ^= 255;
   const [good, bad] = [await wantedOf(small), await wantedOf(damaged)];
+  const loader = new Loader();
   const threads = await threadsOf(async () => {
     for (let i = 0; i < 3; i++) {
-      const loaded = await loadFile(good);
+      const loaded = await loader.load(good);
       assert.equal(loaded && attachImage(loaded.image).description.counts.rows, 1);
-      await assert.rejects(loadFile(bad), { name: "DataError" });
     }
+    await assert.rejects(loader.load(bad), { name: "DataError" });
+    await loader.load(good);
+    await loader.end();
+    await loader.load(good);
+    await loader.end();
   });
-  assert.deepEqual(threads, { most: 1, all: 6 });
+  assert.deepEqual(threads, { most: 1, all: 3 });
 });
 
 test("a snapshot with large texts is refused before its texts fill the memory", async () => {
