@@ -152,7 +152,6 @@ test("a start or a command that needs room on a full disk says how much, in one 
     [["state", "backup", file], `file ${file}`, room],
     [["accounts", "export", file], `file ${file}`, room],
     [["sample", "--out", data, "--year", "2024"], data, room],
-    [["publish", data], data, "room for the new files"],
   ] as const) {
     const STATE_DIR = words[0] === "keys" ? there : elsewhere;
     const { status, stdout, stderr } = hcqs([...words], { STATE_DIR, DATASETS_DIR: datasetsDir });
