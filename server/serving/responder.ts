@@ -214,8 +214,8 @@ export class Responder {
   #sendRest(res: HttpResponse, body: Uint8Array): void {
     const wait = this.waitFor(res, () => this.#waiting.remove(res));
     const goOn = (offset: number) => {
-      this.#waiting.progress(res);
       const [ok, finished] = res.tryEnd(body.subarray(offset), body.length);
+      this.#waiting.note(res, true);
       if (finished) wait.end();
       return ok;
     };
@@ -298,14 +298,14 @@ export class Responder {
     });
     if (isLast) res.writeHeader("Connection", "close");
     const onChunk = (bytes: number) => this.#traffic.sent(route, status, bytes);
-    const onProgress = () => this.#waiting.progress(res);
+    const onSent = (isBehind: boolean) => this.#waiting.note(res, isBehind);
     const close = isLast ? () => closeSoon(res, wait) : undefined;
     const stream = { length, source, taker };
-    const isBehind = streamBody(res, stream, wait, this.#turns, onChunk, onProgress, close);
-    if (wait.isOver) return;
+    const state = streamBody(res, stream, wait, this.#turns, onChunk, onSent, close);
+    if (wait.isOver || state === "sent") return;
     // As in `#send`: a part of the head may have been dropped.
-    if (isBehind && res.getWriteOffset() === 0) this.#isStuck = true;
-    else this.#waiting.add(res, undefined);
+    if (state === "behind" && res.getWriteOffset() === 0) this.#isStuck = true;
+    else this.#waiting.add(res, undefined, state === "behind");
   }
 }
 

@@ -189,10 +189,10 @@ export class Turns {
  *
  * @param wait ended by `close`; without `close`, ended when the library has the whole body
  * @param onChunk called with the length of a chunk before the chunk is sent
- * @param onProgress called when the client has taken a part of the body
+ * @param onSent called after a part was given to the socket, with whether the socket didn't take it whole
  * @param close called when the socket has taken the whole body; ends `wait` and closes the connection. Undefined if the
  *   connection stays open
- * @returns whether the socket didn't take all bytes of the first turn
+ * @returns whether the socket has taken the whole body in the first turn, or is behind in this turn, or neither
  */
 export function streamBody(
   res: HttpResponse,
@@ -200,9 +200,9 @@ export function streamBody(
   wait: Wait,
   turns: Turns,
   onChunk: (bytes: number) => void,
-  onProgress: () => void,
+  onSent: (isBehind: boolean) => void,
   close: (() => void) | undefined,
-): boolean {
+): "sent" | "behind" | "going on" {
   // If the connection is to be closed, the library is told to expect one byte more than the head announced, so that it
   // handles no further request on the connection.
   const total = close === undefined ? length : length + 1;
@@ -216,6 +216,7 @@ export function streamBody(
     const [isTaken, finished] = res.tryEnd(chunk.subarray(offset - start), total);
     isBehind = !isTaken;
     isSent = isTaken && start + chunk.length === length;
+    onSent(isBehind);
     if (finished) wait.end();
     if (isSent) close?.();
   };
@@ -248,14 +249,14 @@ export function streamBody(
   };
   const goOn = (offset: number) => {
     if (!isBehind) return true;
-    onProgress();
     send(offset);
     waitForTurn();
     return !isBehind;
   };
   res.onWritable(orClose(res, wait, goOn));
   takeTurn();
-  return isBehind;
+  if (isSent) return "sent";
+  return isBehind ? "behind" : "going on";
 }
 
 function nextOf(source: BodyStream["source"]): Uint8Array {

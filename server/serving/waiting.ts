@@ -11,12 +11,19 @@ interface Response {
   close(): unknown;
 }
 
+interface Waiting {
+  /** Undefined for a stream. */
+  body: Uint8Array | undefined;
+  /** Whether the client reads too slowly. Otherwise the answer waits for its turn. */
+  isBehind: boolean;
+}
+
 /** The answers of a thread that aren't completely sent. */
 export class WaitingAnswers {
   readonly #connections: Connections;
   readonly #maxBytes: number;
-  /** The body of each answer; undefined for a stream. First comes the answer whose last progress is the oldest. */
-  readonly #answers = new Map<Response, Uint8Array | undefined>();
+  /** First comes the answer whose last progress is the oldest. */
+  readonly #answers = new Map<Response, Waiting>();
   /** Number of answers that share a body. The body's bytes count once. */
   readonly #users = new Map<Uint8Array, number>();
   readonly #collectGarbage: () => void;
@@ -36,37 +43,44 @@ export class WaitingAnswers {
   }
 
   /**
-   * Adds an answer. If there are too many bytes then, closes the connections that have taken nothing for the longest
-   * time, and counts them. @param body undefined for a stream
+   * Adds an answer. If there are too many bytes then, closes the connections whose clients have taken nothing for the
+   * longest time, and counts them. If all clients read fast enough, the new answer's connection is closed.
+   * @param body undefined for a stream
    */
-  add(res: Response, body: Uint8Array | undefined): void {
-    this.#answers.set(res, body);
+  add(res: Response, body: Uint8Array | undefined, isBehind = true): void {
+    this.#answers.set(res, { body, isBehind });
     if (body === undefined) this.#count(streamBytes);
     else {
       const users = this.#users.get(body) ?? 0;
       this.#users.set(body, users + 1);
       if (users === 0) this.#count(body.length);
     }
-    for (const oldest of this.#answers.keys()) {
-      if (this.#bytes <= this.#maxBytes) break;
-      this.#connections.cutSlow();
-      oldest.close();
-      this.remove(oldest);
-    }
+    if (this.#bytes <= this.#maxBytes) return;
+    for (const [oldest, { isBehind }] of this.#answers) if (isBehind) this.#cut(oldest);
+    if (this.#bytes > this.#maxBytes) this.#cut(res);
   }
 
-  /** Notes that a client has taken a part of its answer. */
-  progress(res: Response): void {
-    if (!this.#answers.has(res)) return;
-    const body = this.#answers.get(res);
+  /** Closes a connection, unless few enough bytes wait. */
+  #cut(res: Response): void {
+    if (this.#bytes <= this.#maxBytes) return;
+    this.#connections.cutSlow();
+    res.close();
+    this.remove(res);
+  }
+
+  /** Notes that the socket has taken a part of an answer. @param isBehind whether it didn't take all that it was given */
+  note(res: Response, isBehind: boolean): void {
+    const waiting = this.#answers.get(res);
+    if (waiting === undefined) return;
     this.#answers.delete(res);
-    this.#answers.set(res, body);
+    this.#answers.set(res, { body: waiting.body, isBehind });
   }
 
   /** Removes an answer that was sent, or whose connection was closed. Does nothing for other answers. */
   remove(res: Response): void {
-    if (!this.#answers.has(res)) return;
-    const body = this.#answers.get(res);
+    const waiting = this.#answers.get(res);
+    if (waiting === undefined) return;
+    const { body } = waiting;
     this.#answers.delete(res);
     if (body === undefined) this.#count(-streamBytes);
     else {

@@ -1,16 +1,18 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import path from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
+import { promisify } from "node:util";
 import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
 import { metricsText } from "../support/metrics-text.ts";
 import type { Random } from "../support/random.ts";
 import {
+  askForKey,
   Connection,
   call,
   pricesPath,
@@ -284,6 +286,44 @@ for (const [threads, what, request, maxKb] of [
     assert.equal((await call(server, known)).status, 200);
     assert.equal(await server.stop(), 0);
     assert.doesNotMatch(server.process.stderr, /"level":"(error|fatal)"/);
+  });
+
+for (const [what, request, connectionHeader] of [
+  ["answers on connections to be closed", "GET /api/v1", "TE, close"],
+  ["exports that nobody reads", "GET /api/v1/export.arrow", undefined],
+] as const)
+  test(`${silentClients} ${what} don't end the exports of clients that read`, async (t) => {
+    const datasetsDir = temporaryFolder();
+    writeFileSync(
+      path.join(datasetsDir, "2024.1.parquet"),
+      encodeSnapshot(syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 116_800, seed: 1 })),
+    );
+    const env = { THREADS: "2" };
+    const server = await startServer({ datasetsDir, env, maxDescriptors: 2 * silentClients + 1000 });
+    t.after(() => server.process.signal("SIGKILL"));
+    const whole = await call(server, "HEAD /api/v1/export.csv");
+    // curl reads as fast as it can.
+    const download = promisify(execFile);
+    const words = ["-s", "-o", "/dev/null", "-w", "%{http_code} %{size_download}"];
+    const target = ["-H", `Authorization: Bearer ${server.key}`, `${server.api}/api/v1/export.csv`];
+    const downloads = Array.from({ length: 6 }, () => download("curl", [...words, ...target]));
+    const text = requestText(request, {
+      ...(connectionHeader === undefined
+        ? { Authorization: `Bearer ${await askForKey(server.stateDir, "silent", silentClients)}` }
+        : { Connection: connectionHeader }),
+    });
+    const { hostname, port } = new URL(server.api);
+    const client = spawn("perl", ["-e", unreadScript, hostname, port, String(silentClients), text], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    await once(client.stdout, "data");
+    for (const { stdout } of await Promise.all(downloads))
+      assert.equal(stdout, `200 ${whole.header("Content-Length")}`);
+    client.stdin.end();
+    await once(client, "close");
+    await until("all connections to be gone", async () => (await openConnections(server)) === 0);
+    assert.match(await metricsText(server.ops), /^hcqs_waiting_response_bytes 0$/m);
+    assert.equal(await server.stop(), 0);
   });
 
 test("a server stops in time right after a flood of requests with unread responses", async (t) => {

@@ -46,7 +46,7 @@ test("if too many bytes wait, the clients are disconnected that have read nothin
   const clients = ["a", "b", "c", "d"].map(client);
   for (const each of clients) waiting.add(each, quarter());
   assert.deepEqual(closed, []);
-  waiting.progress(clients[0]);
+  waiting.note(clients[0], true);
   waiting.add(client("e"), new Uint8Array(maxBytes / 2));
   assert.deepEqual(closed, ["b", "c"]);
   assert.deepEqual([connections.waitingBytes, connections.cut], [maxBytes, 2]);
@@ -57,9 +57,23 @@ test("a stream counts with what it takes at most, and a stream that reads on is 
   const clients = ["a", "b", "c"].map(client);
   for (const each of clients) waiting.add(each, undefined);
   assert.equal(connections.waitingBytes, 3 * streamBytes);
-  waiting.progress(clients[0]);
+  waiting.note(clients[0], true);
   waiting.add(client("d"), undefined);
   assert.deepEqual(closed, ["b"]);
+});
+
+test("clients that read fast enough, or wait for their turn, aren't disconnected for those that don't read", () => {
+  const { waiting, closed, client } = open(4 * streamBytes);
+  const [fast, waits, ...slow] = ["fast", "waits", "slow 1", "slow 2"].map(client);
+  waiting.add(fast, undefined, false);
+  waiting.add(waits, undefined, false);
+  for (const each of slow) waiting.add(each, undefined);
+  waiting.add(client("a"), undefined, false);
+  waiting.note(waits, false);
+  waiting.add(client("b"), undefined, false);
+  assert.deepEqual(closed, ["slow 1", "slow 2"]);
+  waiting.add(client("c"), undefined, false);
+  assert.deepEqual(closed, ["slow 1", "slow 2", "c"], "the last one, where all read");
 });
 
 test("an answer that is larger than the bound is given up, and nothing stays counted", () => {
@@ -72,7 +86,7 @@ test("an answer that doesn't wait, or waits no longer, changes no count", () => 
   const { connections, waiting, client } = open();
   const [one, other] = [client("a"), client("b")];
   waiting.add(one, new Uint8Array(7));
-  waiting.progress(other);
+  waiting.note(other, true);
   waiting.remove(other);
   waiting.remove(one);
   waiting.remove(one);

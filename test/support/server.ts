@@ -169,8 +169,9 @@ export function runKeys(stateDir: string, ...args: string[]): Promise<Finished> 
 }
 
 /** Makes a key by a command. A server that uses the state may be running. */
-export async function askForKey(stateDir: string, account: string): Promise<string> {
-  const words = ["--account", account, "--plan", "enterprise", "--burst", "1000", "--quota", "100"];
+export async function askForKey(stateDir: string, account: string, quota = 100): Promise<string> {
+  const ceilings = ["--burst", String(Math.max(1000, quota)), "--quota", String(quota)];
+  const words = ["--account", account, "--plan", "enterprise", ...ceilings];
   const { code, stdout, stderr } = await runKeys(stateDir, "create", ...words);
   assert.equal(code, 0, stderr);
   return stdout.trim();
