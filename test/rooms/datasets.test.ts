@@ -4,5 +4,6 @@ import "../datasets/fetch.test.ts";
 import "../datasets/import-codes.test.ts";
 import "../datasets/import-command.test.ts";
 import "../datasets/import-errors.test.ts";
+import "../datasets/import.test.ts";
 import "../datasets/other-tools.test.ts";
 import "../datasets/revisions.test.ts";
