@@ -21,7 +21,7 @@ export interface DecodedRows {
   /** Position of the first of these rows in the file. */
   start: number;
   length: number;
-  /** @throws DataError when the column isn't of texts, DataError when the texts exceed the limit */
+  /** @throws DataError when the column isn't of texts, or the texts exceed the limit */
   texts(name: SnapshotColumn["name"]): Texts;
   /** Fills an array with a column's numbers; `blank` where absent. @throws DataError when a value isn't a whole number in range */
   numbers(name: SnapshotColumn["name"], into: Int32Array): void;

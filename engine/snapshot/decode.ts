@@ -38,7 +38,7 @@ interface DecodeOptions {
  *
  * @param path the file's path or name, for messages. If its last part is `<year>.<revision>.parquet`, this is the data
  *   version, and the metadata must not contradict it. With any other name the metadata have to state the version.
- * @throws DataError when the file is damaged or its content wrong, DataError when it would take more than `maxBytes`
+ * @throws DataError when the file is damaged, its content is wrong, or it would take more than `maxBytes`
  */
 export async function decodeSnapshot(
   file: Uint8Array,
@@ -48,14 +48,14 @@ export async function decodeSnapshot(
   const head = snapshotHead(file, path);
   const ignored = checkColumns(head, path);
   const groups = await rowGroups(file, path);
-  const need = bytesToDecode(file, head, groups);
+  const rows = groups.reduce((sum, group) => sum + group.rows, 0);
+  const need = bytesToDecode(file, head, groups, rows);
   if (need > maxBytes)
     throw new DataError(
       `${path}: memory needed for the load`,
       mebibytes(need),
       `at most ${mebibytes(maxBytes)}, the limit of a load`,
     );
-  const rows = groups.reduce((sum, group) => sum + group.rows, 0);
   const maxHeap = (maxBytes - need) * heapShare;
   const steps = decodedRows(file, groups, path, maxHeap / bytesPerCharacter);
   const table = tableOf(steps, rows, path, maxHeap, onRows);
@@ -83,8 +83,12 @@ const heapShare = 0.25;
 const bytesPerCharacter = 8;
 
 /** Computes what decoding takes, if the footer's figures are right; without strings. */
-function bytesToDecode(file: Uint8Array, { metadata }: SnapshotHead, groups: readonly RowGroup[]): number {
-  const rows = groups.reduce((sum, group) => sum + group.rows, 0);
+function bytesToDecode(
+  file: Uint8Array,
+  { metadata }: SnapshotHead,
+  groups: readonly RowGroup[],
+  rows: number,
+): number {
   const largest = readsOf(groups).reduce((most, read) => Math.max(most, read.rows), 0);
   return (
     // The decoder copies the file.

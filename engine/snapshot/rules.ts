@@ -60,7 +60,7 @@ const measureColumns = snapshotColumns.filter((column) => column.part === "rows"
  * @param length the number of rows
  * @param maxHeap maximum heap bytes of the texts of all facilities and procedures
  * @param onRows called after each step with the number of rows read so far
- * @throws DataError when a value is wrong, DataError when the texts exceed the limit
+ * @throws DataError when a value is wrong, or the texts exceed the limit
  */
 export function tableOf(
   steps: Iterable<DecodedRows>,

@@ -55,14 +55,14 @@ export class WaitingAnswers {
       this.#users.set(body, users + 1);
       if (users === 0) this.#count(body.length);
     }
-    if (this.#bytes <= this.#maxBytes) return;
-    for (const [oldest, { isBehind }] of this.#answers) if (isBehind) this.#cut(oldest);
+    for (const [oldest, { isBehind }] of this.#answers) {
+      if (this.#bytes <= this.#maxBytes) return;
+      if (isBehind) this.#cut(oldest);
+    }
     if (this.#bytes > this.#maxBytes) this.#cut(res);
   }
 
-  /** Closes a connection, unless few enough bytes wait. */
   #cut(res: Response): void {
-    if (this.#bytes <= this.#maxBytes) return;
     this.#connections.cutSlow();
     res.close();
     this.remove(res);

@@ -25,14 +25,10 @@ export function listSnapshots(folder: string): string[] {
 export interface FileState {
   /** A text that changes when the file is replaced, or when its size or modification time changes. */
   signature: string;
-  /** When the content was last changed, in Unix milliseconds. */
-  changedMs: number;
   /** When the file came into the folder or was last touched there, in Unix milliseconds. */
   arrivedMs: number;
   /** The kind of file in words; undefined for a regular file. */
   otherThanFile: string | undefined;
-  /** Bytes of the file. */
-  size: number;
 }
 
 /** Maximum number of scans. A limit is needed, because files whose names aren't UTF-8 are never found. */
@@ -82,8 +78,7 @@ const isNotMissing = (error: unknown) => !isMissing(error);
 function fileState(stats: Stats): FileState {
   const otherThanFile = describeOther(stats);
   const signature = `${stats.ino} ${otherThanFile ?? `${stats.size} ${stats.mtimeMs}`}`;
-  const { size, mtimeMs: changedMs, ctimeMs: arrivedMs } = stats;
-  return { signature, changedMs, arrivedMs, otherThanFile, size };
+  return { signature, arrivedMs: stats.ctimeMs, otherThanFile };
 }
 
 function describeOther(stats: Stats): string | undefined {

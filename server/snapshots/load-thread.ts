@@ -59,13 +59,7 @@ function failed(name: string, error: unknown): FromLoad {
 if (parentPort === null) throw new Error("this file runs in a loader thread only");
 const control = parentPort;
 const send = (message: FromLoad) => control.postMessage(message);
-const take = async (data: LoadData) => {
-  try {
-    send({ type: "loaded", ...(await load(data)) });
-  } catch (error) {
-    send(failed(data.name, error));
-  }
-};
+const take = async (data: LoadData) => send({ type: "loaded", ...(await load(data)) });
 control.on(
   "message",
   safely(take, (error, { name }) => send(failed(name, error))),

@@ -224,10 +224,8 @@ export class SnapshotFolder {
   /** Loads the waiting files one after the other, the newest version first. */
   async #loadAll(): Promise<void> {
     while (this.#waiting.size > 0 && !this.#isClosed) {
-      const [name] = [...this.#waiting.keys()].sort(newestFirst);
-      const state = this.#waiting.get(name);
+      const [[name, state]] = [...this.#waiting].sort(([a], [b]) => newestFirst(a, b));
       this.#waiting.delete(name);
-      if (state === undefined) continue;
       this.#taken.set(name, state.signature);
       try {
         await this.#load(name, state);
@@ -378,8 +376,8 @@ export class SnapshotFolder {
   }
 
   async #publishChanges(): Promise<void> {
-    const [before, now] = [this.#published, this.#served];
     if (!this.#isServing) return;
+    const [before, now] = [this.#published, this.#served];
     this.#tellHidden();
     if (now.length === before.length && now.every((loaded, i) => loaded === before[i])) return;
     await this.#with.publish(this.published());
@@ -456,8 +454,8 @@ const isReal = ({ image }: Loaded) => !image.description.isSynthetic;
 const versionOf = (name: string) => name.replace(/\.parquet$/, "");
 const fileOf = (version: string) => `${version}.parquet`;
 
-/** Compares the names of snapshots. Names in another form come last. */
+/** Compares the names of snapshots. Names that state no version come last. */
 function newestFirst(a: string, b: string): number {
-  const [x, y] = [a, b].map((name) => /^(\d+)\.(\d+)\.parquet$/.exec(name)?.slice(1).map(Number) ?? [0, 0]);
-  return y[0] - x[0] || y[1] - x[1] || (a < b ? -1 : 1);
+  const [x, y] = [a, b].map((name) => versionIn(name) ?? { dataYear: 0, revision: 0 });
+  return y.dataYear - x.dataYear || y.revision - x.revision || (a < b ? -1 : 1);
 }
