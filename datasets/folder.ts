@@ -40,8 +40,7 @@ export function checkRegular(path: string, expected: string): void {
   try {
     if (statSync(path).isFile()) return;
   } catch (error) {
-    const code = systemCode(error);
-    throw code === undefined ? error : new DataError(path, `no readable file (${code})`, expected);
+    throw unreadable(path, expected, error);
   }
   throw new DataError(path, "something that isn't a regular file", expected);
 }
@@ -52,9 +51,13 @@ export function readRegular(path: string, expected: string): Buffer {
   try {
     return readFileSync(path);
   } catch (error) {
-    const code = systemCode(error);
-    throw code === undefined ? error : new DataError(path, `no readable file (${code})`, expected);
+    throw unreadable(path, expected, error);
   }
+}
+
+function unreadable(path: string, expected: string, error: unknown): unknown {
+  const code = systemCode(error);
+  return code === undefined ? error : new DataError(path, `no readable file (${code})`, expected);
 }
 
 /**
