@@ -67,6 +67,8 @@ export interface BodyStream {
   readonly taker: Taker;
   /** The body's chunks. A chunk may be empty, and is valid until the next chunk is requested. */
   readonly source: Generator<Uint8Array, void>;
+  /** The body, where it is kept for this stream. */
+  readonly kept?: Uint8Array;
 }
 
 /** A reply. Its head is valid until the next reply is made. */

@@ -121,6 +121,8 @@ export class Responder {
     const stream = reply.stream ?? (closes && !hasBody && !this.#isHead ? streamOf(reply) : undefined);
     this.#isStuck = false;
     if (stream === undefined && (hasBody || closes)) this.#respondLast(res, hasBody);
+    else if (stream !== undefined && !this.#isHead && !this.#turns.isFree(stream.taker))
+      this.#respondInTurn(res, stream, closes, route);
     // If several requests are in one segment, the library corks only the first. Without a cork, each part of an answer
     // is sent by itself.
     else {
@@ -276,13 +278,38 @@ export class Responder {
     res.writeHeader("Connection", "close\r\n");
   }
 
+  /** Begins a stream when its account may make bytes again. Until then, the stream takes no memory. */
+  #respondInTurn(res: HttpResponse, stream: BodyStream, closes: boolean, route: number): void {
+    const { head, status } = this.#reply;
+    // The head is copied, because the next answer overwrites its bytes.
+    const reply = { status, head: typeof head === "string" ? head : new Uint8Array(head), body: undefined };
+    const wait = this.#waitForStream(res, stream);
+    const begin = () => {
+      this.#reply = reply;
+      this.#isHead = false;
+      this.#isStuck = false;
+      res.cork(() => this.#respondWithStream(res, stream, closes, route, wait));
+      if (this.#isStuck) res.close();
+    };
+    this.#turns.wait(stream.taker, orClose(res, wait, begin));
+  }
+
+  #waitForStream(res: HttpResponse, { source }: BodyStream): Wait {
+    return this.waitFor(res, () => {
+      source.return();
+      this.#waiting.remove(res);
+    });
+  }
+
   #respondWithStream(
     res: HttpResponse,
-    { length, source, taker }: BodyStream,
+    stream: BodyStream,
     closes: boolean,
     route: number,
+    begun?: Wait,
   ): void {
     const { head, status } = this.#reply;
+    const { length, source, taker, kept } = stream;
     const isLast = this.#isDraining || closes;
     res.writeStatus(head);
     if (this.#isHead) {
@@ -292,20 +319,18 @@ export class Responder {
       else res.endWithoutBody();
       return;
     }
-    const wait = this.waitFor(res, () => {
-      source.return();
-      this.#waiting.remove(res);
-    });
+    const wait = begun ?? this.#waitForStream(res, stream);
     if (isLast) res.writeHeader("Connection", "close");
     const onChunk = (bytes: number) => this.#traffic.sent(route, status, bytes);
     const onSent = (isBehind: boolean) => this.#waiting.note(res, isBehind);
     const close = isLast ? () => closeSoon(res, wait) : undefined;
-    const stream = { length, source, taker };
     const state = streamBody(res, stream, wait, this.#turns, onChunk, onSent, close);
     if (wait.isOver || state === "sent") return;
     // As in `#send`: a part of the head may have been dropped.
     if (state === "behind" && res.getWriteOffset() === 0) this.#isStuck = true;
-    else this.#waiting.add(res, undefined, state === "behind");
+    // Bytes that are in memory anyway, such as a snapshot file's, don't count.
+    else if (kept !== undefined || taker !== undefined)
+      this.#waiting.add(res, kept, taker, state === "behind");
   }
 }
 
@@ -316,7 +341,7 @@ function streamOf({ body, isOverwritten }: Reply): BodyStream | undefined {
   const source = (function* () {
     yield kept;
   })();
-  return { length: body.length, source, taker: undefined };
+  return { length: body.length, source, taker: undefined, kept };
 }
 
 /** Closes a connection a moment later, after the bytes that were just written to it. */

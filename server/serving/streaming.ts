@@ -128,6 +128,11 @@ export class Turns {
     return this.#quietRounds >= quietRounds;
   }
 
+  /** Whether the taker may make bytes now. */
+  isFree(taker: Taker): boolean {
+    return (this.#queues.get(taker)?.freeAtMs ?? 0) <= this.#nowMs();
+  }
+
   /** Runs a turn after the taker's turns that wait already. @param turn must not throw */
   wait(taker: Taker, turn: () => void): void {
     this.#queueOf(taker).turns.push(turn);

@@ -1,4 +1,5 @@
 import type { Connections } from "../shared/connections.ts";
+import type { Taker } from "./reply.ts";
 
 /** Bounds the memory of answers whose clients read slowly. */
 
@@ -14,6 +15,8 @@ interface Response {
 interface Waiting {
   /** Undefined for a stream. */
   body: Uint8Array | undefined;
+  /** Whose answer it is: the account of a stream; undefined for bodies. */
+  taker: Taker;
   /** Whether the client reads too slowly. Otherwise the answer waits for its turn. */
   isBehind: boolean;
 }
@@ -26,6 +29,7 @@ export class WaitingAnswers {
   readonly #answers = new Map<Response, Waiting>();
   /** Number of answers that share a body. The body's bytes count once. */
   readonly #users = new Map<Uint8Array, number>();
+  readonly #bytesOf = new Map<Taker, number>();
   readonly #collectGarbage: () => void;
   #bytes = 0;
   /** Most bytes since no answer waited. */
@@ -43,29 +47,38 @@ export class WaitingAnswers {
   }
 
   /**
-   * Adds an answer. If there are too many bytes then, closes the connections whose clients have taken nothing for the
-   * longest time, and counts them. If all clients read fast enough, the new answer's connection is closed.
+   * Adds an answer. If there are too many bytes then, closes connections of the taker with the most bytes, and counts
+   * them: first those whose clients are behind, and of these first those that have taken nothing for the longest time.
+   * So no account's answers are cut for those of an account that has more.
    * @param body undefined for a stream
    */
-  add(res: Response, body: Uint8Array | undefined, isBehind = true): void {
-    this.#answers.set(res, { body, isBehind });
-    if (body === undefined) this.#count(streamBytes);
+  add(res: Response, body: Uint8Array | undefined, taker: Taker = undefined, isBehind = true): void {
+    this.#answers.set(res, { body, taker, isBehind });
+    if (body === undefined) this.#count(taker, streamBytes);
     else {
       const users = this.#users.get(body) ?? 0;
       this.#users.set(body, users + 1);
-      if (users === 0) this.#count(body.length);
+      if (users === 0) this.#count(taker, body.length);
     }
-    for (const [oldest, { isBehind }] of this.#answers) {
-      if (this.#bytes <= this.#maxBytes) return;
-      if (isBehind) this.#cut(oldest);
+    while (this.#bytes > this.#maxBytes) {
+      const cut = this.#nextToCut();
+      this.#connections.cutSlow();
+      cut.close();
+      this.remove(cut);
     }
-    if (this.#bytes > this.#maxBytes) this.#cut(res);
   }
 
-  #cut(res: Response): void {
-    this.#connections.cutSlow();
-    res.close();
-    this.remove(res);
+  #nextToCut(): Response {
+    let [heaviest, most] = [undefined as Taker, 0];
+    for (const [taker, bytes] of this.#bytesOf) if (bytes > most) [heaviest, most] = [taker, bytes];
+    let first: Response | undefined;
+    for (const [res, { taker, isBehind }] of this.#answers) {
+      if (taker !== heaviest) continue;
+      if (isBehind) return res;
+      first ??= res;
+    }
+    if (first === undefined) throw new Error(`${most} bytes wait, expected an answer`);
+    return first;
   }
 
   /** Notes that the socket has taken a part of an answer. @param isBehind whether it didn't take all that it was given */
@@ -73,27 +86,30 @@ export class WaitingAnswers {
     const waiting = this.#answers.get(res);
     if (waiting === undefined) return;
     this.#answers.delete(res);
-    this.#answers.set(res, { body: waiting.body, isBehind });
+    this.#answers.set(res, { ...waiting, isBehind });
   }
 
   /** Removes an answer that was sent, or whose connection was closed. Does nothing for other answers. */
   remove(res: Response): void {
     const waiting = this.#answers.get(res);
     if (waiting === undefined) return;
-    const { body } = waiting;
+    const { body, taker } = waiting;
     this.#answers.delete(res);
-    if (body === undefined) this.#count(-streamBytes);
+    if (body === undefined) this.#count(taker, -streamBytes);
     else {
       const users = (this.#users.get(body) ?? 0) - 1;
       if (users > 0) this.#users.set(body, users);
       else {
         this.#users.delete(body);
-        this.#count(-body.length);
+        this.#count(taker, -body.length);
       }
     }
   }
 
-  #count(bytes: number): void {
+  #count(taker: Taker, bytes: number): void {
+    const ofTaker = (this.#bytesOf.get(taker) ?? 0) + bytes;
+    if (ofTaker > 0) this.#bytesOf.set(taker, ofTaker);
+    else this.#bytesOf.delete(taker);
     this.#bytes += bytes;
     this.#connections.wait(bytes);
     this.#peakBytes = Math.max(this.#peakBytes, this.#bytes);

@@ -127,3 +127,17 @@ test("a free account doesn't wait while another account has made its bytes for a
   assert.deepEqual(taken, [2]);
   assert.equal(timers.size, 1, "the first account still has its timer, and no other");
 });
+
+test("an account that has made its bytes isn't free until their time is over, and others are", () => {
+  let nowMs = 1000;
+  const turns = new Turns(
+    () => 0,
+    () => () => {},
+    () => nowMs,
+  );
+  assert.ok(turns.isFree(1));
+  turns.made(1, madeBytesPerSecond);
+  assert.deepEqual([turns.isFree(1), turns.isFree(2), turns.isFree(undefined)], [false, true, true]);
+  nowMs += 1000;
+  assert.ok(turns.isFree(1));
+});

@@ -62,19 +62,32 @@ test("a stream counts with what it takes at most, and a stream that reads on is 
   assert.deepEqual(closed, ["b"]);
 });
 
-test("clients that read fast enough, or wait for their turn, aren't disconnected for those that don't read", () => {
+test("of an account's streams, those whose clients are behind are disconnected first", () => {
   const { waiting, closed, client } = open(4 * streamBytes);
   const [fast, waits, ...slow] = ["fast", "waits", "slow 1", "slow 2"].map(client);
-  waiting.add(fast, undefined, false);
-  waiting.add(waits, undefined, false);
-  for (const each of slow) waiting.add(each, undefined);
-  waiting.add(client("a"), undefined, false);
+  waiting.add(fast, undefined, 1, false);
+  waiting.add(waits, undefined, 1, false);
+  for (const each of slow) waiting.add(each, undefined, 1);
+  waiting.add(client("a"), undefined, 1, false);
   waiting.note(waits, false);
-  waiting.add(client("b"), undefined, false);
+  waiting.add(client("b"), undefined, 1, false);
   assert.deepEqual(closed, ["slow 1", "slow 2"]);
-  waiting.add(client("c"), undefined, false);
-  assert.deepEqual(closed, ["slow 1", "slow 2", "c"], "the last one, where all read");
+  waiting.add(client("c"), undefined, 1, false);
+  assert.deepEqual(closed, ["slow 1", "slow 2", "fast"], "where all read, the one whose turn is the oldest");
 });
+
+for (const isBehind of [true, false])
+  test(`an account with many streams costs only itself (clients ${isBehind ? "behind" : "that read"})`, () => {
+    const { connections, waiting, closed, client } = open(8 * streamBytes);
+    waiting.add(client("other"), undefined, 2);
+    waiting.add(client("a page"), new Uint8Array(10));
+    for (let i = 0; i < 20; i++) waiting.add(client(`many ${i}`), undefined, 1, isBehind);
+    waiting.add(client("another"), undefined, 3);
+    waiting.add(client("another page"), new Uint8Array(streamBytes));
+    assert.equal(closed.length, 16);
+    assert.ok(closed.every((name) => name.startsWith("many")));
+    assert.ok(connections.waitingBytes <= 8 * streamBytes);
+  });
 
 test("an answer that is larger than the bound is given up, and nothing stays counted", () => {
   const { connections, waiting, closed, client } = open();
