@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { DataError, fileReasonOf, shown, systemCode } from "../../engine/query.ts";
 import { newWebhookSecret } from "../accounts/changes.ts";
 import { exportAccounts, importAccounts } from "../accounts/transfer.ts";
-import type { CommandOutput, PartRun } from "../part.ts";
+import type { CommandOutput } from "../part.ts";
 import { parts } from "../parts.ts";
 import { readFileName, readOptions } from "../shared/arguments.ts";
 import { monthName, monthOf } from "../shared/months.ts";
@@ -162,7 +162,7 @@ function importAll(args: string[], { store, input }: Context): CommandOutput {
   const { entered, known, refused, miscount } = importAccounts(store, input, inputOf(file));
   const faults = miscount === undefined ? refused : [miscount, ...refused];
   if (faults.length > 0 && !isSkipping(args)) {
-    // A DataError, because with Redis any other error would be taken for a fault of Redis.
+    // A DataError, because with DATABASE_URL any other error would be taken for a fault of the database.
     const error = new DataError(inputOf(file), `${faults.length} wrong lines`, "none");
     throw Object.assign(error, { message: faults.join("\n") });
   }
@@ -171,23 +171,6 @@ function importAll(args: string[], { store, input }: Context): CommandOutput {
   const left = refused.length === 0 ? "" : `; ${refused.length} refused`;
   const note = faults.map((line) => `${line}\n`).join("");
   return { result: `entered ${entered.length} ${accounts}${same}${left}\n`, note, entered };
-}
-
-async function listServers(args: string[], part: PartRun): Promise<string> {
-  const servers = (await part.servers?.()) ?? [];
-  return listed("accounts servers", args, servers, {
-    id: ({ id }) => id,
-    state: ({ state }) => state,
-    heard: ({ heard }) => heard,
-    leased: ({ leased }) => leased,
-  });
-}
-
-async function forgetServer([id, ...more]: string[], part: PartRun): Promise<string> {
-  if (id === undefined || id.startsWith("-"))
-    throw new DataError("accounts forget-server", id === undefined ? "nothing" : shown(id), "a server's id");
-  checkEnd("accounts forget-server", more);
-  return (await part.forgetServer?.(id)) ?? "";
 }
 
 await runCommand("accounts", parts, {
@@ -223,18 +206,6 @@ await runCommand("accounts", parts, {
     about:
       "Deletes an account for good, with its keys, addresses, usage, events and signups. Only its id stays, so that no other account gets it. Without --yes, says what would be deleted.",
     run: remove,
-  },
-  servers: {
-    usage: "[--json]",
-    about:
-      "Lists the servers that share REDIS_URL: whether each is running or gone, the seconds since its last heartbeat, and the requests of quotas that it has leased and not used.",
-    onServers: listServers,
-  },
-  "forget-server": {
-    usage: "ID",
-    about:
-      "Gives back the leases of a server that won't come back, for example because its machine was lost. The requests that it may have admitted in a second without reporting them stay charged. `accounts servers` lists the servers' ids.",
-    onServers: forgetServer,
   },
   "rotate-secret": {
     usage: "NAME --overlap HOURS",

@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import * as v from "valibot";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
 import { maxOverlapHours } from "../accounts/changes.ts";
-import { type CommandOutput, configure, type Part, type PartRun } from "../part.ts";
+import { type CommandOutput, configure, type Part } from "../part.ts";
 import { calledAs } from "../shared/arguments.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import type { Settings } from "../shared/settings.ts";
@@ -39,10 +39,6 @@ interface FolderSubcommand extends Help {
   onFolder(args: string[], stateDir: string): string;
 }
 
-interface ServersSubcommand extends Help {
-  onServers(args: string[], part: PartRun): Promise<string>;
-}
-
 interface Subcommand extends Help {
   /** If false, a missing state is an error, because STATE_DIR may be mistyped. */
   makesState?: boolean;
@@ -50,17 +46,17 @@ interface Subcommand extends Help {
   run(args: string[], context: Context): CommandOutput;
 }
 
-type AnySubcommand = Subcommand | FolderSubcommand | ServersSubcommand;
+type AnySubcommand = Subcommand | FolderSubcommand;
 
 function helpOf(name: string, subcommands: [word: string, AnySubcommand][]): string {
   const parts = subcommands.map(
     ([word, { usage, about }]) => `  ${`${word} ${usage}`.trim()}\n      ${about}\n`,
   );
   const shared = subcommands.every(([, subcommand]) => "onFolder" in subcommand)
-    ? `where REDIS_URL is set,
+    ? `where DATABASE_URL is set,
 it is this machine's STATE_DIR all the same.`
-    : `where REDIS_URL is set, it
-works on what all servers with that Redis have in common, from any machine.`;
+    : `where DATABASE_URL is set,
+it works on what all servers with that database have in common, from any machine.`;
   return `usage: ${calledAs(name)} COMMAND
 
 ${parts.join("")}
@@ -102,11 +98,6 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
     return;
   }
   const shared = configuration.parts.find(({ runCommand }) => runCommand !== undefined);
-  if ("onServers" in subcommand) {
-    if (shared === undefined) throw new DataError("REDIS_URL", "nothing", "the Redis that the servers share");
-    process.stdout.write(await subcommand.onServers(args, shared));
-    return;
-  }
   const input = (await subcommand.read?.(args)) ?? "";
   if (shared?.runCommand !== undefined) {
     const now = new Date();
@@ -125,7 +116,7 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
   if (isNew && mayCreate) rehearse(subcommand, args, context);
   const store = Store.open(stateDir, { mayCreate });
   try {
-    if (store.directory.isCopy) throw onlyACopy(stateDir);
+    if (store.directory.position() !== undefined) throw onlyACopy(stateDir);
     const { output, changes } = transact(store, stateDir, () => {
       const before = store.progress.latest();
       const output = subcommand.run(args, { ...context, store });

@@ -156,7 +156,7 @@ export class Metrics {
     );
     counter(
       "hcqs_limit_refusals_total",
-      "Requests answered with 429, by ceiling. early: other servers hold the rest of the quota. clock: the server's clock was changed, and the month's usage wasn't loaded yet",
+      "Requests answered with 429, by ceiling. clock: the server's clock was changed, and the month's usage wasn't loaded yet",
       ["ceiling"],
       ({ refused }) => Object.entries(refused).map(([ceiling, count]) => [{ ceiling }, count]),
     );

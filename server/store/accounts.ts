@@ -47,7 +47,7 @@ export class StoredAccounts extends Table {
 
   /**
    * Lists all accounts by name, with their saved requests in `month`, `YYYY-MM`, and the number of keys that are valid
-   * at `now`. `used` counts this server's requests, or all servers' in a command's copy of a shared directory.
+   * at `now`.
    */
   list(month: string, now: Date): (Account & { used: number; keys: number })[] {
     return this.db.all(

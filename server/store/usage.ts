@@ -6,17 +6,8 @@ import { Table } from "./connection.ts";
 /** Maximum days kept per account. Two months have no more days. */
 export const maxDays = 62;
 
-interface Used {
-  account: number;
-  month: string;
-  used: number;
-}
-
 export class StoredUsage extends Table {
-  /**
-   * Returns the saved requests in a month, `YYYY-MM`, by account. A server saves only the requests that it counted
-   * itself.
-   */
+  /** Returns the saved requests in a month, `YYYY-MM`, by account. */
   ofMonth(month: string): Map<number, number> {
     const sql = "SELECT account, used FROM usage WHERE month = ?";
     const rows = this.db.all<{ account: number; used: number }>(sql, month);
@@ -37,18 +28,6 @@ export class StoredUsage extends Table {
     const sql = `INSERT INTO usage (account, month, used) SELECT ?, ?, ? WHERE ${accountExists()}
       ON CONFLICT DO UPDATE SET used = excluded.used`;
     for (const [account, count] of used) this.db.run(sql, account, month, count, account);
-  }
-
-  /**
-   * Returns the requests that were counted before an account's import. The map's keys are texts such as `7 2026-11`.
-   */
-  imported(): Map<string, number> {
-    const rows = this.db.all<Used>("SELECT * FROM imported");
-    return new Map(rows.map(({ account, month, used }) => [`${account} ${month}`, used]));
-  }
-
-  saveImported({ account, month, used }: Used): void {
-    this.db.run("INSERT INTO imported (account, month, used) VALUES (?, ?, ?)", account, month, used);
   }
 
   /**

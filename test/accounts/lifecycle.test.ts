@@ -31,7 +31,7 @@ function world() {
     operator.keys.create(i < 2 ? a.id : b.id, hash, "0000", null, now);
   operator.keys.revoke(2, now);
   const [table, limits] = [new KeyTable(), new Limits()];
-  const start = () => new Accounts(store, now.getTime(), { keys: table, limits });
+  const start = () => new Accounts(store, now.getTime(), { keys: table, ceilings: limits });
   const accounts = start();
   const slots = (of = table, at = now.getTime()) =>
     hashes.map((hash) => {

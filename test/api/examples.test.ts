@@ -63,7 +63,7 @@ function told(
   const clocks = { now: () => nowMs, steadyNow: () => 0 };
   const service = serviceOf({
     keys,
-    limits,
+    ceilings: limits,
     names,
     days,
     events,
