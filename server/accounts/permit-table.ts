@@ -169,6 +169,11 @@ export class PermitTable implements Ceilings {
     return Atomics.load(this.#words, slot * slotWords + askedWord) >>> 0;
   }
 
+  /** The month of the account's permits and counts. */
+  monthOf(slot: number): number {
+    return Atomics.load(this.#words, slot * slotWords + monthWord);
+  }
+
   /** Assigns permits and counts to a month. The account must hold no permits. */
   enter(slot: number, month: number): void {
     const base = slot * slotWords;

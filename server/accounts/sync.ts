@@ -79,6 +79,11 @@ export class Accounts {
     this.#enterDays(monthOf(nowMs));
   }
 
+  /** Sets an account's count of a month up to a day. @param day `YYYY-MM-DD` */
+  putDay(slot: number, day: string, used: number): void {
+    if (day.startsWith(monthName(this.#monthOfDays))) this.tables.days.put(slot, Number(day.slice(8)), used);
+  }
+
   /** The first of the two months in memory, numbered by `monthOf`. */
   get firstMonth(): number {
     return this.#month;

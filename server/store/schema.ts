@@ -107,6 +107,17 @@ export const schema = `
     version INTEGER NOT NULL,
     id TEXT NOT NULL -- of the change that made the version
   ) STRICT;
+  CREATE TABLE away ( -- months in which requests were admitted while the shared database was away, until it counts them
+    id TEXT PRIMARY KEY,
+    month INTEGER NOT NULL, -- 12 times the year, plus 0 for January
+    since INTEGER NOT NULL -- when the database went away
+  ) STRICT;
+  CREATE TABLE away_used (
+    away TEXT NOT NULL REFERENCES away (id) ON DELETE CASCADE,
+    account INTEGER NOT NULL,
+    used INTEGER NOT NULL,
+    PRIMARY KEY (away, account)
+  ) STRICT, WITHOUT ROWID;
   CREATE TRIGGER accounts_deleted AFTER UPDATE OF name ON accounts WHEN NEW.name IS NULL BEGIN
     DELETE FROM deliveries WHERE event IN (SELECT id FROM events WHERE account = NEW.id);
     DELETE FROM events WHERE account = NEW.id;

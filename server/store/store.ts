@@ -1,5 +1,6 @@
 import { DataError } from "../../engine/query.ts";
 import { StoredAccounts } from "./accounts.ts";
+import { StoredAway } from "./away.ts";
 import { Connection, Table } from "./connection.ts";
 import { databaseInMemory, type OpenOptions, openDatabase } from "./database.ts";
 import { Directory } from "./directory.ts";
@@ -14,6 +15,7 @@ import { StoredVersions } from "./versions.ts";
 /** The state database: one property for each group of tables. */
 
 export type { Account, NewAccount } from "./accounts.ts";
+export type { AdmittedAlone } from "./away.ts";
 export type { Position, Row } from "./directory.ts";
 export type { Channel, Delivery, StoredEvent } from "./events.ts";
 export type { StoredKey } from "./keys.ts";
@@ -38,6 +40,7 @@ export class Store extends Table {
   readonly events = new StoredEvents(this.db);
   readonly signups = new StoredSignups(this.db);
   readonly versions = new StoredVersions(this.db);
+  readonly away = new StoredAway(this.db);
   readonly progress = new StoredProgress(this.db);
   readonly directory = new Directory(this.db);
   readonly records = new AccountRecords(this.db);
