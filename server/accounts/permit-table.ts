@@ -1,4 +1,4 @@
-import { burstExceeded, type Ceilings, maxAccounts, type quotaExceeded } from "./limits.ts";
+import { burstExceeded, type Ceilings, maxAccounts } from "./limits.ts";
 
 /** Admits requests of accounts that several servers share, by permits that the control thread has got for them. */
 
@@ -206,7 +206,7 @@ export class PermitTable implements Ceilings {
   }
 
   /** Refuses requests without a permit at once. @param reason what `admit` returns, at most a second from now */
-  refuse(slot: number, untilMs: number, reason: typeof burstExceeded | typeof quotaExceeded): void {
+  refuse(slot: number, untilMs: number, reason: number): void {
     const base = slot * slotWords;
     Atomics.store(this.#words, base + noneUntilWord, untilMs);
     Atomics.store(this.#words, base + reasonWord, reason);

@@ -24,18 +24,23 @@ export class Alone {
   readonly since: number;
   readonly #fromMs: number;
   readonly #buckets = new Map<number, Bucket>();
-  /** What was admitted, by month. */
-  readonly #admitted: AdmittedAlone[];
+  /** What was admitted before a restart. It may be reported already, so nothing is added. */
+  readonly #earlier: readonly AdmittedAlone[];
+  /** What is admitted, by month. */
+  readonly #admitted = new Map<number, AdmittedAlone>();
 
   /**
-   * @param earlier what isn't reported of this absence, before a restart
+   * @param month the month of the requests, by `monthOf`
+   * @param wallMs the time, in Unix milliseconds
    * @param nowMs the steady clock
    */
-  constructor(options: AloneOptions, since: number, earlier: AdmittedAlone[], nowMs: number) {
+  constructor(options: AloneOptions, month: number, wallMs: number, nowMs: number) {
     this.#options = options;
-    this.since = since;
-    this.#admitted = earlier;
+    this.#earlier = options.store.away.all();
+    // What isn't reported yet is of the same absence.
+    this.since = this.#earlier[0]?.since ?? wallMs;
     this.#fromMs = nowMs;
+    this.#admittedIn(month);
   }
 
   /** Grants permits of a month as the database would, but from a bucket that was empty when the database went away. */
@@ -50,29 +55,37 @@ export class Alone {
     const { burst, quota } = ceilings;
     const bucket = this.#buckets.get(account) ?? { level: 0, atMs: this.#fromMs };
     const level = Math.min(burst + 1, bucket.level + (burst * (nowMs - bucket.atMs)) / 1000);
-    const returned = this.#admittedIn(backMonth);
-    const countBefore = returned.used.get(account) ?? 0;
-    if (back > 0) returned.used.set(account, Math.max(0, countBefore - back));
-    const { used } = this.#admittedIn(month);
-    const alone = used.get(account) ?? 0;
-    const granted = Math.max(0, Math.min(want, Math.floor(level), quota - known - alone));
-    if (granted > 0) used.set(account, alone + granted);
+    if (back > 0) this.#count(account, backMonth, -back);
+    const before = this.#earlier
+      .filter((one) => one.month === month)
+      .reduce((sum, { used }) => sum + (used.get(account) ?? 0), known);
+    const used = before + this.#count(account, month, 0);
+    const granted = Math.max(0, Math.min(want, Math.floor(level), quota - used));
+    this.#count(account, month, granted);
     this.#buckets.set(account, { level: level - granted, atMs: nowMs });
     const waitMs = Math.max(0, ((1 - level + granted) * 1000) / burst);
-    return { account, granted, used: known + alone + granted, waitMs };
+    return { account, granted, used: used + granted, waitMs };
+  }
+
+  /** Adds to an account's count. @returns the count */
+  #count(account: number, month: number, more: number): number {
+    const { used } = this.#admittedIn(month);
+    const count = Math.max(0, (used.get(account) ?? 0) + more);
+    if (more !== 0) used.set(account, count);
+    return count;
   }
 
   #admittedIn(month: number): AdmittedAlone {
-    let admitted = this.#admitted.find((one) => one.month === month);
+    let admitted = this.#admitted.get(month);
     if (admitted === undefined) {
       admitted = { id: randomUUID(), month, since: this.since, used: new Map() };
-      this.#admitted.push(admitted);
+      this.#admitted.set(month, admitted);
     }
     return admitted;
   }
 
   /** Stores what was admitted, so that a restart keeps it and the absence's beginning. */
   save(): void {
-    for (const admitted of this.#admitted) this.#options.store.away.save(admitted);
+    for (const admitted of this.#admitted.values()) this.#options.store.away.save(admitted);
   }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { DataError, reasonOf } from "../../../engine/query.ts";
+import { reasonOf } from "../../../engine/query.ts";
 import { PermitTable, permitLifeMs } from "../../accounts/permit-table.ts";
 import { logEvents, reached, recordEvents } from "../../accounts/quota-events.ts";
 import type { Accounts } from "../../accounts/sync.ts";
@@ -120,7 +120,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
     change: (work) => directory.change(work),
     settle: () => delay(permitLifeMs),
     delivers: () => performance.now() < turnUntilMs - maxDeliveryMs,
-    isUnread: () => directory.version === 0,
+    isUnread: () => readMs === Number.NEGATIVE_INFINITY && directory.version === 0,
     wait: (thread, waits) => permits?.wait(thread, waits),
     async begin(accounts, answer) {
       const counts = new Counts(accounts, context, directory, table);
@@ -158,32 +158,28 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
       accounts.refresh();
 
       const goAlone = () => {
-        const nowMs = performance.now();
-        const earlier = store.away.all();
-        // After a restart, the same absence goes on, with what is left of the grace.
-        const since = earlier[0]?.since ?? Date.now() - Math.min(nowMs - Math.max(readMs, 0), awayMs);
         alone = new Alone(
           {
             store,
             ceilingsOf: (account) => store.accounts.byId(account),
             usedOf: (account, month) => counts.of(account, month),
           },
-          since,
-          earlier,
-          nowMs,
+          table.month,
+          Date.now(),
+          performance.now(),
         );
+        alone.save();
         log.warn({ reason, seconds: Math.round(graceMs / 1000) }, databaseIsAway);
       };
       const comeBack = async () => {
         // Reads succeed while commits hang. So the absence ends when a write is confirmed.
         await calls.query("SELECT hcqs.take_turn('alive', $1, 0)", [holder]);
         await directory.read();
-        const saved = alone;
-        saved?.save();
-        await report();
+        alone?.save();
         alone = undefined;
         readMs = performance.now();
         failingMs = undefined;
+        await report();
         table.isClosed = false;
         await counts.read(database);
         log.info("the database is back");
@@ -284,6 +280,8 @@ class Counts {
     this.#context = context;
     this.#directory = directory;
     this.#table = table;
+    for (const [account, used] of context.store.usage.ofMonth(monthName(table.month)))
+      this.#known.set(account, { month: table.month, used, quota: 0, recorded: 0 });
   }
 
   /** Returns the permits granted in a month; undefined if the number was never read. */
@@ -350,7 +348,10 @@ class Counts {
           this.#accounts.putDay(slot, day, used);
         }
         this.note(slot, month, used);
-        if (month === this.#table.monthOf(slot)) this.#table.count(slot, used);
+        if (month !== this.#table.month) continue;
+        if (this.#table.monthOf(slot) !== month && this.#table.held(slot) === 0)
+          this.#table.enter(slot, month);
+        if (this.#table.monthOf(slot) === month) this.#table.count(slot, used);
       }
     });
     this.#readTo = rows.at(-1)?.at ?? this.#readTo;
