@@ -21,6 +21,9 @@ const ownCa =
   "if a proxy opens TLS connections, or the server has a certificate authority of its own, NODE_EXTRA_CA_CERTS names the " +
   "file with that authority's certificate (PEM)";
 
+/** OpenSSL's messages about bytes that aren't TLS. */
+const otherThanTls = /wrong version number|packet length too long/i;
+
 /** A source of time, which tests replace. */
 export interface Clock {
   /** Milliseconds since a fixed moment in the past. */
@@ -117,7 +120,7 @@ async function unlessStalled<Result>(
   }
 }
 
-function broken(url: string, what: string, error: unknown, signal: AbortSignal): Error {
+function broken(url: string, what: string, error: unknown, signal: AbortSignal, proxy?: HttpProxy): Error {
   if (signal.aborted && signal.reason instanceof Error) return signal.reason;
   if (!(error instanceof Error)) return new Break(`${what} (${error})`);
   const code = "code" in error ? String(error.code) : "";
@@ -127,10 +130,26 @@ function broken(url: string, what: string, error: unknown, signal: AbortSignal):
     const advice = /EXPIRED|NOT_YET_VALID|ALTNAME|HOSTNAME/.test(code) ? "" : `; ${ownCa}`;
     return new DataError(url, `a certificate that can't be trusted (${reason})`, `a valid one${advice}`);
   }
-  return new Break(`${what} (${reason})`);
+  return otherThanTls.test(reason) ? withoutTls(url, proxy) : new Break(`${what} (${reason})`);
 }
 
-/** The proxy refused to connect to a host. A retry wouldn't help, and other addresses of the host would fail alike. */
+/** The error for a server or a proxy at an https address that answers without TLS. A retry wouldn't help. */
+function withoutTls(url: string, proxy: HttpProxy | undefined): Error {
+  if (proxy === undefined || !proxy.url.startsWith("https:"))
+    return new DataError(
+      url,
+      "an answer without TLS",
+      "an https server; write http:// if it speaks plain http",
+    );
+  const plain = `${proxy.variable}=http://${proxy.hasPassword ? "USER:PASSWORD@" : ""}${new URL(proxy.url).host}`;
+  return new ProxyRefusal(
+    url,
+    `an answer without TLS from the proxy ${proxy.shown}`,
+    `a proxy that speaks TLS, because its address begins with https://; if it speaks plain http, set ${plain}`,
+  );
+}
+
+/** The proxy is of no use for a host. A retry wouldn't help, and other addresses of the host would fail alike. */
 export class ProxyRefusal extends DataError {}
 
 function proxyRefusal(url: string, address: string, proxy: HttpProxy, status: number): Error {
@@ -161,7 +180,7 @@ export async function openAddress(url: string, { signal, proxyFor }: Attempt): P
       if (proxy === undefined) throw broken(url, "no connection", error, signal);
       const status = error instanceof Error && "statusCode" in error ? Number(error.statusCode) : 0;
       if (status > 0) throw proxyRefusal(url, address, proxy, status);
-      throw broken(url, `no connection through the proxy ${proxy.shown}`, error, signal);
+      throw broken(url, `no connection through the proxy ${proxy.shown}`, error, signal, proxy);
     });
     const { statusCode: status = 0 } = response;
     if (status === 200) {

@@ -54,5 +54,5 @@ export { type DocumentKind, documentKinds } from "./search/documents.ts";
 export { encodeMatches } from "./search/encode.ts";
 export { absentHospital, explainNoMatch } from "./search/no-match.ts";
 export { absentProcedure } from "./search/procedure-terms.ts";
-export { search, unpricedMatches } from "./search/search.ts";
+export { search, unpricedMatches, unsure } from "./search/search.ts";
 export * from "./snapshot/schema.ts";

@@ -100,6 +100,7 @@ test("the engine uses no clock, environment, console or randomness", () => {
 /** Time has to pass in these test files, for the given reasons. */
 const withTimers = {
   "test/control/log.test.ts": "a ceiling, and a slow reader",
+  "test/control/state.test.ts": "its timers are mocked",
   "test/long/durability.test.ts": "kills come at drawn moments",
   "test/long/failover.test.ts": "the pace of the load",
   "test/long/flood.test.ts": "resets come at drawn moments",

@@ -19,7 +19,7 @@ import {
   type TableParts,
   zipPattern,
 } from "../../engine/index.ts";
-import { isRounded, orCode, orPlainNumber } from "./hints.ts";
+import { isRounded, isTotal, orCode, orCount, orPlainNumber, orState } from "./hints.ts";
 import { cleanName, Spellings } from "./names.ts";
 import { leastFacilities, suspicionsAbout } from "./plausibility.ts";
 
@@ -156,6 +156,7 @@ export class CmsTable {
    * @throws DataError naming the line, and the column of a wrong value
    */
   add(record: string[], line: number): void {
+    if (!this.#facilityIndex.has(record[this.#at.ccn])) this.#refuseTotal(record, line);
     this.#checkFields(record, line);
     if (this.rows === maxSnapshotRows)
       throw new DataError(`${this.#file} line ${line}`, "one row more", `at most ${maxSnapshotRows} rows`);
@@ -214,6 +215,19 @@ export class CmsTable {
     return columns.filter((column) => this.#at[column] < 0).map((column) => columnNames[column]);
   }
 
+  /** A pivot table has rows of totals between its rows or at its end. */
+  #refuseTotal(record: string[], line: number): void {
+    const ccn = record[this.#at.ccn]?.trim() ?? "";
+    const first = record.findIndex((field) => field.trim() !== "");
+    // "Totals" has the form of a CCN.
+    if ((ccnPattern.test(ccn) && !isTotal(ccn)) || !isTotal(record[first].trim())) return;
+    throw new DataError(
+      `${this.#file} line ${line}, field ${first + 1}`,
+      `${shown(record[first])}, which begins a row of totals`,
+      "rows of a facility and a procedure only; delete this row",
+    );
+  }
+
   /** Empty columns without a name may follow at the end. */
   #checkFields(record: string[], line: number): void {
     let filled = record.length;
@@ -223,7 +237,7 @@ export class CmsTable {
       throw new DataError(
         `${this.#file} line ${line}`,
         `${record.length} ${record.length === 1 ? "field" : "fields"}`,
-        `${this.#width} as in the ${this.#width === this.#fields ? "header" : "first row"}`,
+        `${this.#width} as in the ${this.#width === this.#fields ? "header" : "first row"}; ${this.#adviceOnFields(record)}`,
       );
     if (filled > this.#named)
       throw new DataError(
@@ -231,6 +245,14 @@ export class CmsTable {
         shown(record[filled - 1]),
         "nothing in a column without a name",
       );
+  }
+
+  #adviceOnFields(record: string[]): string {
+    if (record.filter((field) => field.trim() !== "").length === 1)
+      return "delete the line if it is a title or a note";
+    return record.length > this.#width
+      ? "put a text that has a comma in quotes, and delete fields that belong to no column"
+      : "take the row from CMS's file; a line break may have cut it, or a field is missing";
   }
 
   /** The error names the first duplicate in the file. @param order positions of the rows, duplicates side by side */
@@ -265,7 +287,7 @@ export class CmsTable {
     if (text === known?.state) return facility;
     const state = text.trim().toUpperCase();
     if (!Object.hasOwn(stateNames, state))
-      this.#refuse(line, "state", shown(text), orCode("a known two-letter state code", state, 0));
+      this.#refuse(line, "state", shown(text), orState("a known two-letter state code", text.trim()));
     if (known === undefined) this.#states.push({ state, line });
     else if (state !== known.state)
       this.#refuse(
@@ -350,12 +372,7 @@ export class CmsTable {
     if (trimmed === "") return blank;
     const count = Number(countPattern.exec(trimmed)?.[1] ?? Number.NaN);
     if (Number.isNaN(count))
-      this.#refuse(
-        line,
-        column,
-        shown(text),
-        orPlainNumber("a whole number such as 41, or nothing", trimmed),
-      );
+      this.#refuse(line, column, shown(text), orCount("a whole number such as 41, or nothing", trimmed));
     if (count > maxCount) this.#refuse(line, column, shown(text), `at most ${maxCount}`);
     return count;
   }
@@ -379,9 +396,21 @@ export class CmsTable {
   }
 }
 
+/** Maximum number of unknown columns that an error names. */
+const maxNamed = 5;
+const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
+
+function adviceOnHeader(header: string[], missing: string[]): string {
+  if (missing.length === Object.keys(requiredNames).length) return "; this line may not be the header";
+  const known = Object.values(columnNames).map(plain);
+  const others = header.filter((name) => name.trim() !== "" && !known.includes(plain(name)));
+  if (others.length === 0) return "; take CMS's file, because a column was deleted";
+  const named = others.slice(0, maxNamed).map((name) => shown(name.trim()));
+  return `; if a column was renamed, give it its name back (CMS doesn't use ${named.join(", ")}${others.length > maxNamed ? ", …" : ""})`;
+}
+
 /** Returns the position of each column, or −1 for a missing optional column. */
 function findColumns(header: string[], subject: string): Record<Column, number> {
-  const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
   const names = header.map(plain);
   const missing = Object.values(requiredNames).filter((name) => !names.includes(plain(name)));
   const isOld = missing.length > 0 && oldLayoutNames.some((name) => names.includes(name));
@@ -399,7 +428,7 @@ function findColumns(header: string[], subject: string): Record<Column, number> 
     throw new DataError(
       subject,
       `a header without ${missing.join(", ")}`,
-      `the columns of the CMS file by Provider and Service${isOld ? ", as CMS publishes it now; rename older ones" : ""}`,
+      `the columns of the CMS file by Provider and Service${isOld ? ", as CMS publishes it now; rename older ones" : adviceOnHeader(header, missing)}`,
     );
   const columns = Object.keys(columnNames) as Column[];
   return byField(columns, (column) => names.indexOf(plain(columnNames[column])));

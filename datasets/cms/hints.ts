@@ -1,10 +1,12 @@
+import { stateNames } from "../../engine/index.ts";
+
 /** Hints about what spreadsheets, pandas, R and other programs typically do to cells. */
 
 type Hint = readonly [form: RegExp, advice: string];
 
 /** How programs write a missing value. */
 const missing =
-  /^(?:<na>|#?n\.?\/?a\.?|na[nt]|none|null|\(null\)|<null>|nil|\\n|missing|unknown|[-–—*.]+|\?)$/i;
+  /^(?:<na>|#?n\.?\/?a\.?|na[nt]|none|null|\(null\)|<null>|nil|\\n|missing|unknown|\(?(?:blank|empty)\)?|[-–—*.]+|\?)$/i;
 /** How publishers mask a small count. */
 const masked = /^(?:(?:[<≤]|&lt;) ?=? ?[0-9]+|[0-9]+ (?:or|and) (?:fewer|less)|1 ?[-–] ?1[01]|suppressed)$/i;
 
@@ -15,11 +17,13 @@ const spreadsheetHints: readonly Hint[] = [
   [/^['"]/, "remove the quotation mark before the value"],
   [/^#[a-z0-9/]+[?!]$|^#+$|^err:[0-9]+$/i, `this is a spreadsheet's error; ${original}`],
   [/^[0-9]\.[0-9]+e[+-]?[0-9]+$/i, `a spreadsheet has rounded it to this scientific form; ${asText}`],
+  [/^(?:true|false)$/i, `a program has made it a truth value; ${original}`],
+  [
+    /^[0-9.,]+ ?%$/,
+    `this is a percentage, so the columns may be shifted, or a spreadsheet has changed it; ${original}`,
+  ],
 ];
-const thousands: Hint = [
-  /^\$? ?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?$/,
-  "remove the commas between thousands",
-];
+const thousands: Hint = [/^[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?$/, "remove the commas between thousands"];
 
 const months = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)";
 const dates = new RegExp(
@@ -35,12 +39,25 @@ const codeHints: readonly Hint[] = [
   [dates, `if a spreadsheet has made the code a date, ${asText}`],
 ];
 
+const sign = "(?:\\p{Sc}|us ?\\$|usd|dollars?)";
+const currencyHints: readonly Hint[] = [
+  [
+    new RegExp(
+      `^(?:${sign} ?[0-9]{1,3}(?:,[0-9]{3})+(?:\\.[0-9]*)?|[0-9]{1,3}(?:,[0-9]{3})+(?:\\.[0-9]*)? ?${sign})$`,
+      "iu",
+    ),
+    "remove the currency sign, and the commas between thousands",
+  ],
+  [new RegExp(`^(?:${sign} ?[0-9.]+|[0-9.]+ ?${sign})$`, "iu"), "remove the currency sign"],
+];
+
 const emptied = "replace what marks a suppressed value by an empty cell";
 const numberHints: readonly Hint[] = [
   [missing, emptied],
   [masked, `this masks a small count; ${emptied}`],
   ...spreadsheetHints,
   thousands,
+  ...currencyHints,
   [
     /^[0-9]{1,3}(?:[.'’ \u00a0\u202f][0-9]{3})*,[0-9]+$|^[0-9]+,[0-9]+$/,
     "write a point before the cents, and nothing between thousands",
@@ -48,6 +65,11 @@ const numberHints: readonly Hint[] = [
   [/^[0-9]{1,3}(?:['’ \u00a0\u202f][0-9]{3})+(?:\.[0-9]*)?$/, "remove what separates thousands"],
   [/^[-−]\$?[0-9]|^\(.*[0-9]\)$/, `a count or an amount can't be negative; ${original}`],
   [/^[+-]?inf(?:inity)?$/i, `a division by zero gives this; ${original}`],
+  [dates, `if a spreadsheet has made the number a date, ${asText}`],
+];
+const fraction: Hint = [
+  /^[0-9]*\.[0-9]+$/,
+  `a count has no fraction, so the columns may be shifted, or this is an average; ${original}`,
 ];
 
 function advice(hints: readonly Hint[], text: string): string[] {
@@ -76,12 +98,44 @@ export function orCode(expected: string, text: string, digits: number, isOptiona
     ...(isMissing(text) ? [isOptional ? "leave the cell empty if there is no value" : original] : []),
     ...(digits === 5 && /^[0-9]{5}-?[0-9]{4}$/.test(text) ? ["keep the first five digits only"] : []),
     ...advice(codeHints, text),
+    ...(digits >= 4 && /^[0-9]+$/.test(text) && text.length > digits
+      ? [`${text.length} digits are too many, so a digit may have been added; ${original}`]
+      : []),
   ]);
+}
+
+const lettersOf = (text: string) => text.toUpperCase().replace(/[^A-Z]/g, "");
+const codesByName = new Map(
+  Object.entries(stateNames).flatMap(([code, name]) => [
+    [code, code],
+    [lettersOf(name), code],
+    [lettersOf(name.replace("U.S. ", "")), code],
+  ]),
+);
+
+/** Adds a hint to `expected` about a state that isn't written as its code, such as Alabama or N.Y. */
+export function orState(expected: string, text: string): string {
+  const code = codesByName.get(lettersOf(text));
+  return code === undefined || /[^\p{L}\p{Z}.,]/u.test(text)
+    ? orCode(expected, text, 0)
+    : `${expected}; write ${code}, not its name`;
 }
 
 /** Adds a hint to `expected` about what marks a missing number, or about the form of a number. */
 export function orPlainNumber(expected: string, text: string): string {
   return withAdvice(expected, advice(numberHints, text));
+}
+
+/** Like `orPlainNumber`, for a number without decimals. */
+export function orCount(expected: string, text: string): string {
+  return withAdvice(expected, advice([...numberHints, fraction], text));
+}
+
+/** Tells whether the first text in a row says that the row has totals, such as "Grand Total" or "010001 Total". */
+export function isTotal(text: string): boolean {
+  return /(?:^|[ -])(?:sub|grand)?totals?(?: result)?:?$|^(?:sum|average|mean|median|count)(?: of .*)?:?$/i.test(
+    text,
+  );
 }
 
 /** Tells whether a spreadsheet may have rounded a number to this form: two decimals and a power of ten, as 5.00E+05. */

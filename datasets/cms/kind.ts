@@ -52,3 +52,14 @@ export function foreignKind(start: Buffer): string | undefined {
   const found = separators.find(([separator]) => count(separator) > count(","));
   return found === undefined ? undefined : `fields separated by ${found[1]}`;
 }
+
+/** Says what to do about a file of a kind that `foreignKind` has named. */
+export function wayToCsv(kind: string): string {
+  if (/UTF-(?:16|32)/.test(kind)) return "save it as UTF-8 (in Excel: CSV UTF-8)";
+  if (kind.includes("Excel"))
+    return "take CMS's CSV file, or save the sheet as CSV UTF-8 with its codes as text";
+  if (kind.startsWith("fields separated")) return "take CMS's CSV file, or save it with commas";
+  return /gzip|zip archive|bzip2|xz|zstd|7z/.test(kind)
+    ? "unpack it, and import the CSV file inside"
+    : "take CMS's CSV file";
+}

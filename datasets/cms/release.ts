@@ -7,7 +7,7 @@ import { DataError, type Provenance, partsOf, type SnapshotTable, systemCode } f
 import { checkRegular } from "../folder.ts";
 import { CmsTable, cmsProvenance } from "./cms.ts";
 import { type StrayByte, TextScan } from "./encoding.ts";
-import { foreignKind } from "./kind.ts";
+import { foreignKind, wayToCsv } from "./kind.ts";
 
 const readChunkBytes = 2 ** 20;
 /** Real records are shorter, and a low limit detects an unclosed quote early. */
@@ -111,7 +111,8 @@ async function scanFile(handle: FileHandle, file: string): Promise<TextScan> {
   const scan = new TextScan();
   for await (const chunk of chunksOf(handle)) {
     const kind = scan.bytes === 0 ? foreignKind(chunk) : undefined;
-    if (kind !== undefined) throw new DataError(file, kind, "a CSV file, as it was published");
+    if (kind !== undefined)
+      throw new DataError(file, kind, `a CSV file, as it was published; ${wayToCsv(kind)}`);
     scan.push(chunk);
   }
   scan.finish();

@@ -171,8 +171,8 @@ function mostAlike(index: SearchIndex, terms: readonly Term[], wanted: Int32Arra
  * meant.
  */
 const [likeEnough, leastLike] = [0.5, 0.33];
-/** Lowers the scores of groups that may not be meant. */
-const unsure = 0.5;
+/** Lowers the scores of groups that may not be meant, so it is also the highest score of such a group. */
+export const unsure = 0.5;
 
 /** The nearest facilities come first. Each mile lowers the score by 0.01. */
 function nearMatches(

@@ -11,6 +11,7 @@ import {
   maxSnapshotFileBytes,
   maxSnapshotRows,
   metadataSchema,
+  snapshotNameExpected,
   type Version,
   versionIn,
 } from "./schema.ts";
@@ -180,11 +181,7 @@ function versionOf({ data_year, revision }: Metadata, subject: string): Version 
       );
     const value = expected ?? stated;
     if (value !== undefined) return value;
-    throw new DataError(
-      `${subject}: name`,
-      "no data version",
-      "<year>.<revision>.parquet, such as 2024.1.parquet",
-    );
+    throw new DataError(`${subject}: name`, "no data version", snapshotNameExpected);
   };
   return {
     dataYear: agreed("data_year", data_year, named?.dataYear),

@@ -171,6 +171,9 @@ export function versionName({ dataYear, revision }: Version): string {
   return `${dataYear}.${revision}`;
 }
 
+/** Describes in error messages the names of snapshot files that have a data version. */
+export const snapshotNameExpected = `<year>.<revision>.parquet, with a year from ${minDataYear} to ${maxDataYear} and a revision from 1 to ${maxRevision}`;
+
 /**
  * Returns the data version that a snapshot file's path or name states, or undefined if its last part isn't
  * `<year>.<revision>.parquet`.

@@ -5,8 +5,16 @@ import { reachOf } from "../shared/special-addresses.ts";
 
 const maxUrlCharacters = 2000;
 
-/** Domains that have no public names: RFC 6761, RFC 6762 (with its appendix G), RFC 8375, and ICANN for `internal`. */
-const privateDomains = "localhost local internal intranet private corp home lan home.arpa".split(" ");
+/**
+ * Domains without names that public DNS resolves: RFC 6761, RFC 6762 (with its appendix G), RFC 7686, RFC 8375, RFC 9476,
+ * ICANN for `internal`, and what systems name themselves. `example` isn't among them, because documents use it.
+ */
+const privateDomains =
+  "localhost localdomain local internal intranet private corp home lan home.arpa invalid test onion alt".split(
+    " ",
+  );
+/** Two labels or more, within the lengths that DNS allows. */
+const dottedName = /^(?!.{254})(?:[^.]{1,63}\.)+[^.]{1,63}$/;
 
 /**
  * Checks a webhook's URL when it is set. Returns the requirement that the URL breaks; undefined if the URL is allowed.
@@ -14,10 +22,13 @@ const privateDomains = "localhost local internal intranet private corp home lan 
 export function webhookFault(url: string, allowLoopback: boolean): string | undefined {
   const fault = storedWebhookFault(url, allowLoopback);
   if (fault !== undefined) return fault;
-  const { hostname } = new URL(url);
+  const { hostname, port } = new URL(url);
+  // Nothing listens on port 0.
+  if (port === "0") return "a public address";
   const name = hostname.replace(/\.$/, "");
   if (isIP(hostOf(hostname)) !== 0 || (allowLoopback && /(^|\.)localhost$/.test(name))) return undefined;
-  const isPrivate = !name.includes(".") || privateDomains.some((domain) => `.${name}`.endsWith(`.${domain}`));
+  const isPrivate =
+    !dottedName.test(name) || privateDomains.some((domain) => `.${name}`.endsWith(`.${domain}`));
   return isPrivate ? "a public address" : undefined;
 }
 

@@ -19,6 +19,7 @@ import {
   search,
   textAt,
   unpricedMatches,
+  unsure,
   versionName,
 } from "../../engine/query.ts";
 import { basePath, type Versions } from "./endpoint.ts";
@@ -211,7 +212,7 @@ export function noMatches(
     : `nothing that matches the other words matches ${echo(word)}`;
   const isWhole = text.trim().toLowerCase() === word;
   const { message, type } = notFound(image, what, isWhole ? undefined : fault);
-  const isProcedure = kind === "facility" && search(image, "procedure", text, 0, 1).total > 0;
+  const isProcedure = kind === "facility" && findsSurely(image, text);
   const hints = [
     ...(near.length === 0 ? [] : [`near: ${near.join(", ")}`]),
     ...(isProcedure ? ["procedures match with type=procedure"] : []),
@@ -242,7 +243,21 @@ const maxSearchCharacters = 64;
  */
 function wayToGroup(image: Image, asked: string): string | undefined {
   if (procedureCodePattern.test(asked)) return undefined;
-  return `procedure groups have four digits; ${groupIncluding(image, asked) ?? searchFor(image, asked)}`;
+  const way = groupWritten(image, asked) ?? groupIncluding(image, asked) ?? searchFor(image, asked);
+  return `procedure groups have four digits; ${way}`;
+}
+
+/** Names the group whose code a text has in another form, such as 5,072, APC 5072 or 5072.0; undefined if none. */
+function groupWritten(image: Image, text: string): string | undefined {
+  const code = text
+    .trim()
+    .replace(/^apc/i, "")
+    .replace(/\.0*$/, "")
+    .replace(/[\p{P}\p{S}\p{Z}]/gu, "");
+  const procedure = procedureCodePattern.test(code) ? image.procedureOf.get(code) : undefined;
+  return procedure === undefined
+    ? undefined
+    : `${code} (${textAt(image.procedureName, procedure)}) may be meant`;
 }
 
 /** Names the group that includes the HCPCS or CPT code in a text; undefined if there is no code, or no known group. */
@@ -255,10 +270,16 @@ function groupIncluding(image: Image, text: string): string | undefined {
   return `${group} (${name}) includes the code ${code}`;
 }
 
-/** Names the search for a text, if it finds something; otherwise a search for words. */
+/** Whether a search for procedures finds a group that is meant, and not only groups that may be meant. */
+function findsSurely(image: Image, text: string): boolean {
+  const { scores } = search(image, "procedure", text, 0, 1);
+  return scores.length > 0 && scores[0] > unsure;
+}
+
+/** Names the search for a text, if it surely finds what is meant; otherwise a search for words. */
 function searchFor(image: Image, text: string): string {
   const isShown = text.length <= maxSearchCharacters && echoBare(text) === text;
-  return isShown && search(image, "procedure", text, 0, 1).total > 0
+  return isShown && findsSurely(image, text)
     ? `${searchPath(text)} finds them by these words`
     : `a search finds them by words, such as ${searchPath("knee replacement")}`;
 }

@@ -148,6 +148,7 @@ const withHint = (expected: string, hint: string | undefined) =>
  * A list of 1 to `most` values, separated by commas. Spaces around a value don't matter, and a value that is repeated
  * counts once.
  * @param write writes a value in its usual form
+ * @param key values with the same key are the same value; the first of them is kept
  * @param hint says what may be wrong with a list
  */
 function listOf(
@@ -158,8 +159,13 @@ function listOf(
   example: string,
   {
     write = (value) => value,
+    key = write,
     hint = () => undefined,
-  }: { write?: (value: string) => string; hint?: (list: string) => string | undefined } = {},
+  }: {
+    write?: (value: string) => string;
+    key?: (value: string) => string;
+    hint?: (list: string) => string | undefined;
+  } = {},
 ) {
   const message = `1 to ${most} ${expected}, separated by commas`;
   return v.pipe(
@@ -167,7 +173,12 @@ function listOf(
     v.regex(new RegExp(`^ *${value} *(, *${value} *)*$`), ({ input }) => withHint(message, hint(input))),
     v.description(`Up to ${most} ${description}`),
     v.examples([example]),
-    v.transform((text) => [...new Set(text.split(",").map((entry) => write(entry.trim())))]),
+    v.transform((text) => {
+      const entries = new Map<string, string>();
+      for (const entry of text.split(",").map((each) => each.trim()))
+        if (!entries.has(key(entry))) entries.set(key(entry), write(entry));
+      return [...entries.values()];
+    }),
     v.check((entries) => entries.length <= most, message),
   );
 }
@@ -194,9 +205,10 @@ export const ccns = v.optional(
     "[0-9A-Za-z]{6}",
     50,
     "CCNs of six letters or digits",
-    "CCNs, separated by commas. `summary.unknown` lists those that aren't in the data.",
+    "CCNs, separated by commas, in upper or lower case. `summary.unknown` lists those that aren't in the data.",
     "990580,990581,990582",
     {
+      key: (ccn) => ccn.toUpperCase(),
       hint: (text) =>
         text
           .split(",")

@@ -30,6 +30,8 @@ export interface State {
 export class Health {
   isReady = false;
   isSaved = true;
+  /** Whether the disk of the state has room for the reserve. */
+  hasRoom = true;
   savedAtMs = performance.now();
   /** The reason why the state's files can't be used; undefined while they can be used. */
   fault: string | undefined;
@@ -37,7 +39,8 @@ export class Health {
   isUnread = () => false;
 
   get isFit(): boolean {
-    return this.isReady && this.isSaved && this.fault === undefined && !this.isUnread() && !isStopping();
+    const isKept = this.isSaved && this.hasRoom && this.fault === undefined;
+    return this.isReady && isKept && !this.isUnread() && !isStopping();
   }
 }
 
@@ -55,7 +58,7 @@ export function openState({ STATE_DIR: stateDir, isTrial }: Settings, isShared: 
   const store = Store.open(stateDir, { maxWaitMs: maxStateWaitMs });
   closers.push(() => {
     try {
-      guard.checkpoint(store);
+      guard.withRoom(() => guard.checkpoint(store));
     } finally {
       store.close();
     }
@@ -88,6 +91,7 @@ export function settleState(health: Health, { store, guard }: State): void {
   } catch (error) {
     if (!isNoRoom(error)) throw error;
     health.isSaved = false;
+    health.hasRoom = false;
     log.error({ reason: reasonOf(error) }, "the disk of the state is full: the server isn't ready");
   }
 }
@@ -98,8 +102,10 @@ export function saveAtEnd(health: Health, { store, guard }: State, save: () => v
     try {
       health.fault ??= guard.fault();
       if (health.fault !== undefined) throw new Error(health.fault);
-      save();
-      store.progress.noteSaved(new Date());
+      guard.withRoom(() => {
+        save();
+        store.progress.noteSaved(new Date());
+      });
     } catch (error) {
       process.exitCode = 1;
       log.error({ reason: reasonOf(error) }, "the last counts can't be saved");
@@ -131,8 +137,14 @@ export function keepState(
     health.isSaved = false;
     save();
     guard.checkpoint(store);
-    guard.keepRoom();
     health.isSaved = true;
     if (health.fault === undefined) health.savedAtMs = performance.now();
+  });
+  repeat("keeping a reserve of room on the state's disk", saveMs, () => {
+    health.hasRoom = false;
+    // The reserve must not take the room that the counts need.
+    if (!health.isSaved) return;
+    guard.keepRoom();
+    health.hasRoom = true;
   });
 }

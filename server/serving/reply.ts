@@ -52,7 +52,11 @@ export function listIn(request: Pick<RequestHead, "forEach">, name: string): str
   return lines.join(",");
 }
 
-/** Chooses a request's coding. Other lines than the first are read only if the first doesn't say enough. */
+/**
+ * Chooses a request's coding. Other lines than the first are read only if the first doesn't say enough. An empty first
+ * line counts as no header here and in `isUnchanged`: `getHeader` can't tell them apart, and `listIn` would cost every
+ * request without the header 0.7 µs. Then the whole answer is sent, uncompressed.
+ */
 function codingFor(request: RequestHead): Coding {
   const first = request.getHeader(headerNames.acceptEncoding);
   if (first === "") return "identity";

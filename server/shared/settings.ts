@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import * as v from "valibot";
-import { DataError, shown, shownAddress } from "../../engine/query.ts";
+import { DataError, shown, withoutCredentials } from "../../engine/query.ts";
 import { emailAddress, wholeNumber } from "./schemas.ts";
 
 /** Reads settings from environment variables. Each setting is declared once, in a table. */
@@ -235,9 +235,26 @@ export function faultsOf(
   });
 }
 
-/** Formats a setting's value for messages. Whatever could be the user and password of a URL is left out. */
+/** A URL: what comes before its host, the host with the port, and the rest. */
+const urlParts = /^(.*?(?:https?:[/\\]*|:[/\\]+|^[/\\]{2,}))([^/\\?#]*)(.*)$/is;
+/** What follows a host and isn't a port, such as a password. */
+const otherThanPort = /:(?!(?:[0-5]?\d{1,4}|6[0-5]\d{3})?$)[^\]]*$/s;
+
+/**
+ * Formats a setting's value for messages. Whatever could be a secret in a URL is left out: user and password, path,
+ * query and fragment, and the URLs after it in a list.
+ */
 export function shownSetting(value: string): string {
-  return /[:/\\]\S*@/.test(value) ? shownAddress(value) : shown(value);
+  const text = /[:/\\]\S*@/.test(value) ? withoutCredentials(value) : value;
+  const entries: string[] = [];
+  for (const entry of text.split(",")) {
+    const [, start = "", host = "", rest = ""] = urlParts.exec(entry) ?? ["", entry];
+    const end = rest.length > 1 ? `${rest[0]}…` : rest;
+    const bare = start + host.replace(otherThanPort, ":…") + end;
+    entries.push(bare.replace(/([?#]).+/s, "$1…"));
+    if (bare !== entry) break;
+  }
+  return shown(entries.join(","));
 }
 
 export function settingsHelp(tables: readonly SettingTable[]): string {

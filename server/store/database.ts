@@ -1,7 +1,7 @@
 import { closeSync, existsSync, lstatSync, openSync, readSync, rmSync } from "node:fs";
 import Database from "better-sqlite3";
 import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
-import { isNoRoom, NoRoom, withReserve } from "./room.ts";
+import { checkRoomForNew, isNoRoom, NoRoom, withReserve } from "./room.ts";
 import { schema, schemaVersion } from "./schema.ts";
 import { databaseFile, foreignLog, hasLog, restoring } from "./served.ts";
 import { createComplete, makeStateFolder } from "./state-files.ts";
@@ -23,6 +23,7 @@ export function openDatabase(
   { mayCreate = true, maxWaitMs = 5000 }: OpenOptions,
 ): Database.Database {
   const file = databaseFile(folder);
+  const isNew = !existsSync(file);
   try {
     if (mayCreate) makeStateFolder(folder);
     else if (!existsSync(file))
@@ -31,6 +32,7 @@ export function openDatabase(
     const isLogged = hasLog(folder);
     if (!existsSync(file)) {
       if (isLogged) throw damaged(file, "none beside a write-ahead log");
+      checkRoomForNew(folder, `state database ${file}`);
       create(file);
     }
     return withReserve(folder, () => {
@@ -47,7 +49,7 @@ export function openDatabase(
     });
   } catch (error) {
     if (error instanceof DataError) throw error;
-    if (isNoRoom(error)) throw new NoRoom(`state database ${file}`, !existsSync(file));
+    if (isNoRoom(error)) throw new NoRoom(`state database ${file}`, isNew);
     if (error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code))
       throw damaged(file, error.message);
     const reason = reasonOf(error);

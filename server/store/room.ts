@@ -11,7 +11,7 @@ import { DataError, systemCode } from "../../engine/query.ts";
 
 /** The reserve's size, and the least room for a server to be ready: the -shm file takes half, the rest is for counts. */
 const reserveBytes = 64 * 1024;
-/** Room that a new state takes, with its reserve. */
+/** Room that a new state needs: for its database, its reserve, and the first counts. */
 const newStateBytes = 512 * 1024;
 
 export const reserveFile = (folder: string) => join(folder, "server.reserve");
@@ -44,21 +44,36 @@ export function isNoRoom(error: unknown): boolean {
   return error instanceof NoRoom || /^(ENOSPC|EDQUOT)$/.test(systemCode(error) ?? "");
 }
 
+/** Returns the free room on a folder's disk in bytes; infinity on file systems that don't know their size. */
+function freeBytes(folder: string): number {
+  const { blocks, bfree, bavail, bsize } = statfsSync(folder);
+  if (blocks === 0) return Number.POSITIVE_INFINITY;
+  return (process.getuid?.() === 0 ? bfree : bavail) * bsize;
+}
+
+/** Checks that the disk has room for a new state. @param place what is to be made there @throws NoRoom */
+export function checkRoomForNew(folder: string, place: string): void {
+  if (freeBytes(folder) < newStateBytes) throw new NoRoom(place, true);
+}
+
 /**
  * Makes the reserve of a state folder, unless it exists.
  * @throws DataError, or Error of the system, when the disk has too little room
  */
 export function keepReserve(folder: string): void {
-  const { blocks, bfree, bavail, bsize } = statfsSync(folder);
-  const free = (process.getuid?.() === 0 ? bfree : bavail) * bsize;
-  // Some file systems don't know their size.
-  if (blocks > 0 && free < reserveBytes) throw new NoRoom(`STATE_DIR ${folder}`);
+  if (freeBytes(folder) < reserveBytes) throw new NoRoom(`STATE_DIR ${folder}`);
   const file = reserveFile(folder);
   if (statSync(file, { throwIfNoEntry: false })?.size === reserveBytes) return;
   rmSync(file, { force: true });
   // Random bytes, because some file systems don't store zeros.
-  writeFileSync(file, randomBytes(reserveBytes), { mode: 0o600 });
-  chmodSync(file, 0o600);
+  try {
+    writeFileSync(file, randomBytes(reserveBytes), { mode: 0o600 });
+    chmodSync(file, 0o600);
+  } catch (error) {
+    // A part of a reserve would take room from the counts.
+    rmSync(file, { force: true });
+    throw error;
+  }
 }
 
 /** Runs work that needs little room. If the disk is full, deletes the reserve until the process ends, and runs it again. */

@@ -148,16 +148,21 @@ export class StateGuard {
     const identities = identitiesIn(this.#folder);
     // A full disk may have no room for the same content again.
     if (readServed(this.#folder) === identities) return;
-    withReserve(this.#folder, () => {
+    this.withRoom(() => {
       makePrivateFile(servedFile(this.#folder));
       // The file is flushed, because an older content could name other files after a power loss.
       writeFileSync(servedFile(this.#folder), identities, { flush: true });
     });
   }
 
-  /** Makes sure that a start on a full disk has room. @throws Error when the disk is full */
+  /** Makes sure that a start or an end on a full disk has room. @throws Error when the disk is full */
   keepRoom(): void {
     keepReserve(this.#folder);
+  }
+
+  /** Runs work, on a full disk with the room that `keepRoom` has kept. The work may be done twice. */
+  withRoom<Result>(work: () => Result): Result {
+    return withReserve(this.#folder, work);
   }
 
   /**

@@ -148,7 +148,13 @@ test("every endpoint that takes a procedure group explains a code of another kin
     [served, "x".repeat(65), anySearch],
     [served, "knee", "/api/v1/search?type=procedure&q=knee finds them by these words"],
     [bare, "Knee Zylinder", "/api/v1/search?type=procedure&q=Knee+Zylinder finds them by these words"],
-    [served, "APC 5115", "/api/v1/search?type=procedure&q=APC+5115 finds them by these words"],
+    ...[
+      ...["5,072", "5 072", "5.072", "5072.0", "APC 5072", "apc5072", "#5072", "'5072", " 5072 ", "5’072"],
+      ...["5\u00a0072", "5_072", "50-72"],
+    ].map((asked) => [served, asked, "5072 (Level 5072 Zylinder) may be meant"] as const),
+    [served, "9,999", anySearch],
+    // A search for this finds a group that may not be meant.
+    [served, "knee arm", anySearch],
     [served, "knee&<é>", "/api/v1/search?type=procedure&q=knee%26%3C%C3%A9%3E finds them by these words"],
   ] as const)
     for (const target of pathsOf(asked)) {
@@ -159,11 +165,12 @@ test("every endpoint that takes a procedure group explains a code of another kin
   for (const target of pathsOf("9999")) assert.equal(saidOf(served, target), 'there is no procedure "9999"');
 });
 
-test("the search that a message names finds something", () => {
-  for (const asked of ["knee", "Knee Zylinder", "APC 5115", "g0105", "xylophone"])
+test("the search that a message names finds what is meant", () => {
+  for (const asked of ["knee", "Knee Zylinder", "g0105", "xylophone", "knee arm", "9,999"])
     for (const target of pathsOf(asked)) {
       const [, path = ""] = /(\/search\?\S+)/.exec(saidOf(served, target)) ?? [];
-      assert.ok(ask(served, path), path);
+      const [first] = v.parse(searchResponse, ask(served, path)).data;
+      assert.ok(first.type === "procedure" && first.score > 0.5, path);
     }
 });
 
@@ -182,4 +189,6 @@ test("a facility search for a code points to type=procedure", () => {
     refusal(served, "/search?q=27447").message,
     /^no facility matches "27447" in .*; procedures match with type=procedure$/,
   );
+  assert.match(refusal(served, "/search?q=joint").message, /procedures match with type=procedure$/);
+  assert.doesNotMatch(refusal(served, "/search?q=knee+arm").message, /type=procedure/);
 });

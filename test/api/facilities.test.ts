@@ -87,6 +87,7 @@ describe("lists of facilities", () => {
     };
     assert.deepEqual(unknownIn("ccn=000001,000002"), []);
     assert.deepEqual(unknownIn("ccn=ZZZZZZ,000001,AAAAAA,ZZZZZZ"), ["ZZZZZZ", "AAAAAA"]);
+    assert.deepEqual(unknownIn("ccn=zZZzzz,000001,AAAAAA,ZZZZZZ,aaaaaa"), ["zZZzzz", "AAAAAA"]);
     // A facility that other conditions leave out isn't unknown.
     assert.deepEqual(unknownIn("ccn=000001,000003,ZZZZZZ&state=NY"), ["ZZZZZZ"]);
     assert.deepEqual(unknownIn("procedure=5072&ccn=000001,000006,ZZZZZZ"), ["ZZZZZZ"]);
@@ -123,6 +124,8 @@ describe("lists of facilities", () => {
     const many = (count: number) => Array.from({ length: count }, (_, i) => String(i).padStart(6, "0"));
     assert.equal(rowsOf(versions, `ccn=${[...many(50), "000001", "+000001"].join()}`).length, 6);
     assertRefused(versions, `/healthcare/facilities?ccn=${many(51).join()}`, "invalid_parameter");
+    const inBothCases = [...many(49), "00000A", "00000a", "+00000a"].join();
+    assert.equal(rowsOf(versions, `ccn=${inBothCases}`).length, 6);
     for (const list of ["", "+", "000001,", ",000001", "000001,,000003", "000001,+,000003", "000001+000003"])
       assertRefused(versions, `/healthcare/facilities?ccn=${list}`, "invalid_parameter");
   });

@@ -90,18 +90,46 @@ const withPassword = [
   "https://example.org,https://joe:geheim@example.org/%zz",
 ];
 
-test("no message about a setting shows a password of a URL", async () => {
+/** Each has a secret "geheim" or "987654" elsewhere in a URL, and can't be the value of any setting. */
+const withSecret = [
+  ...["https://joe:geheim", "https:/joe:geheim", "https:joe:geheim", "//joe:geheim", "ftp://joe:geheim"],
+  ...["https://joe:ge heim", "https://joe:x,geheim", "https://joe:1geheim", "https://joe:987654"],
+  ...["https://example.org:8080:geheim", "https://[::1]:geheim", "https://joe:geheim/path"],
+  ...["https://example.org/?token=geheim", "https://example.org?token=geheim", "example.org/?token=geheim"],
+  ...["https://example.org/#geheim", "https://example.org:8080/geheim", "https:\\\\example.org\\geheim"],
+  ...["https://example.org,https://joe:geheim", "https://example.org,https://example.org/geheim"],
+  ...["https://[::1]/a/geheim", "https://joe@example.org/?token=geheim"],
+];
+
+test("what is shown of a URL in a setting is its scheme, host and port", () => {
+  for (const [value, said] of [
+    ["https://joe:geheim", "https://joe:…"],
+    ["https://example.org/?token=geheim", "https://example.org/…"],
+    ["https://example.org?token=geheim", "https://example.org?…"],
+    ["https://example.org:8080/a/b", "https://example.org:8080/…"],
+    ["https://[::1]:8080/a", "https://[::1]:8080/…"],
+    ["https://example.org,https://a.example:99999", "https://example.org,https://a.example:…"],
+    ["https://example.org:8080/", "https://example.org:8080/"],
+    ["https://joe:geheim@example.org/?token=geheim", "https://…@example.org/…"],
+  ])
+    assert.deepEqual(configure(parts, { PUBLIC_URL: value }), [
+      `PUBLIC_URL is ${shown(said)}, expected an address such as https://prices.example.org, without a path`,
+    ]);
+});
+
+test("no message about a setting shows a password or another secret of a URL", async () => {
   const names = [coreSettings, ...parts.map(({ settings }) => settings)].flatMap(Object.keys);
   let refused = 0;
-  for (const value of withPassword)
+  const values = [...withPassword, ...withSecret];
+  for (const value of values)
     for (const name of names) {
       const lines = configure(parts, { [name]: value });
       const faults = [...(Array.isArray(lines) ? lines : []), ...(await machineFaults({ [name]: value }))];
       if (faults.length > 0) refused++;
-      assert.doesNotMatch(faults.join("\n"), /geheim/, `${name}=${value}`);
+      assert.doesNotMatch(faults.join("\n"), /geheim|heim|987654/, `${name}=${value}`);
     }
   // Any text can be a folder's name, an account's name or the like.
-  assert.ok(refused > withPassword.length * (names.length - 4), `${refused} were refused`);
+  assert.ok(refused > values.length * (names.length - 4), `${refused} were refused`);
 });
 
 test("no message about an argument shows a password of a URL", async () => {

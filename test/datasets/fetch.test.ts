@@ -805,6 +805,33 @@ test("a refusal by the proxy is final, and the error says what to do", async () 
   }
 });
 
+test("an https proxy or server that answers without TLS gives one error, which says what to write", async () => {
+  const { port, asked } = await refusingProxy("502 Bad Gateway");
+  const at = `127.0.0.1:${port}`;
+  const found = `found an answer without TLS from the proxy https://${at}, expected a proxy that speaks TLS, because its address begins with https://; if it speaks plain http, set `;
+  for (const [variable, user, address, way] of [
+    ["HTTPS_PROXY", "", "https://a.test/x.csv", `HTTPS_PROXY=http://${at}`],
+    ["HTTP_PROXY", "", "http://a.test/x.csv", `HTTP_PROXY=http://${at}`],
+    ["ALL_PROXY", "joe:geheim@", "https://a.test/x.csv", `ALL_PROXY=http://USER:PASSWORD@${at}`],
+  ]) {
+    const environment = { [variable]: `https://${user}${at}` };
+    const trial = new Trial();
+    await assert.rejects(trial.download(address, environment), {
+      name: "DataError",
+      message: `${address}: ${found}${way}`,
+    });
+    const caller = { ...trial, say: trial.say, proxyFor: proxiesIn(environment) };
+    await assert.rejects(offers(address, caller), /found an answer without TLS from the proxy/);
+    assert.deepEqual([trial.clock.pausesMs, trial.said], [[], []]);
+  }
+  const trial = new Trial();
+  await assert.rejects(trial.download(`https://${at}/x.csv`), {
+    name: "DataError",
+    message: `https://${at}/x.csv: found an answer without TLS, expected an https server; write http:// if it speaks plain http`,
+  });
+  assert.deepEqual([trial.clock.pausesMs, trial.said, asked], [[], [], []]);
+});
+
 test("a proxy's temporary failure, or one that can't be reached, is retried", async () => {
   const { port, asked } = await refusingProxy("502 Bad Gateway");
   const trial = new Trial();

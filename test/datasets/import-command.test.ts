@@ -113,7 +113,7 @@ test("a rejected import prints one line and exits with 1", async () => {
   assert.deepEqual(await command([file, "--year", "2023", "--out", out]), {
     code: 1,
     stdout: "",
-    stderr: `${file} line 2: found 1 field, expected 9 as in the header\n`,
+    stderr: `${file} line 2: found 1 field, expected 9 as in the header; delete the line if it is a title or a note\n`,
   });
   assert.equal(existsSync(out), false);
 });

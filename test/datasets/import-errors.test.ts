@@ -37,7 +37,23 @@ const refusals: Record<string, [content: string | Buffer, messageAfterFile: stri
   "missing columns, all of them": [
     csv(row).replace("Rndrng_Prvdr_City", "City").replace("APC_Desc", "Description"),
     " line 1: found a header without Rndrng_Prvdr_City, APC_Desc, expected the columns of the CMS file by Provider " +
-      "and Service",
+      'and Service; if a column was renamed, give it its name back (CMS doesn\'t use "City", "Description")',
+  ],
+  "a column that was deleted": [
+    csv(row).replaceAll(/,[^,\n]*$/gm, ""),
+    " line 1: found a header without Avg_Mdcr_Alowd_Amt, expected the columns of the CMS file by Provider and Service; " +
+      "take CMS's file, because a column was deleted",
+  ],
+  "many columns of other names": [
+    csv(row).replace("APC_Desc", "a,b,c,d,e,f"),
+    " line 1: found a header without APC_Desc, expected the columns of the CMS file by Provider and Service; if a column " +
+      'was renamed, give it its name back (CMS doesn\'t use "a", "b", "c", "d", "e", …)',
+  ],
+  "a file without a header": [
+    `${row}\n`,
+    " line 1: found a header without Rndrng_Prvdr_CCN, Rndrng_Prvdr_Org_Name, Rndrng_Prvdr_City, " +
+      "Rndrng_Prvdr_State_Abrvtn, APC_Cd, APC_Desc, Avg_Tot_Sbmtd_Chrgs, Avg_Mdcr_Alowd_Amt, expected the columns of the " +
+      "CMS file by Provider and Service; this line may not be the header",
   ],
   "a column twice": [
     csv(row).replace("Rndrng_Prvdr_St,", "apc_desc,"),
@@ -46,16 +62,24 @@ const refusals: Record<string, [content: string | Buffer, messageAfterFile: stri
   "the layout of 2011–2015": [`${oldHeader}\n010001,A,B,0012,5,6,7\n`, oldLayout],
   "a record with too few fields": [
     csv(row, "010002,X"),
-    " line 3: found 2 fields, expected 9 as in the header",
+    " line 3: found 2 fields, expected 9 as in the header; take the row from CMS's file; a line break may have cut it, or a field is missing",
   ],
   // The row's last fields are empty, so its shifted fields could be read without an error.
   "an unquoted comma before empty fields": [
     csv(row, otherRow.replace("Level 3 Excision", "Extraocular, Repair, and Plastic")),
-    " line 3: found 11 fields, expected 9 as in the header",
+    " line 3: found 11 fields, expected 9 as in the header; put a text that has a comma in quotes, and delete fields that belong to no column",
+  ],
+  "a note below the rows": [
+    csv(row, "Source: CMS"),
+    " line 3: found 1 field, expected 9 as in the header; delete the line if it is a title or a note",
+  ],
+  "a row with an empty field more": [
+    csv(row, `${otherRow},`),
+    " line 3: found 10 fields, expected 9 as in the header; put a text that has a comma in quotes, and delete fields that belong to no column",
   ],
   "a row that is wider than the others": [
     csv(`${row},`, otherRow),
-    " line 3: found 9 fields, expected 10 as in the first row",
+    " line 3: found 9 fields, expected 10 as in the first row; take the row from CMS's file; a line break may have cut it, or a field is missing",
   ],
   "something in a column without a name": [
     csv(row, otherRow).replaceAll("\n", ",,\n").replace("1854.35,,", "1854.35,x,"),
@@ -76,7 +100,8 @@ const refusals: Record<string, [content: string | Buffer, messageAfterFile: stri
   ],
   "an amount that is no number": [
     csv(row.replace("9652.79", "$9652")),
-    ' line 2, column Avg_Tot_Sbmtd_Chrgs: found "$9652", expected an amount in dollars such as 1234.56, or nothing',
+    ' line 2, column Avg_Tot_Sbmtd_Chrgs: found "$9652", expected an amount in dollars such as 1234.56, or nothing; ' +
+      "remove the currency sign",
   ],
   "an amount past the largest": [
     csv(row.replace("9652.79", "21474836.475")),
@@ -122,7 +147,8 @@ const refusals: Record<string, [content: string | Buffer, messageAfterFile: stri
   ],
   "services that are no whole number": [
     fullCsv(`${row},${more.replace("41", "41.5")}`),
-    ' line 2, column CAPC_Srvcs: found "41.5", expected a whole number such as 41, or nothing',
+    ' line 2, column CAPC_Srvcs: found "41.5", expected a whole number such as 41, or nothing; ' +
+      "a count has no fraction, so the columns may be shifted, or this is an average; take the value from CMS's file",
   ],
   "a ZIP code that lost its zero": [
     fullCsv(`${row},${more.replace("36301", "2124")}`),
@@ -231,27 +257,32 @@ const refusals: Record<string, [content: string | Buffer, messageAfterFile: stri
       "",
       "x",
     ),
-    " line 9: found 1 field, expected 9 as in the header",
+    " line 9: found 1 field, expected 9 as in the header; delete the line if it is a title or a note",
   ],
 };
 
-const kinds: [kind: string, content: string | Buffer][] = [
-  ["a gzip file", gzipSync(csv(row))],
-  ["a zip archive", zipOf("MUP_OUT_DY23.csv")],
-  ["an Excel workbook (xlsx)", zipOf("[Content_Types].xml", "_rels/.rels", "xl/workbook.xml")],
-  ["an Excel workbook (xls)", Buffer.from("d0cf11e0a1b11ae10000", "hex")],
-  ["a Parquet file", encodeSnapshot(randomSnapshot(1))],
-  ["UTF-16 text", Buffer.from(`\ufeff${csv(row)}`, "utf16le")],
-  ["UTF-16 text", Buffer.from(csv(row), "utf16le")],
-  ["UTF-16 text", Buffer.from(csv(row), "utf16le").swap16()],
-  ["a binary file", `${csv(row)}\0`],
-  ["JSON", '\ufeff\n [{"Rndrng_Prvdr_CCN":"010001"}]\n'],
-  ["an HTML page", "<!DOCTYPE html>\n<html></html>\n"],
-  ["XML", '<?xml version="1.0"?>'],
-  ["fields separated by semicolons", csv(row).replaceAll(",", ";")],
-  ["fields separated by semicolons", `"${header.replaceAll(",", '";"')}"\n`],
-  ["fields separated by tabs", csv(row).replaceAll(",", "\t")],
-].map(([kind, content]) => [String(kind), typeof content === "string" ? content : Buffer.from(content)]);
+const unpack = "unpack it, and import the CSV file inside";
+const fromWorkbook = "take CMS's CSV file, or save the sheet as CSV UTF-8 with its codes as text";
+const asUtf8 = "save it as UTF-8 (in Excel: CSV UTF-8)";
+const withCommas = "take CMS's CSV file, or save it with commas";
+const takeIt = "take CMS's CSV file";
+const kinds: [kind: string, advice: string, content: string | Uint8Array][] = [
+  ["a gzip file", unpack, gzipSync(csv(row))],
+  ["a zip archive", unpack, zipOf("MUP_OUT_DY23.csv")],
+  ["an Excel workbook (xlsx)", fromWorkbook, zipOf("[Content_Types].xml", "_rels/.rels", "xl/workbook.xml")],
+  ["an Excel workbook (xls)", fromWorkbook, Buffer.from("d0cf11e0a1b11ae10000", "hex")],
+  ["a Parquet file", takeIt, encodeSnapshot(randomSnapshot(1))],
+  ["UTF-16 text", asUtf8, Buffer.from(`\ufeff${csv(row)}`, "utf16le")],
+  ["UTF-16 text", asUtf8, Buffer.from(csv(row), "utf16le")],
+  ["UTF-16 text", asUtf8, Buffer.from(csv(row), "utf16le").swap16()],
+  ["a binary file", takeIt, `${csv(row)}\0`],
+  ["JSON", takeIt, '\ufeff\n [{"Rndrng_Prvdr_CCN":"010001"}]\n'],
+  ["an HTML page", takeIt, "<!DOCTYPE html>\n<html></html>\n"],
+  ["XML", takeIt, '<?xml version="1.0"?>'],
+  ["fields separated by semicolons", withCommas, csv(row).replaceAll(",", ";")],
+  ["fields separated by semicolons", withCommas, `"${header.replaceAll(",", '";"')}"\n`],
+  ["fields separated by tabs", withCommas, csv(row).replaceAll(",", "\t")],
+];
 
 test("a file that lacks a single required column is refused", async () => {
   const required = header.split(",").filter((name) => name !== "Rndrng_Prvdr_St");
@@ -264,9 +295,9 @@ test("a file that lacks a single required column is refused", async () => {
 });
 
 test("a file of another type is rejected with its type, and nothing is written", async () => {
-  for (const [kind, content] of kinds) {
-    const options = optionsFor(content);
-    const message = `${options.file}: found ${kind}, expected a CSV file, as it was published`;
+  for (const [kind, advice, content] of kinds) {
+    const options = optionsFor(typeof content === "string" ? content : Buffer.from(content));
+    const message = `${options.file}: found ${kind}, expected a CSV file, as it was published; ${advice}`;
     await assert.rejects(importFile(options, []), { name: "DataError", message });
     assert.equal(existsSync(options.out), false);
   }
@@ -366,9 +397,22 @@ const lostZero = "a spreadsheet may have dropped the zeros before it";
 const emptied = "replace what marks a suppressed value by an empty cell";
 const mask = `this masks a small count; ${emptied}`;
 const point = "write a point before the cents, and nothing between thousands";
-const missing = "NA N/A n/a #N/A NaN nan <NA> NaT None null NULL (null) \\N - -- – . .. * ? missing".split(
-  " ",
-);
+const missing =
+  "NA N/A n/a #N/A NaN nan <NA> NaT None null NULL (null) \\N - -- – . .. * ? missing (blank) blank (empty) EMPTY".split(
+    " ",
+  );
+const sign = "remove the currency sign";
+const signAndCommas = "remove the currency sign, and the commas between thousands";
+const truth = "a program has made it a truth value; take the value from CMS's file";
+const truths = ["TRUE", "FALSE", "true", "False"];
+const percentage =
+  "this is a percentage, so the columns may be shifted, or a spreadsheet has changed it; take the value from CMS's file";
+const percentages = ["12%", "12.5 %", "9,652.79%", "0%"];
+const tooMany = (digits: number) =>
+  `${digits} digits are too many, so a digit may have been added; take the value from CMS's file`;
+const average =
+  "a count has no fraction, so the columns may be shifted, or this is an average; take the value from CMS's file";
+const numberAsDate = `if a spreadsheet has made the number a date, ${asText}`;
 const masked = ["<11", "< 11", "<=10", "≤10", "&lt;11", "10 or fewer", "1-10", "suppressed"];
 const errors = ["#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#####", "Err:502"];
 
@@ -383,6 +427,10 @@ const cells: [columns: string, expected: string, texts: Record<string, string[]>
       [formula]: ['="010008"', "=010008"],
       [quoted]: ["'010008", '"010008"'],
       [lostZero]: ["10008", "8"],
+      [tooMany(7)]: ["0100010", "1000800"],
+      [tooMany(12)]: ["010008010009"],
+      [truth]: truths,
+      [percentage]: percentages,
       "remove the commas between thousands": ["10,008"],
       "take the value from CMS's file": missing,
       "this masks a small count, so the columns may be shifted": ["<11", "≤10"],
@@ -390,7 +438,17 @@ const cells: [columns: string, expected: string, texts: Record<string, string[]>
       [date]: ["2023-01-08", "1/8/2023", "8-Jan", "Jan 2023"],
     },
   ],
-  ["APC_Cd", "four digits", { [number]: ["5072.0"], [rounded]: ["5.07E+03"], [formula]: ['="5072"'] }],
+  [
+    "APC_Cd",
+    "four digits",
+    {
+      [tooMany(5)]: ["50720"],
+      [truth]: ["TRUE"],
+      [number]: ["5072.0"],
+      [rounded]: ["5.07E+03"],
+      [formula]: ['="5072"'],
+    },
+  ],
   [
     "Rndrng_Prvdr_Zip5",
     "five digits, or nothing",
@@ -417,7 +475,14 @@ const cells: [columns: string, expected: string, texts: Record<string, string[]>
   [
     "Rndrng_Prvdr_State_Abrvtn",
     "a known two-letter state code",
-    { "take the value from CMS's file": missing },
+    {
+      "take the value from CMS's file": missing,
+      [truth]: truths,
+      "write AL, not its name": ["Alabama", "ALABAMA", " alabama ", "A.L."],
+      "write NY, not its name": ["New York", "new york", "N.Y.", "NewYork"],
+      "write DC, not its name": ["District of Columbia", "D.C."],
+      "write VI, not its name": ["U.S. Virgin Islands", "Virgin Islands"],
+    },
   ],
   ...["CAPC_Srvcs", "Bene_Cnt", "Outlier_Srvcs"].map((column): (typeof cells)[number] => [
     column,
@@ -433,6 +498,11 @@ const cells: [columns: string, expected: string, texts: Record<string, string[]>
       "remove what separates thousands": ["1 041", "1'041", "1\u202f041"],
       "a count or an amount can't be negative; take the value from CMS's file": ["-5", "(5)"],
       "a division by zero gives this; take the value from CMS's file": ["inf", "-Inf", "Infinity"],
+      [average]: ["25.5", "0.5", ".5", "41.01"],
+      [truth]: truths,
+      [percentage]: percentages,
+      [numberAsDate]: ["2023-01-08", "1/8/2023", "8-Jan"],
+      [sign]: ["$41", "41 USD"],
     },
   ]),
   ...["Avg_Tot_Sbmtd_Chrgs", "Avg_Mdcr_Alowd_Amt", "Avg_Mdcr_Pymt_Amt", "Avg_Mdcr_Outlier_Amt"].map(
@@ -445,7 +515,12 @@ const cells: [columns: string, expected: string, texts: Record<string, string[]>
         [rounded]: ["5.00E+05", " 9.65E+03 "],
         [formula]: ['="9652.79"'],
         [fault]: errors,
-        "remove the commas between thousands": ["9,652.79", "$9,652.79"],
+        "remove the commas between thousands": ["9,652.79", "10,981.67"],
+        [sign]: ["$10981.67", "$ 10981.67", "US$10981.67", "10981.67$", "€10981.67", "USD 10981.67", "£5"],
+        [signAndCommas]: ["$9,652.79", "$ 1,009,652", "9,652.79 USD", "€9,652.79"],
+        [truth]: truths,
+        [percentage]: percentages,
+        [numberAsDate]: ["2023-01-08", "8-Jan"],
         [point]: ["9652,79", "9.652,79", "9 652,79", "1.009.652,79"],
         "remove what separates thousands": ["9 652.79", "9'652.79"],
         "a count or an amount can't be negative; take the value from CMS's file": ["-9652.79", "($9652.79)"],
@@ -466,6 +541,29 @@ test("a cell that a spreadsheet, pandas or R has changed is refused with what to
         });
         assert.equal(existsSync(options.out), false);
       }
+});
+
+test("a row of totals is refused, wherever it begins and however many fields it has", async () => {
+  for (const [total, field] of [
+    ...["Total", "Totals", "TOTAL", "Grand Total", "grand total:", "Subtotal", "Sub-total", "Total Result"],
+    ...["Sum", "Sum of charges", "Average", "010001 Total", " Total "],
+  ].flatMap((total) => [
+    [`${total},,,,,,,9652.79,1854.35`, 1],
+    [`,${total},,,,,,9652.79,1854.35`, 2],
+    [`,,,,,,${total},9652.79,1854.35`, 7],
+    [`${total},9652.79`, 1],
+    [total, 1],
+  ]) as [string, number][]) {
+    const options = optionsFor(csv(row, otherRow, total));
+    const text = total.split(",").find((cell) => cell !== "");
+    await assert.rejects(importFile(options, []), {
+      name: "DataError",
+      message: `${options.file} line 4, field ${field}: found ${JSON.stringify(text)}, which begins a row of totals, expected rows of a facility and a procedure only; delete this row`,
+    });
+    assert.equal(existsSync(options.out), false);
+  }
+  const named = csv(row.replace("Southeast Health", "Total"), otherRow.replace("Some Hospital", "Sum"));
+  assert.ok((await importFile(optionsFor(named), [])).isNew, "a hospital may have such a name");
 });
 
 test("an unquoted formula that keeps a text is refused with what to do", async () => {

@@ -374,7 +374,7 @@ test("a file without metadata has the defaults, which take no part in the checks
       foreign((columns) => columns),
       "a file",
     ),
-    "name: found no data version, expected <year>.<revision>.parquet, such as 2024.1.parquet",
+    "name: found no data version, expected <year>.<revision>.parquet, with a year from 2016 to 2099 and a revision from 1 to 9999",
   );
 });
 

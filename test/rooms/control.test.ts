@@ -10,5 +10,6 @@ import "../control/safely.test.ts";
 import "../control/settings.test.ts";
 import "../control/signals.test.ts";
 import "../control/start.test.ts";
+import "../control/state.test.ts";
 import "../control/strip-cache.test.ts";
 import "../control/traffic.test.ts";

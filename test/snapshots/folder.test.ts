@@ -389,6 +389,11 @@ test("a snapshot is refused if its name isn't a version or differs from its meta
     "2024.01.parquet",
     "2024.1.old.parquet",
     "24.1.parquet",
+    "2010.1.parquet",
+    "2015.1.parquet",
+    "2100.1.parquet",
+    "2024.0.parquet",
+    "2024.10000.parquet",
   ])
     trial.put(name, fileOf("2024.1"));
   trial.put("2025.3.parquet", fileOf("2025.4"));
@@ -398,8 +403,12 @@ test("a snapshot is refused if its name isn't a version or differs from its meta
   const reasons = trial.logged(refused).map(([, reason]) => reason);
   assert.deepEqual(reasons.toSorted(), [
     "2025.3.parquet: metadata revision: found 4, expected 3, as in the file's name",
-    ...["2024.01.parquet", "2024.1.old.parquet", "2024.parquet", "24.1.parquet", "copy.parquet"].map(
-      (name) => `name of a snapshot: found "${name}", expected <year>.<revision>.parquet`,
+    ...[
+      ...["2010.1.parquet", "2015.1.parquet", "2024.0.parquet", "2024.01.parquet", "2024.1.old.parquet"],
+      ...["2024.10000.parquet", "2024.parquet", "2100.1.parquet", "24.1.parquet", "copy.parquet"],
+    ].map(
+      (name) =>
+        `name of a snapshot: found "${name}", expected <year>.<revision>.parquet, with a year from 2016 to 2099 and a revision from 1 to 9999`,
     ),
   ]);
 });

@@ -388,6 +388,45 @@ test("a server keeps a reserve for a start on a full disk, and isn't ready witho
   guard.close();
 });
 
+for (const code of ["ENOSPC", "EDQUOT"])
+  test(`a reserve that can't be written to its end (${code}) is removed`, (t) => {
+    const folder = temporaryFolder();
+    const { writeFileSync } = fs;
+    const writes = t.mock.method(fs, "writeFileSync", (file: string, bytes: Buffer) => {
+      writeFileSync(file, bytes.subarray(0, 4096));
+      throw Object.assign(new Error(code), { code, syscall: "write" });
+    });
+    syncBuiltinESMExports();
+    t.after(() => {
+      writes.mock.restore();
+      syncBuiltinESMExports();
+    });
+    assert.throws(() => keepReserve(folder), { code });
+    assert.deepEqual([readdirSync(folder), writes.mock.callCount()], [[], 1]);
+  });
+
+test("a new state says before it is made that 512 KiB are needed, an existing one needs no more", (t) => {
+  const { folder: existing } = guarded();
+  const free = { blocks: 1000, bfree: 127, bavail: 127, bsize: 4096 };
+  const { mock } = t.mock.method(fs, "statfsSync", () => free);
+  syncBuiltinESMExports();
+  t.after(() => {
+    mock.restore();
+    syncBuiltinESMExports();
+  });
+  const folder = temporaryFolder();
+  assert.throws(() => Store.open(folder), {
+    name: "DataError",
+    message: `state database ${folder}/state.sqlite: found no room on its disk, expected at least 512 KiB of room: delete other files from the disk, or move STATE_DIR to another disk`,
+  });
+  assert.deepEqual(readdirSync(folder), []);
+  Store.open(existing).close();
+  free.bfree = free.bavail = 128;
+  Store.open(folder).close();
+  free.blocks = free.bfree = free.bavail = 0;
+  Store.open(temporaryFolder()).close();
+});
+
 const sqliteErrors = [
   new Database.SqliteError("database or disk is full", "SQLITE_FULL"),
   new Database.SqliteError("disk I/O error", "SQLITE_IOERR_SHMSIZE"),

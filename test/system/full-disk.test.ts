@@ -112,6 +112,22 @@ for (const [what, end, prepare] of [
     store.close();
   });
 
+test("a stop on a full disk saves the last counts in the room of the reserve", async (t) => {
+  const { stateDir, fill, empty } = mountDisk(t);
+  const key = createKey(stateDir, "acme", { burst: 1000, quota: 100 });
+  const server = serverOn(t, stateDir);
+  const { api } = await ready(server);
+  fill();
+  for (const rest of [99, 98])
+    assert.equal((await call({ api, key }, `GET ${pricesPath}?procedure=5073`)).remaining, rest);
+  server.signal("SIGTERM");
+  assert.deepEqual([(await server.finished()).code, /can't be saved/.test(server.stderr)], [0, false]);
+  empty();
+  const store = Store.open(stateDir);
+  t.after(() => store.close());
+  assert.deepEqual([...store.usage.ofMonth(month).values()], [2]);
+});
+
 test("a server that isn't asked anything notices that the disk is full", async (t) => {
   const { stateDir, fill, empty } = mountDisk(t);
   const server = serverOn(t, stateDir);

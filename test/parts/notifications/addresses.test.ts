@@ -100,16 +100,24 @@ test("a webhook URL with a non-public address is rejected in any notation", () =
 
 test("a webhook URL whose host name can't be public is rejected when it is set", async () => {
   const hosts =
-    "localhost LOCALHOST localhost. a.localhost printer printer. printer.local a.b.LOCAL. metadata.google.internal nas.home.arpa router.lan wiki.corp a.home b.intranet c.private ｌocalhost local";
+    "localhost LOCALHOST localhost. a.localhost printer printer. printer.local a.b.LOCAL. metadata.google.internal nas.home.arpa router.lan wiki.corp a.home b.intranet c.private ｌocalhost local" +
+    " localhost.localdomain a.localdomain localdomain4.localdomain. a.invalid INVALID. a.b.test test a.onion a.alt. x.LOCALHOST" +
+    ` a..com .com example.com.. ${"a".repeat(64)}.com ${"a.".repeat(126)}com`;
   for (const host of hosts.split(" ")) {
     assert.equal(webhookFault(`https://${host}/`, false), "a public address", host);
     assert.equal(webhookFault(`https://user@${host}/`, false), "a URL without a user name or password", host);
-    const isAllowed = host.toLowerCase().includes("localhost") || host === "ｌocalhost";
+    const isAllowed = /localhost\.?$/i.test(host) || host === "ｌocalhost";
     assert.equal(webhookFault(`https://${host}/`, true), isAllowed ? undefined : "a public address", host);
     assert.equal(storedWebhookFault(`https://${host}/`, true), undefined, `an import of ${host}`);
   }
-  for (const host of "local.example.com localhost.example.com internal.io home.arpa.example".split(" "))
+  for (const host of "local.example.com localhost.example.com internal.io home.arpa.example c.example example.com. test.example mytest.com xn--p1ai.xn--p1ai".split(
+    " ",
+  ))
     assert.equal(webhookFault(`https://${host}/`, false), undefined, host);
+  for (const host of "c.example localhost 127.0.0.1 [::1] 8.8.8.8".split(" "))
+    for (const allowLoopback of [true, false])
+      for (const port of ["0", "00"])
+        assert.equal(webhookFault(`https://${host}:${port}/x`, allowLoopback), "a public address", host);
   const folder = temporaryFolder();
   const [made, changed, local] = await run(folder, [
     "keys create --account a --plan free --webhook https://localhost/",
