@@ -37,6 +37,8 @@ const closedWord = currentMonthWord + 1;
 
 /** Milliseconds from the sending of a call for permits until they expire. */
 export const permitLifeMs = 750;
+/** Maximum milliseconds that a request waits for a permit. */
+export const maxWaitMs = 400;
 /** A refusal holds no longer, so that an old time isn't taken for a later one after the clock's words wrap around. */
 const maxRefusalMs = 1000;
 
@@ -174,9 +176,10 @@ export class PermitTable implements Ceilings {
     return Atomics.load(this.#words, slot * slotWords + monthWord);
   }
 
-  /** Assigns permits and counts to a month. The account must hold no permits. */
+  /** Assigns permits and counts to a month, and ends the refusals. The account must hold no permits. */
   enter(slot: number, month: number): void {
     const base = slot * slotWords;
+    Atomics.store(this.#words, base + reasonWord, 0);
     Atomics.store(this.#words, base + usedWord, 0);
     Atomics.store(this.#words, base + leftWord, this.ceilings(slot).quota);
     Atomics.store(this.#words, base + monthWord, month);
@@ -210,11 +213,6 @@ export class PermitTable implements Ceilings {
     const base = slot * slotWords;
     Atomics.store(this.#words, base + noneUntilWord, untilMs);
     Atomics.store(this.#words, base + reasonWord, reason);
-  }
-
-  /** Lets requests without a permit wait. */
-  accept(slot: number): void {
-    Atomics.store(this.#words, slot * slotWords + reasonWord, 0);
   }
 
   /** Sets the requests of the account's month, in which permits count as used. */

@@ -1,11 +1,9 @@
-import { databaseAway, type PermitTable } from "../accounts/permit-table.ts";
+import { databaseAway, maxWaitMs, type PermitTable } from "../accounts/permit-table.ts";
 import type { PermitAnswer, Wait } from "../shared/messages.ts";
 import { type After, afterTimeout } from "./streaming.ts";
 
 /** The requests of a serving thread that wait for permits. The control thread answers those of an account in order. */
 
-/** Maximum milliseconds that a request waits. */
-export const maxWaitMs = 400;
 /** Maximum number of requests that wait in a thread. */
 export const maxWaiting = 10_000;
 
@@ -19,6 +17,7 @@ export class PermitQueue {
   readonly #table: PermitTable;
   readonly #send: (waits: Wait[]) => void;
   readonly #after: After;
+  readonly #soon: (work: () => void) => void;
   /** By account slot, the requests that the control thread will answer, oldest first. */
   readonly #waiters = new Map<number, Waiter[]>();
   #count = 0;
@@ -26,10 +25,16 @@ export class PermitQueue {
   readonly #untold = new Map<number, number>();
 
   /** @param send tells the control thread which requests wait */
-  constructor(table: PermitTable, send: (waits: Wait[]) => void, after = afterTimeout) {
+  constructor(
+    table: PermitTable,
+    send: (waits: Wait[]) => void,
+    after = afterTimeout,
+    soon: (work: () => void) => void = setImmediate,
+  ) {
     this.#table = table;
     this.#send = send;
     this.#after = after;
+    this.#soon = soon;
   }
 
   /**
@@ -61,7 +66,7 @@ export class PermitQueue {
     this.#count++;
     this.#table.wait(slot, 1);
     // One message tells of all requests of an iteration of the event loop.
-    if (this.#untold.size === 0) setImmediate(this.#tell);
+    if (this.#untold.size === 0) this.#soon(this.#tell);
     this.#untold.set(slot, (this.#untold.get(slot) ?? 0) + 1);
     return leave;
   }

@@ -1,5 +1,5 @@
 import { burstExceeded, quotaExceeded } from "../../accounts/limits.ts";
-import { databaseAway, type PermitTable, permitLifeMs } from "../../accounts/permit-table.ts";
+import { databaseAway, maxWaitMs, type PermitTable, permitLifeMs } from "../../accounts/permit-table.ts";
 import type { PermitAnswer, Wait } from "../../shared/messages.ts";
 
 /** Gets permits for the accounts in use, in batches, and gives unused ones back. Does no I/O, and time is an argument. */
@@ -11,8 +11,6 @@ const minCallMs = 10;
 const maxCalls = 3;
 /** Half-life of the mean demand, in milliseconds. */
 const halfLifeMs = 200;
-/** Permits are got in advance for so many times the demand. */
-const ahead = 1.5;
 /** Fewer permits aren't got in advance, and no more than this share of what is left of the quota. */
 const leastAhead = 2;
 const mostAhead = 1 / 8;
@@ -72,10 +70,12 @@ class Pool {
   /** Permits held, oldest first, as of the last look. */
   batches: Batch[] = [];
   /** Requests that wait, oldest first. */
-  readonly waits: { thread: number; count: number }[] = [];
+  readonly waits: { thread: number; count: number; sinceMs: number }[] = [];
   /** Numbers of requests that have begun to wait, and that were answered. */
   arrived = 0;
   answered = 0;
+  /** Number of requests that had begun to wait when the last call was sent. */
+  called = 0;
   /** Permits asked for, without an answer yet. */
   asked = 0;
   /** Unused permits to give back, by month. */
@@ -112,8 +112,10 @@ export class Permits {
   #calls = 0;
   #calledMs = Number.NEGATIVE_INFINITY;
   #tickedMs: number;
-  /** Mean milliseconds of a call. */
-  #roundTripMs = minCallMs;
+  /** Mean milliseconds of a call. Before the first answer, a guess that leaves calls for requests that come later. */
+  #roundTripMs = 100;
+  /** How many answers the mean is over. */
+  #measured = 0;
   /** Answers to send, by thread. */
   readonly #answers = new Map<number, PermitAnswer[]>();
 
@@ -123,19 +125,17 @@ export class Permits {
     this.#tickedMs = options.now();
   }
 
-  /** Whether calls are due or under way. */
-  get isBusy(): boolean {
-    return this.#calls > 0 || [...this.#pools.values()].some((pool) => pool.waiting > 0);
-  }
-
   /** Notes requests that wait in a serving thread. */
   wait(thread: number, waits: readonly Wait[]): void {
+    const nowMs = this.#options.now();
     for (const { slot, count } of waits) {
       const pool = this.#poolOf(slot);
-      pool.waits.push({ thread, count });
+      pool.waits.push({ thread, count, sinceMs: nowMs });
       pool.arrived += count;
+      this.#useHeld(pool, nowMs);
     }
-    this.#callIfDue(this.#options.now());
+    this.#send();
+    this.#callIfDue(nowMs);
   }
 
   #poolOf(slot: number): Pool {
@@ -154,6 +154,7 @@ export class Permits {
     const passedMs = nowMs - this.#tickedMs;
     this.#tickedMs = nowMs;
     for (const pool of this.#pools.values()) this.#look(pool, nowMs, passedMs);
+    this.#send();
     this.#callIfDue(nowMs);
   }
 
@@ -175,9 +176,21 @@ export class Permits {
     }
     const { month } = this.#table;
     for (const each of [month - 1, month]) pool.giveBack(each, this.#table.takeFailed(slot, each));
-    this.#expire(pool, nowMs);
+    this.#useHeld(pool, nowMs);
+    while (pool.waits.length > 0 && nowMs - pool.waits[0].sinceMs >= maxWaitMs)
+      this.#answerWaits(pool, pool.waits[0].count, databaseAway);
     const isIdle = nowMs - pool.usedMs > idleMs && pool.batches.length === 0 && pool.asked === 0;
     if (isIdle && pool.waiting === 0 && pool.backs.size === 0) this.#pools.delete(slot);
+  }
+
+  /** Gives permits that came while requests began to wait to these requests, because no call is made for them. */
+  #useHeld(pool: Pool, nowMs: number): void {
+    this.#expire(pool, nowMs);
+    if (pool.waiting === 0) return;
+    const { slot } = pool;
+    const kept = Math.max(0, this.#table.held(slot) - pool.waiting);
+    this.#answerWaits(pool, this.#table.keep(slot, kept), this.#table.monthOf(slot));
+    this.#forgetUsed(pool);
   }
 
   /** Takes out the permits that expire before the next tick, and those of another month. */
@@ -190,11 +203,10 @@ export class Permits {
       this.#table.enter(pool.slot, this.#table.month);
       return;
     }
-    const before = pool.batches.length;
     while (pool.batches.length > 0 && pool.batches[0].expiryMs <= nowMs + tickMs) pool.batches.shift();
-    if (pool.batches.length === before) return;
     const kept = pool.batches.reduce((sum, { permits }) => sum + permits, 0);
     pool.giveBack(month, this.#table.keep(pool.slot, kept));
+    // The oldest batch may have been used up, too.
     if (pool.batches.length > 0) this.#table.expireAt(pool.slot, pool.batches[0].expiryMs);
   }
 
@@ -212,13 +224,18 @@ export class Permits {
   }
 
   #wanted(pool: Pool, nowMs: number): number {
-    const horizonMs = Math.min(
-      this.#roundTripMs + Math.max(minCallMs, this.#roundTripMs / 3),
-      permitLifeMs / 2,
+    const callMs = this.#roundTripMs + Math.max(minCallMs, this.#roundTripMs / 3);
+    const expected = pool.demand * callMs;
+    // The root is for chance, which counts for more where few requests are expected.
+    const inAdvance = Math.min(
+      1.5 * expected + 2 * Math.sqrt(expected) + 1,
+      (pool.demand * permitLifeMs) / 2,
+      pool.left * mostAhead,
     );
-    const inAdvance = Math.min(ahead * pool.demand * horizonMs, pool.left * mostAhead);
     const prefetch = inAdvance < leastAhead || nowMs < pool.noneUntilMs ? 0 : Math.floor(inAdvance);
-    return Math.max(0, pool.waiting + prefetch - this.#table.held(pool.slot) - pool.asked);
+    const missing = pool.waiting + prefetch - this.#table.held(pool.slot) - pool.asked;
+    // Each request is asked for by the first call after it began to wait, and not only by permits asked for in advance.
+    return Math.max(0, missing, pool.arrived - Math.max(pool.called, pool.answered));
   }
 
   #call(nowMs: number): void {
@@ -228,6 +245,7 @@ export class Permits {
       const [backMonth, back] = pool.backs.entries().next().value ?? [0, 0];
       if (want === 0 && back === 0) continue;
       pool.asked += want;
+      pool.called = pool.arrived;
       pool.backs.delete(backMonth);
       asked.push({ account: pool.account, want, back, backMonth, pool, arrived: pool.arrived });
     }
@@ -255,7 +273,8 @@ export class Permits {
     sentMs: number,
   ): void {
     const nowMs = this.#options.now();
-    this.#roundTripMs += (nowMs - sentMs - this.#roundTripMs) / 8;
+    this.#measured = Math.min(8, this.#measured + 1);
+    this.#roundTripMs += (nowMs - sentMs - this.#roundTripMs) / this.#measured;
     this.#table.month = month;
     const granted = new Map(grants.map((grant) => [grant.account, grant]));
     for (const { pool, want, arrived } of asked) {
@@ -288,7 +307,8 @@ export class Permits {
     this.#answerWaits(pool, used, month);
     if (permits === used) return;
     pool.batches.push({ permits: permits - used, expiryMs });
-    // The calls' answers come in the order of the calls, so the first batch is the oldest.
+    // An answer whose changes had to be read first may be used after a later one.
+    pool.batches.sort((a, b) => a.expiryMs - b.expiryMs);
     this.#table.add(pool.slot, permits - used, pool.batches[0].expiryMs);
   }
 
