@@ -124,7 +124,7 @@ const expectedEvent = "one event id from events list";
 for (const [given, message] of [
   [
     "accounts",
-    "accounts: found no command, expected one of list, export, import, suspend, resume, delete, servers, forget-server, rotate-secret; --help explains them",
+    "accounts: found no command, expected one of list, export, import, suspend, resume, delete, rotate-secret; --help explains them",
   ],
   ["accounts suspend", "accounts suspend: found nothing, expected an account's name"],
   ["accounts delete none --yes", 'account "none": found no such name, expected a name from accounts list'],

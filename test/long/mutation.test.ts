@@ -13,7 +13,7 @@ import { sizeFrom, trialRandom } from "./trial.ts";
 /** Makes random single changes in the code. Tests that are near to the changed file must fail. */
 
 const tried = sizeFrom("MUTANTS", 200);
-/** A short run leaves out files that only slow tests cover, with Redis or a browser. */
+/** A short run leaves out files that only slow tests cover, with a browser. */
 const isShort = tried < 50;
 const atOnce = 2;
 const minKilled = 0.85;
@@ -43,18 +43,12 @@ const reached = sources
 const furtherRooms: Readonly<Record<string, string[]>> = {
   engine: ["api"],
   accounts: ["notifications", "portal", "commands"],
-  replicas: ["system"],
   control: ["commands", "accounts"],
   shared: ["control"],
 };
 
 /** The room of a part is the part's name. */
 const roomOf = (file: string) => file.replace(/^(server|test)\/(parts\/)?/, "").split("/")[0];
-
-const runnerOf: Readonly<Record<string, string>> = {
-  "server/parts/replicas/shares.lua": "server/parts/replicas/redis.ts",
-  "server/parts/replicas/directory.lua": "server/parts/replicas/directory.ts",
-};
 
 function browserTestsOf(file: string): string[] {
   const pages = file.startsWith("server/parts/console/") ? ["console"] : ["explore", "account", "console"];
@@ -73,7 +67,7 @@ function testsOf(file: string): string[] {
   const home = file.startsWith("engine/") ? "engine" : roomOf(file);
   const rooms = [home, ...(furtherRooms[home] ?? [])];
   const near = reached.flatMap(({ file: testFile, distances }) => {
-    const distance = distances.get(runnerOf[file] ?? file);
+    const distance = distances.get(file);
     if (distance === undefined) return [];
     const isNamesake = basename(testFile, ".test.ts") === basename(file, ".ts");
     const isOwn = isNamesake || rooms.includes(roomOf(testFile));
@@ -176,8 +170,7 @@ test(`of ${tried} random code changes, the tests detect at least ${100 * minKill
   const all = mutantsOf(
     root,
     tracked.filter(
-      (file) =>
-        /^(engine|server)\/.*\.(ts|lua)$/.test(file) && !(isShort && /\/(replicas|browser)\//.test(file)),
+      (file) => /^(engine|server)\/.*\.ts$/.test(file) && !(isShort && /\/browser\//.test(file)),
     ),
   );
   const chosen = trialRandom(t).shuffled(all).slice(0, tried);

@@ -131,7 +131,7 @@ test("promtool accepts all metrics, including those of several servers and every
     ...{ stateAge: () => 0, snapshotAge: () => 0 },
   });
   // Adds the gauges of parts, with the names and the help in their source files.
-  const sources = ["parts/replicas/control.ts", "parts/notifications/control.ts"];
+  const sources = ["parts/postgres/control.ts", "parts/notifications/control.ts"];
   for (const source of sources)
     for (const [, name, help] of readFileSync(join(monitoring, "..", source), "utf8").matchAll(
       /metrics\.gauge\(\s*["`]([^"`]*)["`],\s*["`]([^"`]*)["`]/g,

@@ -150,7 +150,10 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         accountOf: (slot) => accounts.of(slot).id,
         take,
         answer,
-        onCounted: (slot, month, used) => counts.note(slot, month, used),
+        onCounted(slot, month, used) {
+          // What is admitted alone isn't counted by all servers yet.
+          if (alone === undefined) counts.note(slot, month, used);
+        },
         now: steadyNow,
       });
       permits = sharing;
@@ -169,6 +172,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
           performance.now(),
         );
         alone.save();
+        counts.save();
         log.warn({ reason, seconds: Math.round(graceMs / 1000) }, databaseIsAway);
       };
       const comeBack = async () => {
@@ -301,6 +305,15 @@ class Counts {
     if (highest > recorded && !this.#crossed.has(id))
       this.#crossed.set(id, { month, before: isSame ? known.used : 0 });
     this.#known.set(id, { month, used, quota, recorded: Math.max(recorded, highest) });
+  }
+
+  /** Stores the counts, so that a restart knows them if the database is away then. */
+  save(): void {
+    const { store } = this.#context;
+    store.atomically(() => {
+      for (const [account, { month, used }] of this.#known)
+        store.usage.save(monthName(month), [[account, used]]);
+    });
   }
 
   /** Records the events of crossed thresholds. The database keeps each event once. */

@@ -61,7 +61,7 @@ test("an account name that is taken is drawn again, and after five draws signup 
   taken(Number.POSITIVE_INFINITY);
   const before = portal.written();
   const reply = await portal.ask("/portal/signup", form("bob@example.com"));
-  assert.deepEqual([reply.status, errorOf(reply).type, drawn], [503, "unavailable", 5]);
+  assert.deepEqual([reply.status, errorOf(reply).type, drawn], [503, "service_unavailable", 5]);
   assert.equal(portal.written(), before);
 });
 
@@ -332,7 +332,7 @@ test("signup gets 503 if the mail server rejects the e-mail, and works when repe
   const { smtp, portal } = await mailing(t);
   smtp.answers = (word, line) => (word === "RCPT" ? "451 4.3.0 later" : takesAll(word, line));
   const reply = await portal.ask("/portal/signup", form("ann@example.com"));
-  assert.deepEqual([reply.status, errorOf(reply).type], [503, "unavailable"]);
+  assert.deepEqual([reply.status, errorOf(reply).type], [503, "service_unavailable"]);
   smtp.answers = takesAll;
   assert.equal((await portal.ask("/portal/signup", form("ann@example.com"))).status, 202);
 });
@@ -349,7 +349,7 @@ test("while 16 signups wait for a hanging mail server, further ones get 503 at o
     const reply = await ask(i);
     assert.deepEqual(
       [reply.status, errorOf(reply).type, reply.headers?.["Retry-After"]],
-      [503, "unavailable", "10"],
+      [503, "service_unavailable", "10"],
     );
   }
   assert.equal(portal.written(), before);
