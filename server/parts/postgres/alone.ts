@@ -43,7 +43,7 @@ export class Alone {
     this.#admittedIn(month);
   }
 
-  /** Grants permits of a month as the database would, but from a bucket that was empty when the database went away. */
+  /** Grants permits of a month from buckets of R tokens that were empty when the database went away. */
   take(asked: readonly Asked[], month: number, nowMs: number): Taken {
     return { month, grants: asked.flatMap((one) => this.#grant(one, month, nowMs) ?? []) };
   }
@@ -54,8 +54,8 @@ export class Alone {
     if (ceilings === undefined || known === undefined) return undefined;
     const { burst, quota } = ceilings;
     const bucket = this.#buckets.get(account) ?? { level: 0, atMs: this.#fromMs };
-    const level = Math.min(burst + 1, bucket.level + (burst * (nowMs - bucket.atMs)) / 1000);
-    if (back > 0) this.#count(account, backMonth, -back);
+    const level = Math.min(burst, bucket.level + (burst * (nowMs - bucket.atMs)) / 1000);
+    if (back !== 0) this.#count(account, backMonth, -back);
     const before = this.#earlier
       .filter((one) => one.month === month)
       .reduce((sum, { used }) => sum + (used.get(account) ?? 0), known);
@@ -67,10 +67,10 @@ export class Alone {
     return { account, granted, used: used + granted, waitMs };
   }
 
-  /** Adds to an account's count. @returns the count */
+  /** Adds to an account's count, which is negative if more permits of the database go back. @returns the count */
   #count(account: number, month: number, more: number): number {
     const { used } = this.#admittedIn(month);
-    const count = Math.max(0, (used.get(account) ?? 0) + more);
+    const count = (used.get(account) ?? 0) + more;
     if (more !== 0) used.set(account, count);
     return count;
   }
