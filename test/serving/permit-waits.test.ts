@@ -190,6 +190,23 @@ for (const [what, request, headers] of [
     assert.equal(givenBack(), 0);
   });
 
+test("answers to a HEAD and a GET that wait at the same time aren't mixed up", async () => {
+  for (const methods of [
+    ["HEAD", "GET"],
+    ["GET", "HEAD"],
+  ]) {
+    const waiting: Connection[] = [];
+    for (const method of methods) waiting.push(await begin(textOf(`${method} ${path}`)));
+    grant(2);
+    for (const [i, method] of methods.entries()) {
+      const { body } = await waiting[i].answer(method);
+      assert.equal(body.length > 0, method === "GET");
+      assert.equal(waiting[i].answeredBytes, 0, "bytes after the answer");
+      waiting[i].close();
+    }
+  }
+});
+
 test("a 304 is the same after a wait", async () => {
   const headers = { "If-None-Match": await etagOf() };
   const expected = await atOnce(textOf(`GET ${path}`, headers));
@@ -236,7 +253,9 @@ test("a request with a body waits when the body was read, and its connection is 
   grant();
   const answer = await connection.answer();
   assert.equal(answer.status, 405);
+  await connection.send(textOf(`GET ${path}`));
   assert.equal((await connection.rest()).length, 0);
+  assert.equal(told, 1, "the connection takes no further request");
   // The request is counted like others that are refused for their method.
   assert.equal(givenBack(), 0);
 });
