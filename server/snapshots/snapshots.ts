@@ -7,6 +7,7 @@ import {
   type Image,
   reasonOf,
   shown,
+  snapshotNameExpected,
   systemCode,
   versionIn,
   versionName,
@@ -251,7 +252,7 @@ export class SnapshotFolder {
     const { log, load } = this.#with;
     const { otherThanFile } = state;
     if (versionIn(name) === undefined)
-      throw new DataError("name of a snapshot", shown(name), "<year>.<revision>.parquet");
+      throw new DataError("name of a snapshot", shown(name), snapshotNameExpected);
     if (otherThanFile !== undefined) throw new DataError(name, otherThanFile, "a regular file");
     const started = performance.now();
     let reported = started;

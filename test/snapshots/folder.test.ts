@@ -136,7 +136,8 @@ const refused = "snapshot refused";
 const tried = "snapshot can't be read or served yet; retrying";
 const lastGone = "the last data version is still served, though its file is gone";
 const nameRefusal = (name: string) =>
-  `name of a snapshot: found "${name}", expected <year>.<revision>.parquet`;
+  `name of a snapshot: found "${name}", expected <year>.<revision>.parquet with a year from 2016 to 2099 and a revision ` +
+  "from 1 to 9999, without leading zeros, such as 2024.1.parquet";
 
 test("other content under a served version number is refused, even after deletion or a restart", async () => {
   const trial = new Trial();
@@ -171,7 +172,11 @@ test("other content under a served version number is refused, even after deletio
   assert.deepEqual(next.served, ["2024.3"]);
   assert.equal(next.logged(refused).length, 2);
   const others = next.lines.filter(({ file }) => file !== undefined && file !== "2024.3.parquet");
-  assert.deepEqual(new Set(others.map(({ msg }) => msg)), new Set([refused]), "nothing else is logged of them");
+  assert.deepEqual(
+    new Set(others.map(({ msg }) => msg)),
+    new Set([refused]),
+    "nothing else is logged of them",
+  );
 
   const known = trial.store.versions.byName("2024.1");
   next.put("2024.1.parquet", fileOf("2024.1"));
@@ -394,6 +399,9 @@ test("a snapshot is refused if its name isn't a version or differs from its meta
     "2024.01.parquet",
     "2024.1.old.parquet",
     "24.1.parquet",
+    "2015.1.parquet",
+    "2040.10000.parquet",
+    "2100.1.parquet",
   ])
     trial.put(name, fileOf("2024.1"));
   trial.put("2025.3.parquet", fileOf("2025.4"));
@@ -403,9 +411,16 @@ test("a snapshot is refused if its name isn't a version or differs from its meta
   const reasons = trial.logged(refused).map(([, reason]) => reason);
   assert.deepEqual(reasons.toSorted(), [
     "2025.3.parquet: metadata revision: found 4, expected 3, as in the file's name",
-    ...["2024.01.parquet", "2024.1.old.parquet", "2024.parquet", "24.1.parquet", "copy.parquet"].map(
-      nameRefusal,
-    ),
+    ...[
+      "2015.1.parquet",
+      "2024.01.parquet",
+      "2024.1.old.parquet",
+      "2024.parquet",
+      "2040.10000.parquet",
+      "2100.1.parquet",
+      "24.1.parquet",
+      "copy.parquet",
+    ].map(nameRefusal),
   ]);
 });
 
