@@ -291,17 +291,7 @@ test("npm start takes settings from the environment alone", async () => {
 
 const words = {
   keys: ["create", "update", "list", "revoke", "expire", "rotate"],
-  accounts: [
-    "list",
-    "export",
-    "import",
-    "suspend",
-    "resume",
-    "delete",
-    "servers",
-    "forget-server",
-    "rotate-secret",
-  ],
+  accounts: ["list", "export", "import", "suspend", "resume", "delete", "rotate-secret"],
   events: ["list", "retry"],
   state: ["backup"],
 };

@@ -273,7 +273,7 @@ class Counts {
   readonly #context: PartContext;
   readonly #directory: Directory;
   readonly #table: PermitTable;
-  /** By account: the permits granted in a month, and the highest threshold whose event is recorded for a quota. */
+  /** The permits granted in a month, by account, and the highest threshold whose event is recorded for a quota. */
   readonly #known = new Map<number, { month: number; used: number; quota: number; recorded: number }>();
   /** Accounts that have crossed a threshold, with the count before. */
   readonly #crossed = new Map<number, { month: number; before: number }>();
