@@ -221,7 +221,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         if (alone === undefined) return;
         // While the database is away, this server's clock has the month.
         table.month = Math.max(table.month, monthOf(Date.now()));
-        if (Date.now() - alone.since > graceMs) {
+        if (Date.now() - alone.since >= graceMs) {
           table.isClosed = true;
           sharing.refuseAll();
         }
