@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import {
   DataError,
   decodeSnapshot,
+  maxRevision,
   minDataYear,
   type Snapshot,
   snapshotHead,
@@ -19,8 +20,6 @@ export interface KnownVersion {
   /** The `sha256` of the snapshot, not of its file. */
   sha256: string;
 }
-
-const maxRevision = 9999;
 
 /**
  * Writes the next revision of a year. The file is linked into place after it is flushed to disk, so readers never see a

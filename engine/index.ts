@@ -12,3 +12,4 @@ export {
   type SnapshotTable,
   type TableParts,
 } from "./snapshot/table.ts";
+export { type Flaw, flawIn } from "./snapshot/texts.ts";

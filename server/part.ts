@@ -16,7 +16,7 @@ import {
 } from "./shared/settings.ts";
 import type { Traffic } from "./shared/traffic.ts";
 import type { SnapshotFolder } from "./snapshots/snapshots.ts";
-import type { AccountRecord, Store } from "./store/store.ts";
+import type { Store } from "./store/store.ts";
 
 /** How a part plugs into the core. `server/parts.ts` lists the parts. The core works without any part. */
 
@@ -77,8 +77,14 @@ export interface CommandOutput {
   result: string;
   /** Remarks, for stderr. */
   note?: string;
-  /** Accounts that an import has added. */
-  entered?: AccountRecord[];
+  /** The ids of accounts that an import has added. */
+  entered?: readonly number[];
+  /** The rest of the work, if it is to be done in several changes. The output of the last one counts. */
+  rest?: {
+    run(store: Store): CommandOutput;
+    /** What was done before, and how to do the rest if it fails. */
+    state: string;
+  };
 }
 
 /** Changes the state on every server that shares it. The change is atomic: if `work` throws, nothing changes. */

@@ -102,16 +102,16 @@ const withTimers = {
   "test/control/log.test.ts": "a ceiling, and a slow reader",
   "test/control/state.test.ts": "its timers are mocked",
   "test/long/durability.test.ts": "kills come at drawn moments",
-  "test/long/failover.test.ts": "the pace of the load",
   "test/long/flood.test.ts": "resets come at drawn moments",
   "test/long/mutation.test.ts": "a mutant that hangs is ended",
-  "test/long/shares.test.ts": "the pace of the load",
   "test/long/signals.test.ts": "stops come at drawn moments, and a thread that is to die looks for its cue",
   "test/long/swap-under-load.test.ts": "the pace of the load",
   "test/parts/notifications/addresses.test.ts": "a thread stands still, as under load",
   "test/parts/notifications/webhook-slots.test.ts": "says that a process goes on which should have ended",
   "test/support/connection.ts": "looks for conditions again and again, up to a ceiling",
+  "test/support/delaying-proxy.ts": "what passes comes late",
   "test/support/server.ts": "a ceiling",
+  "test/system/postgres-operator.test.ts": "the pace of the load",
 };
 
 /** Code that lets time pass, in Node or in a shell. */
@@ -287,6 +287,10 @@ const unwrapped: Record<string, [callbacks: number, reason: string]> = {
   "server/serving/streaming.ts": [3, "each turn, and each callback of a timer, is wrapped by its caller"],
   "server/serving/responder.ts": [1, "counts, and ends what makes the body"],
   "server/serving/waiting.ts": [1, "a function that is wrapped by its caller"],
+  "server/parts/postgres/connection.ts": [3, "ends a connection or a wait"],
+  "server/parts/postgres/directory.ts": [1, "the caller has the promise"],
+  "server/parts/postgres/permits.ts": [1, "a rejection is logged as one that nobody handles"],
+  "server/serving/permit-queue.ts": [1, "posts a message"],
   "server/snapshots/loader.ts": [4, "settles a promise; a rejection is logged"],
   "server/snapshots/snapshots.ts": [1, "the caller has the promise"],
 };

@@ -4,6 +4,7 @@ import { CsvError, type Info } from "csv-parse";
 import { parse } from "csv-parse/sync";
 import {
   DataError,
+  flawIn,
   type HcpcsCode,
   hcpcsPattern,
   maxStatusCharacters,
@@ -148,6 +149,8 @@ function codeIn(record: string[], at: Columns, line: string): HcpcsCode | undefi
   if (!/^([0-9]{4})?$/.test(procedure)) throw refuse("apc", shown(apc), "four digits, or nothing");
   if (status.length > maxStatusCharacters)
     throw refuse("status", shown(status), `at most ${maxStatusCharacters} characters`);
+  const flaw = flawIn(status);
+  if (flaw !== undefined) throw refuse("status", flaw.found, flaw.expected);
   const text = cell("description").replace(/\s+/g, " ");
   const description = text === "" ? "" : cleanName(text);
   if (typeof description !== "string") throw refuse("description", description.found, description.expected);

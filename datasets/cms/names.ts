@@ -1,19 +1,4 @@
-import { maxNameCharacters } from "../../engine/index.ts";
-
-interface Flaw {
-  found: string;
-  expected: string;
-}
-
-/** Invisible characters, characters without a meaning, and lost characters (U+FFFD). */
-const forbidden =
-  /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\ufffd]/u;
-const kinds: readonly [characters: RegExp, kind: string][] = [
-  [/\p{Cc}/u, "control character"],
-  [/\ufffd/u, "replacement character"],
-  [/\p{Bidi_Control}/u, "bidirectional control"],
-  [/\p{Co}|\p{Noncharacter_Code_Point}/u, "character without a meaning"],
-];
+import { type Flaw, flawIn } from "../../engine/index.ts";
 
 /** What has probably happened to a text for which `isReadTwice`. */
 export const readTwice =
@@ -39,21 +24,14 @@ export function isReadTwice(text: string): boolean {
  * `Flaw` for a name that is empty, too long or has a forbidden character, such as a tab.
  */
 export function cleanName(text: string): string | Flaw {
-  const [character] = forbidden.exec(text) ?? [];
-  if (character !== undefined) {
-    const kind = kinds.find(([characters]) => characters.test(character))?.[1] ?? "invisible character";
-    const code = character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0");
-    const advice = isReadTwice(text) ? `; ${readTwice}` : "";
-    return { found: `the ${kind} U+${code}`, expected: `printable text${advice}` };
-  }
   const name = text
     .normalize("NFC")
     .replace(/\p{Zs}+/gu, " ")
-    .trim();
+    .replace(/^ | $/g, "");
   if (name === "") return { found: "nothing", expected: "a name" };
-  if (name.length > maxNameCharacters)
-    return { found: `${name.length} characters`, expected: `at most ${maxNameCharacters}` };
-  return name;
+  const flaw = flawIn(name);
+  if (flaw === undefined) return name;
+  return isReadTwice(text) ? { ...flaw, expected: `${flaw.expected}; ${readTwice}` } : flaw;
 }
 
 /**

@@ -6,14 +6,15 @@ import { blank, ccnPattern } from "../snapshot/schema.ts";
 import { withPrefix } from "../sorted.ts";
 import { countBelow, firstRow } from "./counts.ts";
 
+/** Matches a CCN in capital or small letters. */
+const ccnInRequest = new RegExp(ccnPattern, "i");
+
 /**
- * Finds a facility by CCN, as given or in capital letters. Older snapshots may have CCNs with lower-case letters.
- * Returns its position, or −1 if there is none. O(log facilities).
+ * Finds a facility by CCN, in capital or small letters. Returns its position, or −1 if there is none.
+ * O(log facilities).
  */
 export function findFacility(image: Image, ccn: string): number {
-  if (!ccnPattern.test(ccn)) return -1;
-  const found = findCode(image.ccn, ccn);
-  return found < 0 ? findCode(image.ccn, ccn.toUpperCase()) : found;
+  return ccnInRequest.test(ccn) ? findCode(image.ccn, ccn.toUpperCase()) : -1;
 }
 
 /** Finds a code among sorted codes of the same length. Returns its position, or −1 if there is none. O(log codes). */

@@ -212,6 +212,11 @@ export function isReadable({ type }: Field, kind: "text" | "number"): boolean {
   return arrow.DataType.isNull(type) || (kind === "text" ? isText(type) : isWhole(type));
 }
 
+/** Names a column's type, as tools do. */
+export function typeName({ type }: Field): string {
+  return arrow.DataType.isDecimal(type) ? `DECIMAL(${type.precision},${type.scale})` : String(type);
+}
+
 function isText(type: DataType): boolean {
   const { DataType: of } = arrow;
   if (of.isDictionary(type)) return isText(type.dictionary);

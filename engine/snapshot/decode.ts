@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { DataError, jsonIn } from "../errors.ts";
+import { DataError, jsonIn, shown } from "../errors.ts";
 import type { BuildLimits } from "../image/build.ts";
 import { decodedRows, readsOf } from "./columns.ts";
 import { type RowGroup, rowGroups, type SnapshotHead, snapshotHead } from "./footer.ts";
@@ -9,11 +9,11 @@ import {
   type Metadata,
   maxNameCharacters,
   maxStatusCharacters,
-  procedureCodePattern,
   type StatedProvenance,
 } from "./schema.ts";
 import { type Snapshot, sealSnapshot } from "./snapshot.ts";
 import { partsOf, type SnapshotTable } from "./table.ts";
+import { flawIn } from "./texts.ts";
 
 export interface DecodedSnapshot {
   snapshot: Snapshot;
@@ -28,6 +28,8 @@ export interface DecodedSnapshot {
 interface DecodeOptions {
   /** Maximum bytes that decoding may take; without it, any number. */
   maxBytes?: number;
+  /** The present month as `YYYY-MM`: a file of another tool mustn't be released later. Without it, it may. */
+  month?: string;
   /** Called after each step with the number of rows read so far. */
   onRows?: (rows: number) => void;
 }
@@ -43,9 +45,9 @@ interface DecodeOptions {
 export async function decodeSnapshot(
   file: Uint8Array,
   path: string,
-  { maxBytes = Number.MAX_SAFE_INTEGER, onRows = () => {} }: DecodeOptions = {},
+  { maxBytes = Number.MAX_SAFE_INTEGER, month, onRows = () => {} }: DecodeOptions = {},
 ): Promise<DecodedSnapshot> {
-  const head = snapshotHead(file, path);
+  const head = snapshotHead(file, path, month);
   const ignored = checkColumns(head, path);
   const groups = await rowGroups(file, path);
   const rows = groups.reduce((sum, group) => sum + group.rows, 0);
@@ -60,7 +62,7 @@ export async function decodeSnapshot(
   const steps = decodedRows(file, groups, path, maxHeap / bytesPerCharacter);
   const table = tableOf(steps, rows, path, maxHeap, onRows);
   const snapshot = sealSnapshot(table, provenanceOf(head), codesIn(head.metadata.hcpcs_codes, table, path));
-  if (head.isChecked) checkPromises(snapshot, head.metadata, path);
+  checkPromises(snapshot, head.metadata, path);
   return {
     snapshot,
     isChecked: head.isChecked,
@@ -107,11 +109,11 @@ function mebibytes(bytes: number): string {
 function provenanceOf({ metadata, version }: SnapshotHead): StatedProvenance {
   return {
     ...version,
-    title: metadata.title || null,
-    publisher: metadata.publisher || null,
-    caveat: metadata.caveat || null,
-    sourceUrl: metadata.source_url || null,
-    released: metadata.released || null,
+    title: metadata.title ?? null,
+    publisher: metadata.publisher ?? null,
+    caveat: metadata.caveat ?? null,
+    sourceUrl: metadata.source_url ?? null,
+    released: metadata.released ?? null,
     sourceSha256: metadata.source_sha256 ?? null,
   };
 }
@@ -146,32 +148,40 @@ function checkPromises({ counts, sha256, contentSha256 }: Snapshot, metadata: Me
       );
 }
 
-const codesSchema = v.array(
-  v.strictTuple([
-    v.pipe(v.string(), v.regex(hcpcsPattern)),
-    v.pipe(v.string(), v.regex(procedureCodePattern)),
-    v.pipe(v.string(), v.maxLength(maxStatusCharacters)),
-    v.pipe(v.string(), v.maxLength(maxNameCharacters)),
-  ]),
-);
+const codesExpected = 'a list of codes, each as ["27447","5115","J1","a description"]';
+const codesSchema = v.array(v.strictTuple([v.string(), v.string(), v.string(), v.string()]));
 
 /** The codes must ascend and belong to procedures of the table. */
 function codesIn(text: string | undefined, table: SnapshotTable, path: string): Snapshot["codes"] {
   if (text === undefined) return null;
   const part = `${path}: metadata hcpcs_codes`;
-  const parsed = v.safeParse(codesSchema, jsonIn(text, part, "a list of codes"), { abortEarly: true });
-  if (!parsed.success)
-    throw new DataError(part, `a fault at ${v.getDotPath(parsed.issues[0])}`, "a list of codes");
+  const list = jsonIn(text, part, codesExpected);
+  const parsed = v.safeParse(codesSchema, list, { abortEarly: true });
+  if (!parsed.success) {
+    const at = Number(parsed.issues[0].path?.[0].key);
+    throw Array.isArray(list)
+      ? new DataError(`${part}, entry ${at + 1}`, shown(JSON.stringify(list[at])), codesExpected)
+      : new DataError(part, shown(text), codesExpected);
+  }
   const procedures = new Set(partsOf(table).procedures.code);
   return parsed.output.map(([code, procedure, status, description], i) => {
+    const refuse = (found: string, expected: string) =>
+      new DataError(`${part}, entry ${i + 1}`, found, expected);
+    if (!hcpcsPattern.test(code)) throw refuse(shown(code), "a code such as 27447 or G0105");
     if (i > 0 && code <= parsed.output[i - 1][0])
-      throw new DataError(part, `${code} after ${parsed.output[i - 1][0]}`, "each code once, ascending");
+      throw refuse(`${code} after ${parsed.output[i - 1][0]}`, "each code once, ascending");
     if (!procedures.has(procedure))
-      throw new DataError(
-        part,
-        `code ${code} of the procedure ${procedure}`,
+      throw refuse(
+        `code ${code} of the procedure ${shown(procedure)}`,
         "codes of procedures in the snapshot",
       );
+    for (const [text, most] of [
+      [status, maxStatusCharacters],
+      [description, maxNameCharacters],
+    ] as const) {
+      const flaw = flawIn(text, most);
+      if (flaw !== undefined) throw refuse(`${flaw.found} at code ${code}`, flaw.expected);
+    }
     return { code, procedure, status, description };
   });
 }

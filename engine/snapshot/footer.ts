@@ -8,13 +8,16 @@ import {
   columnBytesAllowance,
   type Metadata,
   maxColumnBytesPerRow,
+  maxMetadataCharacters,
   maxSnapshotFileBytes,
   maxSnapshotRows,
   metadataSchema,
+  releasedExpected,
   snapshotNameExpected,
   type Version,
   versionIn,
 } from "./schema.ts";
+import { flawIn } from "./texts.ts";
 
 /** What a snapshot file says about itself, before anything of its rows is decoded. */
 
@@ -44,9 +47,10 @@ const maxFooterBytes = 2 ** 24;
  * Checks a file's checksum and reads the metadata and columns of its footer.
  *
  * @param subject the file's path or name; see `decodeSnapshot`
+ * @param month the present month; see `decodeSnapshot`
  * @throws DataError when the file is damaged, too large or not Parquet, or its metadata are wrong
  */
-export function snapshotHead(file: Uint8Array, subject: string): SnapshotHead {
+export function snapshotHead(file: Uint8Array, subject: string, month?: string): SnapshotHead {
   checkEnds(file, subject);
   const sha256 = checkedSha256(file, subject);
   const { fields, pairs } = guarded(subject, "footer", () => {
@@ -58,7 +62,11 @@ export function snapshotHead(file: Uint8Array, subject: string): SnapshotHead {
   if (pairs.get(fileSha256Key) !== sha256 || (sha256 === undefined && pairs.has("schema_version")))
     throw damaged(subject, `no valid ${fileSha256Key}`);
   const metadata = checkedMetadata(pairs, subject);
-  return { metadata, version: versionOf(metadata, subject), fields, isChecked: sha256 !== undefined };
+  const version = versionOf(metadata, subject);
+  const isChecked = sha256 !== undefined;
+  // A clock that is slow must not refuse what `import` wrote.
+  checkReleased(metadata, version, subject, isChecked ? undefined : month);
+  return { metadata, version, fields, isChecked };
 }
 
 /**
@@ -156,17 +164,31 @@ function footerStart(file: Uint8Array): number {
 }
 
 function checkedMetadata(pairs: Map<string, string>, subject: string): Metadata {
-  const parsed = v.safeParse(metadataSchema, Object.fromEntries(pairs));
-  if (parsed.success) return parsed.output;
-  const [issue] = parsed.issues;
-  const key = v.getDotPath(issue) ?? "metadata";
-  // A source URL may have credentials.
-  const inWords = key === "source_url" ? shownAddress : shown;
-  throw new DataError(
-    `${subject}: metadata ${key}`,
-    inWords(pairs.get(key) ?? ""),
-    issue.expected ?? issue.message,
-  );
+  const stated = [...pairs].filter(([, value]) => value !== "");
+  const parsed = v.safeParse(metadataSchema, Object.fromEntries(stated));
+  if (!parsed.success) {
+    const [issue] = parsed.issues;
+    const key = v.getDotPath(issue) ?? "";
+    // A source URL may have credentials.
+    const inWords = key === "source_url" ? shownAddress : shown;
+    throw new DataError(`${subject}: metadata ${key}`, inWords(pairs.get(key) ?? ""), issue.message);
+  }
+  for (const key of ["title", "publisher", "caveat"] as const) {
+    const flaw = flawIn(parsed.output[key] ?? "", maxMetadataCharacters);
+    if (flaw !== undefined) throw new DataError(`${subject}: metadata ${key}`, flaw.found, flaw.expected);
+  }
+  return parsed.output;
+}
+
+function checkReleased(
+  { released }: Metadata,
+  { dataYear }: Version,
+  subject: string,
+  month: string | undefined,
+): void {
+  if (released === undefined) return;
+  const expected = releasedExpected(released, dataYear, month);
+  if (expected !== undefined) throw new DataError(`${subject}: metadata released`, shown(released), expected);
 }
 
 /** @throws DataError when name and metadata state different versions, or none */

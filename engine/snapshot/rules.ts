@@ -1,12 +1,11 @@
 import { DataError, shown } from "../errors.ts";
-import { type DecodedRows, isReadable, type Texts } from "./columns.ts";
+import { type DecodedRows, isReadable, type Texts, typeName } from "./columns.ts";
 import type { SnapshotHead } from "./footer.ts";
 import {
   blank,
   byField,
   ccnPattern,
   type FacilityField,
-  maxNameCharacters,
   measureFields,
   type ProcedureField,
   procedureCodePattern,
@@ -19,6 +18,7 @@ import {
   zipPattern,
 } from "./schema.ts";
 import { arrangeTable, partsOf, type SnapshotTable, type TableParts } from "./table.ts";
+import { flawIn } from "./texts.ts";
 
 /** What the rows of a snapshot must be, whichever tool wrote the file. Rows are numbered from 1 in messages. */
 
@@ -29,24 +29,32 @@ import { arrangeTable, partsOf, type SnapshotTable, type TableParts } from "./ta
  * @throws DataError when a column is missing, occurs twice or has another type
  */
 export function checkColumns({ fields }: SnapshotHead, subject: string): string[] {
+  const ours = new Set<string>(snapshotColumns.map(({ name }) => name));
+  const names = fields.map(({ name }) => name);
   for (const { name, part } of snapshotColumns) {
     const [field, second] = fields.filter((candidate) => candidate.name === name);
     if (field === undefined && requiredColumns.has(name))
       throw new DataError(
         `${subject}: column ${name}`,
-        `none among ${shown(fields.map((each) => each.name).join(", "))}`,
+        `none among ${shown(likeFirst(names, name, ours).join(", "))}`,
         "a column of this name",
       );
     if (second !== undefined) throw new DataError(`${subject}: column ${name}`, "two of this name", "one");
     if (field !== undefined && !isReadable(field, part === "rows" ? "number" : "text"))
       throw new DataError(
         `${subject}: column ${name}`,
-        `values of the type ${field.type}`,
+        `values of the type ${typeName(field)}`,
         part === "rows" ? "integers of any width" : "text",
       );
   }
-  const ours = new Set<string>(snapshotColumns.map(({ name }) => name));
-  return fields.map(({ name }) => name).filter((name) => !ours.has(name));
+  return names.filter((name) => !ours.has(name));
+}
+
+/** Sorts names: first those that only case or punctuation tells from `wanted`, then others that aren't `known`. */
+function likeFirst(names: string[], wanted: string, known: ReadonlySet<string>): string[] {
+  const letters = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
+  const rank = (name: string) => (known.has(name) ? 2 : letters(name) === letters(wanted) ? 0 : 1);
+  return names.toSorted((a, b) => rank(a) - rank(b));
 }
 
 type Column<Field> = { name: SnapshotColumn["name"]; field: Field };
@@ -91,12 +99,19 @@ export function tableOf(
 const textRules: Partial<
   Record<SnapshotColumn["name"], [isRight: (text: string) => boolean, expected: string]>
 > = {
-  ccn: [(text) => ccnPattern.test(text), "six letters or digits"],
+  ccn: [(text) => ccnPattern.test(text), "six digits or capital letters"],
   state: [(text) => Object.hasOwn(stateNames, text), "a state's code, such as CA"],
   procedure_code: [(text) => procedureCodePattern.test(text), "four digits"],
   zip: [(text) => zipPattern.test(text), "five digits"],
   rural_urban_code: [(text) => ruralUrbanCodePattern.test(text), "a code such as 1 or 4.1"],
 };
+
+function flawOf(column: SnapshotColumn["name"], text: string) {
+  const rule = textRules[column];
+  if (rule === undefined || text === "") return flawIn(text);
+  const [isRight, expected] = rule;
+  return isRight(text) ? undefined : { found: shown(text), expected };
+}
 
 /** Heap bytes of a text without its characters, and of a character. */
 const [bytesPerText, bytesPerCharacter] = [32, 2];
@@ -158,17 +173,8 @@ class Entities<Field extends string> {
     }
     for (const column of columns) {
       const text = textAt(column, row);
-      const [isRight, expected] = textRules[column.name] ?? [
-        isShort,
-        `at most ${maxNameCharacters} characters`,
-      ];
-      if (text !== "" && !isRight(text))
-        throw this.#wrong(
-          start + row,
-          column.name,
-          isRight === isShort ? `${text.length} characters` : shown(text),
-          expected,
-        );
+      const flaw = flawOf(column.name, text);
+      if (flaw !== undefined) throw this.#wrong(start + row, column.name, flaw.found, flaw.expected);
       this.texts[column.field].push(text);
       this.#heap += bytesPerText + bytesPerCharacter * text.length;
     }
@@ -198,7 +204,6 @@ class Entities<Field extends string> {
   }
 }
 
-const isShort = (text: string) => text.length <= maxNameCharacters;
 const textAt = ({ codes, values }: Texts, row: number) => (codes[row] < 0 ? "" : values[codes[row]]);
 const named = (text: string) => (text === "" ? "no value" : shown(text));
 

@@ -100,8 +100,8 @@ export const stateNames: Readonly<Record<string, string>> = Object.freeze(
 );
 export const stateCodes: readonly string[] = Object.freeze(Object.keys(stateNames));
 
-/** Matches a CCN, which is text, because leading zeros matter. */
-export const ccnPattern = /^[0-9A-Za-z]{6}$/;
+/** Matches a CCN, which is text, because leading zeros matter. Its letters are capitals. */
+export const ccnPattern = /^[0-9A-Z]{6}$/;
 export const procedureCodePattern = /^[0-9]{4}$/;
 export const zipPattern = /^[0-9]{5}$/;
 /** Matches a code of the Healthcare Common Procedure Coding System (HCPCS) or a CPT code: 27447, 0616T, G0105. */
@@ -111,6 +111,8 @@ export const ruralUrbanCodePattern = /^([1-9]|10|99)(\.[0-9])?$/;
 
 /** Maximum length of a text in a column, and of a HCPCS code's description. */
 export const maxNameCharacters = 500;
+/** Maximum length of a text in the metadata, such as the caveat. */
+export const maxMetadataCharacters = 4000;
 /** Maximum length of a status indicator. CMS's status indicators have one or two characters. */
 export const maxStatusCharacters = 10;
 
@@ -171,12 +173,14 @@ export function versionName({ dataYear, revision }: Version): string {
   return `${dataYear}.${revision}`;
 }
 
-/** Describes in error messages the names of snapshot files that have a data version. */
-export const snapshotNameExpected = `<year>.<revision>.parquet, with a year from ${minDataYear} to ${maxDataYear} and a revision from 1 to ${maxRevision}`;
+/** What the name of a snapshot file must be. */
+export const snapshotNameExpected =
+  `<year>.<revision>.parquet with a year from ${minDataYear} to ${maxDataYear} and a revision from 1 to ${maxRevision}, ` +
+  "without leading zeros, such as 2024.1.parquet";
 
 /**
  * Returns the data version that a snapshot file's path or name states, or undefined if its last part isn't
- * `<year>.<revision>.parquet`.
+ * `snapshotNameExpected`.
  */
 export function versionIn(path: string): Version | undefined {
   const [, year, revision] = /(?:^|[/\\])([0-9]{4})\.([1-9][0-9]{0,3})\.parquet$/.exec(path) ?? [];
@@ -197,45 +201,57 @@ export interface Counts {
   procedures: number;
 }
 
-const decimal = v.pipe(v.string(), v.regex(/^(0|[1-9][0-9]{0,9})$/), v.transform(Number));
-const dataYear = v.pipe(decimal, v.integer(), v.minValue(minDataYear), v.maxValue(maxDataYear));
-const revision = v.pipe(decimal, v.minValue(1), v.maxValue(maxRevision));
-const text = v.pipe(
-  v.string(),
-  v.maxLength(4000),
-  v.check((value) => !/\p{Cc}/u.test(value), "no control character"),
+const digits = v.pipe(v.string(), v.regex(/^(0|[1-9][0-9]{0,9})$/), v.transform(Number));
+const count = v.message(digits, "a whole number");
+const dataYear = v.message(
+  v.pipe(digits, v.minValue(minDataYear), v.maxValue(maxDataYear)),
+  `a year from ${minDataYear} to ${maxDataYear}`,
 );
-const sourceUrl = v.pipe(
-  v.string(),
-  v.check((value) => value === "" || isSourceUrl(value), sourceUrlExpected),
+const revision = v.message(
+  v.pipe(digits, v.minValue(1), v.maxValue(maxRevision)),
+  `a number from 1 to ${maxRevision}`,
 );
+const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "64 hexadecimal digits in lower case"));
 export const releasedPattern = /^20[0-9]{2}-(0[1-9]|1[0-2])$/;
 
-const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
+/**
+ * Returns what the month in which a release was published must be, or undefined if it may be `released`.
+ *
+ * @param now the present month as `YYYY-MM`; undefined if the month may be in the future
+ */
+export function releasedExpected(
+  released: string,
+  dataYear: number,
+  now: string | undefined,
+): string | undefined {
+  if (!releasedPattern.test(released)) return "a month as YYYY-MM";
+  if (released < String(dataYear)) return `no month before the data year ${dataYear}`;
+  return now !== undefined && released > now ? `none after now, ${now}` : undefined;
+}
 
 /**
- * The metadata in a snapshot's Parquet footer. All values are strings; the empty string means absent. `import` and
+ * The metadata in a snapshot's Parquet footer. All values are strings; empty ones are left out before. `import` and
  * `sample` write all of them but the last two, which may be unknown. Any other tool may leave out whatever it likes, but
  * it must not write `schema_version` or `file_sha256`.
  */
 export const metadataSchema = v.partial(
   v.object({
-    schema_version: v.pipe(decimal, v.literal(schemaVersion)),
+    schema_version: v.message(v.pipe(digits, v.literal(schemaVersion)), String(schemaVersion)),
     /** SHA-256 of the file with zeros in place of this value; see `integrity.ts`. */
     file_sha256: sha256,
     data_year: dataYear,
     revision,
-    title: text,
-    publisher: text,
-    source_url: sourceUrl,
-    released: v.union([v.literal(""), v.pipe(v.string(), v.regex(releasedPattern))]),
-    caveat: text,
-    rows: decimal,
-    priced_rows: decimal,
-    suppressed_rows: decimal,
-    incomplete_rows: decimal,
-    facilities: decimal,
-    procedures: decimal,
+    title: v.string(),
+    publisher: v.string(),
+    source_url: v.pipe(v.string(), v.check(isSourceUrl, sourceUrlExpected)),
+    released: v.string(),
+    caveat: v.string(),
+    rows: count,
+    priced_rows: count,
+    suppressed_rows: count,
+    incomplete_rows: count,
+    facilities: count,
+    procedures: count,
     sha256,
     content_sha256: sha256,
     source_sha256: sha256,

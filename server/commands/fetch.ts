@@ -5,7 +5,14 @@ import { downloadPath, type Listed, listOf } from "../../datasets/cms/listing.ts
 import { checkEnds } from "../../datasets/cms/release.ts";
 import { type Clock, systemClock } from "../../datasets/http.ts";
 import { proxiesIn } from "../../datasets/proxy.ts";
-import { DataError, isWebAddress, minDataYear, shown, shownAddress } from "../../engine/query.ts";
+import {
+  DataError,
+  isWebAddress,
+  minDataYear,
+  releasedExpected,
+  shown,
+  shownAddress,
+} from "../../engine/query.ts";
 import { calledAs, parsedArguments } from "../shared/arguments.ts";
 import { defaultOut, importAndPrint, parseOptions as parseImportOptions } from "./import.ts";
 import { runProgram, say } from "./program.ts";
@@ -96,7 +103,7 @@ async function fetchOffer(offer: Offer, options: FetchOptions, caller: Caller, n
   const { out, allowUnterminated } = options;
   const path = downloadPath(out, url);
   const isKnownMonth =
-    released !== null && released >= String(year) && released <= now.toISOString().slice(0, 7);
+    released !== null && releasedExpected(released, year, now.toISOString().slice(0, 7)) === undefined;
   // Checks the import's options before the download.
   const importOptions = parseImportOptions(
     [

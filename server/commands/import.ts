@@ -9,7 +9,7 @@ import {
   isSourceUrl,
   maxDataYear,
   minDataYear,
-  releasedPattern,
+  releasedExpected,
   shown,
   shownAddress,
   sourceUrlExpected,
@@ -68,11 +68,8 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now
   const month = now.toISOString().slice(0, 7);
   if (year > month.slice(0, 4)) throw new DataError("--year", shown(year), `none after now, ${month}`);
   if (released !== null) {
-    if (!releasedPattern.test(released))
-      throw new DataError("--released", shown(released), "a month as YYYY-MM");
-    if (released < year)
-      throw new DataError("--released", shown(released), `no month before the data year ${year}`);
-    if (released > month) throw new DataError("--released", shown(released), `none after now, ${month}`);
+    const expected = releasedExpected(released, Number(year), month);
+    if (expected !== undefined) throw new DataError("--released", shown(released), expected);
   }
   if (sourceUrl !== null && !isSourceUrl(sourceUrl))
     throw new DataError("--source-url", shownAddress(sourceUrl), sourceUrlExpected);

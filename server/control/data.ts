@@ -37,6 +37,8 @@ export async function loadData(
   });
   closers.push(() => snapshots.close());
   await unlessStopping(snapshots.settle());
+  // A file that changed while it was loaded is loaded again.
+  if (snapshots.images().length === 0) await unlessStopping(snapshots.settle());
   if (snapshots.images().length === 0)
     throw new DataError(`DATASETS_DIR ${datasetsDir}`, "no snapshot that can be loaded", "at least one");
   return snapshots;

@@ -49,7 +49,7 @@ export class WaitingAnswers {
   /**
    * Adds an answer. If there are too many bytes then, closes connections of the taker with the most bytes, and counts
    * them: first those whose clients are behind, and of these first those that have taken nothing for the longest time.
-   * So no account's answers are cut for those of an account that has more.
+   * So an account's exports cost no other account. Bodies have no taker, because most are the same for all.
    * @param body undefined for a stream
    */
   add(res: Response, body: Uint8Array | undefined, taker: Taker = undefined, isBehind = true): void {

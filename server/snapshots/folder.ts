@@ -25,14 +25,16 @@ export function listSnapshots(folder: string): string[] {
 export interface FileState {
   /** A text that changes when the file is replaced, or when its size or modification time changes. */
   signature: string;
-  /** When the file came into the folder or was last touched there, in Unix milliseconds. */
-  arrivedMs: number;
+  /** As `signature`, but it changes with the permissions, too, and when a program sets an old modification time. */
+  exact: string;
   /** The kind of file in words; undefined for a regular file. */
   otherThanFile: string | undefined;
 }
 
-/** Maximum number of scans. A limit is needed, because files whose names aren't UTF-8 are never found. */
+/** Maximum number of scans. A limit is needed, because some file systems list files that they don't find. */
 const maxLooks = 3;
+/** The state of a file whose name isn't UTF-8. It can't be found by its name, which is refused as no data version. */
+const unfindable: FileState = { signature: "", exact: "", otherThanFile: undefined };
 
 /**
  * Reads the state of each snapshot file in a folder, or the system's error for the file, by name. If a file vanishes
@@ -47,8 +49,13 @@ export async function listStates(folder: string): Promise<Map<string, FileState 
     const found = await Promise.all(
       names.map((name) => stateOf(`${folder}/${name}`).catch((error: Error) => error)),
     );
-    for (const [i, state] of found.entries()) if (state !== undefined) states.set(names[i], state);
-    if (states.size === names.length) return states;
+    let vanished = 0;
+    for (const [i, name] of names.entries()) {
+      const state = found[i] ?? (name.includes("\ufffd") ? unfindable : undefined);
+      if (state === undefined) vanished++;
+      else states.set(name, state);
+    }
+    if (vanished === 0) return states;
     if (look < maxLooks) continue;
     await stat(folder);
     return states;
@@ -78,7 +85,7 @@ const isNotMissing = (error: unknown) => !isMissing(error);
 function fileState(stats: Stats): FileState {
   const otherThanFile = describeOther(stats);
   const signature = `${stats.ino} ${otherThanFile ?? `${stats.size} ${stats.mtimeMs}`}`;
-  return { signature, arrivedMs: stats.ctimeMs, otherThanFile };
+  return { signature, exact: `${signature} ${stats.ctimeMs}`, otherThanFile };
 }
 
 function describeOther(stats: Stats): string | undefined {
@@ -94,8 +101,6 @@ export interface Wanted {
   /** The file's name in errors. */
   name: string;
   path: string;
-  /** The file's identity when the folder was scanned. */
-  signature: string;
   /** Called with the number of rows that are read so far. */
   onRows: (rows: number) => void;
 }
@@ -105,29 +110,20 @@ export interface OpenFile {
   size: number;
 }
 
-/**
- * Opens a regular file. Returns undefined when the file has changed or isn't regular.
- * @throws DataError when it is too large, Error of the system
- */
-export async function openFile(path: string, signature: string): Promise<OpenFile | undefined> {
+/** Opens a regular file. @throws DataError when it isn't regular or is too large, Error of the system */
+export async function openFile(path: string): Promise<OpenFile> {
   // With O_NONBLOCK, opening doesn't block even if the file has been replaced by a FIFO.
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = await handle.stat();
-    const state = fileState(stats);
-    if (state.signature === signature && state.otherThanFile === undefined) {
-      if (stats.size > maxSnapshotFileBytes)
-        throw new DataError(
-          `${basename(path)}: size`,
-          `${stats.size} bytes`,
-          `at most ${maxSnapshotFileBytes}`,
-        );
-      return { handle, size: stats.size };
-    }
+    const name = basename(path);
+    const otherThanFile = describeOther(stats);
+    if (otherThanFile !== undefined) throw new DataError(name, otherThanFile, "a regular file");
+    if (stats.size > maxSnapshotFileBytes)
+      throw new DataError(`${name}: size`, `${stats.size} bytes`, `at most ${maxSnapshotFileBytes}`);
+    return { handle, size: stats.size };
   } catch (error) {
     await handle.close();
     throw error;
   }
-  await handle.close();
-  return undefined;
 }

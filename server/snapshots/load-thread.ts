@@ -26,8 +26,13 @@ function readFile({ name, fd, size, maxBytes }: LoadData): Uint8Array {
 async function load(data: LoadData): Promise<LoadedSnapshot> {
   const { name, maxBytes } = data;
   const bytes = readFile(data);
+  const month = new Date().toISOString().slice(0, 7);
   const onRows = (rows: number) => send({ type: "progress", rows });
-  const { snapshot, isChecked, warnings, left } = await decodeSnapshot(bytes, name, { maxBytes, onRows });
+  const { snapshot, isChecked, warnings, left } = await decodeSnapshot(bytes, name, {
+    maxBytes,
+    month,
+    onRows,
+  });
   const image = buildImage(snapshot, left, readPlaces(kept));
   checkQuery(name, image);
   return { image, file: { bytes, sha256: hash("sha256", bytes), isChecked }, warnings };

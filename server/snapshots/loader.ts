@@ -43,12 +43,11 @@ export class Loader {
   }
 
   /**
-   * Loads a file. Call it again, or `end`, when the load is over. Returns undefined if the file has changed.
-   * @throws DataError when the file is at fault, Error of the system
+   * Loads a file. Call it again, or `end`, when the load is over. If the file changes meanwhile, the result may be a
+   * mixture. @throws DataError when the file is at fault, Error of the system
    */
-  async load(wanted: Wanted): Promise<LoadedSnapshot | undefined> {
-    const file = await openFile(wanted.path, wanted.signature);
-    if (file === undefined) return undefined;
+  async load(wanted: Wanted): Promise<LoadedSnapshot> {
+    const file = await openFile(wanted.path);
     try {
       return await this.#loadOpen(wanted, file);
     } catch (error) {

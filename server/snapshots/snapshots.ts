@@ -19,7 +19,7 @@ import { isoTime } from "../shared/time.ts";
 import { isNoRoom } from "../store/room.ts";
 import type { StateGuard } from "../store/state-files.ts";
 import type { Store } from "../store/store.ts";
-import { type FileState, isMissing, listStates, type Wanted } from "./folder.ts";
+import { type FileState, isMissing, listStates, stateOf, type Wanted } from "./folder.ts";
 
 /** Serves the snapshots in a folder: loads new files, retires deleted files, refuses bad files. */
 
@@ -41,11 +41,8 @@ export interface Surroundings {
   registry: Registry;
   /** Watches the registry's files, so that a database that was replaced is neither read nor written. */
   guard: Pick<StateGuard, "fault" | "checkpoint">;
-  /**
-   * Loads a file. Returns undefined if the file has changed.
-   * @throws DataError when the file is at fault, Error of the system
-   */
-  load(wanted: Wanted): Promise<LoadedSnapshot | undefined>;
+  /** Loads a file. @throws DataError when the file is at fault, Error of the system */
+  load(wanted: Wanted): Promise<LoadedSnapshot>;
   /** Called when no file waits. */
   endLoads(): Promise<void>;
   /** Resolves when every serving thread has the versions. */
@@ -81,6 +78,10 @@ export class SnapshotFolder {
   /** The signature of each file that was loaded or refused, or is being loaded. */
   readonly #taken = new Map<string, string>();
   readonly #faults = new Map<string, Fault>();
+  /** Why the system didn't find or show a listed file at the last scan, by file name. */
+  #unreachable: ReadonlyMap<string, string> = new Map();
+  /** The files that changed during their last load. */
+  readonly #changing = new Set<string>();
   /** The files to load, as the last scan found them. */
   #waiting = new Map<string, FileState>();
   #loading: Promise<void> | undefined;
@@ -118,10 +119,15 @@ export class SnapshotFolder {
     }));
   }
 
-  /** The versions that are served, newest first. Synthetic versions aren't served beside real ones. */
+  /**
+   * The versions that are served, newest first. Synthetic versions aren't served beside real ones, and a version whose
+   * file is gone isn't served beside any other.
+   */
   get #served(): Loaded[] {
+    const admitted = this.#admitted;
+    const there = admitted.filter(({ isThere }) => isThere);
     const hasReal = this.#hasReal;
-    return this.#admitted
+    return (there.length === 0 ? admitted : there)
       .filter((loaded) => !hasReal || isReal(loaded))
       .sort((a, b) => newestFirst(a.name, b.name));
   }
@@ -139,7 +145,9 @@ export class SnapshotFolder {
    * 8601; null for a file that isn't refused.
    */
   refused(): { file: string; reason: string; at: string | null }[] {
-    return Array.from(this.#faults, ([file, { reason, at }]) => ({ file, reason, at }));
+    const files = new Map(Array.from(this.#faults, ([file, { reason, at }]) => [file, { file, reason, at }]));
+    for (const [file, reason] of this.#unreachable) files.set(file, { file, reason, at: null });
+    return [...files.values()];
   }
 
   /** Compares a version with the previous revision, once for each pair. Null if the previous revision isn't served. */
@@ -197,18 +205,18 @@ export class SnapshotFolder {
     const states = await listStates(this.#folder);
     // Nothing is published or retired while the registry's files can't be used. The fault is logged elsewhere.
     if (this.#isServing && this.#with.guard.fault() !== undefined) return;
-    for (const name of [...this.#taken.keys(), ...this.#faults.keys()])
-      if (!states.has(name)) {
-        this.#taken.delete(name);
-        this.#faults.delete(name);
-      }
+    for (const names of [this.#taken, this.#faults, this.#changing])
+      for (const name of names.keys()) if (!states.has(name)) names.delete(name);
     this.#retire(states);
     this.#waiting = new Map();
+    const unreachable = new Map<string, string>();
     for (const [name, state] of states) {
-      if (state instanceof Error) this.#report(name, state);
+      if (state instanceof Error) unreachable.set(name, reasonOf(state));
       else if (this.#mayTake(name, state)) this.#waiting.set(name, state);
     }
-    for (const loaded of this.#loaded.values()) this.#admit(loaded);
+    for (const [name, reason] of unreachable)
+      if (this.#unreachable.get(name) !== reason) this.#tellRetry(name, reason);
+    this.#unreachable = unreachable;
     await this.#publish();
     this.#countUnreadable();
     this.#loading ??= this.#loadAll().finally(() => {
@@ -219,7 +227,7 @@ export class SnapshotFolder {
   #mayTake(name: string, state: FileState): boolean {
     if (this.#taken.get(name) === state.signature) return false;
     const fault = this.#faults.get(name);
-    return fault?.state !== stateText(state) || this.#scans % scansToRetry === 0;
+    return fault?.state !== state.exact || this.#scans % scansToRetry === 0;
   }
 
   /** Loads the waiting files one after the other, the newest version first. */
@@ -242,7 +250,7 @@ export class SnapshotFolder {
   /** @throws DataError when the file is refused, Error of the system */
   async #load(name: string, state: FileState): Promise<void> {
     const { log, load } = this.#with;
-    const { signature, otherThanFile } = state;
+    const { otherThanFile } = state;
     if (versionIn(name) === undefined)
       throw new DataError("name of a snapshot", shown(name), snapshotNameExpected);
     if (otherThanFile !== undefined) throw new DataError(name, otherThanFile, "a regular file");
@@ -253,13 +261,9 @@ export class SnapshotFolder {
       reported = performance.now();
       log.info({ file: name, rows }, "loading snapshot");
     };
-    const result = await load({ name, path: join(this.#folder, name), signature, onRows });
-    if (this.#isClosed) return;
-    // The next scan finds the changed file.
-    if (result === undefined) {
-      this.#taken.delete(name);
-      return;
-    }
+    const result = await load({ name, path: this.#pathOf(name), onRows }).catch((error: Error) => error);
+    if ((await this.#hasChanged(name, state)) || this.#isClosed) return;
+    if (result instanceof Error) throw result;
     const image = attachImage(result.image);
     const { sha256, counts } = image.description;
     const before = this.#loaded.get(name);
@@ -271,9 +275,6 @@ export class SnapshotFolder {
         `${known}, because ${otherContent}`,
       );
     this.#faults.delete(name);
-    if (before === undefined)
-      log.info({ file: name, ms: Math.round(performance.now() - started), ...counts }, "snapshot loaded");
-    for (const warning of result.warnings) log.warn({ file: name, warning }, "snapshot with a warning");
     // If the same content was loaded before, its downloads get the new file from now on.
     const loaded = {
       ...(before !== undefined && known === sha256
@@ -283,7 +284,31 @@ export class SnapshotFolder {
     };
     this.#loaded.set(name, loaded);
     this.#admit(loaded);
+    if (!this.#loaded.has(name)) return;
+    if (before === undefined)
+      log.info({ file: name, ms: Math.round(performance.now() - started), ...counts }, "snapshot loaded");
+    for (const warning of result.warnings) log.warn({ file: name, warning }, "snapshot with a warning");
     await this.#publish();
+  }
+
+  #pathOf(name: string): string {
+    return join(this.#folder, name);
+  }
+
+  /**
+   * Tells whether a file was deleted, replaced or changed since a scan. What was read then may be a mixture, so the
+   * next scan takes what is there. A file that changes during each load is reported.
+   */
+  async #hasChanged(name: string, { exact }: FileState): Promise<boolean> {
+    const now = await stateOf(this.#pathOf(name)).catch(() => undefined);
+    if (now?.exact === exact) {
+      this.#changing.delete(name);
+      return false;
+    }
+    this.#taken.delete(name);
+    if (this.#changing.has(name)) this.#report(name, new Error("it changes while it is loaded"));
+    this.#changing.add(name);
+    return true;
   }
 
   /**
@@ -292,7 +317,7 @@ export class SnapshotFolder {
    * beside a real one waits until the real one is retired.
    */
   #admit(loaded: Loaded): void {
-    if (loaded.isAdmitted || (this.#hasReal && !isReal(loaded))) return;
+    if (loaded.isAdmitted) return;
     const { name, image } = loaded;
     const { sha256 } = image.description;
     try {
@@ -303,6 +328,7 @@ export class SnapshotFolder {
           sha256,
           `${known.sha256}, because ${otherContent}`,
         );
+      if (this.#hasReal && !isReal(loaded)) return;
       if (this.#isServing) this.#register([loaded]);
       loaded.isAdmitted = true;
       this.#faults.delete(name);
@@ -352,13 +378,14 @@ export class SnapshotFolder {
     }
   }
 
-  /** Forgets the snapshots whose files are gone. If all are gone, the newest served version stays. */
+  /** Forgets the snapshots whose files are gone, and admits others. If no file is left, the newest version stays. */
   #retire(states: ReadonlyMap<string, FileState | Error>): void {
     const served = this.#served;
     for (const loaded of this.#loaded.values()) {
       const state = states.get(loaded.name);
       loaded.isThere = state !== undefined && !isMissing(state);
     }
+    for (const loaded of this.#loaded.values()) if (loaded.isThere) this.#admit(loaded);
     const kept = this.#admitted.some(({ isThere }) => isThere) ? undefined : served.at(0);
     if (kept !== undefined && !this.#isLastGone)
       this.#with.log.error(
@@ -367,7 +394,10 @@ export class SnapshotFolder {
       );
     this.#isLastGone = kept !== undefined;
     for (const loaded of this.#loaded.values())
-      if (!loaded.isThere && loaded !== kept) this.#loaded.delete(loaded.name);
+      if (!loaded.isThere && loaded !== kept) {
+        this.#loaded.delete(loaded.name);
+        this.#taken.delete(loaded.name);
+      }
   }
 
   /** Publishes what is served, if that has changed. */
@@ -435,20 +465,19 @@ export class SnapshotFolder {
     const reason = reasonOf(error);
     const known = this.#faults.get(name);
     const isDenied = state !== undefined && /^(EACCES|EPERM)$/.test(systemCode(error) ?? "");
-    this.#faults.set(name, { reason, at: null, ...(isDenied && { state: stateText(state) }) });
+    this.#faults.set(name, { reason, at: null, ...(isDenied && { state: state.exact }) });
     if (state !== undefined) this.#taken.delete(name);
-    if (known?.reason !== reason || known.at !== null)
-      this.#with.log.error({ file: name, reason }, "snapshot can't be read or served yet; retrying");
+    if (known?.reason !== reason || known.at !== null) this.#tellRetry(name, reason);
+  }
+
+  #tellRetry(name: string, reason: string): void {
+    this.#with.log.error({ file: name, reason }, "snapshot can't be read or served yet; retrying");
   }
 
   #countUnreadable(): void {
-    const unreadable = [...this.#faults.values()].filter(({ at }) => at === null);
-    this.#with.metrics.snapshotsUnreadable.set(unreadable.length);
+    this.#with.metrics.snapshotsUnreadable.set(this.refused().filter(({ at }) => at === null).length);
   }
 }
-
-/** Returns a text that changes when a file is replaced or changed, and when its permissions change. */
-const stateText = ({ signature, arrivedMs }: FileState) => `${signature} ${arrivedMs}`;
 
 const isReal = ({ image }: Loaded) => !image.description.isSynthetic;
 

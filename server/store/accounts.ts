@@ -1,4 +1,3 @@
-import type { Plan } from "../shared/plans.ts";
 import { Table } from "./connection.ts";
 import { nextChange } from "./schema.ts";
 
@@ -7,7 +6,8 @@ import { nextChange } from "./schema.ts";
 export interface Account {
   id: number;
   name: string;
-  plan: Plan;
+  /** The name of a plan, which may be one of an earlier release. */
+  plan: string;
   /** Requests per second. */
   burst: number;
   /** Requests per month. */

@@ -1,3 +1,4 @@
+import { StoredAccounts } from "./accounts.ts";
 import { Table } from "./connection.ts";
 import { nextChange } from "./schema.ts";
 
@@ -47,6 +48,7 @@ export interface Position {
 }
 
 export class Directory extends Table {
+  readonly #accounts = new StoredAccounts(this.db);
   readonly #columnsOf = new Map<SharedTable, string[]>();
 
   /** The version that this database copies; undefined if this database isn't a copy. */
@@ -60,12 +62,39 @@ export class Directory extends Table {
     this.db.atomically(() => this.#put(rows, position));
   }
 
-  /** Replaces all shared rows by the rows of a version. */
+  /**
+   * Revokes the keys and deletes the accounts that aren't in the rows of another history of the directory. Call this,
+   * and let the server apply it, before `replace`: ids may be given again, to other keys.
+   */
+  withdraw(rows: readonly Row[], now: Date): void {
+    const of = (table: SharedTable) =>
+      rows.flatMap(({ name, content }) =>
+        content !== null && name.startsWith(`${table}:`) ? [JSON.parse(content)] : [],
+      );
+    const hashes = new Set(of("keys").map(({ hash }) => hash.hex));
+    const ids = new Set(of("accounts").map(({ id }) => id));
+    this.db.ownChanges++;
+    this.db.atomically(() => {
+      for (const { id, hash } of this.db.all<{ id: number; hash: string }>(
+        "SELECT id, lower(hex(hash)) AS hash FROM keys WHERE revoked_at IS NULL",
+      ))
+        if (!hashes.has(hash))
+          this.db.run(
+            `UPDATE keys SET revoked_at = ?, changed = ${nextChange} WHERE id = ?`,
+            now.getTime(),
+            id,
+          );
+      for (const { id } of this.db.all<{ id: number }>("SELECT id FROM accounts WHERE name IS NOT NULL"))
+        if (!ids.has(id)) this.#accounts.delete(id);
+    });
+  }
+
+  /** Replaces all shared rows by the rows of a version. The rows of deleted accounts stay. */
   replace(rows: readonly Row[], position: Position): void {
     this.db.ownChanges++;
     this.db.atomically(() => {
       const names = new Set(rows.map(({ name }) => name));
-      const gone = this.names().filter((name) => !names.has(name));
+      const gone = this.names().filter((name) => !names.has(name) && !name.startsWith("accounts:"));
       this.#put([...gone.map((name) => ({ name, content: null })), ...rows], position);
     });
   }

@@ -20,9 +20,8 @@ export type { Position, Row } from "./directory.ts";
 export type { Channel, Delivery, StoredEvent } from "./events.ts";
 export type { StoredKey } from "./keys.ts";
 export type { Changes } from "./progress.ts";
-export type { AccountRecord } from "./records.ts";
+export { type MovedRow, type MovedTable, readRows } from "./records.ts";
 export type { Signup } from "./signups.ts";
-export { maxDays } from "./usage.ts";
 
 /** The error for a copy of shared accounts without their database: other servers wouldn't learn of changes to the copy. */
 export const onlyACopy = (stateDir: string) =>

@@ -4,7 +4,7 @@ import { Table } from "./connection.ts";
 /** The tables of requests counted, by month and by day. */
 
 /** Maximum days kept per account. Two months have no more days. */
-export const maxDays = 62;
+const maxDays = 62;
 
 export class StoredUsage extends Table {
   /** Returns the saved requests in a month, `YYYY-MM`, by account. */
@@ -18,6 +18,16 @@ export class StoredUsage extends Table {
   of(account: number, month: string): number {
     const sql = "SELECT used FROM usage WHERE account = ? AND month = ?";
     return this.db.first<{ used: number }>(sql, account, month)?.used ?? 0;
+  }
+
+  /** Returns the saved requests of an account by month, `YYYY-MM`, the newest month first. */
+  months(account: number): { month: string; used: number }[] {
+    return this.db.all("SELECT month, used FROM usage WHERE account = ? ORDER BY month DESC", account);
+  }
+
+  /** Returns the running total of the month at the end of each known day, `YYYY-MM-DD`, of an account. */
+  days(account: number): { day: string; used: number }[] {
+    return this.db.all("SELECT day, used FROM days WHERE account = ? ORDER BY day", account);
   }
 
   /**

@@ -291,17 +291,7 @@ test("npm start takes settings from the environment alone", async () => {
 
 const words = {
   keys: ["create", "update", "list", "revoke", "expire", "rotate"],
-  accounts: [
-    "list",
-    "export",
-    "import",
-    "suspend",
-    "resume",
-    "delete",
-    "servers",
-    "forget-server",
-    "rotate-secret",
-  ],
+  accounts: ["list", "export", "import", "suspend", "resume", "delete", "rotate-secret"],
   events: ["list", "retry"],
   state: ["backup"],
 };
@@ -311,7 +301,7 @@ for (const [name, subcommands] of Object.entries(words))
     const [all, short] = await run(folder, [`${name} --help`, `${name} -h`], { PORT: "wrong" });
     assert.deepEqual([all.code, all.stderr], [0, ""]);
     assert.deepEqual(short, all);
-    // The help of `state` doesn't mention the database, because a backup has only the folder's content.
+    // A backup has only the folder's content, so the help of `state` names other tools for a database.
     assert.equal(/what all servers with that database have in common/.test(all.stdout), name !== "state");
     const explained = [...all.stdout.matchAll(/^ {2}([a-z-]+).*\n {6}[A-Z].*\.$/gm)].map(([, word]) => word);
     assert.deepEqual(explained, subcommands);

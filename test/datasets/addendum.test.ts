@@ -95,6 +95,10 @@ test("an invalid addendum is rejected with one error", async () => {
       addendum(codeLine("27447", "5115", "x", "much too long")),
       ' line 6, column SI: found "much too long", expected at most 10 characters',
     ],
+    [
+      addendum(codeLine("27447", "5115", "x", "J\u200b")),
+      " line 6, column SI: found the invisible character U+200B, expected printable text",
+    ],
   ];
   for (const [content, message] of refusals) {
     const file = fileOf(content);

@@ -133,7 +133,7 @@ test("the checksum depends on the content and not on the Parquet encoding", asyn
 
 test("a file has row groups of 131,072 rows, zstd and statistics", async () => {
   const rows = 131_072 + 1;
-  const facilities = Array.from({ length: rows }, (_, i) => i.toString(36).padStart(6, "0"));
+  const facilities = Array.from({ length: rows }, (_, i) => i.toString(36).toUpperCase().padStart(6, "0"));
   const file = encodeSnapshot(snapshotOf(facilities.map((ccn) => [ccn, "AL", "5071", 1, 1])));
   const footer = (await parquet.ParquetFile.fromFile(new Blob([Uint8Array.from(file)]))).metadata();
   assert.deepEqual(
@@ -286,20 +286,50 @@ test("flipped bits anywhere in ten files refuse them", async () => {
 test("malformed metadata are rejected with the name of their key", async () => {
   const cases: [string, string, RegExp][] = [
     ["schema_version", "3", /^metadata schema_version: found "3", expected 2$/],
-    ["data_year", "2015", /^metadata data_year: found "2015", expected >=2016$/],
+    ["data_year", "2015", /^metadata data_year: found "2015", expected a year from 2016 to 2099$/],
+    ["data_year", "02024", /^metadata data_year: found "02024", expected a year from 2016 to 2099$/],
     ["data_year", "2023", /^metadata data_year: found 2023, expected 2024, as in the file's name$/],
-    ["revision", "0", /^metadata revision: found "0", expected >=1$/],
+    ["revision", "0", /^metadata revision: found "0", expected a number from 1 to 9999$/],
+    ["revision", "x", /^metadata revision: found "x", expected a number from 1 to 9999$/],
     ["revision", "4", /^metadata revision: found 4, expected 3, as in the file's name$/],
-    ["released", "2024-13", /^metadata released: found "2024-13", expected /],
-    ["rows", "-1", /^metadata rows: found "-1", expected /],
-    ["caveat", "x".repeat(4001), /^metadata caveat: found "x{63}…", expected <=4000$/],
-    ["title", "a\nb", /^metadata title: found "a\\nb", expected no control character$/],
+    ["released", "2024-13", /^metadata released: found "2024-13", expected a month as YYYY-MM$/],
+    [
+      "released",
+      "2023-12",
+      /^metadata released: found "2023-12", expected no month before the data year 2024$/,
+    ],
+    ["rows", "-1", /^metadata rows: found "-1", expected a whole number$/],
+    ["sha256", "A", /^metadata sha256: found "A", expected 64 hexadecimal digits in lower case$/],
+    ["caveat", "x".repeat(4001), /^metadata caveat: found 4001 characters, expected at most 4000$/],
+    ["title", "a\nb", /^metadata title: found the control character U\+000A, expected printable text$/],
+    ["publisher", " ", /^metadata publisher: found only spaces, expected printable text$/],
   ];
   for (const [key, value, expected] of cases) {
     assert.match(await refusal(withMetadata({ [key]: value })), expected);
     if (key !== "schema_version")
       assert.match(await refusal(fileOf(columnsOf(small), new Map([[key, value]]))), expected);
   }
+});
+
+test("metadata with empty texts are as those that are left out", async () => {
+  const keys = [...metadataOf(smallFile).keys()].filter((key) => !/^(schema_version|file_sha256)$/.test(key));
+  const empty = new Map([...keys, "hcpcs_codes"].map((key) => [key, ""]));
+  const columns = columnsOf(small);
+  const [one, other] = [empty, noMetadata].map((metadata) => readBack(fileOf(columns, metadata), subject));
+  assert.deepEqual(contentOf(await one), contentOf(await other));
+});
+
+test("a file of another tool isn't released in the future, and an import may be, because a clock may be slow", async () => {
+  const foreignFile = fileOf(columnsOf(small), new Map([["released", "2026-06"]]));
+  const read = (file: Uint8Array, month: string) => decodeSnapshot(file, subject, { month });
+  await assert.rejects(read(foreignFile, "2026-05"), {
+    message: `${subject}: metadata released: found "2026-06", expected none after now, 2026-05`,
+  });
+  for (const [file, month] of [
+    [foreignFile, "2026-06"],
+    [smallFile, "1970-01"],
+  ] as const)
+    assert.equal((await read(file, month)).snapshot.provenance.released, "2026-06");
 });
 
 test("a source URL that isn't http or https or has a password is rejected without showing the password", async () => {
@@ -346,8 +376,12 @@ test("counts and checksums of our own metadata that differ from the rows are rej
       `content_sha256 of the rows: found ${small.contentSha256}, expected ${zeros} as in its metadata`,
     ],
   ];
-  for (const [key, value, expected] of cases)
+  for (const [key, value, expected] of cases) {
     assert.equal(await refusal(withMetadata({ [key]: value })), expected);
+    if (key === "title") continue;
+    const other = await refusal(fileOf(columnsOf(small), new Map([[key, value]])));
+    assert.equal(other.split(", expected ")[1], expected.split(", expected ")[1], "of another tool");
+  }
 });
 
 test("a file without metadata has the defaults, which take no part in the checksum", async () => {
@@ -374,7 +408,8 @@ test("a file without metadata has the defaults, which take no part in the checks
       foreign((columns) => columns),
       "a file",
     ),
-    "name: found no data version, expected <year>.<revision>.parquet, with a year from 2016 to 2099 and a revision from 1 to 9999",
+    "name: found no data version, expected <year>.<revision>.parquet with a year from 2016 to 2099 and a revision from " +
+      "1 to 9999, without leading zeros, such as 2024.1.parquet",
   );
 });
 
@@ -507,6 +542,24 @@ test("a required column that is missing, twice or of another type is refused", a
       /^column ccn: found none among "facility, city, .*…", expected a column of this name$/,
     ],
     [
+      foreign(([first, ...rest]) => [
+        ...rest,
+        ...Array.from({ length: 9 }, (_, i) => ({ ...rest[6], name: `another column ${i}` })),
+        { ...first, name: "CCN " },
+      ]),
+      /^column ccn: found none among "CCN , another column 0, .*…", expected a column of this name$/,
+    ],
+    [
+      foreign((columns) =>
+        columns.map((column) => ({ ...column, name: column.name.replace("city", "town") })),
+      ),
+      /^column city: found none among "town, ccn, .*…", expected a column of this name$/,
+    ],
+    [
+      ofType("submitted_charge_cents", new arrow.Decimal(2, 18, 128), null),
+      "column submitted_charge_cents: found values of the type DECIMAL(18,2), expected integers of any width",
+    ],
+    [
       foreign(([first, ...rest]) => [{ ...first, name: "CCN" }, ...rest]),
       /^column ccn: found none among "CCN, facility, .*…", expected a column of this name$/,
     ],
@@ -535,8 +588,9 @@ test("a wrong value is refused with its row, its column, what was found and what
     ["rural_urban_code", 4, "1.", 'found "1.", expected a code such as 1 or 4.1'],
     ["state", 4, "ZZ", 'found "ZZ", expected a state\'s code, such as CA'],
     ["state", 4, "constructor", 'found "constructor", expected a state\'s code, such as CA'],
-    ["ccn", 4, "3A003", 'found "3A003", expected six letters or digits'],
-    ["ccn", 4, "é00003", 'found "é00003", expected six letters or digits'],
+    ["ccn", 4, "3A003", 'found "3A003", expected six digits or capital letters'],
+    ["ccn", 4, "é00003", 'found "é00003", expected six digits or capital letters'],
+    ["ccn", 4, "05a001", 'found "05a001", expected six digits or capital letters'],
     ["procedure_code", 4, "507", 'found "507", expected four digits'],
     [
       "facility",
@@ -564,7 +618,7 @@ test("a wrong value is refused with its row, its column, what was found and what
   for (const name of ["facility", "city", "procedure_name", "street", "rural_urban_description"])
     assert.match(
       await refusal(withCell(name, 4, "é".repeat(501))),
-      /^row \d, column [a-z_]+: found 501 characters, expected at most 500 characters$|^row 5, column procedure_name: /,
+      /^row \d, column [a-z_]+: found 501 characters, expected at most 500$|^row 5, column procedure_name: /,
     );
   const long = withCell("facility", 4, "é".repeat(500));
   assert.ok(partsOf((await readBack(long, subject)).table).facilities.name.includes("é".repeat(500)));
@@ -573,6 +627,50 @@ test("a wrong value is refused with its row, its column, what was found and what
     await refusal(wide),
     "row 1, column services: found 2147483648, expected a whole number from 0 to 2147483647, or no value",
   );
+});
+
+const wrongTexts: [text: string, found: string][] = [
+  ["\0", "the control character U+0000"],
+  ["\u001b[2J", "the control character U+001B"],
+  ["a\nb", "the control character U+000A"],
+  ["a\u0085", "the control character U+0085"],
+  ["\u202eb", "the bidirectional control U+202E"],
+  ["a\u2066b", "the bidirectional control U+2066"],
+  ["\ufeffa", "the invisible character U+FEFF"],
+  ["a\u2028", "the invisible character U+2028"],
+  ["\u200b", "the invisible character U+200B"],
+  ["\u3164", "the invisible character U+3164"],
+  ["S\ufffdo Paulo", "the replacement character U+FFFD"],
+  ["\ue000", "the character without a meaning U+E000"],
+  ["\uffff", "the character without a meaning U+FFFF"],
+  [" ", "only spaces"],
+  ["\u00a0 \u3000", "only spaces"],
+];
+
+test("texts that import refuses are refused in files of any tool, in every column and in the codes", async () => {
+  for (const [text, found] of wrongTexts) {
+    for (const name of ["facility", "city", "procedure_name", "street", "rural_urban_description"])
+      assert.equal(
+        await refusal(
+          foreign((columns) =>
+            columns.map((column) =>
+              column.name === name ? { ...column, values: column.values.map(() => text) } : column,
+            ),
+          ),
+        ),
+        `row 1, column ${name}: found ${found}, expected printable text`,
+      );
+    for (const code of [
+      ["27447", "5071", "", text],
+      ["27447", "5071", text, ""],
+    ]) {
+      const metadata = new Map([["hcpcs_codes", JSON.stringify([["0616T", "5071", "", ""], code])]]);
+      assert.equal(
+        await refusal(fileOf(columnsOf(small), metadata)),
+        `metadata hcpcs_codes, entry 2: found ${found} at code 27447, expected printable text`,
+      );
+    }
+  }
 });
 
 test("contradictions between row groups are found as within one", async () => {

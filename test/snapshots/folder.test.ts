@@ -7,6 +7,7 @@ import {
   mkdirSync,
   promises,
   renameSync,
+  statSync,
   symlinkSync,
   truncateSync,
   unlinkSync,
@@ -48,9 +49,8 @@ function fileOf(version: string, charge = 100): Buffer {
 }
 
 /** Loads a snapshot in this thread, which is ten times as fast. `loader.test.ts` tests loads in loader threads. */
-async function loadHere({ name, path, signature }: Wanted): Promise<LoadedSnapshot | undefined> {
-  const file = await openFile(path, signature);
-  if (file === undefined) return undefined;
+async function loadHere({ name, path }: Wanted): Promise<LoadedSnapshot> {
+  const file = await openFile(path);
   try {
     const bytes = new Uint8Array(await file.handle.readFile());
     const { snapshot, isChecked, warnings } = await decodeSnapshot(bytes, name);
@@ -134,6 +134,10 @@ const servedEver = (store: Store) =>
 
 const refused = "snapshot refused";
 const tried = "snapshot can't be read or served yet; retrying";
+const lastGone = "the last data version is still served, though its file is gone";
+const nameRefusal = (name: string) =>
+  `name of a snapshot: found "${name}", expected <year>.<revision>.parquet with a year from 2016 to 2099 and a revision ` +
+  "from 1 to 9999, without leading zeros, such as 2024.1.parquet";
 
 test("other content under a served version number is refused, even after deletion or a restart", async () => {
   const trial = new Trial();
@@ -167,6 +171,12 @@ test("other content under a served version number is refused, even after deletio
   await next.snapshots.settle();
   assert.deepEqual(next.served, ["2024.3"]);
   assert.equal(next.logged(refused).length, 2);
+  const others = next.lines.filter(({ file }) => file !== undefined && file !== "2024.3.parquet");
+  assert.deepEqual(
+    new Set(others.map(({ msg }) => msg)),
+    new Set([refused]),
+    "nothing else is logged of them",
+  );
 
   const known = trial.store.versions.byName("2024.1");
   next.put("2024.1.parquet", fileOf("2024.1"));
@@ -389,11 +399,9 @@ test("a snapshot is refused if its name isn't a version or differs from its meta
     "2024.01.parquet",
     "2024.1.old.parquet",
     "24.1.parquet",
-    "2010.1.parquet",
     "2015.1.parquet",
+    "2040.10000.parquet",
     "2100.1.parquet",
-    "2024.0.parquet",
-    "2024.10000.parquet",
   ])
     trial.put(name, fileOf("2024.1"));
   trial.put("2025.3.parquet", fileOf("2025.4"));
@@ -404,12 +412,15 @@ test("a snapshot is refused if its name isn't a version or differs from its meta
   assert.deepEqual(reasons.toSorted(), [
     "2025.3.parquet: metadata revision: found 4, expected 3, as in the file's name",
     ...[
-      ...["2010.1.parquet", "2015.1.parquet", "2024.0.parquet", "2024.01.parquet", "2024.1.old.parquet"],
-      ...["2024.10000.parquet", "2024.parquet", "2100.1.parquet", "24.1.parquet", "copy.parquet"],
-    ].map(
-      (name) =>
-        `name of a snapshot: found "${name}", expected <year>.<revision>.parquet, with a year from 2016 to 2099 and a revision from 1 to 9999`,
-    ),
+      "2015.1.parquet",
+      "2024.01.parquet",
+      "2024.1.old.parquet",
+      "2024.parquet",
+      "2040.10000.parquet",
+      "2100.1.parquet",
+      "24.1.parquet",
+      "copy.parquet",
+    ].map(nameRefusal),
   ]);
 });
 
@@ -426,14 +437,130 @@ test("while the folder can't be listed, scans fail and served versions stay", as
   assert.deepEqual(trial.served, ["2024.1"]);
 });
 
-test("a version whose file can't be examined stays served", async () => {
+test("a version whose file can't be examined stays served, and isn't loaded again afterwards", async () => {
+  let loads = 0;
+  const load = (wanted: Wanted) => {
+    loads++;
+    return loadHere(wanted);
+  };
+  const trial = new Trial({ load });
+  const link = trial.path("2023.1.parquet");
+  writeFileSync(trial.path("target"), fileOf("2023.1"));
+  symlinkSync("target", link);
+  trial.put("2024.1.parquet", fileOf("2024.1"));
+  await trial.snapshots.settle();
+  for (let turn = 0; turn < 2; turn++) {
+    unlinkSync(link);
+    symlinkSync("2023.1.parquet", link);
+    for (let i = 0; i < 2; i++) await trial.snapshots.settle();
+    assert.deepEqual(trial.served, ["2024.1", "2023.1"]);
+    assert.equal(await trial.metric("hcqs_snapshots_unreadable"), 1);
+    assert.equal(trial.logged(tried).length, turn + 1);
+    unlinkSync(link);
+    symlinkSync("target", link);
+    await trial.snapshots.scan();
+    assert.equal(await trial.metric("hcqs_snapshots_unreadable"), 0);
+    assert.deepEqual(trial.snapshots.refused(), []);
+  }
+  assert.equal(loads, 2);
+});
+
+test("files whose links lead nowhere for a moment are served or refused as before", async () => {
   const trial = new Trial();
-  for (const version of ["2023.1", "2024.1"]) trial.put(`${version}.parquet`, fileOf(version));
+  const elsewhere = temporaryFolder();
+  const volume = path.join(elsewhere, "volume");
+  mkdirSync(volume);
+  for (const [name, bytes] of [
+    ["2022.1.parquet", fileOf("2022.1")],
+    ["2023.1.parquet", fileOf("2023.1")],
+    ["2024.1.parquet", Buffer.from("no snapshot")],
+  ] as const) {
+    writeFileSync(path.join(volume, name), bytes);
+    symlinkSync(path.join(volume, name), trial.path(name));
+  }
+  trial.put("2021.1.parquet", fileOf("2021.1"));
+  for (let turn = 0; turn < 2; turn++) {
+    for (let i = 0; i < 2; i++) await trial.snapshots.settle();
+    assert.deepEqual(trial.served, ["2023.1", "2022.1", "2021.1"]);
+    assert.equal(await trial.metric("hcqs_snapshots_unreadable"), 0);
+    assert.equal(await trial.metric("hcqs_snapshots_refused_total"), 1);
+    assert.deepEqual(
+      trial.snapshots.refused().map(({ file, at }) => [file, at === null]),
+      [["2024.1.parquet", false]],
+    );
+    renameSync(volume, `${volume}-away`);
+    for (let i = 0; i < 2; i++) await trial.snapshots.settle();
+    assert.deepEqual(trial.served, ["2021.1"]);
+    assert.equal(await trial.metric("hcqs_snapshots_unreadable"), 3);
+    assert.ok(trial.snapshots.refused().every(({ at }) => at === null));
+    assert.equal(trial.logged(tried).length, 3 * (turn + 1));
+    renameSync(`${volume}-away`, volume);
+  }
+});
+
+test("a file that is deleted, replaced or changed while it loads isn't served, and its number stays free", async () => {
+  const path = (trial: Trial) => trial.path("2024.2.parquet");
+  const bytes = fileOf("2024.2", 200);
+  const changes: Record<string, (trial: Trial) => void> = {
+    deleted: (trial) => unlinkSync(path(trial)),
+    replaced: (trial) => trial.put("2024.2.parquet", bytes),
+    "written again in place": (trial) => writeFileSync(path(trial), bytes),
+    "written again with its old times": (trial) => {
+      const { atime, mtime } = statSync(path(trial));
+      writeFileSync(path(trial), bytes);
+      utimesSync(path(trial), atime, mtime);
+    },
+    "a folder": (trial) => {
+      unlinkSync(path(trial));
+      mkdirSync(path(trial));
+    },
+  };
+  for (const [kind, change] of Object.entries(changes))
+    for (const isBefore of [true, false]) {
+      let isFirst = true;
+      const load = async (wanted: Wanted) => {
+        const isChanged = isFirst && wanted.name === "2024.2.parquet";
+        if (isChanged) isFirst = false;
+        if (isChanged && isBefore) change(trial);
+        const result = await loadHere(wanted);
+        if (isChanged && !isBefore) change(trial);
+        return result;
+      };
+      const trial: Trial = new Trial({ load });
+      trial.put("2024.1.parquet", fileOf("2024.1"));
+      trial.put("2024.2.parquet", fileOf("2024.2"));
+      await trial.snapshots.settle();
+      assert.deepEqual([kind, trial.served], [kind, ["2024.1"]]);
+      assert.deepEqual(servedEver(trial.store), ["2024.1"]);
+      await trial.snapshots.settle();
+      const isThere = kind !== "deleted" && kind !== "a folder";
+      assert.deepEqual(trial.served, isThere ? ["2024.2", "2024.1"] : ["2024.1"]);
+      assert.equal(trial.logged(refused).length, kind === "a folder" ? 1 : 0);
+      assert.deepEqual(trial.logged(tried), []);
+      if (!isThere) continue;
+      const known = trial.store.versions.byName("2024.2");
+      assert.equal(known?.sha256, (await decodeSnapshot(bytes, "2024.2.parquet")).snapshot.sha256);
+    }
+});
+
+test("a file that changes during each load is reported once, and served when it stays as it is", async () => {
+  let left = 4;
+  const load = async (wanted: Wanted) => {
+    const half = fileOf("2024.1").subarray(0, 2000);
+    if (left-- > 0) writeFileSync(wanted.path, left % 2 === 0 ? fileOf("2024.1") : half);
+    return loadHere(wanted);
+  };
+  const trial = new Trial({ load });
+  trial.put("2024.1.parquet", fileOf("2024.1"));
   await trial.snapshots.settle();
-  unlinkSync(trial.path("2023.1.parquet"));
-  symlinkSync("2023.1.parquet", trial.path("2023.1.parquet"));
+  assert.deepEqual(trial.lines, []);
+  for (let i = 0; i < 3; i++) await trial.snapshots.settle();
+  assert.deepEqual(trial.logged(tried), [["2024.1.parquet", "it changes while it is loaded"]]);
+  assert.equal(await trial.metric("hcqs_snapshots_unreadable"), 1);
   await trial.snapshots.settle();
-  assert.deepEqual(trial.served, ["2024.1", "2023.1"]);
+  assert.deepEqual(trial.served, ["2024.1"]);
+  assert.equal(await trial.metric("hcqs_snapshots_unreadable"), 0);
+  assert.equal(trial.logged(refused).length, 0);
 });
 
 test("a load is retried at each scan after a system error, but not after damaged content", async () => {
@@ -460,8 +587,11 @@ test("a load is retried at each scan after a system error, but not after damaged
 });
 
 test("a load that takes long doesn't hold up retirements", async () => {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  const load = (wanted: Wanted) => (wanted.name === "2025.1.parquet" ? promise : loadHere(wanted));
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const load = async (wanted: Wanted) => {
+    if (wanted.name === "2025.1.parquet") await promise;
+    return loadHere(wanted);
+  };
   const trial = new Trial({ load });
   for (const version of ["2023.1", "2024.1"]) trial.put(`${version}.parquet`, fileOf(version));
   await trial.snapshots.settle();
@@ -471,7 +601,7 @@ test("a load that takes long doesn't hold up retirements", async () => {
   unlinkSync(trial.path("2023.1.parquet"));
   await trial.snapshots.scan();
   assert.deepEqual(trial.served, ["2024.1"]);
-  resolve(undefined);
+  resolve();
   await until("the good file to be published", () => trial.served.includes("2024.2"));
 });
 
@@ -531,7 +661,7 @@ test("the newest version is loaded first, and one file at a time, whatever comes
       await trial.snapshots.scan();
     }
     underWay--;
-    return undefined;
+    return loadHere(wanted);
   };
   const trial = new Trial({ load });
   for (const version of ["2022.7", "2023.9", "2023.10", "2020.1"])
@@ -672,14 +802,35 @@ test("a hidden version returns when the last real one is deleted, but never with
   await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2022.1"]);
   unlinkSync(trial.path("2022.1.parquet"));
-  await trial.snapshots.settle();
+  const publications = trial.published.length;
   await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2024.1", "2023.1"]);
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.published.slice(publications), [["2024.1", "2023.1"]]);
+  assert.deepEqual(trial.logged(lastGone), []);
   assert.equal(trial.logged(refused).length, 1);
 
   trial.put("2022.1.parquet", fileOf("2022.1"));
   await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2022.1"]);
+});
+
+test("a new version replaces one that is still served without its file in one swap, of either kind", async () => {
+  for (const [version, make] of [
+    ["2024.1", sampleOf],
+    ["2024.1", fileOf],
+    ["2022.1", fileOf],
+  ] as const) {
+    const trial = new Trial();
+    trial.put("2023.1.parquet", fileOf("2023.1"));
+    await trial.snapshots.settle();
+    unlinkSync(trial.path("2023.1.parquet"));
+    for (let i = 0; i < 2; i++) await trial.snapshots.settle();
+    assert.deepEqual(trial.logged(lastGone), [["2023.1.parquet", undefined]]);
+    trial.put(`${version}.parquet`, make(version));
+    for (let i = 0; i < 2; i++) await trial.snapshots.settle();
+    assert.deepEqual(trial.published, [["2023.1"], [version]]);
+  }
 });
 
 test("a real version that is refused doesn't hide synthetic ones", async () => {
@@ -690,11 +841,17 @@ test("a real version that is refused doesn't hide synthetic ones", async () => {
   assert.deepEqual(trial.served, ["2024.1"]);
 });
 
-test("a file whose name isn't UTF-8 is left out of the listing", async () => {
-  const folder = temporaryFolder();
-  writeFileSync(path.join(folder, "2024.1.parquet"), "");
-  writeFileSync(Buffer.concat([Buffer.from(`${folder}/`), Buffer.of(0xfc), Buffer.from(".parquet")]), "");
-  assert.deepEqual([...(await listStates(folder)).keys()], ["2024.1.parquet"]);
+test("a file whose name isn't UTF-8 is refused once, and others are served", async () => {
+  const trial = new Trial();
+  trial.put("2024.1.parquet", fileOf("2024.1"));
+  const name = Buffer.concat([Buffer.from(`${trial.folder}/`), Buffer.from("2024.2\xfc.parquet", "latin1")]);
+  writeFileSync(name, fileOf("2024.2"));
+  for (let i = 0; i < 3; i++) await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.1"]);
+  assert.deepEqual(trial.logged(refused), [["2024.2\ufffd.parquet", nameRefusal("2024.2\ufffd.parquet")]]);
+  unlinkSync(name);
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.snapshots.refused(), []);
 });
 
 test("a listing of a folder that disappears meanwhile is complete or fails", async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { unlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import type { Worker } from "node:worker_threads";
@@ -9,16 +10,16 @@ import { Loader, type LoadLimits } from "../../server/snapshots/loader.ts";
 import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 import { temporaryFolder } from "../support/server.ts";
-import { wantedLoad } from "../support/wanted-load.ts";
 
 /** Tests the memory that loads may take, and the loader threads. */
 
 const mebibyte = 2 ** 20;
 
-async function wantedOf(bytes: Uint8Array): Promise<Wanted> {
-  const file = path.join(temporaryFolder(), "2024.3.parquet");
+function wantedOf(bytes: Uint8Array): Wanted {
+  const name = "2024.3.parquet";
+  const file = path.join(temporaryFolder(), name);
   writeFileSync(file, bytes);
-  return await wantedLoad(file);
+  return { name, path: file, onRows: () => {} };
 }
 
 const small = encodeSnapshot(snapshotOf([["010001", "AL", "5072", 100, 50]]));
@@ -58,12 +59,12 @@ const loadFile = async (wanted: Wanted, limits: Partial<LoadLimits> = {}) => {
 test("waiting files are loaded by one thread, which ends with the last one and after a file that can't be loaded", async () => {
   const damaged = Buffer.from(small);
   damaged[20] ^= 255;
-  const [good, bad] = [await wantedOf(small), await wantedOf(damaged)];
+  const [good, bad] = [wantedOf(small), wantedOf(damaged)];
   const loader = new Loader();
   const threads = await threadsOf(async () => {
     for (let i = 0; i < 3; i++) {
       const loaded = await loader.load(good);
-      assert.equal(loaded && attachImage(loaded.image).description.counts.rows, 1);
+      assert.equal(attachImage(loaded.image).description.counts.rows, 1);
     }
     await assert.rejects(loader.load(bad), { name: "DataError" });
     await loader.load(good);
@@ -75,9 +76,9 @@ test("waiting files are loaded by one thread, which ends with the last one and a
 });
 
 test("a snapshot with large texts is refused before its texts fill the memory", async () => {
-  const wanted = await wantedOf(wordy(600));
+  const wanted = wantedOf(wordy(600));
   const loaded = await loadFile(wanted, { maxBytes: 240 * mebibyte });
-  assert.equal(loaded && attachImage(loaded.image).description.counts.rows, 600);
+  assert.equal(attachImage(loaded.image).description.counts.rows, 600);
   await assert.rejects(loadFile(wanted, { maxBytes: 70 * mebibyte }), {
     name: "DataError",
     message: /^texts of 2024\.3: found \d+ bytes or more, expected at most \d+$/,
@@ -85,14 +86,22 @@ test("a snapshot with large texts is refused before its texts fill the memory", 
 });
 
 test("a snapshot too large for the machine's memory is refused", async () => {
-  await assert.rejects(loadFile(await wantedOf(small), { maxBytes: 50 * mebibyte }), {
+  await assert.rejects(loadFile(wantedOf(small), { maxBytes: 50 * mebibyte }), {
     message:
       /^2024\.3\.parquet: memory needed for the load: found \d+ MiB, expected at most 10 MiB, the limit of a load$/,
   });
 });
 
-test("a file that was replaced while it waited for loading isn't loaded", async () => {
-  const wanted = await wantedOf(small);
-  writeFileSync(wanted.path, "another");
-  assert.equal(await loadFile(wanted), undefined);
+test("a path that has become a FIFO or a folder while it waited for loading is refused", async () => {
+  for (const [make, kind] of [
+    ["mkfifo", "a FIFO"],
+    ["mkdir", "a folder"],
+  ]) {
+    const wanted = wantedOf(small);
+    unlinkSync(wanted.path);
+    execFileSync(make, [wanted.path]);
+    await assert.rejects(loadFile(wanted), {
+      message: `2024.3.parquet: found ${kind}, expected a regular file`,
+    });
+  }
 });

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chownSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after } from "node:test";
@@ -30,6 +30,42 @@ export class PostgresServer {
 
   /** Starts a new server with an empty database. It ends with the test file. @param settings such as `fsync=off` */
   static async start(settings: readonly string[] = ["fsync=off"]): Promise<PostgresServer> {
+    const server = await PostgresServer.#prepare();
+    const { folder } = server;
+    await run(bin("initdb"), ["-D", folder, "-U", "hcqs", "-A", "trust", "-E", "UTF8", "--no-sync"], {
+      ...nobody,
+      cwd: folder,
+    });
+    await server.begin(settings);
+    return server;
+  }
+
+  /** Starts a standby of this server, which streams its changes. @param name by which the primary knows it */
+  async standby(name: string): Promise<PostgresServer> {
+    const server = await PostgresServer.#prepare();
+    const from = `host=127.0.0.1 port=${this.port} user=hcqs application_name=${name}`;
+    await run(bin("pg_basebackup"), ["-D", server.folder, "-d", from, "-R", "--checkpoint=fast"], {
+      ...nobody,
+      cwd: server.folder,
+    });
+    await server.begin();
+    return server;
+  }
+
+  /** Makes a standby the primary. */
+  async promote(): Promise<void> {
+    await this.query("SELECT pg_promote()");
+  }
+
+  /** Writes a file into the server's folder, readable by the server only. */
+  write(name: string, content: string): string {
+    const file = path.join(this.folder, name);
+    writeFileSync(file, content, { mode: 0o600 });
+    if (nobody.uid !== undefined) chownSync(file, nobody.uid, nobody.gid);
+    return file;
+  }
+
+  static async #prepare(): Promise<PostgresServer> {
     const folder = mkdtempSync(path.join(tmpdir(), "postgres-"));
     if (nobody.uid !== undefined) chownSync(folder, nobody.uid, nobody.gid);
     const server = new PostgresServer(folder, await freePort());
@@ -37,11 +73,6 @@ export class PostgresServer {
       await server.stop("SIGQUIT");
       rmSync(folder, { recursive: true, force: true });
     });
-    await run(bin("initdb"), ["-D", folder, "-U", "hcqs", "-A", "trust", "-E", "UTF8", "--no-sync"], {
-      ...nobody,
-      cwd: folder,
-    });
-    await server.begin(settings);
     return server;
   }
 

@@ -17,20 +17,37 @@ import { Directory, type ImportedUse } from "./directory.ts";
 export async function runShared(urls: readonly string[], command: SharedCommand): Promise<CommandOutput> {
   const store = Store.inMemory();
   const database = new Database(urls);
+  /** Says what is done, after a part of the work. */
+  let state: string | undefined;
   try {
     const directory = new Directory(store, database);
     await directory.read();
     const wasNew = directory.version === 0;
     await readUse(store, database);
     const before = directory.version;
-    const said = await directory.change(() => command.run(store), useOf);
+    let work = command.run;
+    let said: CommandOutput;
+    for (;;) {
+      const run = work;
+      const change = () => {
+        const output = run(store);
+        return { output, use: useOf(store, output) };
+      };
+      said = (await directory.change(change, ({ use }) => use)).output;
+      if (said.rest === undefined) break;
+      state = said.rest.state;
+      work = said.rest.run;
+    }
     if (directory.version === before) return said;
     // By then, all permits that servers got before the change have expired.
     await delay(permitLifeMs);
     return wasNew ? { ...said, note: `${said.note ?? ""}the database had no accounts before\n` } : said;
   } catch (error) {
-    if (!(error instanceof StateUnavailable)) throw error;
-    throw new DataError("DATABASE_URL", `a database that can't be used (${reasonOf(error)})`, error.expected);
+    const fault =
+      error instanceof StateUnavailable
+        ? new DataError("DATABASE_URL", `a database that can't be used (${reasonOf(error)})`, error.expected)
+        : error;
+    throw state === undefined ? fault : new Error(`${reasonOf(fault)}; ${state}`);
   } finally {
     database.close();
     store.close();
@@ -55,17 +72,17 @@ async function readUse(store: Store, database: Database): Promise<void> {
 }
 
 /** Returns the use of imported accounts, of the last two months with any. */
-function useOf({ entered = [] }: CommandOutput): ImportedUse | undefined {
+function useOf(store: Store, { entered = [] }: CommandOutput): ImportedUse | undefined {
   if (entered.length === 0) return undefined;
   return {
-    months: entered.flatMap(({ id, usage }) => {
-      const numbered = usage.map(({ month, used }) => ({ month: numberOf(month), used }));
-      if (numbered.length === 0) return [];
-      const newest = Math.max(...numbered.map(({ month }) => month));
-      const usedIn = (month: number) => numbered.find((each) => each.month === month)?.used ?? 0;
-      return [{ account: id, month: newest, used: usedIn(newest), used_before: usedIn(newest - 1) }];
+    months: entered.flatMap((account) => {
+      const [newest, ...others] = store.usage.months(account);
+      if (newest === undefined) return [];
+      const month = numberOf(newest.month);
+      const before = others.find((each) => numberOf(each.month) === month - 1);
+      return [{ account, month, used: newest.used, used_before: before?.used ?? 0 }];
     }),
-    days: entered.flatMap(({ id, days }) => days.map(({ day, used }) => ({ account: id, day, used }))),
+    days: entered.flatMap((account) => store.usage.days(account).map((each) => ({ account, ...each }))),
   };
 }
 

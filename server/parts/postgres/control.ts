@@ -221,7 +221,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         if (alone === undefined) return;
         // While the database is away, this server's clock has the month.
         table.month = Math.max(table.month, monthOf(Date.now()));
-        if (Date.now() - alone.since > graceMs) {
+        if (Date.now() - alone.since >= graceMs) {
           table.isClosed = true;
           sharing.refuseAll();
         }
@@ -273,7 +273,7 @@ class Counts {
   readonly #context: PartContext;
   readonly #directory: Directory;
   readonly #table: PermitTable;
-  /** By account: the permits granted in a month, and the highest threshold whose event is recorded for a quota. */
+  /** The permits granted in a month, by account, and the highest threshold whose event is recorded for a quota. */
   readonly #known = new Map<number, { month: number; used: number; quota: number; recorded: number }>();
   /** Accounts that have crossed a threshold, with the count before. */
   readonly #crossed = new Map<number, { month: number; before: number }>();

@@ -120,8 +120,11 @@ export class Directory {
     const isRestored = position !== undefined && own_id !== position.id;
     if (!isRestored && Number(newest) === own) return;
     const { rows, end } = await this.#rest(own, isRestored ? await this.#page(own, 0, "") : first);
-    if (isRestored) this.#store.directory.replace(rows, end);
-    else this.#store.directory.take(rows, end);
+    if (isRestored) {
+      this.#store.directory.withdraw(rows, new Date());
+      this.onTaken();
+      this.#store.directory.replace(rows, end);
+    } else this.#store.directory.take(rows, end);
     this.onTaken();
   }
 
