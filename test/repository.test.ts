@@ -290,7 +290,6 @@ const unwrapped: Record<string, [callbacks: number, reason: string]> = {
   "server/parts/postgres/connection.ts": [3, "ends a connection or a wait"],
   "server/parts/postgres/directory.ts": [1, "the caller has the promise"],
   "server/parts/postgres/permits.ts": [1, "a rejection is logged as one that nobody handles"],
-  "server/serving/permit-queue.ts": [1, "posts a message"],
   "server/snapshots/loader.ts": [4, "settles a promise; a rejection is logged"],
   "server/snapshots/snapshots.ts": [1, "the caller has the promise"],
 };

@@ -18,7 +18,7 @@ export class PermitQueue {
   readonly #send: (waits: Wait[]) => void;
   readonly #after: After;
   readonly #soon: (work: () => void) => void;
-  /** By account slot, the requests that the control thread will answer, oldest first. */
+  /** The requests that the control thread will answer, oldest first, by account slot. */
   readonly #waiters = new Map<number, Waiter[]>();
   #count = 0;
   /** Requests of which the control thread isn't told yet, by account slot. */
