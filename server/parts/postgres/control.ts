@@ -5,13 +5,14 @@ import { PermitTable, permitLifeMs } from "../../accounts/permit-table.ts";
 import { logEvents, reached, recordEvents } from "../../accounts/quota-events.ts";
 import type { Accounts } from "../../accounts/sync.ts";
 import type { PartContext, SharedState } from "../../part.ts";
+import type { Metrics } from "../../shared/metrics.ts";
 import { monthName, monthOf } from "../../shared/months.ts";
 import { steadyClock } from "../../shared/runtime.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { Alone } from "./alone.ts";
 import { Database } from "./connection.ts";
 import { Directory } from "./directory.ts";
-import { type Asked, Permits, type Taken, tickMs } from "./permits.ts";
+import { type Asked, type PermitMeter, Permits, type Taken, tickMs } from "./permits.ts";
 
 /** Shares accounts and ceilings with other servers through PostgreSQL. While it is away, this server goes on alone. */
 
@@ -32,6 +33,8 @@ const turnSeconds = 15;
 const turnMs = 2000;
 const maxDeliveryMs = 10_000;
 const maxLeaveMs = 2000;
+/** Upper bounds of the buckets of waits, in seconds. */
+const waitBounds = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4];
 
 interface Options {
   urls: readonly string[];
@@ -155,6 +158,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
           if (alone === undefined) counts.note(slot, month, used);
         },
         now: steadyNow,
+        meter: meterOf(metrics),
       });
       permits = sharing;
       directory.onTaken = () => accounts.refresh();
@@ -260,6 +264,35 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         "Seconds since the shared database went away; 0 while it answers",
         () => (alone === undefined ? 0 : Math.max(0, (Date.now() - alone.since) / 1000)),
       );
+    },
+  };
+}
+
+function meterOf(metrics: Metrics): PermitMeter {
+  const calls = metrics.counter("hcqs_permit_calls_total", "Calls to the database for permits");
+  const rows = metrics.counter("hcqs_permit_rows_total", "Accounts in these calls");
+  const expired = metrics.counter(
+    "hcqs_permits_expired_total",
+    "Permits that weren't used in their life, and went back",
+  );
+  const lost = metrics.counter(
+    "hcqs_permits_lost_total",
+    "Permits asked for by calls that failed. The database may count them as used",
+  );
+  const waits = metrics.histogram(
+    "hcqs_permit_wait_seconds",
+    "Time that requests without a permit waited in this server's control thread",
+    waitBounds,
+  );
+  return {
+    called(accounts) {
+      calls.inc();
+      rows.inc(accounts);
+    },
+    expired: (permits) => expired.inc(permits),
+    lost: (permits) => lost.inc(permits),
+    waited(requests, ms) {
+      for (let i = 0; i < requests; i++) waits.observe(ms / 1000);
     },
   };
 }

@@ -45,6 +45,18 @@ export interface Taken {
   grants: readonly Granted[];
 }
 
+/** Counts what happens, for the metrics. */
+export interface PermitMeter {
+  /** A call for so many accounts was sent. */
+  called(accounts: number): void;
+  /** Permits weren't used in their life, and go back. */
+  expired(permits: number): void;
+  /** Permits may have been granted by a call that has failed. */
+  lost(permits: number): void;
+  /** Requests were answered that have waited so long. */
+  waited(requests: number, ms: number): void;
+}
+
 export interface PermitsOptions {
   table: PermitTable;
   /** Returns the id of the account in a slot. */
@@ -57,6 +69,7 @@ export interface PermitsOptions {
   onCounted(slot: number, month: number, used: number): void;
   /** The steady clock of the table, in milliseconds. */
   now(): number;
+  meter?: PermitMeter;
 }
 
 interface Batch {
@@ -205,7 +218,9 @@ export class Permits {
     }
     while (pool.batches.length > 0 && pool.batches[0].expiryMs <= nowMs + tickMs) pool.batches.shift();
     const kept = pool.batches.reduce((sum, { permits }) => sum + permits, 0);
-    pool.giveBack(month, this.#table.keep(pool.slot, kept));
+    const expired = this.#table.keep(pool.slot, kept);
+    pool.giveBack(month, expired);
+    if (expired > 0) this.#options.meter?.expired(expired);
     // The oldest batch may have been used up, too.
     if (pool.batches.length > 0) this.#table.expireAt(pool.slot, pool.batches[0].expiryMs);
   }
@@ -252,6 +267,7 @@ export class Permits {
     if (asked.length === 0) return;
     this.#calls++;
     this.#calledMs = nowMs;
+    this.#options.meter?.called(asked.length);
     const rows = asked.map(({ account, want, back, backMonth }) => ({ account, want, back, backMonth }));
     const end = () => {
       this.#calls--;
@@ -263,7 +279,10 @@ export class Permits {
         this.#use(asked, taken, nowMs);
       },
       // The permits of a lost call stay counted. Requests that wait are asked for again by the next call.
-      end,
+      () => {
+        end();
+        this.#options.meter?.lost(asked.reduce((sum, { want }) => sum + want, 0));
+      },
     );
   }
 
@@ -328,6 +347,7 @@ export class Permits {
       const answer = { slot: pool.slot, count: part, monthOrReason };
       if (answers === undefined) this.#answers.set(first.thread, [answer]);
       else answers.push(answer);
+      this.#options.meter?.waited(part, this.#options.now() - first.sinceMs);
       first.count -= part;
       if (first.count === 0) pool.waits.shift();
       left -= part;
