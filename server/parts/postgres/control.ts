@@ -187,10 +187,10 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         alone = undefined;
         readMs = performance.now();
         failingMs = undefined;
-        await report();
         table.isClosed = false;
-        await counts.read(database);
         log.info("the database is back");
+        await report();
+        await counts.read(database);
       };
       /** Reports what was admitted alone, until the database has counted it. */
       const report = async () => {
@@ -213,9 +213,10 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
           alone.take(backs, table.month, performance.now());
           alone.save();
         } else if (backs.length > 0) {
-          const rows = [...Map.groupBy(backs, ({ account }) => account).values()].map(([first]) => first);
-          const given = calls.query(takeSql, takeValues(rows, null)).catch(() => []);
-          await Promise.race([given, delay(maxLeaveMs)]);
+          // A call has one row for each account.
+          const byMonth = [...Map.groupBy(backs, ({ backMonth }) => backMonth).values()];
+          const given = byMonth.map((rows) => calls.query(takeSql, takeValues(rows, null)));
+          await Promise.race([Promise.allSettled(given), delay(maxLeaveMs)]);
         }
       });
       repeat("getting permits", tickMs, () => sharing.tick());
@@ -231,7 +232,10 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         }
         await unlessAway(comeBack);
       });
-      repeat("saving what is admitted alone", saveMs, () => alone?.save());
+      repeat("saving what is admitted alone, and reporting it", saveMs, async () => {
+        if (alone === undefined) await unlessAway(report);
+        else alone.save();
+      });
       repeat("reading accounts and keys from the database", directoryMs, async () => {
         if (alone !== undefined) return;
         const sentMs = performance.now();
