@@ -8,7 +8,7 @@ export interface AdmittedAlone {
   id: string;
   /** The month by `monthOf`. */
   month: number;
-  /** Since when the database was away, in Unix milliseconds. */
+  /** Since when the database is away, in Unix milliseconds; 0 once it is back. */
   since: number;
   used: Map<number, number>;
 }
@@ -33,6 +33,11 @@ export class StoredAway extends Table {
         ON CONFLICT DO UPDATE SET used = excluded.used`;
       for (const [account, count] of used) this.db.run(sql, id, account, count);
     });
+  }
+
+  /** Notes that the database is back. What isn't reported yet stays. */
+  end(): void {
+    this.db.run("UPDATE away SET since = 0 WHERE since > 0");
   }
 
   /** Removes what was reported. */

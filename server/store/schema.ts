@@ -110,7 +110,7 @@ export const schema = `
   CREATE TABLE away ( -- months in which requests were admitted while the shared database was away, until it counts them
     id TEXT PRIMARY KEY,
     month INTEGER NOT NULL, -- 12 times the year, plus 0 for January
-    since INTEGER NOT NULL -- when the database went away
+    since INTEGER NOT NULL -- when the database went away; 0 once it is back
   ) STRICT;
   CREATE TABLE away_used (
     away TEXT NOT NULL REFERENCES away (id) ON DELETE CASCADE,

@@ -173,6 +173,52 @@ test("while the database is away, a server answers 503 after its grace, and goes
   assert.match(server.log, /the database is back/);
 });
 
+for (const grace of [0, 2])
+  test(`after a grace of ${grace} s nothing is admitted, also of accounts in steady use`, async (t) => {
+    const own = await PostgresServer.start();
+    const key = await makeKey(own.url, "acme", 200, 1_000_000);
+    const [server] = await startAll(t, 1, { DATABASE_GRACE: String(grace) }, own.url);
+    const clients = await clientsOf([server], key, 6);
+    let isOver = false;
+    const busy = Promise.all(clients.map((client) => client.askUntil(() => isOver)));
+    await until("a steady use", () => admittedBy(clients) > 300);
+    await own.stop("SIGQUIT");
+    await until("the server to be alone", () => server.log.includes("the database is away"));
+    const refusedMs = () =>
+      Math.min(...clients.map(({ admittedMs }) => performance.now() - (admittedMs.at(-1) ?? 0)));
+    await until("nothing to be admitted for some seconds", () => refusedMs() > 4000);
+    const before = admittedBy(clients);
+    await own.begin();
+    await until("requests to be admitted", () => admittedBy(clients) > before);
+    isOver = true;
+    await busy;
+    for (const client of clients) client.close();
+  });
+
+test("a report that the database refuses is repeated until it is counted, and requests are admitted meanwhile", async (t) => {
+  const own = await PostgresServer.start();
+  const key = await makeKey(own.url, "acme", 100, 1_000_000);
+  await own.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'no such report'; END $$`);
+  await own.query(`CREATE TRIGGER reports BEFORE UPDATE ON hcqs.limits FOR EACH ROW
+    WHEN (NEW.used - OLD.used > 60) EXECUTE FUNCTION refuse()`);
+  const [server] = await startAll(t, 1, { DATABASE_GRACE: "3" }, own.url);
+  const [client] = await clientsOf([server], key, 1);
+  for (let i = 0; i < 20; i++) await client.ask();
+  await own.stop();
+  await client.askUntil(() => client.counts.admitted >= 120);
+  // After the grace, too.
+  await client.askUntil(() => client.counts.unavailable > 20);
+  const alone = client.counts.admitted;
+  await own.begin();
+  await client.askUntil(() => client.counts.admitted > alone + 20);
+  assert.ok((await usedOf("acme", own)) < alone);
+  await until("the refusal to be logged", () => server.log.includes("no such report"));
+  await own.query("DROP TRIGGER reports ON hcqs.limits");
+  await until("the report", async () => (await usedOf("acme", own)) >= alone);
+  client.close();
+});
+
 test("within the grace a server goes on alone, and what it admits is counted afterwards, also over a restart", async (t) => {
   const own = await PostgresServer.start();
   const quota = 1000;

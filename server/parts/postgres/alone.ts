@@ -37,8 +37,8 @@ export class Alone {
   constructor(options: AloneOptions, month: number, wallMs: number, nowMs: number) {
     this.#options = options;
     this.#earlier = options.store.away.all();
-    // What isn't reported yet is of the same absence.
-    this.since = this.#earlier[0]?.since ?? wallMs;
+    // After a restart, the same absence goes on.
+    this.since = this.#earlier.find(({ since }) => since > 0)?.since ?? wallMs;
     this.#fromMs = nowMs;
     this.#admittedIn(month);
   }

@@ -8,10 +8,12 @@ import { installation, schemaVersion } from "./schema.ts";
 /** Maximum milliseconds of a connection, and of a query. The server cancels a statement earlier. */
 const maxAnswerMs = 2000;
 const maxStatementMs = 1000;
-/** Maximum milliseconds between two tries to connect. Backends of a database that hangs would pile up. */
-const maxPauseMs = 30_000;
+/** Maximum milliseconds between two tries to connect; more if there was no answer, because hanging backends pile up. */
+const maxPauseMs = 1000;
+const maxHangingPauseMs = 30_000;
 const minPauseMs = 250;
 
+const noAnswer = "no answer";
 /** Faults that a later try may not have: no connection, a standby, a start or a stop under way. */
 const passing = /^(08|53|57P0[1-3]|25006)/;
 
@@ -77,7 +79,9 @@ export class Database {
     // A host with a lasting fault, such as a wrong password, says more than one that is away.
     const fault = faults.find(({ isLasting }) => isLasting) ?? faults[0];
     this.#fault = fault;
-    this.#nextTryMs = performance.now() + Math.min(maxPauseMs, minPauseMs * 2 ** this.#failures++);
+    const isHanging = faults.some(({ message }) => message === noAnswer);
+    const pauseMs = Math.min(isHanging ? maxHangingPauseMs : maxPauseMs, minPauseMs * 2 ** this.#failures++);
+    this.#nextTryMs = performance.now() + pauseMs;
     throw fault.error;
   }
 
@@ -109,7 +113,7 @@ class Unusable extends Error {
 
 async function inTime<Result>(answer: Promise<Result>): Promise<Result> {
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new StateUnavailable("no answer")), maxAnswerMs);
+  const timer = setTimeout(() => late.reject(new StateUnavailable(noAnswer)), maxAnswerMs);
   // After the time, the answer's failure is of no interest.
   answer.catch(() => {});
   try {
@@ -125,7 +129,6 @@ async function open(url: string): Promise<Client> {
   const client = new Client({
     // `sslmode` is read as libpq reads it.
     connectionString: `${url}${url.includes("?") ? "&" : "?"}uselibpqcompat=true`,
-    connectionTimeoutMillis: maxAnswerMs,
     application_name: "hcqs",
     keepAlive: true,
     pipeline: true,

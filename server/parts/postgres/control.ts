@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { DatabaseError } from "pg";
 import { reasonOf } from "../../../engine/query.ts";
 import { PermitTable, permitLifeMs } from "../../accounts/permit-table.ts";
 import { logEvents, reached, recordEvents } from "../../accounts/quota-events.ts";
@@ -64,7 +65,20 @@ function takeValues(asked: readonly Asked[], id: string | null): unknown[] {
 
 /** Reads the accounts. Permits are got after a call of `begin`. */
 export async function shareState({ urls, graceMs }: Options, context: PartContext): Promise<SharedState> {
-  const { store, log, metrics, repeat, atEnd, unlessStopping } = context;
+  const { store, log, metrics, atEnd, unlessStopping } = context;
+  /** Repeats work that may take longer than the interval. */
+  const repeat = (what: string, everyMs: number, work: () => Promise<void>) => {
+    let isRunning = false;
+    context.repeat(what, everyMs, async () => {
+      if (isRunning) return;
+      isRunning = true;
+      try {
+        await work();
+      } finally {
+        isRunning = false;
+      }
+    });
+  };
   // Calls for permits don't wait behind reads and changes of accounts.
   const [calls, database] = [new Database(urls), new Database(urls)];
   atEnd(() => {
@@ -79,8 +93,9 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
 
   let reason = "no answer";
   let readMs = await readAtStart();
-  /** Since when calls for permits fail; undefined after a success. */
+  /** Since when calls for permits fail, one after the other; undefined after a success. */
   let failingMs: number | undefined;
+  let calledMs = Number.NEGATIVE_INFINITY;
   let alone: Alone | undefined;
   let permits: Permits | undefined;
   let turnUntilMs = 0;
@@ -111,12 +126,20 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
       await work();
     } catch (error) {
       reason = reasonOf(error);
-      if (!(error instanceof StateUnavailable)) throw error;
+      // A statement is cancelled if it waits too long, for example for a standby.
+      const isCancelled = error instanceof DatabaseError && error.code === "57014";
+      if (!(error instanceof StateUnavailable || isCancelled)) throw error;
     }
   }
 
-  const isAway = (nowMs: number) =>
-    nowMs - readMs > awayMs || (failingMs !== undefined && nowMs - failingMs > awayMs);
+  // A call that failed tells nothing if no further one is due.
+  const areCallsFailing = (nowMs: number) =>
+    failingMs !== undefined &&
+    nowMs - failingMs > awayMs &&
+    calledMs > failingMs &&
+    nowMs - calledMs < awayMs;
+  const isAway = (nowMs: number) => nowMs - readMs > awayMs || areCallsFailing(nowMs);
+  const isGraceOver = () => alone !== undefined && Date.now() - alone.since >= graceMs;
 
   return {
     permits: table,
@@ -130,9 +153,11 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
       await unlessAway(() => counts.read(database));
 
       const take = async (asked: readonly Asked[]): Promise<Taken> => {
-        if (alone !== undefined) return alone.take(asked, table.month, performance.now());
-        const sentMs = performance.now();
-        failingMs ??= sentMs;
+        const nowMs = performance.now();
+        if (isGraceOver()) return { month: table.month, grants: [] };
+        if (alone !== undefined) return alone.take(asked, table.month, nowMs);
+        if (failingMs === undefined || nowMs - calledMs > awayMs) failingMs = nowMs;
+        calledMs = nowMs;
         const rows = await calls.query<TakeRow>(takeSql, takeValues(asked, null)).catch((error) => {
           reason = reasonOf(error);
           throw error;
@@ -184,6 +209,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         await calls.query("SELECT hcqs.take_turn('alive', $1, 0)", [holder]);
         await directory.read();
         alone?.save();
+        store.away.end();
         alone = undefined;
         readMs = performance.now();
         failingMs = undefined;
@@ -207,6 +233,12 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         }
       };
       await unlessAway(report);
+      // What was read is of now, and the first request doesn't wait for a connection.
+      await unlessAway(async () => {
+        await calls.query("SELECT 1");
+        await directory.read();
+        readMs = performance.now();
+      });
       atEnd(async () => {
         const backs = sharing.close();
         if (alone !== undefined) {
@@ -219,14 +251,14 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
           await Promise.race([Promise.allSettled(given), delay(maxLeaveMs)]);
         }
       });
-      repeat("getting permits", tickMs, () => sharing.tick());
+      context.repeat("getting permits", tickMs, () => sharing.tick());
       repeat("looking for the database", lookMs, async () => {
         const nowMs = performance.now();
         if (alone === undefined && isAway(nowMs)) goAlone();
         if (alone === undefined) return;
         // While the database is away, this server's clock has the month.
         table.month = Math.max(table.month, monthOf(Date.now()));
-        if (Date.now() - alone.since >= graceMs) {
+        if (isGraceOver()) {
           table.isClosed = true;
           sharing.refuseAll();
         }
