@@ -62,7 +62,8 @@ export async function decodeSnapshot(
   const steps = decodedRows(file, groups, path, maxHeap / bytesPerCharacter);
   const table = tableOf(steps, rows, path, maxHeap, onRows);
   const snapshot = sealSnapshot(table, provenanceOf(head), codesIn(head.metadata.hcpcs_codes, table, path));
-  checkPromises(snapshot, head.metadata, path);
+  // Another tool may have kept what an import said about other rows.
+  if (head.isChecked) checkPromises(snapshot, head.metadata, path);
   return {
     snapshot,
     isChecked: head.isChecked,

@@ -56,8 +56,8 @@ export function snapshotHead(file: Uint8Array, subject: string, month?: string):
   const { fields, pairs } = guarded(subject, "footer", () => {
     // The footer alone is enough, so the library needn't copy the whole file.
     const schema = parquetLibrary().readSchema(file.subarray(footerStart(file)));
-    const metadata = schema.metadata();
-    return { fields: arrow.tableFromIPC(schema.intoIPCStream()).schema.fields, pairs: metadata };
+    const stated = [...schema.metadata()].filter(([, value]) => value !== "");
+    return { fields: arrow.tableFromIPC(schema.intoIPCStream()).schema.fields, pairs: new Map(stated) };
   });
   if (pairs.get(fileSha256Key) !== sha256 || (sha256 === undefined && pairs.has("schema_version")))
     throw damaged(subject, `no valid ${fileSha256Key}`);
@@ -164,8 +164,7 @@ function footerStart(file: Uint8Array): number {
 }
 
 function checkedMetadata(pairs: Map<string, string>, subject: string): Metadata {
-  const stated = [...pairs].filter(([, value]) => value !== "");
-  const parsed = v.safeParse(metadataSchema, Object.fromEntries(stated));
+  const parsed = v.safeParse(metadataSchema, Object.fromEntries(pairs));
   if (!parsed.success) {
     const [issue] = parsed.issues;
     const key = v.getDotPath(issue) ?? "";

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { DataError } from "../../engine/query.ts";
 import type { PublishedVersion } from "../shared/messages.ts";
 import type { Settings } from "../shared/settings.ts";
@@ -11,6 +12,9 @@ import type { State } from "./state.ts";
 /** Loads the snapshots in the folder. An empty default folder is filled with a sample first. */
 
 const sampleYears = [2023, 2024];
+/** How long a start waits for files that change while they are loaded, and the pause before each further load. */
+const maxChangingMs = 5000;
+const changingPauseMs = 250;
 
 /** Checks that there is or will be a snapshot to serve. @throws DataError when there is none */
 export function checkSnapshots({ DATASETS_DIR: datasetsDir, isDefaultDatasetsDir }: Settings): void {
@@ -37,8 +41,11 @@ export async function loadData(
   });
   closers.push(() => snapshots.close());
   await unlessStopping(snapshots.settle());
-  // A file that changed while it was loaded is loaded again.
-  if (snapshots.images().length === 0) await unlessStopping(snapshots.settle());
+  const endMs = performance.now() + maxChangingMs;
+  while (snapshots.hasDropped && performance.now() < endMs) {
+    await unlessStopping(delay(changingPauseMs));
+    await unlessStopping(snapshots.settle());
+  }
   if (snapshots.images().length === 0)
     throw new DataError(`DATASETS_DIR ${datasetsDir}`, "no snapshot that can be loaded", "at least one");
   return snapshots;

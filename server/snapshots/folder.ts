@@ -23,9 +23,11 @@ export function listSnapshots(folder: string): string[] {
 }
 
 export interface FileState {
-  /** A text that changes when the file is replaced, or when its size or modification time changes. */
+  /** The file's device, inode, kind and size in one text. */
+  identity: string;
+  /** As `identity`, with the time of the last modification. */
   signature: string;
-  /** As `signature`, but it changes with the permissions, too, and when a program sets an old modification time. */
+  /** As `signature`, with the time of any change: of permissions, links and times, too. */
   exact: string;
   /** The kind of file in words; undefined for a regular file. */
   otherThanFile: string | undefined;
@@ -34,7 +36,7 @@ export interface FileState {
 /** Maximum number of scans. A limit is needed, because some file systems list files that they don't find. */
 const maxLooks = 3;
 /** The state of a file whose name isn't UTF-8. It can't be found by its name, which is refused as no data version. */
-const unfindable: FileState = { signature: "", exact: "", otherThanFile: undefined };
+const unfindable: FileState = { identity: "", signature: "", exact: "", otherThanFile: undefined };
 
 /**
  * Reads the state of each snapshot file in a folder, or the system's error for the file, by name. If a file vanishes
@@ -84,8 +86,11 @@ const isNotMissing = (error: unknown) => !isMissing(error);
 
 function fileState(stats: Stats): FileState {
   const otherThanFile = describeOther(stats);
-  const signature = `${stats.ino} ${otherThanFile ?? `${stats.size} ${stats.mtimeMs}`}`;
-  return { signature, exact: `${signature} ${stats.ctimeMs}`, otherThanFile };
+  const identity = `${stats.dev} ${stats.ino} ${otherThanFile ?? stats.size}`;
+  // The times of a folder change with its content, and those of a device with its use.
+  if (otherThanFile !== undefined) return { identity, signature: identity, exact: identity, otherThanFile };
+  const signature = `${identity} ${stats.mtimeMs}`;
+  return { identity, signature, exact: `${signature} ${stats.ctimeMs}`, otherThanFile };
 }
 
 function describeOther(stats: Stats): string | undefined {

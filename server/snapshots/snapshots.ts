@@ -28,8 +28,8 @@ const otherContent =
 /** Interval of progress lines in the log during a long load. */
 const progressMs = 2000;
 /**
- * A file that the system doesn't let the server read is tried again when its state changes, and at every so many scans,
- * because the reason may be elsewhere.
+ * A file that the system doesn't let the server read is tried again when it changes, and at every so many scans, because
+ * the reason may be elsewhere.
  */
 const scansToRetry = 120;
 
@@ -64,8 +64,6 @@ interface Loaded {
 /** Why a file isn't served. */
 interface Fault {
   readonly reason: string;
-  /** The state of a file that the system didn't let the server read. */
-  readonly state?: string;
   /** Time of the refusal in ISO 8601; null for an error of the system, after which the file is tried again. */
   readonly at: string | null;
 }
@@ -75,13 +73,15 @@ export class SnapshotFolder {
   readonly #with: Surroundings;
   /** The loaded snapshots by file name. `#served` says which of them are served. */
   readonly #loaded = new Map<string, Loaded>();
-  /** The signature of each file that was loaded or refused, or is being loaded. */
-  readonly #taken = new Map<string, string>();
+  /** The state of each file that was loaded or refused, is being loaded, or mustn't be read. */
+  readonly #taken = new Map<string, FileState>();
   readonly #faults = new Map<string, Fault>();
   /** Why the system didn't find or show a listed file at the last scan, by file name. */
   #unreachable: ReadonlyMap<string, string> = new Map();
-  /** The files that changed during their last load. */
-  readonly #changing = new Set<string>();
+  /** When the last load of each file began, by `performance.now`. */
+  readonly #lastLoads = new Map<string, number>();
+  /** The files that changed during their last load, so that its result was dropped. */
+  readonly #dropped = new Set<string>();
   /** The files to load, as the last scan found them. */
   #waiting = new Map<string, FileState>();
   #loading: Promise<void> | undefined;
@@ -175,6 +175,11 @@ export class SnapshotFolder {
     return this.#scanning;
   }
 
+  /** Whether the result of a file's last load was dropped. The next scan takes such a file again. */
+  get hasDropped(): boolean {
+    return this.#dropped.size > 0;
+  }
+
   /** Scans, and loads everything that the scan found. */
   async settle(): Promise<void> {
     await this.scan();
@@ -205,7 +210,7 @@ export class SnapshotFolder {
     const states = await listStates(this.#folder);
     // Nothing is published or retired while the registry's files can't be used. The fault is logged elsewhere.
     if (this.#isServing && this.#with.guard.fault() !== undefined) return;
-    for (const names of [this.#taken, this.#faults, this.#changing])
+    for (const names of [this.#taken, this.#faults, this.#lastLoads, this.#dropped])
       for (const name of names.keys()) if (!states.has(name)) names.delete(name);
     this.#retire(states);
     this.#waiting = new Map();
@@ -225,32 +230,48 @@ export class SnapshotFolder {
   }
 
   #mayTake(name: string, state: FileState): boolean {
-    if (this.#taken.get(name) === state.signature) return false;
+    const taken = this.#taken.get(name);
     const fault = this.#faults.get(name);
-    return fault?.state !== state.exact || this.#scans % scansToRetry === 0;
+    if (fault === undefined) return taken?.signature !== state.signature;
+    // A repaired file may have its old modification time.
+    if (taken?.exact !== state.exact) return true;
+    return fault.at === null && this.#scans % scansToRetry === 0;
   }
 
-  /** Loads the waiting files one after the other, the newest version first. */
+  /**
+   * Loads the waiting files one after the other, the newest version first. Files that were loaded before come after the
+   * others, the one with the oldest load first, so that a file that changes again and again doesn't hold up any other.
+   */
   async #loadAll(): Promise<void> {
     while (this.#waiting.size > 0 && !this.#isClosed) {
-      const [[name, state]] = [...this.#waiting].sort(([a], [b]) => newestFirst(a, b));
+      const [[name, state]] = [...this.#waiting].sort(([a], [b]) => this.#inTurn(a, b));
       this.#waiting.delete(name);
-      this.#taken.set(name, state.signature);
+      this.#taken.set(name, state);
+      this.#lastLoads.set(name, performance.now());
       try {
         await this.#load(name, state);
       } catch (error) {
         if (error instanceof DataError) this.#refuse(name, error.message);
-        else this.#report(name, error, state);
+        else {
+          if (!/^(EACCES|EPERM)$/.test(systemCode(error) ?? "")) this.#taken.delete(name);
+          this.#report(name, error);
+        }
       }
     }
     await this.#with.endLoads();
     this.#countUnreadable();
   }
 
+  #inTurn(a: string, b: string): number {
+    const [x, y] = [a, b].map((name) => this.#lastLoads.get(name) ?? 0);
+    return x - y || newestFirst(a, b);
+  }
+
   /** @throws DataError when the file is refused, Error of the system */
   async #load(name: string, state: FileState): Promise<void> {
     const { log, load } = this.#with;
     const { otherThanFile } = state;
+    const wasDropped = this.#dropped.delete(name);
     if (versionIn(name) === undefined)
       throw new DataError("name of a snapshot", shown(name), snapshotNameExpected);
     if (otherThanFile !== undefined) throw new DataError(name, otherThanFile, "a regular file");
@@ -262,7 +283,14 @@ export class SnapshotFolder {
       log.info({ file: name, rows }, "loading snapshot");
     };
     const result = await load({ name, path: this.#pathOf(name), onRows }).catch((error: Error) => error);
-    if ((await this.#hasChanged(name, state)) || this.#isClosed) return;
+    const isOutdated = await this.#isOutdated(name, state, result);
+    if (this.#isClosed) return;
+    if (isOutdated) {
+      this.#taken.delete(name);
+      this.#dropped.add(name);
+      if (wasDropped) this.#report(name, new Error("it changes while it is loaded"));
+      return;
+    }
     if (result instanceof Error) throw result;
     const image = attachImage(result.image);
     const { sha256, counts } = image.description;
@@ -296,19 +324,13 @@ export class SnapshotFolder {
   }
 
   /**
-   * Tells whether a file was deleted, replaced or changed since a scan. What was read then may be a mixture, so the
-   * next scan takes what is there. A file that changes during each load is reported.
+   * Tells whether the result of a load is dropped, because the file was deleted, replaced or changed since a scan. Then
+   * what was read may be a mixture. But a file whose checksum is right is no mixture, whatever its times say.
    */
-  async #hasChanged(name: string, { exact }: FileState): Promise<boolean> {
+  async #isOutdated(name: string, before: FileState, result: LoadedSnapshot | Error): Promise<boolean> {
     const now = await stateOf(this.#pathOf(name)).catch(() => undefined);
-    if (now?.exact === exact) {
-      this.#changing.delete(name);
-      return false;
-    }
-    this.#taken.delete(name);
-    if (this.#changing.has(name)) this.#report(name, new Error("it changes while it is loaded"));
-    this.#changing.add(name);
-    return true;
+    const part = result instanceof Error ? "exact" : result.file.isChecked ? "identity" : "signature";
+    return now?.[part] !== before[part];
   }
 
   /**
@@ -456,17 +478,12 @@ export class SnapshotFolder {
     this.#with.log.error({ file: name, reason, serving }, "snapshot refused");
   }
 
-  /**
-   * Notes an error of the system, and logs it once. @param state the state of a file that couldn't be loaded, which is
-   * tried again
-   */
-  #report(name: string, error: unknown, state?: FileState): void {
+  /** Notes an error after which the file is tried again, and logs it once. */
+  #report(name: string, error: unknown): void {
     if (this.#isClosed) return;
     const reason = reasonOf(error);
     const known = this.#faults.get(name);
-    const isDenied = state !== undefined && /^(EACCES|EPERM)$/.test(systemCode(error) ?? "");
-    this.#faults.set(name, { reason, at: null, ...(isDenied && { state: state.exact }) });
-    if (state !== undefined) this.#taken.delete(name);
+    this.#faults.set(name, { reason, at: null });
     if (known?.reason !== reason || known.at !== null) this.#tellRetry(name, reason);
   }
 

@@ -3,6 +3,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
 import { test } from "node:test";
+import * as v from "valibot";
+import { datasetsResponse } from "../../server/api/responses.ts";
 import { isoTime } from "../../server/shared/time.ts";
 import { registryOf } from "../../server/store/registry.ts";
 import { Store } from "../../server/store/store.ts";
@@ -66,6 +68,35 @@ test("a DATASETS_DIR with only a damaged snapshot is refused", async () => {
     lines.at(-1),
     `DATASETS_DIR ${folder}: found no snapshot that can be loaded, expected at least one`,
   );
+});
+
+test("a start loads files again that changed while they were loaded, before the server is ready", async () => {
+  // Each of the first three loads of 2024.1 reads a file that is replaced meanwhile.
+  const preload = `
+    import { copyFileSync, renameSync } from "node:fs";
+    import promises from "node:fs/promises";
+    import { syncBuiltinESMExports } from "node:module";
+    const { open } = promises;
+    let left = 3;
+    promises.open = async (file, ...rest) => {
+      const handle = await open(file, ...rest);
+      if (String(file).endsWith("2024.1.parquet") && left-- > 0) {
+        copyFileSync(file, file + ".new");
+        renameSync(file + ".new", file);
+      }
+      return handle;
+    };
+    syncBuiltinESMExports();`;
+  for (const versions of [["2024.1"], ["2024.1", "2023.1"]]) {
+    const server = await startServer({ datasetsDir: datasetsFolder(versions), env: preloaded(preload) });
+    const { data } = v.parse(datasetsResponse, (await call(server, "GET /api/v1/datasets")).json());
+    assert.deepEqual(
+      data.map(({ data_version }) => data_version),
+      versions,
+    );
+    assert.match(server.process.stderr, /"reason":"it changes while it is loaded"/);
+    await server.stop();
+  }
 });
 
 for (const name of ["PORT", "OPS_PORT"])

@@ -4,6 +4,7 @@ import { hash } from "node:crypto";
 import { once } from "node:events";
 import {
   chmodSync,
+  linkSync,
   mkdirSync,
   promises,
   renameSync,
@@ -30,7 +31,8 @@ import { listStates, openFile, type Wanted } from "../../server/snapshots/folder
 import { Loader } from "../../server/snapshots/loader.ts";
 import { SnapshotFolder, type Surroundings } from "../../server/snapshots/snapshots.ts";
 import { Store } from "../../server/store/store.ts";
-import { snapshotAs } from "../support/fixtures.ts";
+import { columnsOf, snapshotAs } from "../support/fixtures.ts";
+import { fileOf as parquetOf } from "../support/parquet-file.ts";
 import { seededRandom } from "../support/random.ts";
 import { temporaryFolder, until } from "../support/server.ts";
 
@@ -46,6 +48,24 @@ const logLine = v.looseObject({
 
 function fileOf(version: string, charge = 100): Buffer {
   return Buffer.from(encodeSnapshot(snapshotAs(version, [["010001", "AL", "5072", charge, 50]])));
+}
+
+/** A file as other tools write it. */
+function uncheckedFileOf(version: string): Uint8Array {
+  return parquetOf(columnsOf(snapshotAs(version, [["010001", "AL", "5072", 100, 50]])), new Map());
+}
+
+/** Sets another modification time than before. */
+function touch(file: string): void {
+  const { mtime } = statSync(file);
+  utimesSync(file, mtime, new Date(mtime.getTime() + 1000));
+}
+
+/** Repeats a change until the system's clock, which has steps of milliseconds, gives it another time than before. */
+function changeNow(file: string, change: () => void): void {
+  const { ctimeMs } = statSync(file);
+  do change();
+  while (statSync(file).ctimeMs === ctimeMs);
 }
 
 /** Loads a snapshot in this thread, which is ten times as fast. `loader.test.ts` tests loads in loader threads. */
@@ -498,48 +518,76 @@ test("files whose links lead nowhere for a moment are served or refused as befor
   }
 });
 
-test("a file that is deleted, replaced or changed while it loads isn't served, and its number stays free", async () => {
-  const path = (trial: Trial) => trial.path("2024.2.parquet");
-  const bytes = fileOf("2024.2", 200);
-  const changes: Record<string, (trial: Trial) => void> = {
-    deleted: (trial) => unlinkSync(path(trial)),
-    replaced: (trial) => trial.put("2024.2.parquet", bytes),
-    "written again in place": (trial) => writeFileSync(path(trial), bytes),
-    "written again with its old times": (trial) => {
-      const { atime, mtime } = statSync(path(trial));
-      writeFileSync(path(trial), bytes);
-      utimesSync(path(trial), atime, mtime);
-    },
-    "a folder": (trial) => {
-      unlinkSync(path(trial));
-      mkdirSync(path(trial));
-    },
+const second = "2024.2.parquet";
+
+/** A load of `second` that makes a change before or after it reads, once. */
+function changedOnce(change: () => void, isBefore: boolean): Surroundings["load"] {
+  let isFirst = true;
+  return async (wanted) => {
+    const isChanged = isFirst && wanted.name === second;
+    if (isChanged) isFirst = false;
+    if (isChanged && isBefore) change();
+    const result = await loadHere(wanted);
+    if (isChanged && !isBefore) change();
+    return result;
   };
-  for (const [kind, change] of Object.entries(changes))
+}
+
+test("a file that is deleted, replaced or modified while it loads isn't served, and its number stays free", async () => {
+  const [checked, unchecked] = [fileOf("2024.2", 200), uncheckedFileOf("2024.2")];
+  const changes: [kind: string, before: Uint8Array, change: (trial: Trial) => void, after?: Uint8Array][] = [
+    ["deleted", checked, (trial) => unlinkSync(trial.path(second))],
+    ["replaced", checked, (trial) => trial.put(second, checked), checked],
+    ["written with another size", unchecked, (trial) => writeFileSync(trial.path(second), checked), checked],
+    ["of another tool, touched", unchecked, (trial) => touch(trial.path(second)), unchecked],
+    [
+      "a folder",
+      checked,
+      (trial) => {
+        unlinkSync(trial.path(second));
+        mkdirSync(trial.path(second));
+      },
+    ],
+  ];
+  for (const [kind, bytes, change, after] of changes)
     for (const isBefore of [true, false]) {
-      let isFirst = true;
-      const load = async (wanted: Wanted) => {
-        const isChanged = isFirst && wanted.name === "2024.2.parquet";
-        if (isChanged) isFirst = false;
-        if (isChanged && isBefore) change(trial);
-        const result = await loadHere(wanted);
-        if (isChanged && !isBefore) change(trial);
-        return result;
-      };
-      const trial: Trial = new Trial({ load });
+      const trial: Trial = new Trial({ load: changedOnce(() => change(trial), isBefore) });
       trial.put("2024.1.parquet", fileOf("2024.1"));
-      trial.put("2024.2.parquet", fileOf("2024.2"));
+      trial.put(second, bytes);
       await trial.snapshots.settle();
-      assert.deepEqual([kind, trial.served], [kind, ["2024.1"]]);
+      assert.deepEqual([kind, trial.served, trial.snapshots.hasDropped], [kind, ["2024.1"], true]);
       assert.deepEqual(servedEver(trial.store), ["2024.1"]);
       await trial.snapshots.settle();
-      const isThere = kind !== "deleted" && kind !== "a folder";
-      assert.deepEqual(trial.served, isThere ? ["2024.2", "2024.1"] : ["2024.1"]);
+      assert.deepEqual(trial.served, after === undefined ? ["2024.1"] : ["2024.2", "2024.1"]);
+      assert.equal(trial.snapshots.hasDropped, false);
       assert.equal(trial.logged(refused).length, kind === "a folder" ? 1 : 0);
       assert.deepEqual(trial.logged(tried), []);
-      if (!isThere) continue;
+      if (after === undefined) continue;
       const known = trial.store.versions.byName("2024.2");
-      assert.equal(known?.sha256, (await decodeSnapshot(bytes, "2024.2.parquet")).snapshot.sha256);
+      assert.equal(known?.sha256, (await decodeSnapshot(after, second)).snapshot.sha256);
+    }
+});
+
+test("a load counts, though the file's permissions or links change meanwhile, or its times if it has a checksum", async () => {
+  const [checked, unchecked] = [fileOf("2024.2"), uncheckedFileOf("2024.2")];
+  const allow = (file: string) => chmodSync(file, 0o640);
+  const link = (file: string) => linkSync(file, `${file}.copy`);
+  const cases: [bytes: Uint8Array, change: (file: string) => void][] = [
+    [checked, allow],
+    [checked, link],
+    [checked, touch],
+    [checked, (file) => writeFileSync(file, checked)],
+    [unchecked, allow],
+    [unchecked, link],
+  ];
+  for (const [bytes, change] of cases)
+    for (const isBefore of [true, false]) {
+      const trial: Trial = new Trial({ load: changedOnce(() => change(trial.path(second)), isBefore) });
+      // Synthetic rows are never served in place of real ones that are there.
+      trial.put("2025.1.parquet", sampleOf("2025.1"));
+      trial.put(second, bytes);
+      await trial.snapshots.settle();
+      assert.deepEqual([trial.served, trial.snapshots.hasDropped], [["2024.2"], false]);
     }
 });
 
@@ -561,6 +609,63 @@ test("a file that changes during each load is reported once, and served when it 
   assert.deepEqual(trial.served, ["2024.1"]);
   assert.equal(await trial.metric("hcqs_snapshots_unreadable"), 0);
   assert.equal(trial.logged(refused).length, 0);
+});
+
+test("files that have to be loaded again and again take turns, and hold up no other file", async () => {
+  const fail = async () => {
+    throw new Error("thread can't start");
+  };
+  const kinds: [kind: string, makes: (version: string) => Uint8Array, load: typeof loadHere][] = [
+    ["dropped", uncheckedFileOf, loadHere],
+    ["loaded and touched", fileOf, loadHere],
+    ["refused and touched", () => Buffer.from("damaged"), loadHere],
+    ["not loaded by the system", fileOf, fail],
+  ];
+  for (const [kind, makes, loadIt] of kinds) {
+    const asked: string[] = [];
+    const load = async (wanted: Wanted) => {
+      asked.push(wanted.name.replace(".parquet", ""));
+      if (asked.length === 1)
+        for (const version of ["2022.1", "2023.1"]) trial.put(`${version}.parquet`, fileOf(version));
+      const isRestless = wanted.name.startsWith("2024") && asked.length < 8;
+      try {
+        return await (isRestless ? loadIt : loadHere)(wanted);
+      } finally {
+        if (isRestless) touch(wanted.path);
+        // A server scans while it loads.
+        await trial.snapshots.scan();
+      }
+    };
+    const trial: Trial = new Trial({ load });
+    for (const version of ["2024.1", "2024.2"]) trial.put(`${version}.parquet`, makes(version));
+    for (let i = 0; i < 8; i++) await trial.snapshots.settle();
+    const turns = ["2024.2", "2024.1", "2023.1", "2022.1", "2024.2", "2024.1", "2024.2", "2024.1"];
+    assert.deepEqual([kind, asked.slice(0, turns.length)], [kind, turns]);
+  }
+});
+
+test("a refused file that is repaired in place is served, even with its old size and modification time", async () => {
+  const good = fileOf("2024.1");
+  for (const bad of [Buffer.from(good).fill(0xff, 40, 80), fileOf("2024.1", 101)]) {
+    assert.equal(bad.length, good.length);
+    const before = new Trial();
+    before.put("2024.1.parquet", good);
+    await before.snapshots.settle();
+    const trial = new Trial({ store: before.store });
+    trial.put("2024.1.parquet", bad);
+    const file = trial.path("2024.1.parquet");
+    for (let i = 0; i < 2; i++) await trial.snapshots.settle();
+    assert.deepEqual([trial.served, trial.logged(refused).length], [[], 1]);
+    changeNow(file, () => chmodSync(file, 0o640));
+    for (let i = 0; i < 2; i++) await trial.snapshots.settle();
+    assert.equal(trial.logged(refused).length, 2, "tried again after any change");
+    changeNow(file, () => {
+      writeFileSync(file, good);
+      utimesSync(file, longAgo, longAgo);
+    });
+    await trial.snapshots.settle();
+    assert.deepEqual([trial.served, trial.snapshots.refused()], [["2024.1"], []]);
+  }
 });
 
 test("a load is retried at each scan after a system error, but not after damaged content", async () => {

@@ -212,7 +212,10 @@ export function asVersion(
   dataYear: number,
   revision: number,
 ): Snapshot {
-  return sealSnapshot(table, { ...provenance, dataYear, revision }, codes);
+  // No release comes before its year.
+  const released =
+    provenance.released === null || provenance.released >= `${dataYear}` ? provenance.released : null;
+  return sealSnapshot(table, { ...provenance, released, dataYear, revision }, codes);
 }
 
 /** A server doesn't serve synthetic and real snapshots together. The last facility gets a CCN without 99. */

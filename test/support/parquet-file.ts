@@ -25,7 +25,7 @@ export function reencoded(file: Uint8Array, configure: (builder: Builder) => Bui
 
 function written(table: parquet.Table, given: Map<string, string>, configure: (builder: Builder) => Builder) {
   const metadata = new Map(given);
-  const isSealed = metadata.has("schema_version");
+  const isSealed = Boolean(metadata.get("schema_version"));
   if (isSealed) metadata.set(fileSha256Key, unsetSha256);
   const builder = configure(new parquet.WriterPropertiesBuilder().setKeyValueMetadata(metadata));
   const file = parquet.writeParquet(table, builder.build());
