@@ -68,7 +68,7 @@ test(".ci/run sets the size of every long test", () => {
     ),
   );
   const settable = new Set(sizes.filter((name) => !name.endsWith("_SEED")));
-  assert.ok(settable.has("MUTANTS") && settable.has("DAMAGED_FILES"));
+  assert.ok(settable.has("DAMAGED_FILES"));
   const gate = read(".ci/run");
   assert.deepEqual(
     [...settable].filter((name) => !new RegExp(`\\b${name}=\\d.* npm run test:long`).test(gate)),
@@ -103,7 +103,6 @@ const withTimers = {
   "test/control/state.test.ts": "its timers are mocked",
   "test/long/durability.test.ts": "kills come at drawn moments",
   "test/long/flood.test.ts": "resets come at drawn moments",
-  "test/long/mutation.test.ts": "a mutant that hangs is ended",
   "test/long/signals.test.ts": "stops come at drawn moments, and a thread that is to die looks for its cue",
   "test/long/swap-under-load.test.ts": "the pace of the load",
   "test/parts/notifications/addresses.test.ts": "a thread stands still, as under load",
