@@ -111,7 +111,7 @@ function stateTimes(count: number) {
   const store = Store.open(folder);
   const accounts = new Accounts(store, now.getTime());
   const open = performance.now() - start;
-  const { keys, limits } = accounts.tables;
+  const { keys, ceilings: limits } = accounts.tables;
   if (count > 0) assert.equal(keys.slotOf(keys.find(hashKey(key)), 0), 0);
   const save = (changed: boolean) => {
     if (changed) for (let slot = 0; slot < count; slot++) limits.admit(slot, monthOf(now.getTime()), 1e6);

@@ -1,11 +1,11 @@
 import type { ServerResponse } from "node:http";
 import type { Logger } from "pino";
 import { DataError } from "../engine/query.ts";
-import type { Limits } from "./accounts/limits.ts";
+import type { PermitTable } from "./accounts/permit-table.ts";
 import type { Accounts } from "./accounts/sync.ts";
 import type { Connections } from "./shared/connections.ts";
 import type { Mailer } from "./shared/mail.ts";
-import type { PortalReply, PortalRequest, WebFile } from "./shared/messages.ts";
+import type { PermitAnswer, PortalReply, PortalRequest, Wait, WebFile } from "./shared/messages.ts";
 import type { Metrics } from "./shared/metrics.ts";
 import {
   readSettings,
@@ -16,7 +16,7 @@ import {
 } from "./shared/settings.ts";
 import type { Traffic } from "./shared/traffic.ts";
 import type { SnapshotFolder } from "./snapshots/snapshots.ts";
-import type { AccountRecord, Store } from "./store/store.ts";
+import type { Store } from "./store/store.ts";
 
 /** How a part plugs into the core. `server/parts.ts` lists the parts. The core works without any part. */
 
@@ -39,13 +39,6 @@ export interface PartRun {
   shareState?(ground: PartContext): Promise<SharedState>;
   /** Runs an operator's command on the state that servers share. Present if `shareState` is present. */
   runCommand?(command: SharedCommand): Promise<CommandOutput>;
-  /** Lists the servers that share the state. Present if `shareState` is present. */
-  servers?(): Promise<SharingServer[]>;
-  /**
-   * Gives back the leases of a server that is gone for good. @returns the command's output @throws DataError when the
-   * server is unknown or running
-   */
-  forgetServer?(id: string): Promise<string>;
   start?(core: Core): Promise<RunningPart>;
 }
 
@@ -78,40 +71,39 @@ export interface SharedCommand {
   now: Date;
 }
 
-export interface SharingServer {
-  id: string;
-  state: "running" | "gone";
-  /** Seconds since the server's last heartbeat. */
-  heard: number;
-  /** Leased requests that the server hasn't used. */
-  leased: number;
-}
-
 /** What a command prints. Each text ends with a line break. */
 export interface CommandOutput {
   /** The command's result, for stdout. */
   result: string;
   /** Remarks, for stderr. */
   note?: string;
-  /** Accounts that an import has added. */
-  entered?: AccountRecord[];
+  /** The ids of accounts that an import has added. */
+  entered?: readonly number[];
+  /** The rest of the work, if it is to be done in several changes. The output of the last one counts. */
+  rest?: {
+    run(store: Store): CommandOutput;
+    /** What was done before, and how to do the rest if it fails. */
+    state: string;
+  };
 }
 
 /** Changes the state on every server that shares it. The change is atomic: if `work` throws, nothing changes. */
 export type Change = <Result>(work: () => Result) => Promise<Result>;
 
 export interface SharedState {
+  /** The permits by which serving threads admit requests. */
+  readonly permits: PermitTable;
   change: Change;
-  /** Waits up to `maxMs` until the other servers have applied the last change. */
-  taken(maxMs: number): Promise<unknown>;
+  /** Waits until the changes made so far hold on every server. */
+  settle(): Promise<void>;
   /** Whether it is this server's turn to deliver events. */
   delivers(): boolean;
-  /** Whether this server's copy of accounts and keys is empty, or older than the operator allows. */
-  isBehind(): boolean;
-  /** Ids of servers that are gone and may still hold leases, as of a few seconds ago. */
-  gone(): readonly string[];
-  /** Shares the ceilings from now on. @param save saves the counts */
-  shareCeilings(accounts: Accounts, limits: Limits, save: () => void): Promise<void>;
+  /** Whether this server has never read the accounts. */
+  isUnread(): boolean;
+  /** Begins to get permits. @param answer sends answers to requests that wait in a serving thread */
+  begin(accounts: Accounts, answer: (thread: number, answers: PermitAnswer[]) => void): Promise<void>;
+  /** Takes notice of requests that wait for permits in a serving thread. */
+  wait(thread: number, waits: readonly Wait[]): void;
 }
 
 export interface PartContext {
@@ -142,8 +134,6 @@ export interface Core extends PartContext {
   takeEffect(): Promise<void>;
   /** Whether it is this server's turn to deliver events. */
   delivers(): boolean;
-  /** Ids of servers that are gone and may still hold leases, as of a few seconds ago. */
-  gone(): readonly string[];
   showPages(files: readonly WebFile[]): void;
 }
 

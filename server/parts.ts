@@ -1,8 +1,8 @@
 import { consolePart } from "./parts/console/part.ts";
 import { notificationsPart } from "./parts/notifications/part.ts";
 import { portalPart } from "./parts/portal/part.ts";
-import { replicasPart } from "./parts/replicas/part.ts";
+import { postgresPart } from "./parts/postgres/part.ts";
 
 /** The parts, in the order in which they start. Only this module imports the parts. */
 
-export const parts = [replicasPart, notificationsPart, portalPart, consolePart];
+export const parts = [postgresPart, notificationsPart, portalPart, consolePart];

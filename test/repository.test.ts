@@ -68,7 +68,7 @@ test(".ci/run sets the size of every long test", () => {
     ),
   );
   const settable = new Set(sizes.filter((name) => !name.endsWith("_SEED")));
-  assert.ok(settable.has("MUTANTS") && settable.has("DAMAGED_FILES"));
+  assert.ok(settable.has("DAMAGED_FILES"));
   const gate = read(".ci/run");
   assert.deepEqual(
     [...settable].filter((name) => !new RegExp(`\\b${name}=\\d.* npm run test:long`).test(gate)),
@@ -102,17 +102,15 @@ const withTimers = {
   "test/control/log.test.ts": "a ceiling, and a slow reader",
   "test/control/state.test.ts": "its timers are mocked",
   "test/long/durability.test.ts": "kills come at drawn moments",
-  "test/long/failover.test.ts": "the pace of the load",
   "test/long/flood.test.ts": "resets come at drawn moments",
-  "test/long/mutation.test.ts": "a mutant that hangs is ended",
-  "test/long/shares.test.ts": "the pace of the load",
   "test/long/signals.test.ts": "stops come at drawn moments, and a thread that is to die looks for its cue",
   "test/long/swap-under-load.test.ts": "the pace of the load",
   "test/parts/notifications/addresses.test.ts": "a thread stands still, as under load",
   "test/parts/notifications/webhook-slots.test.ts": "says that a process goes on which should have ended",
   "test/support/connection.ts": "looks for conditions again and again, up to a ceiling",
-  "test/support/redis-proxy.ts": "what passes comes late",
+  "test/support/delaying-proxy.ts": "what passes comes late",
   "test/support/server.ts": "a ceiling",
+  "test/system/postgres-operator.test.ts": "the pace of the load",
 };
 
 /** Code that lets time pass, in Node or in a shell. */
@@ -137,7 +135,7 @@ const levels = [
   ["server/main.ts"],
   ["server/commands"],
   ["server/parts.ts"],
-  ["server/parts/console", "server/parts/notifications", "server/parts/portal", "server/parts/replicas"],
+  ["server/parts/console", "server/parts/notifications", "server/parts/portal", "server/parts/postgres"],
   ["server/control"],
   ["server/serving", "server/part.ts"],
   ["server/accounts", "server/snapshots"],
@@ -210,7 +208,7 @@ test("only server/parts.ts imports parts, and no part imports another", () => {
 
 test("tests run the server with each part alone and with none", () => {
   const alone = sources.map((path) => /^process\.env\.SERVER_PARTS = "(\w+)";$/m.exec(read(path))?.[1]);
-  for (const part of ["none", "console", "notifications", "portal", "replicas"])
+  for (const part of ["none", "console", "notifications", "portal", "postgres"])
     assert.ok(alone.includes(part), part);
 });
 
@@ -248,7 +246,7 @@ function loadedWith(path: string, files = new Set<string>()): string[] {
 
 test("no thread loads a library at its start that it may never need", () => {
   // Importing `node:http`, unlike requiring it, loads the whole code of `fetch`.
-  const seldom = ["apache-arrow", "csv-parse", "ioredis", "node:http", "nodemailer", "parquet-wasm"];
+  const seldom = ["apache-arrow", "csv-parse", "node:http", "nodemailer", "parquet-wasm", "pg"];
   const control = ["better-sqlite3", "node:https", "pino", "prom-client", "standardwebhooks"];
   const threads = {
     "server/control/thread.ts": [...seldom, "uWebSockets.js"],
@@ -285,12 +283,12 @@ const unwrapped: Record<string, [callbacks: number, reason: string]> = {
   "server/shared/mail.ts": [1, "aborts a request"],
   "server/shared/runtime.ts": [1, "throws to end a thread that is out of memory, which is its purpose"],
   "server/parts/notifications/post.ts": [2, "passes the outcome on"],
-  "server/parts/replicas/redis.ts": [4, "sets a variable, or ends a timer"],
-  "server/parts/replicas/directory.ts": [1, "the caller has the promise"],
-  "server/parts/replicas/shares.ts": [1, "a rejection is logged as one that nobody handles"],
   "server/serving/streaming.ts": [3, "each turn, and each callback of a timer, is wrapped by its caller"],
   "server/serving/responder.ts": [1, "counts, and ends what makes the body"],
   "server/serving/waiting.ts": [1, "a function that is wrapped by its caller"],
+  "server/parts/postgres/connection.ts": [3, "ends a connection or a wait"],
+  "server/parts/postgres/directory.ts": [1, "the caller has the promise"],
+  "server/parts/postgres/permits.ts": [1, "a rejection is logged as one that nobody handles"],
   "server/snapshots/loader.ts": [4, "settles a promise; a rejection is logged"],
   "server/snapshots/snapshots.ts": [1, "the caller has the promise"],
 };

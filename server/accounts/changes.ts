@@ -91,7 +91,6 @@ export function rotateKey(
 export function newWebhookSecret(): string {
   return `whsec_${randomBytes(24).toString("base64")}`;
 }
-export const webhookSecretForm = /^whsec_[0-9A-Za-z+/]{32}$/;
 
 type Webhook = Pick<
   Account,

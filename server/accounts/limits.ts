@@ -2,7 +2,7 @@
 
 /*
  * The ceilings and counts of accounts, by account slot, are in shared memory, and are changed with Atomics. An
- * account stays in its slot as long as the process lives. A slot has sixteen 32-bit words, which fill a cache line.
+ * account stays in its slot as long as the process lives. A slot has sixteen 32-bit words, a cache line, so that accounts don't share one.
  */
 const slotWords = 16;
 const quotaWord = 0;
@@ -12,27 +12,13 @@ const burstWord = 1;
 const fullAtWord = 2;
 /** The second in which the bucket was last used. An old second means that `fullAt` may be from before a wrap-around. */
 const usedAtWord = 3;
-const refusedWord = 4;
-/** 1 if a count changed, or a bound refused a request, since the last sweep. Always 0 without shared ceilings. */
-const markWord = 5;
 /** The first word of the two counters. The first counter is for even months, the second for odd months. */
-const monthWords = 6;
-const counterWords = 5;
+const monthWords = 4;
+const counterWords = 2;
 /** The number of counted requests. Word 0 of a counter is its month. */
 const usedWord = 1;
-/** The highest count that this server may reach in the month. */
-const boundWord = 2;
-/** Whether the bound comes from the quota, and not from the burst. */
-const isForQuotaWord = 3;
-/** The quota minus the known counts of other servers. */
-const leftWord = 4;
 
 export const maxAccounts = 1_000_000;
-/** Slots per group. A byte for each group, before all slots, tells whether one of the group's slots is marked. */
-const groupSlots = 16;
-const groupBytes = Math.ceil(maxAccounts / groupSlots / 64) * 64;
-/** The word after all slots. It is the time, in milliseconds modulo 2^32, until which shared ceilings' bounds apply. */
-const boundsUntilWord = maxAccounts * slotWords;
 const longIdleSeconds = 10;
 
 /** Marks a counter whose month is being changed. */
@@ -41,29 +27,38 @@ const noMonth = 0;
 /** Ticks per request. A full bucket holds `burst` requests, one second's worth. */
 const ticksPerRequest = 1000;
 
-// `admit` returns one of the four numbers below if it refuses a request.
+// `admit` returns one of the three numbers below if it refuses a request.
 
-/** The account's token bucket is empty, or this server's share of the rate is used up or has ended. */
+/** The account's token bucket is empty. */
 export const burstExceeded = -1;
-/** The requests of the month are used up, on all servers together. */
+/** The requests of the month are used up. */
 export const quotaExceeded = -2;
 /** The month has no counter in shared memory. `Limits.enter` assigns the counters. */
 export const monthUnknown = -3;
-/** This server's lease is used up or has ended. Other servers may still hold requests of the quota. */
-export const leaseExceeded = -4;
 
-export class Limits {
+/** What serving threads ask of the ceilings of accounts, on one server or on several that share accounts. */
+export interface Ceilings {
+  /** Admits a request. @returns the requests left in the month, or a negative number that says why it is refused */
+  admit(slot: number, month: number, steadyMs: number): number;
+  /** Uncounts a request that failed with a server error. */
+  giveBack(slot: number, month: number): void;
+  /** Returns the requests of a month; undefined if they aren't known. */
+  used(slot: number, month: number): number | undefined;
+  remaining(slot: number, month: number): number;
+  ceilings(slot: number): { burst: number; quota: number };
+  /** Returns the milliseconds until a request may be accepted after `burstExceeded`; 0 if one may be accepted now. */
+  burstWaitMs(slot: number, steadyMs: number): number;
+  configure(slot: number, burst: number, quota: number): void;
+}
+
+/** The ceilings of accounts that only this server serves. */
+export class Limits implements Ceilings {
   readonly buffer: SharedArrayBuffer;
   readonly #words: Int32Array;
-  readonly #groups: Buffer;
-  readonly isShared: boolean;
 
-  /** @param isShared whether other servers admit requests of the same accounts, so that `admitUpTo` sets the bounds */
-  constructor(buffer = new SharedArrayBuffer(groupBytes + (boundsUntilWord + 1) * 4), isShared = false) {
+  constructor(buffer = new SharedArrayBuffer(maxAccounts * slotWords * 4)) {
     this.buffer = buffer;
-    this.#words = new Int32Array(buffer, groupBytes);
-    this.#groups = Buffer.from(buffer, 0, groupBytes);
-    this.isShared = isShared;
+    this.#words = new Int32Array(buffer);
   }
 
   /**
@@ -74,7 +69,6 @@ export class Limits {
     if (slot >= maxAccounts) throw new RangeError(`account slot is ${slot}, expected below ${maxAccounts}`);
     const base = slot * slotWords;
     Atomics.store(this.#words, base + quotaWord, quota);
-    if (!this.isShared) for (const odd of [0, 1]) this.#bind(this.#counterOf(slot, odd), quota, true, quota);
     if (Atomics.exchange(this.#words, base + burstWord, burst) === burst) return;
     // A new `burst` changes the length of a tick, so `fullAt` isn't valid any more. The last use is moved to the past,
     // because a bucket that wasn't used for long counts as full.
@@ -92,35 +86,10 @@ export class Limits {
   enter(slot: number, month: number, used: number): { month: number; used: number } {
     const at = this.#counterOf(slot, month);
     const before = Atomics.exchange(this.#words, at, noMonth);
-    // With shared ceilings, nothing is admitted until `admitUpTo` is called.
-    if (this.isShared) this.#bind(at, used, true, this.ceilings(slot).quota);
     // The count is exchanged in one atomic step, so that no concurrent request is lost.
     const usedBefore = Atomics.exchange(this.#words, at + usedWord, used);
     Atomics.store(this.#words, at, month);
     return { month: before, used: usedBefore };
-  }
-
-  /**
-   * Sets how many requests this server may count in a month, the reason for refusing further requests, and the quota
-   * minus other servers' counts. Does nothing if the month has no counter.
-   */
-  admitUpTo(slot: number, month: number, count: number, reason: "burst" | "quota", left: number): void {
-    const at = this.#counterOf(slot, month);
-    if (Atomics.load(this.#words, at) === month) this.#bind(at, count, reason === "quota", left);
-  }
-
-  /**
-   * Keeps all bounds in force until a time of `admit`'s clock. Afterwards nothing is admitted, because other servers
-   * take over this server's part of the ceilings if this server's control thread stops.
-   */
-  keepBounds(steadyMs: number): void {
-    Atomics.store(this.#words, boundsUntilWord, steadyMs);
-  }
-
-  #bind(at: number, count: number, isForQuota: boolean, left: number): void {
-    Atomics.store(this.#words, at + boundWord, count);
-    Atomics.store(this.#words, at + isForQuotaWord, isForQuota ? 1 : 0);
-    Atomics.store(this.#words, at + leftWord, left);
   }
 
   /**
@@ -139,44 +108,15 @@ export class Limits {
       Atomics.sub(words, base + fullAtWord, ticksPerRequest);
       return monthUnknown;
     }
-    const isOutdated = this.isShared && ((steadyMs - Atomics.load(words, boundsUntilWord)) | 0) > 0;
-    const bound = isOutdated ? 0 : Atomics.load(words, at + boundWord);
+    const quota = Atomics.load(words, base + quotaWord);
     let used = Atomics.load(words, at + usedWord);
-    while (used < bound) {
+    while (used < quota) {
       const found = Atomics.compareExchange(words, at + usedWord, used, used + 1);
-      if (found === used) {
-        this.#mark(slot);
-        return Math.max(0, Atomics.load(words, at + leftWord) - used - 1);
-      }
+      if (found === used) return quota - used - 1;
       used = found;
     }
     Atomics.sub(words, base + fullAtWord, ticksPerRequest);
-    Atomics.add(words, base + refusedWord, 1);
-    this.#mark(slot);
-    if (used >= Atomics.load(words, at + leftWord)) return quotaExceeded;
-    return Atomics.load(words, at + isForQuotaWord) === 0 ? burstExceeded : leaseExceeded;
-  }
-
-  /** Marks the account for `sweep`, which only servers with shared ceilings call. */
-  #mark(slot: number): void {
-    if (!this.isShared) return;
-    const at = slot * slotWords + markWord;
-    if (Atomics.load(this.#words, at) !== 0) return;
-    Atomics.store(this.#words, at, 1);
-    Atomics.store(this.#groups, Math.floor(slot / groupSlots), 1);
-  }
-
-  /** Reports the accounts whose count has changed, or whose bound has refused a request, since the last sweep. */
-  sweep(tell: (slot: number) => void): void {
-    for (let group = this.#groups.indexOf(1); group >= 0; group = this.#groups.indexOf(1, group + 1)) {
-      // Marks are cleared before the counts are read, so that a later request sets them again.
-      Atomics.store(this.#groups, group, 0);
-      for (let slot = group * groupSlots; slot < (group + 1) * groupSlots; slot++) {
-        if (Atomics.load(this.#words, slot * slotWords + markWord) === 0) continue;
-        Atomics.store(this.#words, slot * slotWords + markWord, 0);
-        tell(slot);
-      }
-    }
+    return quotaExceeded;
   }
 
   /** Uncounts a request that failed with a server error. */
@@ -185,32 +125,15 @@ export class Limits {
     if (Atomics.load(this.#words, at) !== month) return;
     for (let used = Atomics.load(this.#words, at + usedWord); used > 0; ) {
       const found = Atomics.compareExchange(this.#words, at + usedWord, used, used - 1);
-      if (found === used) {
-        this.#mark(slot);
-        return;
-      }
+      if (found === used) return;
       used = found;
     }
   }
 
-  /**
-   * Returns the requests that this server counted in a month; undefined if the account has no counter for the month.
-   */
+  /** Returns the requests counted in a month; undefined if the account has no counter for the month. */
   used(slot: number, month: number): number | undefined {
     const at = this.#counterOf(slot, month);
     return Atomics.load(this.#words, at) === month ? Atomics.load(this.#words, at + usedWord) : undefined;
-  }
-
-  /** Returns the requests of a month that other servers counted, as far as known; 0 if the month has no counter. */
-  usedByOthers(slot: number, month: number): number {
-    const at = this.#counterOf(slot, month);
-    if (Atomics.load(this.#words, at) !== month) return 0;
-    return this.ceilings(slot).quota - Atomics.load(this.#words, at + leftWord);
-  }
-
-  /** Requests refused since the start because the month's bound was reached, modulo 2^32. */
-  refused(slot: number): number {
-    return Atomics.load(this.#words, slot * slotWords + refusedWord);
   }
 
   /** Returns the account's requests per second (`burst`) and requests per month (`quota`). */
@@ -222,10 +145,9 @@ export class Limits {
     };
   }
 
-  /** Returns the requests left of a month's quota, by all known counts; the whole quota if the month has no counter. */
+  /** Returns the requests left of a month's quota; the whole quota if the month has no counter. */
   remaining(slot: number, month: number): number {
-    const used = (this.used(slot, month) ?? 0) + this.usedByOthers(slot, month);
-    return Math.max(0, this.ceilings(slot).quota - used);
+    return Math.max(0, this.ceilings(slot).quota - (this.used(slot, month) ?? 0));
   }
 
   /** Returns the milliseconds until the account's bucket has room for a request; 0 if it has room now. */

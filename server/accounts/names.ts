@@ -1,15 +1,15 @@
-import { type Plan, planNames } from "../shared/plans.ts";
 import { maxAccounts } from "./limits.ts";
 
 /** Names and plans of accounts, per account slot, in shared memory. */
 
-/** Maximum length of a name in characters, and in bytes too, because names are printable ASCII. */
+/** Maximum length of a name in characters, and in bytes too, because names and plans are printable ASCII. */
 export const maxNameLength = 64;
-const cellBytes = 2 + maxNameLength;
+/** Maximum length of a plan's name. An imported account may have a plan that this release doesn't know. */
+export const maxPlanLength = 32;
+const planAt = 1 + maxNameLength;
+const cellBytes = planAt + 1 + maxPlanLength;
 
-/**
- * Holds a name and a plan for each account slot. A slot's cell has the plan's index, the name's length, and the name.
- */
+/** Holds a name and a plan for each account slot. A slot's cell has both texts, each after its length. */
 export class AccountNames {
   readonly buffer: SharedArrayBuffer;
   readonly #bytes: Uint8Array;
@@ -19,17 +19,22 @@ export class AccountNames {
     this.#bytes = new Uint8Array(buffer);
   }
 
-  put(slot: number, name: string, plan: Plan): void {
-    const at = slot * cellBytes;
-    const text = Buffer.from(name, "latin1");
-    this.#bytes.set(text, at + 2);
-    this.#bytes[at + 1] = text.length;
-    this.#bytes[at] = planNames.indexOf(plan);
+  put(slot: number, name: string, plan: string): void {
+    this.#putText(slot * cellBytes, name);
+    this.#putText(slot * cellBytes + planAt, plan);
   }
 
-  get(slot: number): { name: string; plan: Plan } {
+  get(slot: number): { name: string; plan: string } {
     const at = slot * cellBytes;
-    const text = this.#bytes.slice(at + 2, at + 2 + this.#bytes[at + 1]);
-    return { name: Buffer.from(text).toString("latin1"), plan: planNames[this.#bytes[at]] };
+    return { name: this.#textAt(at), plan: this.#textAt(at + planAt) };
+  }
+
+  #putText(at: number, text: string): void {
+    this.#bytes.set(Buffer.from(text, "latin1"), at + 1);
+    this.#bytes[at] = text.length;
+  }
+
+  #textAt(at: number): string {
+    return Buffer.from(this.#bytes.slice(at + 1, at + 1 + this.#bytes[at])).toString("latin1");
   }
 }

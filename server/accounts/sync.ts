@@ -5,7 +5,8 @@ import { UsageEvents } from "./events.ts";
 import { KeyTable, type SlotState } from "./key-table.ts";
 import { Limits } from "./limits.ts";
 import { AccountNames } from "./names.ts";
-import { type Counted, reached, recordEvents } from "./quota-events.ts";
+import type { PermitTable } from "./permit-table.ts";
+import { reached, recordEvents } from "./quota-events.ts";
 
 /** Keeps the tables in shared memory in step with the database, and saves the counts. */
 
@@ -14,8 +15,6 @@ interface Count {
   /** The count as last read from shared memory. The count in shared memory may have changed since then. */
   used: number;
   saved: number;
-  /** The highest total of all servers' counts that was read so far. */
-  inAll: number;
   /** The quota for which events are recorded. It doesn't change after the end of the month. */
   quota: number;
   /** The highest threshold whose event is recorded for `quota`; 0 for none. */
@@ -27,13 +26,12 @@ interface AccountEntry {
   slot: number;
   /** The counts of the two months in memory. The index is the month's number modulo 2. */
   counts: Count[];
-  /** The counts of the last two months that left memory. The index is the month's number modulo 2. */
-  countsBefore: Count[];
 }
 
 interface Tables {
   keys: KeyTable;
-  limits: Limits;
+  /** Permits, if servers share the accounts. Then the requests are counted in their database. */
+  ceilings: Limits | PermitTable;
   names: AccountNames;
   days: UsageDays;
   events: UsageEvents;
@@ -48,6 +46,8 @@ const lookBackMs = 14 * dayMs;
 export class Accounts {
   readonly tables: Tables;
   readonly #store: Store;
+  /** Undefined if servers share the accounts. */
+  readonly #limits: Limits | undefined;
   readonly #entries = new Map<number, AccountEntry>();
   readonly #bySlot: AccountEntry[] = [];
   /** The first of the two months in memory. */
@@ -57,8 +57,6 @@ export class Accounts {
   /** Unsaved days on which keys were last used, by key id. */
   readonly #keyDays = new Map<number, number>();
   #eventRow = 0;
-  /** Crossings of a threshold that `recordShared` hasn't recorded yet. */
-  readonly #crossed: { account: Account; counted: Counted }[] = [];
   #changes = "";
   #taken: Changes = { accounts: 0, keys: 0 };
   /** Whether this server has recorded in the database which changes it has applied. */
@@ -71,13 +69,19 @@ export class Accounts {
   constructor(store: Store, nowMs: number, tables: Partial<Tables> = {}) {
     this.#store = store;
     this.tables = {
-      ...{ keys: new KeyTable(), limits: new Limits(), names: new AccountNames() },
+      ...{ keys: new KeyTable(), ceilings: new Limits(), names: new AccountNames() },
       ...{ days: new UsageDays(), events: new UsageEvents(), ...tables },
     };
+    this.#limits = this.tables.ceilings instanceof Limits ? this.tables.ceilings : undefined;
     this.#month = firstMonth(nowMs);
     const saved = [this.#month, this.#month + 1].map((month) => store.usage.ofMonth(monthName(month)));
     this.#refresh((account, month) => saved[month - this.#month].get(account) ?? 0);
     this.#enterDays(monthOf(nowMs));
+  }
+
+  /** Sets an account's count of a month up to a day. @param day `YYYY-MM-DD` */
+  putDay(slot: number, day: string, used: number): void {
+    if (day.startsWith(monthName(this.#monthOfDays))) this.tables.days.put(slot, Number(day.slice(8)), used);
   }
 
   /** The first of the two months in memory, numbered by `monthOf`. */
@@ -93,16 +97,8 @@ export class Accounts {
     return this.#entries.get(id)?.slot;
   }
 
-  idOf(slot: number): number {
-    return this.#bySlot[slot].account.id;
-  }
-
-  /** Returns the requests that this server counted for an account in a month; 0 if the number isn't known. */
-  used(id: number, month: number): number {
-    const entry = this.#entries.get(id);
-    if (entry === undefined) return 0;
-    const before: Count | undefined = entry.countsBefore[month & 1];
-    return this.tables.limits.used(entry.slot, month) ?? (before?.month === month ? before.used : 0);
+  of(slot: number): Account {
+    return this.#bySlot[slot].account;
   }
 
   /** Applies the changes of accounts, keys and events in the database since the last call. */
@@ -165,12 +161,12 @@ export class Accounts {
         this.#taken.accounts = changed;
         continue;
       }
-      const entry = known ?? { account, slot: this.#entries.size, counts: [], countsBefore: [] };
+      const entry = known ?? { account, slot: this.#entries.size, counts: [] };
       const isSuspended = account.suspended_at !== null;
       if (isSuspended !== (entry.account.suspended_at !== null))
         changedSlots.set(entry.slot, isSuspended ? "suspended" : "active");
       entry.account = account;
-      this.tables.limits.configure(entry.slot, account.burst, account.quota);
+      this.tables.ceilings.configure(entry.slot, account.burst, account.quota);
       this.tables.names.put(entry.slot, account.name, account.plan);
       if (known === undefined) {
         for (const month of [this.#month, this.#month + 1])
@@ -206,12 +202,9 @@ export class Accounts {
 
   #enterDays(month: number): void {
     const ends = this.#store.usage.daysOfMonth(monthName(month));
-    for (const { account, slot, counts } of this.#entries.values()) {
-      const ofAccount = ends.get(account.id) ?? [];
-      this.tables.days.enter(slot, month, ofAccount);
+    for (const { account, slot } of this.#entries.values()) {
+      this.tables.days.enter(slot, month, ends.get(account.id) ?? []);
       this.tables.events.enter(slot, month);
-      const count: Count | undefined = counts[month & 1];
-      if (count?.month === month) for (const [, end] of ofAccount) count.inAll = Math.max(count.inAll, end);
     }
     this.#monthOfDays = month;
     this.#eventRow = 0;
@@ -219,55 +212,31 @@ export class Accounts {
   }
 
   #enter(entry: AccountEntry, month: number, saved: number): void {
-    const count = { month, used: saved, saved, inAll: saved, quota: entry.account.quota, recorded: 0 };
-    const { used } = this.tables.limits.enter(entry.slot, month, saved);
+    if (this.#limits === undefined) return;
+    const count = { month, used: saved, saved, quota: entry.account.quota, recorded: 0 };
+    const { used } = this.#limits.enter(entry.slot, month, saved);
     const before: Count | undefined = entry.counts[month & 1];
     entry.counts[month & 1] = count;
-    if (before === undefined) return;
-    if (used !== before.saved) this.#store.usage.save(monthName(before.month), [[entry.account.id, used]]);
-    before.used = used;
-    entry.countsBefore[month & 1] = before;
+    if (before !== undefined && used !== before.saved)
+      this.#store.usage.save(monthName(before.month), [[entry.account.id, used]]);
   }
 
   /**
-   * Records the events of accounts whose total count on all servers has crossed a threshold. If several servers notice
-   * a crossing, the first server records the event. Returns the new events.
-   * @param change changes the state that servers share
-   */
-  async recordShared(
-    change: <Result>(work: () => Result) => Promise<Result>,
-    now: Date,
-  ): Promise<StoredEvent[]> {
-    const crossed = [...this.#crossed];
-    if (crossed.length === 0) return [];
-    const events = await change(() =>
-      crossed.flatMap(({ account, counted }) => recordEvents(this.#store, account, counted, now)),
-    );
-    this.#crossed.splice(0, crossed.length);
-    return events;
-  }
-
-  /**
-   * Saves changed counts, their events, and the days on which keys were last used. `recordShared` records the events of
-   * shared ceilings. After a failure, all changed counts are saved again. @returns the new events
+   * Saves changed counts, their events, and the days on which keys were last used. After a failure, all changed counts
+   * are saved again. @returns the new events
    */
   save(nowMs: number): StoredEvent[] {
-    const { limits } = this.tables;
     const thisMonth = monthOf(nowMs);
     const due: { entry: AccountEntry; count: Count; after: Count; isReached: boolean }[] = [];
     for (const entry of this.#entries.values())
       for (const count of entry.counts) {
-        const used = limits.used(entry.slot, count.month) ?? count.used;
-        const others = limits.isShared ? limits.usedByOthers(entry.slot, count.month) : 0;
+        const used = this.#limits?.used(entry.slot, count.month) ?? count.used;
         const quota = count.month < thisMonth ? count.quota : entry.account.quota;
         const recorded = quota === count.quota ? count.recorded : 0;
-        // Keeps the highest total known, because after a start the other servers' counts aren't known yet.
-        const inAll = Math.max(count.inAll, used + others);
-        const highest = reached(limits.isShared ? inAll : used, quota);
+        const highest = reached(used, quota);
         const isReached = highest > recorded;
-        const after = { ...count, used, saved: used, inAll, quota, recorded: Math.max(recorded, highest) };
-        if (used !== count.saved || inAll !== count.inAll || isReached)
-          due.push({ entry, count, after, isReached });
+        const after = { ...count, used, saved: used, quota, recorded: Math.max(recorded, highest) };
+        if (used !== count.saved || isReached) due.push({ entry, count, after, isReached });
       }
     this.tables.keys.sweepDays((key, day) => this.#keyDays.set(key, day));
     if (due.length === 0 && this.#keyDays.size === 0) return [];
@@ -276,17 +245,11 @@ export class Accounts {
       for (const [key, day] of this.#keyDays) this.#store.keys.saveDay(key, dayName(day * dayMs));
       this.#store.progress.noteSaved(now);
       return [...Map.groupBy(due, ({ count }) => monthName(count.month))].flatMap(([month, counted]) => {
-        const ownChanged = counted.filter(({ count, after }) => after.used !== count.saved);
-        this.#store.usage.save(
-          month,
-          ownChanged.map(({ entry, after }) => [entry.account.id, after.used]),
-        );
-        const changed = counted.filter(({ count, after }) => after.inAll !== count.inAll);
-        this.#store.usage.saveDay(
-          dayWithin(counted[0].count.month, nowMs),
-          changed.map(({ entry, after }) => [entry.account.id, after.inAll]),
-        );
-        if (limits.isShared) return [];
+        const changed = counted
+          .filter(({ count, after }) => after.used !== count.saved)
+          .map(({ entry, after }) => [entry.account.id, after.used] as const);
+        this.#store.usage.save(month, changed);
+        this.#store.usage.saveDay(dayWithin(counted[0].count.month, nowMs), changed);
         return counted
           .filter(({ isReached }) => isReached)
           .flatMap(({ entry, count, after }) => {
@@ -295,16 +258,10 @@ export class Accounts {
           });
       });
     });
-    for (const { entry, count, after, isReached } of due) {
-      const account = { ...entry.account, quota: after.quota };
-      if (limits.isShared && isReached)
-        this.#crossed.push({
-          account,
-          counted: { month: monthName(count.month), before: count.inAll, used: after.inAll },
-        });
+    for (const { entry, count, after } of due) {
       Object.assign(count, after);
       if (count.month === this.#monthOfDays)
-        this.tables.days.put(entry.slot, Number(dayWithin(count.month, nowMs).slice(8)), after.inAll);
+        this.tables.days.put(entry.slot, Number(dayWithin(count.month, nowMs).slice(8)), after.used);
     }
     this.#keyDays.clear();
     return events;

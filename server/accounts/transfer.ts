@@ -1,309 +1,210 @@
-import { isDeepStrictEqual } from "node:util";
 import * as v from "valibot";
-import { DataError, jsonIn, shown, shownAddress } from "../../engine/query.ts";
-import { maxBurst, maxQuota, planNames } from "../shared/plans.ts";
-import { day, emailAddress, month, time } from "../shared/schemas.ts";
-import { isoTime } from "../shared/time.ts";
-import { type AccountRecord, maxDays, type Store } from "../store/store.ts";
-import { accountName, keyLabel, webhookSecretForm } from "./changes.ts";
-import { maxAccounts } from "./limits.ts";
-import { maxAnswerCharacters, maxTries, payloadOf, thresholds } from "./quota-events.ts";
-import { storedWebhookFault } from "./webhook-url.ts";
+import { DataError, shown } from "../../engine/query.ts";
+import { maxBurst, maxQuota } from "../shared/plans.ts";
+import { day, month } from "../shared/schemas.ts";
+import { maxTimeMs } from "../shared/time.ts";
+import { type MovedRow, type MovedTable, readRows, Store } from "../store/store.ts";
+import { maxNameLength, maxPlanLength } from "./names.ts";
 
-/** Exports and imports accounts as lines of JSON, with all their data except the days of last use of keys. */
+/**
+ * Imports accounts. A value is refused only if a table's constraints forbid it, or if the server couldn't work with it.
+ * Rules for new accounts, such as the plans and their ceilings, don't apply to what an earlier release has stored.
+ */
 
-const format = "healthcare-charge-query-service accounts";
-const version = 1;
+/** An account in a file, with all its rows. */
+export interface MovedAccount {
+  id: number;
+  name: string;
+  rows: { table: MovedTable; row: MovedRow }[];
+}
 
-const unknownField = "an unknown field";
-const fields = <Entries extends v.ObjectEntries>(entries: Entries) =>
-  v.strictObject(entries, ({ expected, input }) => {
-    if (expected === "never") return unknownField;
-    return input === undefined ? "a value" : "an object";
-  });
-const list = <Item extends v.GenericSchema>(item: Item) => v.array(item, "a list");
-/** A list in which `nameOf` returns a different value for each item. */
-const distinct = <Item extends v.GenericSchema>(
-  item: Item,
-  what: string,
-  nameOf: (item: v.InferOutput<Item>) => unknown,
-) =>
-  v.pipe(
-    list(item),
-    v.check((items) => new Set(items.map(nameOf)).size === items.length, `each ${what} once`),
-  );
-const text = (expected: string, form: RegExp) => v.pipe(v.string(expected), v.regex(form, expected));
-const oneOf = <const Options extends readonly (string | number)[]>(options: Options) =>
-  v.picklist(options, `one of ${options.join(", ")}`);
-const whole = (min: number, max: number) => {
-  const expected = `a whole number from ${min} to ${max}`;
-  return v.pipe(
-    v.number(expected),
-    v.safeInteger(expected),
-    v.minValue(min, expected),
-    v.maxValue(max, expected),
-  );
-};
+/** What the server needs of a value, in words and as a check. */
+type Need = readonly [expected: string, isMet: (value: unknown) => boolean];
 
-const head = fields({
-  format: v.literal(format, format),
-  version: v.number("a number"),
-  /** The number of lines that follow: shows whether the file was truncated. */
-  accounts: whole(0, maxAccounts),
-});
-
-/** The largest id that is imported. New ids continue from the largest used id, and must stay safe integers. */
-const maxId = 2 ** 40;
-const id = whole(1, maxId);
-const used = whole(0, maxQuota);
-/** ISO 8601 in the file; Unix milliseconds after parsing. */
-const instant = time();
-
-const key = fields({
-  id,
-  hash: text("64 hexadecimal digits in lower case", /^[0-9a-f]{64}$/),
-  last4: text("4 letters or digits", /^[0-9A-Za-z]{4}$/),
-  label: v.nullable(keyLabel),
-  created_at: instant,
-  expires_at: v.nullable(instant),
-  revoked_at: v.nullable(instant),
-  replaced_by: v.nullable(id),
-});
-const keys = v.pipe(
-  distinct(key, "id", ({ id }) => id),
-  v.check(
-    (keys) =>
-      keys.every(
-        ({ id, replaced_by }) =>
-          replaced_by === null || keys.some((other) => other.id === replaced_by && other.id > id),
-      ),
-    "replaced_by to name a later key of the same account",
-  ),
+const whole = (min: number, max: number): Need => [
+  `a whole number from ${min} to ${max}`,
+  (value) => Number.isInteger(value) && Number(value) >= min && Number(value) <= max,
+];
+const text = (expected: string, form: RegExp): Need => [
+  expected,
+  (value) => typeof value === "string" && form.test(value),
+];
+const maxTextLength = 10_000;
+const plainText = text(
+  `up to ${maxTextLength} characters without control characters`,
+  new RegExp(`^[^\\p{Cc}\\p{Cs}\\uFFFD]{0,${maxTextLength}}$`, "u"),
 );
+/** New ids continue from the largest one, and must stay safe integers. */
+const id = whole(1, 2 ** 40);
+/** Counters have 32 bits. */
+const maxCount = 2 ** 31 - 1;
+const instant = whole(0, maxTimeMs);
+/** The form of text in names of rows that servers share, and in headers. */
+const word = text("1 to 64 letters, digits, hyphens and underscores", /^[\w-]{1,64}$/);
 
-function isPayload(text: string): boolean {
+function isJson(value: unknown): boolean {
   try {
-    return payloadOf(text) !== undefined;
+    return typeof value === "string" && JSON.parse(value) !== undefined;
   } catch {
     return false;
   }
 }
 
-const anAnswer = `up to ${maxAnswerCharacters} printable ASCII characters`;
-const delivery = v.pipe(
-  fields({
-    channel: oneOf(["webhook", "email"]),
-    state: oneOf(["pending", "delivered", "failed"]),
-    tries: whole(0, maxTries),
-    next_try_at: v.nullable(instant),
-    last_answer: v.nullable(v.pipe(text(anAnswer, /^[ -~]*$/), v.maxLength(maxAnswerCharacters, anAnswer))),
-  }),
-  v.check(
-    ({ state, tries }) => state !== "pending" || tries < maxTries,
-    `fewer than ${maxTries} tries of a pending delivery`,
-  ),
-  v.check(
-    ({ state, next_try_at }) => (state === "pending") === (next_try_at !== null),
-    "next_try_at in a pending delivery, and in no other",
-  ),
-);
-
-const event = fields({
-  id: text("an event's id", /^evt_[0-9a-f]{32}$/),
-  month,
-  threshold: oneOf(thresholds),
+/** What the server needs, by column. A column in two tables with different needs is named with its table. */
+const needs: Record<string, Need> = {
+  "accounts.id": id,
+  "accounts.name": text(`1 to ${maxNameLength} ASCII characters`, new RegExp(`^[ -~]{1,${maxNameLength}}$`)),
+  plan: text(`1 to ${maxPlanLength} ASCII characters`, new RegExp(`^[!-~]{1,${maxPlanLength}}$`)),
+  burst: whole(1, maxBurst),
   quota: whole(1, maxQuota),
-  payload: v.pipe(v.string("JSON as a text"), v.check(isPayload, "an event's payload, as JSON")),
-  created_at: instant,
-  deliveries: distinct(delivery, "channel", ({ channel }) => channel),
-});
-
-const secret = text("a webhook's signing secret", webhookSecretForm);
-
-const account = v.pipe(
-  fields({
-    id,
-    name: accountName,
-    plan: oneOf(planNames),
-    burst: whole(1, maxBurst),
-    quota: whole(1, maxQuota),
-    webhook: v.nullable(
-      v.pipe(
-        v.string("a URL"),
-        // Loopback addresses are accepted, because each delivery checks the address by this server's settings.
-        v.rawCheck(({ dataset, addIssue }) => {
-          const fault = dataset.typed ? storedWebhookFault(dataset.value, true) : undefined;
-          if (fault !== undefined) addIssue({ message: fault });
-        }),
-      ),
-    ),
-    webhook_secret: v.nullable(secret),
-    webhook_old_secret: v.nullable(secret),
-    webhook_old_secret_until: v.nullable(instant),
-    email: v.nullable(emailAddress),
-    suspended_at: v.nullable(instant),
-    created_at: instant,
-    keys,
-    usage: distinct(fields({ month, used }), "month", ({ month }) => month),
-    days: v.pipe(
-      distinct(fields({ day, used }), "day", ({ day }) => day),
-      v.maxLength(maxDays, `up to ${maxDays} days`),
-    ),
-    events: distinct(
-      event,
-      "month, threshold and quota",
-      ({ month, threshold, quota }) => `${month} ${threshold} ${quota}`,
-    ),
-    /** Normalised e-mail addresses that signed up for the account. */
-    mailboxes: distinct(
-      fields({ mailbox: text("a mailbox", /^[!-?A-~]{0,64}@[!-?A-~]{1,252}$/), created_at: instant }),
-      "mailbox",
-      ({ mailbox }) => mailbox,
-    ),
-  }),
-  v.check(
-    ({ webhook, webhook_secret }) => (webhook === null) === (webhook_secret === null),
-    "webhook and webhook_secret both, or neither",
-  ),
-  v.check(
-    ({ webhook, webhook_old_secret, webhook_old_secret_until }) =>
-      (webhook_old_secret === null) === (webhook_old_secret_until === null) &&
-      (webhook !== null || webhook_old_secret === null),
-    "webhook_old_secret and webhook_old_secret_until both, beside a webhook, or neither",
-  ),
-);
-
-/** Writes all accounts as JSON lines, in the order of their ids. The first line has the number of accounts. */
-export function exportAccounts(store: Store): string {
-  const ids = store.accounts.ids();
-  const lines = ids.map((account) => JSON.stringify(store.records.read(account), withIsoTimes));
-  return [JSON.stringify({ format, version, accounts: ids.length }), ...lines]
-    .map((line) => `${line}\n`)
-    .join("");
-}
-
-function withIsoTimes(name: string, value: unknown): unknown {
-  return /_(?:at|until)$/.test(name) && typeof value === "number" ? isoTime(value) : value;
-}
+  "keys.id": id,
+  account: id,
+  replaced_by: id,
+  hash: ["32 bytes", (value) => Buffer.isBuffer(value) && value.length === 32],
+  month: ["a month such as 2027-01", (value) => v.is(month, value)],
+  day: ["a day such as 2027-01-31", (value) => v.is(day, value)],
+  used: whole(0, maxCount),
+  "events.id": word,
+  event: word,
+  channel: word,
+  state: word,
+  // Events in memory have seven bits for it.
+  threshold: whole(1, 127),
+  payload: ["JSON", isJson],
+  tries: whole(0, maxCount),
+};
 
 /**
- * Imports an export under the same ids. An existing account is skipped if it is identical, otherwise refused.
- *
- * @param subject the input's name in messages, such as the file's name
- * @returns the new accounts, the number of skipped accounts (`known`), and messages (`refused` and `miscount`)
- * @throws DataError when the first line isn't the first line of an export of this version
+ * Reads an export or a backup. Deleted accounts and unused links of signups, which a backup has, are left out.
+ * @returns the accounts by id, ascending
+ * @throws DataError when the file, or a value in it, can't be imported
  */
-export function importAccounts(
-  store: Store,
-  lines: string,
-  subject: string,
-): { entered: AccountRecord[]; known: number; refused: string[]; miscount: string | undefined } {
-  const [first, ...rest] = lines.split("\n");
-  while (rest.at(-1)?.trim() === "") rest.pop();
-  const { version: found, accounts } = parsed(head, first, `${subject}, line 1`);
-  if (found !== version) throw new DataError(`${subject}, line 1: version`, `${found}`, `${version}`);
-  const miscount =
-    rest.length === accounts
-      ? undefined
-      : new DataError(
-          subject,
-          `${rest.length} accounts`,
-          `${accounts}, as its first line says: export them again, or import the ones present with --skip-invalid`,
-        ).message;
-  const entered: AccountRecord[] = [];
-  const refused: string[] = [];
-  for (const [i, line] of rest.entries())
-    try {
-      const record = parsed(account, line, `${subject}, line ${i + 2}`);
-      const about = `${subject}, line ${i + 2}: account ${record.name}`;
-      if (store.atomically(() => enter(store, record, about))) entered.push(record);
-    } catch (error) {
-      if (!(error instanceof DataError)) throw error;
-      refused.push(error.message);
+export function readAccounts(file: string): MovedAccount[] {
+  const accounts = new Map<unknown, MovedAccount>();
+  const ofKeys = new Map<unknown, unknown>();
+  const ofEvents = new Map<unknown, unknown>();
+  const rotated: MovedRow[] = [];
+  readRows(file, (table, row) => {
+    // A deleted account, or a link that wasn't used.
+    if ((table === "accounts" && row.name === null) || (table === "signups" && row.account === null)) return;
+    checkRow(file, table, row);
+    if (table === "accounts" && !accounts.has(row.id))
+      accounts.set(row.id, { id: Number(row.id), name: String(row.name), rows: [] });
+    if (table === "keys") ofKeys.set(row.id, row.account);
+    if (table === "events") ofEvents.set(row.id, row.account);
+    if (table === "keys" && row.replaced_by !== null) rotated.push(row);
+    const owner =
+      table === "accounts" ? row.id : table === "deliveries" ? ofEvents.get(row.event) : row.account;
+    const account = accounts.get(owner);
+    if (account === undefined) {
+      const of = table === "deliveries" ? "event" : "account";
+      throw new DataError(subjectOf(file, table, row), `a row of an ${of} that the file lacks`, "none");
     }
-  return { entered, known: rest.length - entered.length - refused.length, refused, miscount };
+    account.rows.push({ table, row });
+  });
+  for (const row of rotated)
+    if (ofKeys.get(row.replaced_by) !== row.account)
+      throw new DataError(
+        `${subjectOf(file, "keys", row)}: replaced_by`,
+        shownValue(row.replaced_by),
+        "a key of the same account",
+      );
+  const sorted = [...accounts.values()].toSorted((a, b) => a.id - b.id);
+  tryOut(sorted, file);
+  return sorted;
 }
 
-/**
- * Enters an account, unless it exists already. @returns whether the account is new @throws DataError when an existing
- * account with the same id or name differs, or the new account can't be stored
- */
-function enter(store: Store, record: AccountRecord, about: string): boolean {
-  const before = store.accounts.byId(record.id) ?? store.accounts.byName(record.name);
-  if (before === undefined) {
-    checkFree(store, record, about);
-    try {
-      store.records.enter(record);
-    } catch (error) {
-      if (!isConstraintError(error)) throw error;
-      throw new DataError(about, error.message, "parts that belong together, each once");
-    }
-    return true;
+/** Adds accounts to an empty state, so that wrong rows are found before anything is stored. @throws DataError */
+function tryOut(accounts: readonly MovedAccount[], file: string): void {
+  const store = Store.inMemory();
+  try {
+    store.atomically(() => addAccounts(store, accounts, file));
+  } finally {
+    store.close();
   }
-  const there = store.records.read(before.id);
-  const [difference] =
-    Object.entries(record).find(
-      ([name, value]) => !isDeepStrictEqual(value, there[name as keyof AccountRecord]),
-    ) ?? [];
-  if (difference !== undefined)
-    throw new DataError(
-      about,
-      `the account ${before.name} with other ${difference} of that id or name`,
-      "none, or the same",
-    );
-  return false;
+}
+
+function checkRow(file: string, table: MovedTable, row: MovedRow): void {
+  for (const [column, value] of Object.entries(row)) {
+    // Other columns that may not be null have constraints.
+    if (value === null && column !== "id") continue;
+    const known = needs[`${table}.${column}`] ?? needs[column];
+    const [expected, isMet] = known ?? (/_(?:at|until)$/.test(column) ? instant : plainText);
+    if (isMet(value)) continue;
+    const isSecret = /secret|hash/.test(column);
+    const found = isSecret ? "another value" : shownValue(value);
+    throw new DataError(`${subjectOf(file, table, row)}: ${column}`, found, expected);
+  }
+}
+
+/** Names a row for messages by its first two columns, which identify it in every table. */
+function subjectOf(file: string, table: MovedTable, row: MovedRow): string {
+  const columns = Object.entries(row).slice(0, 2);
+  return [
+    `file ${file}: table ${table}`,
+    ...columns.map(([column, value]) => `${column} ${shownValue(value)}`),
+  ].join(", ");
+}
+
+function shownValue(value: unknown): string {
+  if (Buffer.isBuffer(value)) return `a blob of ${value.length} bytes`;
+  return typeof value === "string" ? shown(value) : String(value);
+}
+
+/**
+ * Adds accounts with their ids. The caller undoes what was added before an error.
+ * @param file the accounts' origin in messages
+ * @throws DataError when rows break a constraint of the tables
+ */
+export function addAccounts(store: Store, accounts: readonly MovedAccount[], file: string): void {
+  // A key refers to the later key that replaced it.
+  store.records.deferReferences();
+  for (const { rows } of accounts)
+    for (const { table, row } of rows)
+      try {
+        store.records.insert(table, row);
+      } catch (error) {
+        if (!isConstraintError(error)) throw error;
+        throw new DataError(subjectOf(file, table, row), error.message, "a row that fits the table");
+      }
 }
 
 const isConstraintError = (error: unknown): error is Error =>
   error instanceof Error && "code" in error && /^SQLITE_CONSTRAINT/.test(String(error.code));
 
-/** @throws DataError when a key, event or mailbox of the account is in use, or the id belonged to a deleted account */
-function checkFree(store: Store, { id, keys, events, mailboxes }: AccountRecord, about: string): void {
-  if (store.accounts.wasDeleted(id))
-    throw new DataError(about, `the id ${id} of an account that was deleted`, "one that no account had");
-  const taken = [
-    ...keys.map(({ id }) => ({ what: `key ${id}`, isTaken: store.keys.byId(id) !== undefined })),
-    ...keys.map(({ id, hash }) => ({
-      what: `the hash of its key ${id}`,
-      isTaken: store.keys.byHash(Buffer.from(hash, "hex")) !== undefined,
-    })),
-    ...events.map(({ id }) => ({ what: `event ${id}`, isTaken: store.events.byId(id) !== undefined })),
-    ...mailboxes.map(({ mailbox }) => ({ what: mailbox, isTaken: store.signups.hasAccount(mailbox) })),
-  ].find(({ isTaken }) => isTaken);
-  if (taken !== undefined)
-    throw new DataError(about, `${taken.what}, which another account has`, "what no other has");
+/** Checks that nothing of some accounts is taken. @throws DataError for the first id, name, key, event or mailbox that is */
+export function checkFree(store: Store, accounts: readonly MovedAccount[], file: string): void {
+  for (const { id, name, rows } of accounts) {
+    const subject = `file ${file}: account ${name}`;
+    if (store.accounts.wasDeleted(id))
+      throw new DataError(subject, `the id ${id} of an account that was deleted`, "one that no account had");
+    const taken = [
+      { what: `the id ${id}`, by: store.accounts.byId(id)?.id },
+      { what: `the name ${name}`, by: store.accounts.byName(name)?.id },
+      ...rows.flatMap(({ table, row }) => holdersOf(store, table, row)),
+    ].find(({ by }) => by !== undefined);
+    if (taken?.by === undefined) continue;
+    const holder = store.accounts.byId(taken.by)?.name;
+    throw new DataError(subject, `${taken.what}, which the account ${holder} has`, "what no account has");
+  }
 }
 
-function parsed<Schema extends v.GenericSchema>(
-  schema: Schema,
-  line: string,
-  about: string,
-): v.InferOutput<Schema> {
-  const value = jsonIn(line, about, "a line of JSON");
-  const result = v.safeParse(schema, value, { abortEarly: true, abortPipeEarly: true });
-  if (result.success) return result.output;
-  const [issue] = result.issues;
-  const path = v.getDotPath(issue) ?? "";
-  const subject = [about, ...accountIn(value), ...(path === "" ? [] : [path])].join(": ");
-  if (issue.message === unknownField)
-    throw new DataError(subject, unknownField, "only fields that the command accounts export writes");
-  throw new DataError(subject, foundIn(issue.input, path), issue.message);
-}
-
-/** Names the account of a line for messages, in a list. The list is empty if the line has no name. */
-function accountIn(line: unknown): string[] {
-  const found = v.safeParse(v.object({ name: v.string() }), line);
-  if (!found.success) return [];
-  const { name } = found.output;
-  return [`account ${v.is(accountName, name) ? name : shown(name)}`];
-}
-
-/** A value as messages show it, without secrets. */
-function foundIn(value: unknown, path: string): string {
-  if (value === undefined) return "nothing";
-  if (Array.isArray(value)) return "a list";
-  if (typeof value === "object" && value !== null) return "an object";
-  if (typeof value !== "string") return String(value);
-  if (/(?:secret|hash)[^.]*$/.test(path)) return `another text of ${value.length} characters`;
-  return path.endsWith("webhook") ? shownAddress(value) : shown(value);
+function holdersOf(
+  store: Store,
+  table: MovedTable,
+  row: MovedRow,
+): { what: string; by: number | undefined }[] {
+  if (table === "keys")
+    return [
+      { what: `the key id ${row.id}`, by: store.keys.byId(Number(row.id))?.account },
+      {
+        what: `the hash of its key ${row.id}`,
+        by: Buffer.isBuffer(row.hash) ? store.keys.byHash(row.hash)?.account : undefined,
+      },
+    ];
+  if (table === "events")
+    return [{ what: `the event ${row.id}`, by: store.events.byId(String(row.id))?.account }];
+  if (table === "signups")
+    return [{ what: `the mailbox ${row.mailbox}`, by: store.signups.accountOf(String(row.mailbox)) }];
+  return [];
 }

@@ -33,8 +33,8 @@ export function webhookFault(url: string, allowLoopback: boolean): string | unde
 }
 
 /**
- * Checks a webhook's URL when it is imported, and before each delivery. Names aren't checked, because an earlier release
- * may have stored any name, and each delivery checks the addresses of a name. Returns the same as `webhookFault`.
+ * Checks a stored webhook's URL before each delivery. Names aren't checked, because an earlier release may have stored
+ * any name, and each delivery checks the addresses of a name. Returns the same as `webhookFault`.
  */
 export function storedWebhookFault(url: string, allowLoopback: boolean): string | undefined {
   if (!URL.canParse(url) || url.length > maxUrlCharacters) return "a URL";

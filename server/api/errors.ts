@@ -95,6 +95,12 @@ const documented = {
     when: "The service failed. The request doesn't count.",
     retry: "with exponential backoff: from 1 s, doubling up to 30 s, at most 5 times",
   },
+  service_unavailable: {
+    status: "503 Service Unavailable",
+    headers: [retryAfter],
+    when: "The service can't count requests at the moment. The request doesn't count.",
+    retry: "after `Retry-After`, with exponential backoff: doubling up to 30 s, at most 5 times",
+  },
 } satisfies Record<string, DocumentedError>;
 
 /** The API's errors by type. Types are stable. */
@@ -110,7 +116,6 @@ export const errors = {
   conflict: { status: "409 Conflict" },
   body_too_large: { status: "413 Content Too Large" },
   unsupported_media_type: { status: "415 Unsupported Media Type" },
-  unavailable: { status: "503 Service Unavailable", headers: [retryAfter] },
 } satisfies Record<string, StatusOfError>;
 
 export type ErrorType = keyof typeof errors;
@@ -127,11 +132,6 @@ export const reachedCeilings = {
     reset: "the start of the next UTC month",
     action:
       "Stop until then, or ask for a larger plan. Don't retry in a loop: `Retry-After` may be many days.",
-  },
-  lease: {
-    when: "The quota isn't used up, but this server holds none of it at the moment. Other servers hold the rest, or the server's clock was changed and it is reading the month's usage.",
-    reset: "the second from which a retry may succeed",
-    action: "Wait `Retry-After` seconds, and back off if it happens again.",
   },
 };
 

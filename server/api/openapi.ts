@@ -51,7 +51,7 @@ Every request needs an API key: \`Authorization: Bearer <API key>\`. The limits 
 |---|---|---|
 ${planRows.join("\n")}
 
-Every answer has \`X-RateLimit-Remaining\`, the requests left in the month, and \`X-RateLimit-Reset\`, the Unix second at which the month ends. Every request counts against the month, except those that are answered with 401, 429 or 500. On a 401, \`X-RateLimit-Remaining\` is 0, because no account is known.
+Every answer has \`X-RateLimit-Remaining\`, the requests left in the month, and \`X-RateLimit-Reset\`, the Unix second at which the month ends. Every request counts against the month, except those that are answered with 401, 429, 500 or 503. On a 401, \`X-RateLimit-Remaining\` is 0, because no account is known.
 
 On a 429, \`X-RateLimit-Remaining\` is 0 even if requests are left in the month, because no request is accepted now. What to do depends on the error's \`ceiling\`:
 
@@ -221,7 +221,7 @@ const headers = {
     Number(headerExamples["X-RateLimit-Remaining"]),
   ),
   Reset: header(
-    "A time in Unix seconds: the start of the next UTC month, also on 401. On a 429 with `ceiling` `burst` it is the second from which a request is accepted, and with `lease` the second from which a retry may succeed.",
+    "A time in Unix seconds: the start of the next UTC month, also on 401. On a 429 with `ceiling` `burst` it is the second from which a request is accepted.",
     { type: "integer", minimum: 0 },
     Number(headerExamples["X-RateLimit-Reset"]),
   ),
@@ -318,6 +318,7 @@ const responses = {
   MethodNotAllowed: errorResponse(["method_not_allowed"]),
   TooManyRequests: errorResponse(["rate_limit_exceeded"]),
   InternalServerError: errorResponse(["internal_error"]),
+  ServiceUnavailable: errorResponse(["service_unavailable"]),
 };
 
 function responsesOf({ name, returns, errors: own = [], segment, fileType }: Endpoint, ofVersion: boolean) {
@@ -361,6 +362,7 @@ function responsesOf({ name, returns, errors: own = [], segment, fileType }: End
     ...Object.fromEntries(refusals),
     "429": reference("responses", "TooManyRequests"),
     "500": reference("responses", "InternalServerError"),
+    "503": reference("responses", "ServiceUnavailable"),
   };
 }
 

@@ -32,7 +32,9 @@ function ceilings({ account, plan = undefined, burst, quota }: AccountOptions, k
   const name = plan ?? known?.plan;
   if (name === undefined)
     throw new DataError("--plan", "nothing", `a plan, because the account ${account} is new`);
-  const fixed = plans[name];
+  // A plan of an earlier release has the account's own numbers, like enterprise.
+  const planName = planNames.find((plan) => plan === name);
+  const fixed = planName && plans[planName];
   if (fixed !== undefined) {
     if (burst !== undefined || quota !== undefined)
       throw new DataError("--burst or --quota", "a number", `none for the plan ${name}, which has its own`);

@@ -1,15 +1,14 @@
-import { rmSync, writeFileSync } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
-import { text } from "node:stream/consumers";
-import { DataError, fileReasonOf, shown, systemCode } from "../../engine/query.ts";
+import * as v from "valibot";
+import { DataError, shown } from "../../engine/query.ts";
 import { newWebhookSecret } from "../accounts/changes.ts";
-import { exportAccounts, importAccounts } from "../accounts/transfer.ts";
-import type { CommandOutput, PartRun } from "../part.ts";
+import { addAccounts, checkFree, type MovedAccount, readAccounts } from "../accounts/transfer.ts";
+import type { CommandOutput } from "../part.ts";
 import { parts } from "../parts.ts";
-import { readFileName, readOptions } from "../shared/arguments.ts";
+import { parsedArguments, readFileName, readOptions } from "../shared/arguments.ts";
 import { monthName, monthOf } from "../shared/months.ts";
+import { wholeNumber } from "../shared/schemas.ts";
 import { isoTime } from "../shared/time.ts";
-import { isNoRoom, noRoomFor } from "../store/room.ts";
+import { exportAccounts } from "../store/backup.ts";
 import type { Account, Store } from "../store/store.ts";
 import { secretShown } from "./account-options.ts";
 import { type Context, checkEnd, listed, overlapOptions, runCommand } from "./command.ts";
@@ -68,12 +67,12 @@ function remove([name, ...more]: string[], { store }: Context): CommandOutput {
   if (more.length > 0 && more[0] !== "--yes")
     throw new DataError("accounts delete", shown(more.join(" ")), "--yes or nothing more");
   checkEnd("accounts delete", more.slice(1), "--yes");
-  const { keys, usage, events, mailboxes } = store.records.read(account.id);
+  const count = (table: "keys" | "usage" | "events" | "signups") => store.records.count(table, account.id);
   const all = [
-    `keys: ${keys.length}`,
-    `months of use: ${usage.length}`,
-    `events: ${events.length}`,
-    `signups: ${mailboxes.length}`,
+    `keys: ${count("keys")}`,
+    `months of use: ${count("usage")}`,
+    `events: ${count("events")}`,
+    `signups: ${count("signups")}`,
     ...(account.webhook === null ? [] : ["its webhook"]),
     ...(account.email === null ? [] : ["its e-mail address"]),
   ].join(", ");
@@ -107,87 +106,64 @@ function rotateSecret([name, ...args]: string[], { store, now }: Context): Comma
   };
 }
 
-/** Only the file's owner can read the file. */
+function fileNamed(command: string, args: string[], expected: string): string {
+  const file = readFileName(command, args, expected);
+  if (file === undefined) throw new DataError(command, "nothing", expected);
+  return file;
+}
+
 function exportAll(args: string[], { store }: Context): CommandOutput {
-  const file = readFileName("accounts export", args);
-  const lines = exportAccounts(store);
-  if (file === undefined) return { result: lines };
-  try {
-    writeFileSync(file, lines, { flag: "wx", mode: 0o600, flush: true });
-  } catch (error) {
-    if (isNoRoom(error)) {
-      rmSync(file, { force: true });
-      throw noRoomFor(file, Buffer.byteLength(lines));
-    }
-    throw new DataError(`file ${file}`, fileReasonOf(error), "a name that is free, where a file can be made");
-  }
+  const file = fileNamed("accounts export", args, "a file to make");
+  exportAccounts(store, file);
   return { result: `${file}\n` };
 }
 
-const skipInvalid = "--skip-invalid";
-const isSkipping = (args: string[]) => args.includes(skipInvalid);
+/** Maximum accounts of one change. Servers that share accounts apply a change at one go. */
+const maxAccountsPerChange = 500;
 
-const importedFile = (args: string[]) =>
-  readFileName(
+/** Splits the arguments of an import. */
+function importArguments(args: string[]): { file: string; after: number } {
+  const expected = "a file of accounts export or state backup";
+  const { positionals, values } = parsedArguments(
     "accounts import",
-    args.filter((word) => word !== skipInvalid),
-    `a file, or ${skipInvalid}`,
+    { args, options: { after: { type: "string" } }, allowPositionals: true },
+    expected,
   );
+  const file = fileNamed("accounts import", positionals, expected);
+  const after = v.safeParse(wholeNumber(0, Number.MAX_SAFE_INTEGER), values.after ?? "0");
+  if (!after.success) throw new DataError("--after", shown(values.after ?? ""), after.issues[0].message);
+  return { file, after: after.output };
+}
 
-async function readLines(args: string[]): Promise<string> {
-  const file = importedFile(args);
-  try {
-    if (file === undefined) return await text(process.stdin);
-    // Reading a FIFO would wait for its writer.
-    const stats = await stat(file);
-    if (stats.isFile() || stats.isDirectory()) return await readFile(file, "utf8");
-  } catch (error) {
-    // V8 has no text of more than half a gigabyte.
-    const isTooLong =
-      error instanceof Error && /string/i.test(error.message) && systemCode(error) === undefined;
-    const found = isTooLong ? "more than 512 MB" : fileReasonOf(error);
-    throw new DataError(inputOf(file), found, "the output of accounts export");
+function readFile(args: string[]): MovedAccount[] {
+  const { file, after } = importArguments(args);
+  return readAccounts(file).filter(({ id }) => id > after);
+}
+
+function importAll(args: string[], { store, accounts }: Context): CommandOutput {
+  const { file } = importArguments(args);
+  // Refuses the whole file before anything of it is stored.
+  checkFree(store, accounts, file);
+  return importFrom(0, store, accounts, file);
+}
+
+/** Imports the next accounts, beginning with the one at an index. */
+function importFrom(
+  start: number,
+  store: Store,
+  accounts: readonly MovedAccount[],
+  file: string,
+): CommandOutput {
+  const end = start + maxAccountsPerChange;
+  const some = accounts.slice(start, end);
+  if (start > 0) checkFree(store, some, file);
+  addAccounts(store, some, file);
+  const entered = some.map(({ id }) => id);
+  if (end < accounts.length) {
+    const state = `${end} of ${accounts.length} accounts are imported; import the others with --after ${entered.at(-1)}`;
+    return { result: "", entered, rest: { state, run: (store) => importFrom(end, store, accounts, file) } };
   }
-  throw new DataError(
-    inputOf(file),
-    "something that isn't a regular file",
-    "the output of accounts export in a regular file, or on stdin",
-  );
-}
-
-const inputOf = (file: string | undefined) => (file === undefined ? "stdin" : `file ${file}`);
-
-function importAll(args: string[], { store, input }: Context): CommandOutput {
-  const file = importedFile(args);
-  const { entered, known, refused, miscount } = importAccounts(store, input, inputOf(file));
-  const faults = miscount === undefined ? refused : [miscount, ...refused];
-  if (faults.length > 0 && !isSkipping(args)) {
-    // A DataError, because with Redis any other error would be taken for a fault of Redis.
-    const error = new DataError(inputOf(file), `${faults.length} wrong lines`, "none");
-    throw Object.assign(error, { message: faults.join("\n") });
-  }
-  const same = known === 0 ? "" : `; ${known} were there already, the same`;
-  const accounts = entered.length === 1 ? "account" : "accounts";
-  const left = refused.length === 0 ? "" : `; ${refused.length} refused`;
-  const note = faults.map((line) => `${line}\n`).join("");
-  return { result: `entered ${entered.length} ${accounts}${same}${left}\n`, note, entered };
-}
-
-async function listServers(args: string[], part: PartRun): Promise<string> {
-  const servers = (await part.servers?.()) ?? [];
-  return listed("accounts servers", args, servers, {
-    id: ({ id }) => id,
-    state: ({ state }) => state,
-    heard: ({ heard }) => heard,
-    leased: ({ leased }) => leased,
-  });
-}
-
-async function forgetServer([id, ...more]: string[], part: PartRun): Promise<string> {
-  if (id === undefined || id.startsWith("-"))
-    throw new DataError("accounts forget-server", id === undefined ? "nothing" : shown(id), "a server's id");
-  checkEnd("accounts forget-server", more);
-  return (await part.forgetServer?.(id)) ?? "";
+  return { result: `entered ${accounts.length} account${accounts.length === 1 ? "" : "s"}\n`, entered };
 }
 
 await runCommand("accounts", parts, {
@@ -198,17 +174,18 @@ await runCommand("accounts", parts, {
     run: list,
   },
   export: {
-    usage: "[FILE]",
+    usage: "FILE",
     about:
-      "Writes all accounts as lines of JSON to a new file or stdout: the hashes of keys, usage as last saved, events, and the webhooks' signing secrets. Keep the file as safe as passwords.",
+      "Writes all accounts to a new SQLite database: with the hashes of keys, usage as last saved, events, and the webhooks' signing secrets. Only the file's owner can read it. Keep it as safe as passwords.",
+    onlyReads: true,
     run: exportAll,
   },
   import: {
-    usage: `[FILE] [${skipInvalid}]`,
+    usage: "FILE [--after ID]",
     about:
-      "Adds the accounts of a file that export has written, or of stdin, with the same ids. Every refused line is named on stderr. If there is one, no account is added, or with --skip-invalid all others.",
+      "Adds the accounts of a file that accounts export or state backup has written, with the same ids. If an id, a name or a key is taken, or a row is wrong, nothing is added. With DATABASE_URL, accounts are added 500 at a time. --after leaves out the accounts up to an id.",
     makesState: true,
-    read: readLines,
+    read: readFile,
     run: importAll,
   },
   suspend: {
@@ -223,18 +200,6 @@ await runCommand("accounts", parts, {
     about:
       "Deletes an account for good, with its keys, addresses, usage, events and signups. Only its id stays, so that no other account gets it. Without --yes, says what would be deleted.",
     run: remove,
-  },
-  servers: {
-    usage: "[--json]",
-    about:
-      "Lists the servers that share REDIS_URL: whether each is running or gone, the seconds since its last heartbeat, and the requests of quotas that it has leased and not used.",
-    onServers: listServers,
-  },
-  "forget-server": {
-    usage: "ID",
-    about:
-      "Gives back the leases of a server that won't come back, for example because its machine was lost. The requests that it may have admitted in a second without reporting them stay charged. `accounts servers` lists the servers' ids.",
-    onServers: forgetServer,
   },
   "rotate-secret": {
     usage: "NAME --overlap HOURS",

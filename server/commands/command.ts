@@ -4,7 +4,8 @@ import Database from "better-sqlite3";
 import * as v from "valibot";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
 import { maxOverlapHours } from "../accounts/changes.ts";
-import { type CommandOutput, configure, type Part, type PartRun } from "../part.ts";
+import type { MovedAccount } from "../accounts/transfer.ts";
+import { type CommandOutput, configure, type Part } from "../part.ts";
 import { calledAs } from "../shared/arguments.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import type { Settings } from "../shared/settings.ts";
@@ -26,8 +27,8 @@ export interface Context {
   store: Store;
   settings: Settings;
   now: Date;
-  /** Text that the command read before the state was opened. */
-  input: string;
+  /** Accounts that the command read before the state was opened. */
+  accounts: readonly MovedAccount[];
 }
 
 interface Help {
@@ -35,32 +36,33 @@ interface Help {
   about: string;
 }
 
+/** A command on the folder itself, which has no meaning where servers share their state. */
 interface FolderSubcommand extends Help {
+  /** What to use instead where DATABASE_URL is set. */
+  sharedInstead: string;
   onFolder(args: string[], stateDir: string): string;
-}
-
-interface ServersSubcommand extends Help {
-  onServers(args: string[], part: PartRun): Promise<string>;
 }
 
 interface Subcommand extends Help {
   /** If false, a missing state is an error, because STATE_DIR may be mistyped. */
   makesState?: boolean;
-  read?(args: string[]): Promise<string>;
+  /** Whether the command writes nothing to the state, so that a server can write meanwhile. */
+  onlyReads?: boolean;
+  read?(args: string[]): MovedAccount[];
   run(args: string[], context: Context): CommandOutput;
 }
 
-type AnySubcommand = Subcommand | FolderSubcommand | ServersSubcommand;
+type AnySubcommand = Subcommand | FolderSubcommand;
 
 function helpOf(name: string, subcommands: [word: string, AnySubcommand][]): string {
   const parts = subcommands.map(
     ([word, { usage, about }]) => `  ${`${word} ${usage}`.trim()}\n      ${about}\n`,
   );
   const shared = subcommands.every(([, subcommand]) => "onFolder" in subcommand)
-    ? `where REDIS_URL is set,
-it is this machine's STATE_DIR all the same.`
-    : `where REDIS_URL is set, it
-works on what all servers with that Redis have in common, from any machine.`;
+    ? `where DATABASE_URL is set,
+it names the tools to use instead.`
+    : `where DATABASE_URL is set,
+it works on what all servers with that database have in common, from any machine.`;
   return `usage: ${calledAs(name)} COMMAND
 
 ${parts.join("")}
@@ -96,22 +98,17 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
   if (Array.isArray(configuration)) throw new Error(configuration.join("\n"));
   const { settings } = configuration;
   const stateDir = settings.STATE_DIR;
+  const shared = configuration.parts.find(({ runCommand }) => runCommand !== undefined);
   if ("onFolder" in subcommand) {
+    if (shared !== undefined) throw new DataError("DATABASE_URL", "a database", subcommand.sharedInstead);
     checkServed(stateDir);
     process.stdout.write(subcommand.onFolder(args, stateDir));
     return;
   }
-  const shared = configuration.parts.find(({ runCommand }) => runCommand !== undefined);
-  if ("onServers" in subcommand) {
-    if (shared === undefined) throw new DataError("REDIS_URL", "nothing", "the Redis that the servers share");
-    process.stdout.write(await subcommand.onServers(args, shared));
-    return;
-  }
-  const input = (await subcommand.read?.(args)) ?? "";
+  const context = { settings, now: new Date(), accounts: subcommand.read?.(args) ?? [] };
+  const work = (store: Store) => subcommand.run(args, { ...context, store });
   if (shared?.runCommand !== undefined) {
-    const now = new Date();
-    const run = (store: Store) => subcommand.run(args, { settings, store, now, input });
-    const { result, note = "" } = await shared.runCommand({ run, now });
+    const { result, note = "" } = await shared.runCommand({ run: work, now: context.now });
     process.stdout.write(result);
     process.stderr.write(note);
     return;
@@ -120,15 +117,14 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
   // No database is made while a server runs: a starting server makes its own database.
   const mayCreate = subcommand.makesState === true && !isServed(stateDir);
   const isNew = !existsSync(databaseFile(stateDir));
-  const context = { settings, now: new Date(), input };
   // First tries the command in memory, so that a failing command creates no database in a mistyped STATE_DIR.
-  if (isNew && mayCreate) rehearse(subcommand, args, context);
+  if (isNew && mayCreate) rehearse(work);
   const store = Store.open(stateDir, { mayCreate });
   try {
-    if (store.directory.isCopy) throw onlyACopy(stateDir);
-    const { output, changes } = transact(store, stateDir, () => {
+    if (store.directory.position() !== undefined) throw onlyACopy(stateDir);
+    const { output, changes } = transact(store, stateDir, subcommand.onlyReads === true, () => {
       const before = store.progress.latest();
-      const output = subcommand.run(args, { ...context, store });
+      const output = runAll(work, store);
       const changes = store.progress.latest();
       if (reaches(before, changes)) return { output, changes: undefined };
       store.progress.noteSaved(context.now);
@@ -145,19 +141,28 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
   }
 }
 
-function rehearse(subcommand: Subcommand, args: string[], context: Omit<Context, "store">): void {
+function rehearse(work: Work): void {
   const store = Store.inMemory();
   try {
-    subcommand.run(args, { ...context, store });
+    store.atomically(() => runAll(work, store));
   } finally {
     store.close();
   }
 }
 
+type Work = (store: Store) => CommandOutput;
+
+/** Runs work with its rest. */
+function runAll(work: Work, store: Store): CommandOutput {
+  let output = work(store);
+  while (output.rest !== undefined) output = output.rest.run(store);
+  return output;
+}
+
 /** Runs work in a transaction. @throws DataError when the database can't be written */
-function transact<Result>(store: Store, folder: string, work: () => Result): Result {
+function transact<Result>(store: Store, folder: string, onlyReads: boolean, work: () => Result): Result {
   try {
-    return store.atomically(work);
+    return onlyReads ? store.consistently(work) : store.atomically(work);
   } catch (error) {
     // The error of a full disk says all by itself.
     if (!(error instanceof Database.SqliteError) || isNoRoom(error)) throw error;

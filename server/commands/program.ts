@@ -29,7 +29,7 @@ export async function runProgram(
     process.stdout.write(helpFor(words));
     return;
   }
-  // Catches what a library's callback throws, for example when the connected server isn't Redis.
+  // Catches what a library's callback throws.
   process.once("uncaughtException", (error) => {
     fail(reasonOf(error));
     process.exit();

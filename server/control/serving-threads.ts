@@ -6,12 +6,14 @@ import {
   type Access,
   type FromServe,
   gate,
+  type PermitAnswer,
   type PortalReply,
   type PortalRequest,
   type PublishedVersion,
   type ServeData,
   type ThreadCode,
   type ToServe,
+  type Wait,
   type WebFile,
 } from "../shared/messages.ts";
 import { PerSecond } from "../shared/per-second.ts";
@@ -35,6 +37,7 @@ interface Owner {
   /** Called at most once for each thread, when the thread fails or ends unexpectedly. */
   fail(reason: string): void;
   logAccess(access: Access): void;
+  wait(waits: readonly Wait[]): void;
 }
 
 function logError(stack: string, requestId?: string): void {
@@ -61,6 +64,7 @@ class ServingThread {
       if (message.type === "failed") fail(message.reason);
       else if (message.type === "error") logError(message.stack, message.requestId);
       else if (message.type === "access") owner.logAccess(message.access);
+      else if (message.type === "wait") owner.wait(message.waits);
       else if (message.type === "post")
         this.send({ type: "posted", id: message.id, reply: await owner.act(message.request) });
       else this.#waiting.get(message.type)?.();
@@ -100,6 +104,8 @@ export class ServingThreads {
   #pages: Pages | undefined;
   #isListening = false;
   readonly #gate = new Int32Array(new SharedArrayBuffer(4));
+  /** Called when requests wait for permits in a thread. */
+  onWait: (thread: number, waits: readonly Wait[]) => void = () => {};
 
   /** @param pagesModule URL of the module that serves pages beside the API */
   constructor(settings: Settings, pagesModule: string | undefined) {
@@ -107,14 +113,15 @@ export class ServingThreads {
     // The promise is awaited later. Until then, a rejection mustn't be reported as unhandled.
     this.#failed.promise.catch(() => {});
     const code = { gate: this.#gate.buffer, trustedProxies: settings.TRUSTED_PROXIES, pagesModule };
-    const owner: Owner = {
+    const ownerOf = (thread: number): Owner => ({
       act: async (request) => (await this.#pages?.act(request)) ?? null,
       fail: (reason) => this.#fail(reason),
       logAccess: (access) => {
         if (this.#accessLines.pass(performance.now())) log.info(access, "request");
       },
-    };
-    this.#threads = Array.from({ length: settings.THREADS }, () => new ServingThread(code, owner));
+      wait: (waits) => this.onWait(thread, waits),
+    });
+    this.#threads = Array.from({ length: settings.THREADS }, (_, i) => new ServingThread(code, ownerOf(i)));
   }
 
   #fail(reason: string): void {
@@ -157,6 +164,10 @@ export class ServingThreads {
     return waited;
   }
 
+  answerWaits(thread: number, answers: readonly PermitAnswer[]): void {
+    this.#threads[thread].send({ type: "permits", answers });
+  }
+
   /** Passes the served versions to all threads. Resolves when no thread answers from older images any more. */
   async publish(published: readonly PublishedVersion[]): Promise<void> {
     if (this.#isListening) await this.#ask({ type: "publish", published }, "published");
@@ -193,7 +204,7 @@ export class ServingThreads {
   }
 }
 
-type Tables = Pick<ServeData, "keys" | "limits" | "areLimitsShared" | "names" | "days" | "events">;
+type Tables = Pick<ServeData, "keys" | "ceilings" | "areShared" | "names" | "days" | "events">;
 
 /** Begins to serve on PORT. Returns the port, which the system chooses if PORT is 0. */
 export async function startServing(

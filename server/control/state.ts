@@ -35,12 +35,12 @@ export class Health {
   savedAtMs = performance.now();
   /** The reason why the state's files can't be used; undefined while they can be used. */
   fault: string | undefined;
-  /** Whether this server's copy of accounts and keys is empty, or older than allowed. */
-  isBehind = () => false;
+  /** Whether this server has never read the accounts that servers share. */
+  isUnread = () => false;
 
   get isFit(): boolean {
     const isKept = this.isSaved && this.hasRoom && this.fault === undefined;
-    return this.isReady && isKept && !this.isBehind() && !isStopping();
+    return this.isReady && isKept && !this.isUnread() && !isStopping();
   }
 }
 
@@ -64,7 +64,7 @@ export function openState({ STATE_DIR: stateDir, isTrial }: Settings, isShared: 
     }
   });
   guard.watch();
-  if (!isShared && store.directory.isCopy) throw onlyACopy(stateDir);
+  if (!isShared && store.directory.position() !== undefined) throw onlyACopy(stateDir);
   // A new state is logged, because STATE_DIR may be mistyped.
   if (isNew && !isTrial)
     log.warn({ stateDir }, "made a new state: without accounts, and without a registry of data versions");

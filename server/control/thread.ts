@@ -27,8 +27,6 @@ import { Health, keepState, openState, saveAtEnd, settleState } from "./state.ts
 /** The control thread, which starts everything in order and owns all mutable state. */
 
 const scanMs = 500;
-/** Maximum wait for other servers to apply a change. */
-const maxTakenMs = 1000;
 
 /** Makes the account `demo` at a trial's first start, unless servers share accounts. @returns the account's key */
 function createDemo({ isTrial }: Settings, isShared: boolean, store: Store): string | undefined {
@@ -72,15 +70,15 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   for (const account of settings.ACCESS_LOG_ACCOUNTS ?? [])
     if (store.accounts.byName(account) === undefined)
       log.warn({ account }, "ACCESS_LOG_ACCOUNTS names an account that doesn't exist yet");
-  const limits = new Limits(undefined, isShared);
-  const accounts = new Accounts(store, Date.now(), { limits });
+  const ceilings = shared?.permits ?? new Limits();
+  const accounts = new Accounts(store, Date.now(), { ceilings });
   const save = () => {
     // Counts stay in memory while the state can't be used, because counts written to a deleted file would be lost.
     if (health.fault === undefined) logEvents(log, accounts.save(Date.now()));
   };
   saveAtEnd(health, state, save);
-  health.isBehind = () => shared?.isBehind() ?? false;
-  await shared?.shareCeilings(accounts, limits, save);
+  health.isUnread = () => shared?.isUnread() ?? false;
+  await shared?.begin(accounts, (thread, answers) => threads.answerWaits(thread, answers));
 
   const traffic = new Traffic(routes, settings.THREADS);
   const changeAlone: Core["change"] = async (work) =>
@@ -97,10 +95,9 @@ async function start({ settings, parts }: Configuration): Promise<void> {
     async takeEffect() {
       accounts.refresh();
       guard.checkpoint(store);
-      await shared?.taken(maxTakenMs);
+      await shared?.settle();
     },
     delivers: () => health.fault === undefined && (shared?.delivers() ?? true),
-    gone: () => shared?.gone() ?? [],
     showPages: (files) => threads.showPages(files),
   };
   // `keepState` is called before the serving threads start, because shutdown steps run in reverse order. So counts are
@@ -116,10 +113,11 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   });
   const { keys, names, days, events } = accounts.tables;
   const tables = {
-    ...{ keys: keys.buffer, limits: limits.buffer, areLimitsShared: isShared },
+    ...{ keys: keys.buffer, ceilings: ceilings.buffer, areShared: isShared },
     ...{ names: names.buffer, days: days.buffer, events: events.buffer },
   };
   const pages = running.find((part) => part.pages !== undefined)?.pages;
+  threads.onWait = (thread, waits) => shared?.wait(thread, waits);
   const port = await startServing(settings, threads, tables, snapshots, pages, connections, traffic);
   repeat("looking for snapshots", scanMs, () => snapshots.scan());
 
@@ -147,7 +145,7 @@ async function mailerOf({ SMTP_URL: smtpUrl, MAIL_FROM: from }: Settings): Promi
 }
 
 // Our own callbacks catch their errors, except `watchHeap`: OutOfMemory ends the server. Other errors come from a
-// library's callback, for example when the server at the address of Redis isn't Redis. The server continues.
+// library's callback. The server continues.
 process.on("unhandledRejection", (error) => log.error({ reason: reasonOf(error) }, "unhandled error"));
 process.on("uncaughtException", (error) => {
   const { stack } = error;

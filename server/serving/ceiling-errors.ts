@@ -1,4 +1,5 @@
-import { burstExceeded, type Limits, leaseExceeded, quotaExceeded } from "../accounts/limits.ts";
+import { burstExceeded, type Ceilings, quotaExceeded } from "../accounts/limits.ts";
+import { databaseAway } from "../accounts/permit-table.ts";
 import { ApiError, type ReachedCeiling } from "../api/errors.ts";
 import type { ThreadTraffic } from "../shared/traffic.ts";
 import type { Month } from "./clock.ts";
@@ -8,12 +9,12 @@ import { errorReply, type Reply, resetLines } from "./reply.ts";
 
 /**
  * Makes the reply to a request that a ceiling refuses, and counts the refusal.
- * @param why what `Limits.admit` returned
+ * @param why what `Ceilings.admit` returned
  * @param nowMs Unix milliseconds
  */
 export function ceilingReply(
   why: number,
-  limits: Limits,
+  ceilings: Ceilings,
   slot: number,
   month: Month,
   nowMs: number,
@@ -23,10 +24,8 @@ export function ceilingReply(
   switch (why) {
     case burstExceeded: {
       traffic.refused("burst");
-      const waitMs = limits.burstWaitMs(slot, steadyMs);
-      // If the wait is 0, the token bucket isn't empty, but this server's share of the rate is used up.
-      const nextMs = nowMs + (waitMs > 0 ? waitMs : 1000);
-      return reply("burst", "the account's requests per second are used up", nowMs, nextMs);
+      const waitMs = ceilings.burstWaitMs(slot, steadyMs);
+      return reply("burst", "the account's requests per second are used up", nowMs, nowMs + waitMs);
     }
     case quotaExceeded: {
       traffic.refused("quota");
@@ -34,18 +33,20 @@ export function ceilingReply(
       const message = `the account's requests per month are used up until ${end}`;
       return reply("quota", message, nowMs, month.endMs);
     }
-    case leaseExceeded:
-      traffic.refused("early");
-      return reply("lease", leaseUsedUp, nowMs, nowMs + 1000);
+    case databaseAway:
+      return errorReply(cannotCount, month.resetLines, 0);
     default:
       traffic.refused("clock");
       // The month may have requests left, but this server can't admit them yet.
-      return reply("lease", clockWasSet, nowMs, nowMs + 1000);
+      return reply("burst", clockWasSet, nowMs, nowMs + 1000);
   }
 }
 
-const leaseUsedUp =
-  "other servers hold what is left of the account's requests per month, and this server is asking them for some";
+const cannotCount = new ApiError(
+  "service_unavailable",
+  "requests can't be counted at the moment; this one doesn't count: retry in 1 s",
+  { header: 1 },
+);
 /** Explains a refusal while the control thread reads the usage of the month to which the clock was set. */
 const clockWasSet = "this server's clock was set, and it is reading the account's usage of the month";
 

@@ -14,6 +14,32 @@ export interface RequestHead {
   forEach(take: (name: string, value: string) => void): void;
 }
 
+/** A copy of a request, for an answer that is made after the call. */
+export class KeptRequest implements RequestHead {
+  readonly #query: string | undefined;
+  readonly #headers: [name: string, value: string][] = [];
+
+  constructor(request: RequestHead) {
+    this.#query = request.getQuery();
+    request.forEach((name, value) => {
+      this.#headers.push([name, value]);
+    });
+  }
+
+  getQuery(): string | undefined {
+    return this.#query;
+  }
+
+  getHeader(lowerCaseName: ArrayBuffer): string {
+    const name = Buffer.from(lowerCaseName).toString("latin1");
+    return this.#headers.find(([other]) => other === name)?.[1] ?? "";
+  }
+
+  forEach(take: (name: string, value: string) => void): void {
+    for (const [name, value] of this.#headers) take(name, value);
+  }
+}
+
 /**
  * Joins all headers with a name to one list (RFC 9110, 5.3). This makes texts of all headers, which takes about 0.2 µs
  * for each: answers to frequent requests avoid it. @param name in lower case
@@ -77,6 +103,7 @@ export interface BodyStream {
 
 /** A reply. Its head is valid until the next reply is made. */
 export interface Reply {
+  /** 0 if the request must wait for a permit of the account in the slot `waitsFor`. */
   status: number;
   /** The status and the headers, without Content-Length, Date, Connection and the last line break. */
   head: string | Uint8Array;
@@ -87,6 +114,7 @@ export interface Reply {
   /** Length of the body that a 304 leaves out. */
   absentBytes?: number;
   stream?: BodyStream;
+  waitsFor?: number;
 }
 
 const json = "application/json";

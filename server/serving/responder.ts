@@ -1,7 +1,8 @@
 import type { ThreadTraffic } from "../shared/traffic.ts";
-import { type AccessLog, requestShown } from "./access-log.ts";
+import { type AccessLog, type Caller, requestShown } from "./access-log.ts";
 import type { HttpRequest, HttpResponse } from "./listener.ts";
-import { type BodyStream, headerNames, type Reply, type RequestHead } from "./reply.ts";
+import type { PermitQueue } from "./permit-queue.ts";
+import { type BodyStream, headerNames, KeptRequest, type Reply, type RequestHead } from "./reply.ts";
 import { type RequestIds, withRequestId } from "./request-ids.ts";
 import { type After, afterTimeout, orClose, skipBody, streamBody, Turns, type Wait } from "./streaming.ts";
 import type { WaitingAnswers } from "./waiting.ts";
@@ -11,11 +12,31 @@ import type { WaitingAnswers } from "./waiting.ts";
 /** Answers a request; must not throw. @param path undecoded @param hasBody whether the request announces a body */
 export type Respond = (request: RequestHead, path: string, method: string, hasBody: boolean) => Reply;
 
+/** Requests that wait for permits, and the way to answer them; see `Service.answerAfterWait`. */
+export interface Waits {
+  queue: PermitQueue;
+  answerAfterWait(slot: number, monthOrReason: number, answer: () => Reply): Reply;
+}
+
 const empty = new Uint8Array(0);
 /** Average bytes of heads without a body after which a connection is closed. */
 const headBytesToClose = 64 * 2 ** 10;
 /** Maximum bytes that the library adds to a head, which are the protocol, the date and the length. */
 const headOverheadBytes = 128;
+
+/** What is kept of a request beside its query and headers. */
+interface Asked {
+  path: string;
+  method: string;
+  hasBody: boolean;
+  /** Whether the request asks to close the connection, in a way that the library doesn't obey itself. */
+  closes: boolean;
+  route: number;
+  /** What `ThreadTraffic.begin` returned. */
+  begun: number;
+  /** Undefined if the request isn't logged. */
+  caller: Caller | undefined;
+}
 
 interface Later {
   requestId: string;
@@ -34,6 +55,8 @@ export class Responder {
   readonly #after: After;
   readonly #waiting: WaitingAnswers;
   readonly #turns: Turns;
+  /** Undefined unless servers share the accounts. */
+  readonly #waits: Waits | undefined;
   #isDraining = false;
   #handled = 0;
   #pending = 0;
@@ -56,6 +79,7 @@ export class Responder {
     ids: RequestIds,
     waiting: WaitingAnswers,
     accessLog?: AccessLog,
+    waits?: Waits,
     random = Math.random,
     now = () => new Date(),
     after = afterTimeout,
@@ -66,6 +90,7 @@ export class Responder {
     this.#ids = ids;
     this.#waiting = waiting;
     this.#accessLog = accessLog;
+    this.#waits = waits;
     this.#random = random;
     this.#now = now;
     this.#after = after;
@@ -108,16 +133,54 @@ export class Responder {
     const caller = this.#accessLog?.callerOf(res, req, begun >= 0);
     const hasBody = announcesBody(req);
     const connection = req.getHeader(headerNames.connection);
-    this.#response = res;
     this.#isHead = method === "HEAD";
-    let reply = this.#replyTo(req, path, method, hasBody);
-    const isError = reply.status >= 400;
-    const requestId = isError || caller !== undefined ? this.#ids.next() : "";
-    if (isError) reply = withRequestId(reply, requestId);
-    this.#reply = reply;
+    const reply = this.#replyTo(req, path, method, hasBody);
     // If the Connection header is exactly `close`, the library closes the connection itself, and drops no answers to
     // earlier requests. So only a longer header is examined here.
     const closes = connection.length > 5 && /\bclose\b/i.test(connection);
+    if (reply.status === 0)
+      this.#wait(res, req, reply, { path, method, hasBody, closes, route, begun, caller });
+    else this.#give(res, req, reply, { path, method, hasBody, closes, route, begun, caller });
+  }
+
+  /** Answers a request when it gets a permit, or is refused one. */
+  #wait(res: HttpResponse, req: HttpRequest, { waitsFor = -1 }: Reply, asked: Asked): void {
+    const waits = this.#waits;
+    if (waits === undefined) throw new Error("a request must wait for a permit, and nothing gets permits");
+    const kept = new KeptRequest(req);
+    let leave = () => {};
+    let cancelDeadline = () => {};
+    const wait = this.waitFor(res, () => {
+      leave();
+      cancelDeadline();
+    });
+    const answer = (monthOrReason: number) => {
+      this.#isHead = asked.method === "HEAD";
+      const replyTo = () => this.#replyTo(kept, asked.path, asked.method, asked.hasBody);
+      const reply = waits.answerAfterWait(waitsFor, monthOrReason, replyTo);
+      wait.end();
+      // The body was read before.
+      this.#give(res, kept, reply, { ...asked, hasBody: false, closes: asked.closes || asked.hasBody });
+    };
+    const begin = () => {
+      leave = waits.queue.wait(waitsFor, orClose(res, wait, answer));
+    };
+    if (asked.hasBody) cancelDeadline = skipBody(res, wait, this.#after, begin);
+    else begin();
+  }
+
+  #give(
+    res: HttpResponse,
+    req: RequestHead,
+    given: Reply,
+    { path, method, hasBody, closes, route, begun, caller }: Asked,
+  ): void {
+    let reply = given;
+    const isError = reply.status >= 400;
+    const requestId = isError || caller !== undefined ? this.#ids.next() : "";
+    if (isError) reply = withRequestId(reply, requestId);
+    this.#response = res;
+    this.#reply = reply;
     const stream = reply.stream ?? (closes && !hasBody && !this.#isHead ? streamOf(reply) : undefined);
     this.#isStuck = false;
     if (stream === undefined && (hasBody || closes)) this.#respondLast(res, hasBody);

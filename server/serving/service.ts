@@ -1,7 +1,9 @@
 import type { KeyTable } from "../accounts/key-table.ts";
+import { mustWait, PermitTable } from "../accounts/permit-table.ts";
 import type { Versions } from "../api/endpoint.ts";
 import { ApiError, constantError, withoutKeys } from "../api/errors.ts";
 import { resolve } from "../api/routes.ts";
+import { startOfMonth } from "../shared/months.ts";
 import type { ThreadTraffic } from "../shared/traffic.ts";
 import { Answers } from "./answers.ts";
 import { Authenticator } from "./authenticator.ts";
@@ -29,12 +31,17 @@ export class Service {
   readonly #authenticator: Authenticator;
   readonly #answers: Answers;
   readonly #clock: WallClock;
+  /** Undefined unless servers share the accounts. */
+  readonly #permits: PermitTable | undefined;
   #month = new Month(0);
+  /** The answer for which a request has waited, until the request is answered. */
+  #outcome: Outcome | undefined;
 
   constructor({ versions, ...options }: ServiceOptions) {
     // The options are kept without the versions, so that the first versions can be freed.
     this.#options = options;
     this.#authenticator = new Authenticator(options.keys);
+    this.#permits = options.ceilings instanceof PermitTable ? options.ceilings : undefined;
     this.#clock = new WallClock(options.now, options.steadyNow);
     this.#answers = new Answers(versions, (slot) => usageOf(options, slot, this.#month, this.#clock.now()));
   }
@@ -53,13 +60,15 @@ export class Service {
    * @param path undecoded
    */
   answer(request: RequestHead, path: string, method: string, hasBody: boolean): Reply {
-    const { limits, traffic } = this.#options;
+    const { ceilings, traffic } = this.#options;
     let slot = -1;
     let remaining = -1;
     try {
       const steadyMs = this.#options.steadyNow();
       const nowMs = this.#clock.at(steadyMs);
-      if (!this.#month.includes(nowMs)) this.#enterMonth(nowMs);
+      // Permits are of the database's month, whatever this server's clock says.
+      if (this.#permits !== undefined) this.#enterMonthOf(this.#outcome?.month ?? this.#permits.month);
+      else if (!this.#month.includes(nowMs)) this.#enterMonth(nowMs);
       const month = this.#month;
 
       const found = this.#authenticator.slotOf(request.getHeader(headerNames.authorization), nowMs);
@@ -68,8 +77,12 @@ export class Service {
         return found === "missing" ? month.missingKey : month.invalidKey;
       }
       slot = found;
-      remaining = limits.admit(slot, month.number, steadyMs);
-      if (remaining < 0) return ceilingReply(remaining, limits, slot, month, nowMs, steadyMs, traffic);
+      remaining =
+        this.#outcome === undefined
+          ? ceilings.admit(slot, month.number, steadyMs)
+          : this.#take(this.#outcome, slot);
+      if (remaining === mustWait) return { status: 0, head: "", body: undefined, waitsFor: slot };
+      if (remaining < 0) return ceilingReply(remaining, ceilings, slot, month, nowMs, steadyMs, traffic);
       if ((method !== "GET" && method !== "HEAD") || hasBody) throw methodError(path, method);
       return this.#answers.reply(request, path, method, slot, remaining);
     } catch (error) {
@@ -80,6 +93,35 @@ export class Service {
     }
   }
 
+  /**
+   * Answers a request that has waited for a permit. Gives the permit back if the request doesn't use it.
+   * @param slot the account for which the request has waited
+   * @param monthOrReason the permit's month, or the negative number that says why there is no permit
+   * @param answer answers the request by `answer`
+   */
+  answerAfterWait(slot: number, monthOrReason: number, answer: () => Reply): Reply {
+    const month = monthOrReason < 0 ? undefined : monthOrReason;
+    const outcome = { slot, month, reason: Math.min(0, monthOrReason), isUsed: false };
+    this.#outcome = outcome;
+    try {
+      return answer();
+    } finally {
+      this.#outcome = undefined;
+      if (month !== undefined && !outcome.isUsed) this.#options.ceilings.giveBack(slot, month);
+    }
+  }
+
+  /** @returns the requests left, or a negative number that says why the request is refused */
+  #take(outcome: Outcome, slot: number): number {
+    if (outcome.month === undefined) return outcome.reason;
+    outcome.isUsed = true;
+    return this.#options.ceilings.remaining(slot, outcome.month);
+  }
+
+  #enterMonthOf(month: number): void {
+    if (this.#month.number !== month) this.#enterMonth(startOfMonth(month));
+  }
+
   #enterMonth(nowMs: number): void {
     this.#month = new Month(nowMs);
     this.#answers.enterMonth(this.#month.resetLines);
@@ -87,10 +129,19 @@ export class Service {
 
   /** Uncounts an admitted request that failed with a server error. @returns requests left this month */
   #giveBack(slot: number): number {
-    const { limits } = this.#options;
-    limits.giveBack(slot, this.#month.number);
-    return limits.remaining(slot, this.#month.number);
+    const { ceilings } = this.#options;
+    ceilings.giveBack(slot, this.#month.number);
+    return ceilings.remaining(slot, this.#month.number);
   }
+}
+
+/** What a request has waited for. */
+interface Outcome {
+  slot: number;
+  /** The permit's month; undefined if there is no permit. */
+  month: number | undefined;
+  reason: number;
+  isUsed: boolean;
 }
 
 const internalError = constantError("internal_error");

@@ -5,6 +5,7 @@ import { UsageEvents } from "../accounts/events.ts";
 import { KeyTable } from "../accounts/key-table.ts";
 import { Limits } from "../accounts/limits.ts";
 import { AccountNames } from "../accounts/names.ts";
+import { PermitTable } from "../accounts/permit-table.ts";
 import type { Versions } from "../api/endpoint.ts";
 import { isApiPath, keyedPaths } from "../api/routes.ts";
 import { Connections } from "../shared/connections.ts";
@@ -25,7 +26,9 @@ import { AccessLog } from "./access-log.ts";
 import { withCors } from "./cors.ts";
 import { type HttpServer, serveHttp } from "./listener.ts";
 import type { MakePages, PagesContext, ServingPages } from "./part.ts";
+import { PermitQueue } from "./permit-queue.ts";
 import { Posts } from "./posts.ts";
+import type { Reply } from "./reply.ts";
 import { RequestIds } from "./request-ids.ts";
 import { type Respond, Responder } from "./responder.ts";
 import { Service } from "./service.ts";
@@ -102,15 +105,18 @@ interface Started {
   server: HttpServer;
   responder: Responder;
   connections: Connections;
+  /** Undefined unless servers share the accounts. */
+  queue: PermitQueue | undefined;
 }
 
 function start(data: ServeData, published: readonly PublishedVersion[]): Started {
   const traffic = new ThreadTraffic(data.traffic);
   const [keys, names] = [new KeyTable(data.keys), new AccountNames(data.names)];
   const ids = new RequestIds();
+  const permits = data.areShared ? new PermitTable(data.ceilings) : undefined;
   const service = new Service({
     keys,
-    limits: new Limits(data.limits, data.areLimitsShared),
+    ceilings: permits ?? new Limits(data.ceilings),
     names,
     days: new UsageDays(data.days),
     events: new UsageEvents(data.events),
@@ -137,7 +143,13 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
           tell: (access) => send({ type: "access", access }),
         });
   const waiting = new WaitingAnswers(connections, data.maxWaitingBytes, safely(collectGarbage, report));
-  const responder = new Responder(traffic, isEnding, answerAll, ids, waiting, log);
+  const queue = permits && new PermitQueue(permits, (waits) => send({ type: "wait", waits }));
+  const waits = queue && {
+    queue,
+    answerAfterWait: (slot: number, monthOrReason: number, answer: () => Reply) =>
+      service.answerAfterWait(slot, monthOrReason, answer),
+  };
+  const responder = new Responder(traffic, isEnding, answerAll, ids, waiting, log, waits);
   const posts = pages && new Posts(pages.posts, responder, traffic);
   const server = serveHttp(
     data.host,
@@ -148,7 +160,7 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
     report,
     pages && posts && { below: pages.postsBelow, take: (res, req, route) => posts.take(res, req, route) },
   );
-  return { service, server, responder, connections };
+  return { service, server, responder, connections, queue };
 }
 
 let started: Started | undefined;
@@ -173,6 +185,8 @@ const take = (message: ToServe) => {
   } else if (message.type === "posted") {
     posted.get(message.id)?.(message.reply);
     posted.delete(message.id);
+  } else if (message.type === "permits") {
+    started?.queue?.take(message.answers);
   } else if (message.type === "drain") {
     if (started !== undefined) drain(started);
   } else {

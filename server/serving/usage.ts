@@ -1,6 +1,6 @@
 import type { UsageDays } from "../accounts/days.ts";
 import type { UsageEvents } from "../accounts/events.ts";
-import type { Limits } from "../accounts/limits.ts";
+import type { Ceilings } from "../accounts/limits.ts";
 import type { AccountNames } from "../accounts/names.ts";
 import { eventTypeOf } from "../accounts/quota-events.ts";
 import type { Usage } from "../api/responses.ts";
@@ -11,7 +11,7 @@ import type { Month } from "./clock.ts";
 /** Makes the answer of /usage. */
 
 export interface UsageTables {
-  limits: Limits;
+  ceilings: Ceilings;
   names: AccountNames;
   days: UsageDays;
   events: UsageEvents;
@@ -19,14 +19,14 @@ export interface UsageTables {
 
 /** Makes the answer of /usage. @param nowMs Unix milliseconds; may be shortly after the month's end */
 export function usageOf(
-  { limits, names, days, events }: UsageTables,
+  { ceilings, names, days, events }: UsageTables,
   slot: number,
   month: Month,
   nowMs: number,
 ): Usage {
   const { name, plan } = names.get(slot);
-  const { burst, quota } = limits.ceilings(slot);
-  const used = (limits.used(slot, month.number) ?? 0) + limits.usedByOthers(slot, month.number);
+  const { burst, quota } = ceilings.ceilings(slot);
+  const used = ceilings.used(slot, month.number) ?? 0;
   const today = new Date(Math.min(nowMs, month.endMs - 1)).getUTCDate();
   return {
     account: name,

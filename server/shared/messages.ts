@@ -41,9 +41,9 @@ export interface ServeData {
   maxWaitingBytes: number;
   corsOrigins: readonly string[];
   keys: SharedArrayBuffer;
-  limits: SharedArrayBuffer;
-  /** Whether other servers admit requests of the same accounts. */
-  areLimitsShared: boolean;
+  /** Memory of `Limits`, or of a `PermitTable` if servers share the accounts. */
+  ceilings: SharedArrayBuffer;
+  areShared: boolean;
   names: SharedArrayBuffer;
   days: SharedArrayBuffer;
   events: SharedArrayBuffer;
@@ -96,6 +96,21 @@ export interface WebFile {
   slots?: { head: string; sentence: string; noscript: string };
 }
 
+/** Requests of an account that wait for permits. */
+export interface Wait {
+  slot: number;
+  count: number;
+}
+
+/** An answer to requests of an account that wait for permits. */
+export interface PermitAnswer {
+  slot: number;
+  /** Number of requests that it answers, those first that wait the longest. */
+  count: number;
+  /** The permits' month by `monthOf`; or why there are none: the number that `PermitTable.admit` returns. */
+  monthOrReason: number;
+}
+
 export type ToServe =
   /** Sent once. In `workerData`, the data would stay in the thread's memory. */
   | { type: "start"; data: ServeData; published: readonly PublishedVersion[] }
@@ -105,6 +120,7 @@ export type ToServe =
   | { type: "pages"; files: readonly WebFile[] }
   /** The reply to the `post` with the same id; null if the control thread failed to reply. */
   | { type: "posted"; id: number; reply: PortalReply | null }
+  | { type: "permits"; answers: readonly PermitAnswer[] }
   | { type: "drain" }
   | { type: "close" };
 
@@ -116,6 +132,7 @@ export type FromServe =
   | { type: "drained" }
   | { type: "post"; id: number; request: PortalRequest }
   | { type: "access"; access: Access }
+  | { type: "wait"; waits: readonly Wait[] }
   | { type: "error"; stack: string; requestId: string | undefined };
 
 export interface LoadData {

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { type Connections, maxWaitingBytes } from "./connections.ts";
 import { bucketBounds, type Traffic, type TrafficSnapshot } from "./traffic.ts";
 
@@ -25,7 +25,7 @@ interface Sources {
 
 export class Metrics {
   readonly registry = new Registry();
-  readonly snapshotsRefused = this.#counter(
+  readonly snapshotsRefused = this.counter(
     "hcqs_snapshots_refused_total",
     "Snapshot files refused. A file counts again when it is replaced or touched",
   );
@@ -33,23 +33,23 @@ export class Metrics {
     "hcqs_snapshots_unreadable",
     "Snapshot files that can't be read or loaded now because of a system error. The server retries them",
   );
-  readonly snapshotChanges = this.#counter(
+  readonly snapshotChanges = this.counter(
     "hcqs_snapshot_changes_total",
     "Data versions published or retired since the start",
     "change",
   );
   readonly snapshotRows = this.#gauge("hcqs_snapshot_rows", "Rows of each data version served", "version");
-  readonly webhookDeliveries = this.#counter(
+  readonly webhookDeliveries = this.counter(
     "hcqs_webhook_deliveries_total",
     "Outcomes of posting an event: delivered, to be retried, or failed for good",
     "outcome",
   );
-  readonly emailDeliveries = this.#counter(
+  readonly emailDeliveries = this.counter(
     "hcqs_email_deliveries_total",
     "Outcomes of e-mailing an event: delivered to the SMTP server, to be retried, or failed for good",
     "outcome",
   );
-  readonly logLinesDropped = this.#counter(
+  readonly logLinesDropped = this.counter(
     "hcqs_log_lines_dropped_total",
     "Lines of the log or stdout that were dropped, because nobody read them or the disk was full",
   );
@@ -67,8 +67,13 @@ export class Metrics {
     build.set({ version, node: process.versions.node }, 1);
   }
 
-  #counter<Label extends string = never>(name: string, help: string, ...labelNames: Label[]): Counter<Label> {
+  counter<Label extends string = never>(name: string, help: string, ...labelNames: Label[]): Counter<Label> {
     return new Counter({ name, help, labelNames, registers: [this.registry] });
+  }
+
+  /** Adds a histogram. @param buckets upper bounds, ascending */
+  histogram(name: string, help: string, buckets: number[]): Histogram {
+    return new Histogram({ name, help, buckets, registers: [this.registry] });
   }
 
   #gauge<Label extends string = never>(name: string, help: string, ...labelNames: Label[]): Gauge<Label> {
@@ -156,7 +161,7 @@ export class Metrics {
     );
     counter(
       "hcqs_limit_refusals_total",
-      "Requests answered with 429, by ceiling. early: other servers hold the rest of the quota. clock: the server's clock was changed, and the month's usage wasn't loaded yet",
+      "Requests answered with 429, by ceiling. clock: the server's clock was changed, and the month's usage wasn't loaded yet",
       ["ceiling"],
       ({ refused }) => Object.entries(refused).map(([ceiling, count]) => [{ ceiling }, count]),
     );

@@ -13,8 +13,7 @@ export const plans = {
   portal: { burst: 100, quota: 100_000 },
 } as const;
 
-export type Plan = keyof typeof plans;
-export const planNames = Object.keys(plans) as Plan[];
+export const planNames = Object.keys(plans) as (keyof typeof plans)[];
 
 /** The largest rate of an account in requests per second, because the counters have 32 bits. */
 export const maxBurst = 1_000_000;

@@ -17,10 +17,10 @@ const statuses = [
 const statusNames: readonly string[] = ["other", ...statuses.map(String)];
 
 /**
- * Reasons for a 429. `burst`: the rate is used up. `quota`: the quota is used up. `early`: other servers have leased
- * the rest of the quota. `clock`: the clock was set, and the month's usage isn't read yet.
+ * Reasons for a 429. `burst`: the rate is used up. `quota`: the quota is used up. `clock`: the clock was set, and the
+ * month's usage isn't read yet.
  */
-export const ceilings = ["burst", "quota", "early", "clock"] as const;
+export const ceilings = ["burst", "quota", "clock"] as const;
 type Ceiling = (typeof ceilings)[number];
 
 /** Reasons for a 401. An inactive key is revoked or expired, or its account is suspended or deleted. */
@@ -170,11 +170,11 @@ export class Traffic {
         const found = this.#answersOf(cellOf(route, place));
         if (found.requests > 0 || status === "500") answers.push({ route: name, status, ...found });
       }
-    const [burst, quota, early, clock] = ceilings.map((_, i) => this.#sum(i));
+    const [burst, quota, clock] = ceilings.map((_, i) => this.#sum(i));
     const [missing, malformed, unknown, inactive] = keyFaults.map((_, i) => this.#sum(ceilings.length + i));
     return {
       answers,
-      refused: { burst, quota, early, clock },
+      refused: { burst, quota, clock },
       unauthorized: { missing, malformed, unknown, inactive },
     };
   }

@@ -1,4 +1,3 @@
-import type { Plan } from "../shared/plans.ts";
 import { Table } from "./connection.ts";
 import { nextChange } from "./schema.ts";
 
@@ -7,7 +6,8 @@ import { nextChange } from "./schema.ts";
 export interface Account {
   id: number;
   name: string;
-  plan: Plan;
+  /** The name of a plan, which may be one of an earlier release. */
+  plan: string;
   /** Requests per second. */
   burst: number;
   /** Requests per month. */
@@ -47,7 +47,7 @@ export class StoredAccounts extends Table {
 
   /**
    * Lists all accounts by name, with their saved requests in `month`, `YYYY-MM`, and the number of keys that are valid
-   * at `now`. `used` counts this server's requests, or all servers' in a command's copy of a shared directory.
+   * at `now`.
    */
   list(month: string, now: Date): (Account & { used: number; keys: number })[] {
     return this.db.all(

@@ -4,18 +4,29 @@ import { isNoRoom, noRoomFor } from "./room.ts";
 import { createComplete } from "./state-files.ts";
 import { Store } from "./store.ts";
 
-/** Makes backups of the state database, even while a server runs. */
+/** Makes backups of the state database and exports of its accounts, even while a server runs. */
 
 /** Copies the database as of one moment to a new file with mode 0600. @throws DataError; then no copy is left */
 export function backUp(folder: string, file: string): void {
   const store = Store.open(folder, { mayCreate: false });
   try {
-    if (existsSync(file)) throw new Error("file already exists");
-    createComplete(file, (draft) => store.copyTo(draft));
-  } catch (error) {
-    if (isNoRoom(error)) throw noRoomFor(file, store.bytes);
-    throw new DataError(`file ${file}`, fileReasonOf(error), "a name that is free, where a file can be made");
+    make(file, store, (draft) => store.copyTo(draft));
   } finally {
     store.close();
+  }
+}
+
+/** Writes all accounts to a new database with mode 0600. @throws DataError; then no file is left */
+export function exportAccounts(store: Store, file: string): void {
+  make(file, store, (draft) => store.consistently(() => store.records.copyTo(draft)));
+}
+
+function make(file: string, { bytes }: Store, fill: (draft: string) => void): void {
+  try {
+    if (existsSync(file)) throw new Error("file already exists");
+    createComplete(file, fill);
+  } catch (error) {
+    if (isNoRoom(error)) throw noRoomFor(file, bytes);
+    throw new DataError(`file ${file}`, fileReasonOf(error), "a name that is free, where a file can be made");
   }
 }

@@ -79,7 +79,8 @@ function setUp(database: Database.Database): void {
   database.pragma("schema_version");
 }
 
-function begin(database: Database.Database): void {
+/** Makes the schema in an empty database. */
+export function begin(database: Database.Database): void {
   database.transaction(() => {
     database.exec(schema);
     database.pragma(`user_version = ${schemaVersion}`);

@@ -1,13 +1,12 @@
+import { StoredAccounts } from "./accounts.ts";
 import { Table } from "./connection.ts";
 import { nextChange } from "./schema.ts";
 
-/** The directory: table rows that all servers share through Redis, and the version of this database's copy. */
+/** The directory: table rows that servers share through PostgreSQL, and the version of this database's copy. */
 
 const tables = {
   accounts: ["id"],
   keys: ["id"],
-  imported: ["account", "month"],
-  days: ["account", "day"],
   events: ["id"],
   deliveries: ["event", "channel"],
   signups: ["id"],
@@ -20,11 +19,6 @@ export interface Row {
   name: string;
   /** The columns except `changed`, as JSON; null for a deleted row. */
   content: string | null;
-}
-
-export interface TakenRow extends Row {
-  /** The version of the shared directory in which the row was last changed. */
-  version: number;
 }
 
 /** Tables with a column `changed`. Each database has its own numbers in this column. */
@@ -46,45 +40,73 @@ ${tableNames
   )
   .join("\n")}`;
 
+/** A version of the shared directory. */
 export interface Position {
-  /** Identifies the shared directory; "" if this database isn't a copy. */
-  epoch: string;
-  /** The version of the shared directory up to which this database has all rows; 0 if this database isn't a copy. */
   version: number;
-  /** The life of Redis (a period without losses) in which this server last resent its rows. */
-  life: string;
+  /** Identifies the change that made the version. After a restore of the database, versions are given again. */
+  id: string;
 }
 
 export class Directory extends Table {
+  readonly #accounts = new StoredAccounts(this.db);
   readonly #columnsOf = new Map<SharedTable, string[]>();
 
-  /** Whether this database is a copy of accounts in Redis, even if opened without REDIS_URL. */
-  get isCopy(): boolean {
-    return this.position().epoch !== "";
+  /** The version that this database copies; undefined if this database isn't a copy. */
+  position(): Position | undefined {
+    return this.db.first<Position>("SELECT version, id FROM directory");
   }
 
-  position(): Position {
-    const [position] = this.db.all<Position>("SELECT epoch, version, life FROM directory");
-    return position ?? { epoch: "", version: 0, life: "" };
+  /** Writes changed rows. @param position the version that this database then copies; undefined if more rows follow */
+  take(rows: readonly Row[], position?: Position): void {
+    this.db.ownChanges++;
+    this.db.atomically(() => this.#put(rows, position));
   }
 
-  /** Writes shared rows and, if given, the position up to which this copy then has all rows. */
-  take(rows: readonly TakenRow[], position?: Position): void {
+  /**
+   * Revokes the keys and deletes the accounts that aren't in the rows of another history of the directory. Call this,
+   * and let the server apply it, before `replace`: ids may be given again, to other keys.
+   */
+  withdraw(rows: readonly Row[], now: Date): void {
+    const of = (table: SharedTable) =>
+      rows.flatMap(({ name, content }) =>
+        content !== null && name.startsWith(`${table}:`) ? [JSON.parse(content)] : [],
+      );
+    const hashes = new Set(of("keys").map(({ hash }) => hash.hex));
+    const ids = new Set(of("accounts").map(({ id }) => id));
     this.db.ownChanges++;
     this.db.atomically(() => {
-      this.#put(rows);
-      if (position === undefined) return;
-      // A database with its own accounts becomes a copy after these accounts were imported into Redis. Redis counts the
-      // requests before the import in the table `imported`, so `usage` must not count these requests, too.
-      if (!this.isCopy)
-        this.db.run(
-          `UPDATE usage SET used = max(0, usage.used - imported.used) FROM imported
-            WHERE imported.account = usage.account AND imported.month = usage.month`,
-        );
-      const { epoch, version, life } = position;
-      this.db.run("DELETE FROM directory");
-      this.db.run("INSERT INTO directory (epoch, version, life) VALUES (?, ?, ?)", epoch, version, life);
+      for (const { id, hash } of this.db.all<{ id: number; hash: string }>(
+        "SELECT id, lower(hex(hash)) AS hash FROM keys WHERE revoked_at IS NULL",
+      ))
+        if (!hashes.has(hash))
+          this.db.run(
+            `UPDATE keys SET revoked_at = ?, changed = ${nextChange} WHERE id = ?`,
+            now.getTime(),
+            id,
+          );
+      for (const { id } of this.db.all<{ id: number }>("SELECT id FROM accounts WHERE name IS NOT NULL"))
+        if (!ids.has(id)) this.#accounts.delete(id);
     });
+  }
+
+  /** Replaces all shared rows by the rows of a version. The rows of deleted accounts stay. */
+  replace(rows: readonly Row[], position: Position): void {
+    this.db.ownChanges++;
+    this.db.atomically(() => {
+      const names = new Set(rows.map(({ name }) => name));
+      const gone = this.names().filter((name) => !names.has(name) && !name.startsWith("accounts:"));
+      this.#put([...gone.map((name) => ({ name, content: null })), ...rows], position);
+    });
+  }
+
+  /** Returns the names of all shared rows. */
+  names(): string[] {
+    return tableNames.flatMap((table) =>
+      this.db.database
+        .prepare<[], string>(`SELECT ${nameOf(table)} FROM ${table}`)
+        .pluck()
+        .all(),
+    );
   }
 
   /** Runs some work, collects the shared rows that the work writes, and undoes the work. */
@@ -106,69 +128,20 @@ export class Directory extends Table {
     return done;
   }
 
-  /** Returns all shared rows of this database. */
-  rows(): Row[] {
-    return tableNames.flatMap((table) =>
-      this.db.database
-        .prepare<[], string>(`SELECT ${nameOf(table)} FROM ${table}`)
-        .pluck()
-        .all()
-        .map((name) => this.#row(name)),
-    );
-  }
-
-  /** Returns the next rows after a version of the directory, ordered by version. Deleted rows are included. */
-  taken(after: number, limit: number): TakenRow[] {
-    const sql = "SELECT name, version FROM directory_rows WHERE version > ? ORDER BY version LIMIT ?";
-    const known = this.db.all<{ name: string; version: number }>(sql, after, limit);
-    return known.map(({ name, version }) => ({ ...this.#row(name), version }));
-  }
-
   /** Needs a transaction, because a row may come before a row that it refers to. */
-  #put(rows: readonly TakenRow[]): void {
+  #put(rows: readonly Row[], position: Position | undefined): void {
     this.db.database.pragma("defer_foreign_keys = ON");
-    for (const { name, content, version } of rows) {
+    for (const { name, content } of rows) {
       const [table, ...values] = partsOf(name);
-      // A later release may share further tables. Rows of an unknown table are only noted by name and version.
-      const row = content === null ? undefined : JSON.parse(content, fromHex);
-      if (table !== undefined && row !== undefined && !this.#isSecond(table, row))
-        this.write(table, table === "accounts" ? this.#named(row) : row);
-      else if (table !== undefined) this.#delete(table, values);
-      this.db.run("INSERT OR REPLACE INTO directory_rows (name, version) VALUES (?, ?)", name, version);
+      if (content === null) this.#delete(table, values);
+      else this.write(table, JSON.parse(content, fromHex));
     }
-    for (const { name } of rows) {
-      const [table, event] = partsOf(name);
-      if (table === "deliveries")
-        this.db.run("DELETE FROM deliveries WHERE event = ? AND event NOT IN (SELECT id FROM events)", event);
-    }
-  }
-
-  /**
-   * Returns whether a new row is a duplicate to be dropped. After Redis has lost rows, two servers may record the same
-   * event, or make an account for the same mailbox. The row with the lower id stays, so that all copies become equal.
-   */
-  #isSecond(table: SharedTable, row: Record<string, unknown>): boolean {
-    const columns =
-      table === "events"
-        ? ["account", "month", "threshold", "quota"]
-        : table === "signups" && row.account !== null
-          ? ["mailbox"]
-          : undefined;
-    if (columns === undefined) return false;
-    const other = this.db.first<{ id: string | number }>(
-      `SELECT id FROM ${table} WHERE ${columns.map((column) => `${column} = ?`).join(" AND ")}
-        AND account IS NOT NULL AND id <> ?`,
-      ...columns.map((column) => row[column]),
-      row.id,
-    );
-    if (other === undefined) return false;
-    if (other.id < (row.id as string | number)) return true;
-    this.#delete(table, [String(other.id)]);
-    return false;
+    if (position === undefined) return;
+    this.db.run("DELETE FROM directory");
+    this.db.run("INSERT INTO directory (version, id) VALUES (?, ?)", position.version, position.id);
   }
 
   #delete(table: SharedTable, values: string[]): void {
-    if (table === "events") this.db.run("DELETE FROM deliveries WHERE event = ?", ...values);
     this.db.run(`DELETE FROM ${table} WHERE ${isNamed(table)}`, ...values);
     if (table !== "keys") return;
     // A key's id is never reused, not even by a copy that never had the key.
@@ -176,24 +149,6 @@ export class Directory extends Table {
       "INSERT INTO sqlite_sequence SELECT 'keys', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'keys')",
     );
     this.db.run("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'keys'", Number(values[0]));
-  }
-
-  /**
-   * Gives an account a unique name. If Redis has lost an account, another account may get the name. Then the higher id
-   * is appended to its account's name, whichever account arrives first, so that all copies are equal.
-   */
-  #named(row: Record<string, unknown>): Record<string, unknown> {
-    const other = this.db.first<{ id: number }>(
-      "SELECT id FROM accounts WHERE name = ? AND id <> ?",
-      row.name,
-      row.id,
-    );
-    if (other === undefined) return row;
-    const ownName = (id: number) => `${row.name}-${id}`;
-    if (other.id < Number(row.id)) return { ...row, name: ownName(Number(row.id)) };
-    const rename = `UPDATE accounts SET name = ?, changed = ${nextChange} WHERE id = ?`;
-    this.db.run(rename, ownName(other.id), other.id);
-    return row;
   }
 
   /** Inserts a row, or updates the row with its primary key. */
@@ -224,10 +179,10 @@ export class Directory extends Table {
 
   #row(name: string): Row {
     const [table, ...values] = partsOf(name);
-    const found =
-      table === undefined
-        ? undefined
-        : this.db.first<Record<string, unknown>>(`SELECT * FROM ${table} WHERE ${isNamed(table)}`, ...values);
+    const found = this.db.first<Record<string, unknown>>(
+      `SELECT * FROM ${table} WHERE ${isNamed(table)}`,
+      ...values,
+    );
     if (found === undefined) return { name, content: null };
     const { changed: _, ...row } = found;
     for (const [column, value] of Object.entries(row))
@@ -241,9 +196,12 @@ function fromHex(_: string, value: unknown): unknown {
   return Buffer.from(String(value.hex), "hex");
 }
 
-function partsOf(name: string): [table: SharedTable | undefined, ...values: string[]] {
-  const [table, ...values] = name.split(":");
-  return [tableNames.find((known) => known === table), ...values];
+/** @throws Error for a name of another release's tables */
+function partsOf(name: string): [table: SharedTable, ...values: string[]] {
+  const [first, ...values] = name.split(":");
+  const table = tableNames.find((known) => known === first);
+  if (table === undefined) throw new Error(`the row ${name} is of no table that this release shares`);
+  return [table, ...values];
 }
 
 const isNamed = (table: SharedTable) => tables[table].map((column) => `${column} = ?`).join(" AND ");

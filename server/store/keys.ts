@@ -1,4 +1,3 @@
-import type { Plan } from "../shared/plans.ts";
 import { Table } from "./connection.ts";
 import { nextChange } from "./schema.ts";
 
@@ -28,7 +27,7 @@ export class StoredKeys extends Table {
   /** Lists all keys by id. `last_used` is the UTC day on which the key was last used on this server, as last saved. */
   list(): (StoredKey & {
     name: string;
-    plan: Plan;
+    plan: string;
     suspended_at: number | null;
     last_used: string | null;
   })[] {

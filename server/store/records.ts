@@ -1,70 +1,148 @@
-import { type Account, accountColumns } from "./accounts.ts";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
+import Database from "better-sqlite3";
+import { DataError, fileReasonOf } from "../../engine/query.ts";
 import { Table } from "./connection.ts";
-import { Directory } from "./directory.ts";
-import { type Delivery, type StoredEvent, StoredEvents } from "./events.ts";
-import type { StoredKey } from "./keys.ts";
-import { StoredUsage } from "./usage.ts";
+import { begin, databaseInMemory } from "./database.ts";
+import { nextChange, schemaVersion } from "./schema.ts";
 
-/** Reads and writes accounts with everything that exports and imports contain. */
+/** Reads and writes rows of accounts, for exports and imports. An export is a database with the state's schema. */
 
-/** An account with all its data except the days of last use of its keys. */
-export interface AccountRecord extends Account {
-  created_at: number;
-  /** The account's keys, with hashes in hexadecimal digits. */
-  keys: (Omit<StoredKey, "account" | "hash"> & { hash: string })[];
-  /** Saved requests by month, `YYYY-MM`. */
-  usage: { month: string; used: number }[];
-  /** The running total of a month at the end of each day, `YYYY-MM-DD`. */
-  days: { day: string; used: number }[];
-  events: (Omit<StoredEvent, "account"> & { deliveries: Omit<Delivery, "id">[] })[];
-  /** The mailboxes of the signups that created this account. */
-  mailboxes: { mailbox: string; created_at: number }[];
+/** The tables of an export. The rows of a table refer only to rows of tables before it, or of the same table. */
+const tables = ["accounts", "keys", "usage", "days", "events", "deliveries", "signups"] as const;
+export type MovedTable = (typeof tables)[number];
+export type MovedRow = Record<string, unknown>;
+
+const counted: readonly string[] = ["accounts", "keys"];
+const [magic, headBytes] = ["SQLite format 3\0", 20];
+
+/** Returns the columns that an export has, except `changed`. Clients' addresses and unused links aren't exported. */
+function columnsOf(database: Database.Database, table: MovedTable): string[] {
+  if (table === "signups") return ["account", "mailbox", "created_at"];
+  const sql = "SELECT name FROM pragma_table_info(?, 'main') WHERE name <> 'changed'";
+  return database.prepare<[string], string>(sql).pluck().all(table);
 }
 
 export class AccountRecords extends Table {
-  readonly #directory = new Directory(this.db);
-  readonly #events = new StoredEvents(this.db);
-  readonly #usage = new StoredUsage(this.db);
-
-  read(account: number): AccountRecord {
-    const { changed: _, ...row } = this.db.all<Omit<AccountRecord, "keys"> & { changed: number }>(
-      `SELECT ${accountColumns}, created_at FROM accounts WHERE id = ?`,
-      account,
-    )[0];
-    const keys = `SELECT id, lower(hex(hash)) AS hash, last4, label, created_at, expires_at, revoked_at, replaced_by FROM keys
-      WHERE account = ? ORDER BY id`;
-    const events = `SELECT id, month, threshold, quota, payload, created_at FROM events
-      WHERE account = ? ORDER BY created_at, threshold`;
-    return {
-      ...row,
-      keys: this.db.all(keys, account),
-      usage: this.db.all("SELECT month, used FROM usage WHERE account = ? ORDER BY month", account),
-      days: this.db.all("SELECT day, used FROM days WHERE account = ? ORDER BY day", account),
-      events: this.db.all<StoredEvent>(events, account).map((event) => ({
-        ...event,
-        deliveries: this.#events.deliveries(event.id).map(({ id: _, ...delivery }) => delivery),
-      })),
-      mailboxes: this.db.all(
-        "SELECT mailbox, created_at FROM signups WHERE account = ? ORDER BY id",
-        account,
-      ),
-    };
-  }
-
-  /** Enters the account of a record. The account, its keys and its events keep the ids of the record. */
-  enter({ keys, usage, days, events, mailboxes, ...account }: AccountRecord): void {
-    this.db.ownChanges++;
-    this.#directory.write("accounts", { ...account });
-    // The newest key is entered first, because an older key may refer to the key that replaced it.
-    for (const key of keys.toReversed())
-      this.#directory.write("keys", { ...key, account: account.id, hash: Buffer.from(key.hash, "hex") });
-    for (const { month, used } of usage) this.#usage.save(month, [[account.id, used]]);
-    for (const { day, used } of days) this.#usage.saveDay(day, [[account.id, used]]);
-    for (const { deliveries, ...event } of events) {
-      this.#events.create({ ...event, account: account.id }, []);
-      for (const delivery of deliveries) this.#events.updateDelivery({ ...delivery, id: event.id });
+  /** Writes all accounts into an empty file. @throws SqliteError, for example on a full disk */
+  copyTo(file: string): void {
+    const copy = new Database(file);
+    try {
+      begin(copy);
+      copy.transaction(() => {
+        copy.pragma("defer_foreign_keys = ON");
+        for (const table of tables) {
+          const columns = columnsOf(copy, table);
+          if (counted.includes(table)) columns.push("changed");
+          const values = columns.map(() => "?").join(", ");
+          const insert = copy.prepare(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${values})`);
+          const left = table === "accounts" ? "name" : columns[0];
+          const rows = `SELECT ${columns.join(", ")} FROM ${table} WHERE ${left} IS NOT NULL`;
+          for (const row of this.db.database.prepare<[], unknown[]>(rows).raw().iterate()) insert.run(row);
+        }
+      })();
+    } finally {
+      copy.close();
     }
-    const sql = "INSERT INTO signups (created_at, mailbox, account) VALUES (?, ?, ?)";
-    for (const { mailbox, created_at } of mailboxes) this.db.run(sql, created_at, mailbox, account.id);
   }
+
+  /** Returns the number of rows that belong to an account. */
+  count(table: Exclude<MovedTable, "accounts" | "deliveries">, account: number): number {
+    return this.db.one<{ n: number }>(`SELECT count(*) AS n FROM ${table} WHERE account = ?`, account).n;
+  }
+
+  /** Lets rows refer to rows that are inserted later in the transaction. */
+  deferReferences(): void {
+    this.db.database.pragma("defer_foreign_keys = ON");
+  }
+
+  /** Inserts a row. @throws SqliteError if a constraint forbids it */
+  insert(table: MovedTable, row: MovedRow): void {
+    const columns = Object.keys(row);
+    const values = columns.map((column) => `@${column}`);
+    if (counted.includes(table)) {
+      columns.push("changed");
+      values.push(nextChange);
+    }
+    this.db.change(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${values.join(", ")})`, row);
+  }
+}
+
+/**
+ * Reads the rows of an export or a backup, table by table. Nothing of the file's schema is run: no view and no trigger.
+ * @param take gets each row, with the values that the file has, whatever their types
+ * @throws DataError when the file isn't an export or a backup of this version, or is damaged
+ */
+export function readRows(file: string, take: (table: MovedTable, row: MovedRow) => void): void {
+  let database: Database.Database | undefined;
+  const model = databaseInMemory();
+  try {
+    checkHead(file);
+    database = new Database(file, { readonly: true, fileMustExist: true });
+    database.pragma("trusted_schema = OFF");
+    checkContent(file, database);
+    for (const table of tables) {
+      const columns = columnsOf(model, table);
+      checkTable(file, database, table, columns);
+      // Without indexes, so that all columns of a row come from the table.
+      const rows = database.prepare<[], MovedRow>(
+        `SELECT ${columns.join(", ")} FROM main.${table} NOT INDEXED`,
+      );
+      for (const row of rows.iterate()) take(table, row);
+    }
+  } catch (error) {
+    if (error instanceof DataError) throw error;
+    const isDamage = error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code);
+    throw unfit(file, isDamage ? `damage (${error.message})` : fileReasonOf(error));
+  } finally {
+    database?.close();
+    model.close();
+  }
+}
+
+const unfit = (file: string, found: string, expected = "the output of accounts export or state backup") =>
+  new DataError(`file ${file}`, found, expected);
+
+/** Checks what kind of file it is before SQLite opens it, because opening a FIFO would wait for its writer. */
+function checkHead(file: string): void {
+  const stat = statSync(file);
+  if (!stat.isFile())
+    throw unfit(file, stat.isDirectory() ? "a folder" : "something that isn't a regular file");
+  const head = headOf(file);
+  if (head.length === 0) throw unfit(file, "an empty file");
+  if (!head.toString("latin1").startsWith(magic)) throw unfit(file, "no SQLite database");
+  // The read version of the file format: https://www.sqlite.org/fileformat2.html. Rows may be in a log beside the file.
+  if (head[19] === 2) throw unfit(file, "a database with a write-ahead log, as a server has it open");
+}
+
+function headOf(file: string): Buffer {
+  const head = Buffer.alloc(headBytes);
+  const descriptor = openSync(file, "r");
+  try {
+    return head.subarray(0, readSync(descriptor, head));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function checkContent(file: string, database: Database.Database): void {
+  const version = Number(database.pragma("user_version", { simple: true }));
+  if (version === 0) throw unfit(file, "a database without a schema of this service");
+  if (version !== schemaVersion)
+    throw unfit(
+      file,
+      `schema version ${version}`,
+      `schema version ${schemaVersion}: import the file with the release that wrote it, or a later one`,
+    );
+  const check = database.pragma("quick_check(1)", { simple: true });
+  if (check !== "ok") throw unfit(file, `damage (${String(check).split("\n").at(-1)})`);
+}
+
+function checkTable(file: string, database: Database.Database, table: string, columns: string[]): void {
+  // Virtual tables have no root page.
+  const sql = "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ? AND rootpage > 0";
+  if (database.prepare(sql).get(table) === undefined) throw unfit(file, `no table ${table}`);
+  const names = "SELECT name FROM pragma_table_info(?, 'main')";
+  const found = database.prepare<[string], string>(names).pluck().all(table);
+  const missing = columns.find((column) => !found.includes(column));
+  if (missing !== undefined) throw unfit(file, `no column ${missing} in the table ${table}`);
 }

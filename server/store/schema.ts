@@ -50,12 +50,6 @@ export const schema = `
     used INTEGER NOT NULL,
     PRIMARY KEY (account, month)
   ) STRICT, WITHOUT ROWID;
-  CREATE TABLE imported ( -- requests counted before an import of the account where servers share it
-    account INTEGER NOT NULL REFERENCES accounts (id),
-    month TEXT NOT NULL, -- YYYY-MM
-    used INTEGER NOT NULL,
-    PRIMARY KEY (account, month)
-  ) STRICT, WITHOUT ROWID;
   CREATE TABLE days (
     account INTEGER NOT NULL REFERENCES accounts (id),
     day TEXT NOT NULL, -- YYYY-MM-DD
@@ -109,19 +103,20 @@ export const schema = `
   CREATE TABLE saved ( -- one row, or none: when counts were last saved, or a command or the portal changed something
     at INTEGER NOT NULL
   ) STRICT;
-  CREATE TABLE replica ( -- one row: this server among those that share a Redis; none before it was one of them
-    id TEXT NOT NULL,
-    starts INTEGER NOT NULL, -- the last start's number
-    members INTEGER NOT NULL -- when last heard of; 0 before it was one of them
-  ) STRICT;
-  CREATE TABLE directory ( -- one row, or none: up to where accounts, keys and events are a copy of those in Redis
-    epoch TEXT NOT NULL,
+  CREATE TABLE directory ( -- one row, or none: the version of the shared accounts, keys and events that this copies
     version INTEGER NOT NULL,
-    life TEXT NOT NULL -- incarnation of Redis that was sent what it may have lost
+    id TEXT NOT NULL -- of the change that made the version
   ) STRICT;
-  CREATE TABLE directory_rows ( -- names of their rows, deleted ones included, with the version of the last change
-    name TEXT PRIMARY KEY,
-    version INTEGER NOT NULL UNIQUE
+  CREATE TABLE away ( -- months in which requests were admitted while the shared database was away, until it counts them
+    id TEXT PRIMARY KEY,
+    month INTEGER NOT NULL, -- 12 times the year, plus 0 for January
+    since INTEGER NOT NULL -- when the database went away; 0 once it is back
+  ) STRICT;
+  CREATE TABLE away_used (
+    away TEXT NOT NULL REFERENCES away (id) ON DELETE CASCADE,
+    account INTEGER NOT NULL,
+    used INTEGER NOT NULL,
+    PRIMARY KEY (away, account)
   ) STRICT, WITHOUT ROWID;
   CREATE TRIGGER accounts_deleted AFTER UPDATE OF name ON accounts WHEN NEW.name IS NULL BEGIN
     DELETE FROM deliveries WHERE event IN (SELECT id FROM events WHERE account = NEW.id);
@@ -129,7 +124,6 @@ export const schema = `
     DELETE FROM signups WHERE account = NEW.id;
     DELETE FROM keys WHERE account = NEW.id;
     DELETE FROM usage WHERE account = NEW.id;
-    DELETE FROM imported WHERE account = NEW.id;
     DELETE FROM days WHERE account = NEW.id;
   END;
 `;

@@ -30,7 +30,13 @@ export class StoredSignups extends Table {
   }
 
   hasAccount(mailbox: string): boolean {
-    return this.db.all("SELECT 1 FROM signups WHERE mailbox = ? AND account IS NOT NULL", mailbox).length > 0;
+    return this.accountOf(mailbox) !== undefined;
+  }
+
+  /** Returns the id of the account that a mailbox has signed up for. */
+  accountOf(mailbox: string): number | undefined {
+    const sql = "SELECT account FROM signups WHERE mailbox = ? AND account IS NOT NULL";
+    return this.db.first<{ account: number }>(sql, mailbox)?.account;
   }
 
   create({ mailbox, address }: Signup, account: number, now: Date): void {

@@ -1,5 +1,6 @@
 import { DataError } from "../../engine/query.ts";
 import { StoredAccounts } from "./accounts.ts";
+import { StoredAway } from "./away.ts";
 import { Connection, Table } from "./connection.ts";
 import { databaseInMemory, type OpenOptions, openDatabase } from "./database.ts";
 import { Directory } from "./directory.ts";
@@ -7,7 +8,6 @@ import { StoredEvents } from "./events.ts";
 import { StoredKeys } from "./keys.ts";
 import { StoredProgress } from "./progress.ts";
 import { AccountRecords } from "./records.ts";
-import { StoredReplica } from "./replica.ts";
 import { StoredSignups } from "./signups.ts";
 import { StoredUsage } from "./usage.ts";
 import { StoredVersions } from "./versions.ts";
@@ -15,20 +15,20 @@ import { StoredVersions } from "./versions.ts";
 /** The state database: one property for each group of tables. */
 
 export type { Account, NewAccount } from "./accounts.ts";
-export type { Position, Row, TakenRow } from "./directory.ts";
+export type { AdmittedAlone } from "./away.ts";
+export type { Position, Row } from "./directory.ts";
 export type { Channel, Delivery, StoredEvent } from "./events.ts";
 export type { StoredKey } from "./keys.ts";
 export type { Changes } from "./progress.ts";
-export type { AccountRecord } from "./records.ts";
+export { type MovedRow, type MovedTable, readRows } from "./records.ts";
 export type { Signup } from "./signups.ts";
-export { maxDays } from "./usage.ts";
 
-/** The error for a copy of a shared directory without Redis: other servers wouldn't learn of changes to the copy. */
+/** The error for a copy of shared accounts without their database: other servers wouldn't learn of changes to the copy. */
 export const onlyACopy = (stateDir: string) =>
   new DataError(
     `STATE_DIR ${stateDir}`,
-    "a copy of accounts that servers share through Redis, but no REDIS_URL",
-    "the REDIS_URL of those servers; or for a server on its own an empty STATE_DIR, into which accounts export and accounts import move the accounts",
+    "a copy of accounts that servers share through PostgreSQL, but no DATABASE_URL",
+    "the DATABASE_URL of those servers; or for a server on its own an empty STATE_DIR, into which accounts export and accounts import move the accounts",
   );
 
 /** The state in one SQLite database. A write or a transaction is on the disk when its call returns. */
@@ -39,7 +39,7 @@ export class Store extends Table {
   readonly events = new StoredEvents(this.db);
   readonly signups = new StoredSignups(this.db);
   readonly versions = new StoredVersions(this.db);
-  readonly replica = new StoredReplica(this.db);
+  readonly away = new StoredAway(this.db);
   readonly progress = new StoredProgress(this.db);
   readonly directory = new Directory(this.db);
   readonly records = new AccountRecords(this.db);

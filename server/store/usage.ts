@@ -4,19 +4,10 @@ import { Table } from "./connection.ts";
 /** The tables of requests counted, by month and by day. */
 
 /** Maximum days kept per account. Two months have no more days. */
-export const maxDays = 62;
-
-interface Used {
-  account: number;
-  month: string;
-  used: number;
-}
+const maxDays = 62;
 
 export class StoredUsage extends Table {
-  /**
-   * Returns the saved requests in a month, `YYYY-MM`, by account. A server saves only the requests that it counted
-   * itself.
-   */
+  /** Returns the saved requests in a month, `YYYY-MM`, by account. */
   ofMonth(month: string): Map<number, number> {
     const sql = "SELECT account, used FROM usage WHERE month = ?";
     const rows = this.db.all<{ account: number; used: number }>(sql, month);
@@ -29,6 +20,16 @@ export class StoredUsage extends Table {
     return this.db.first<{ used: number }>(sql, account, month)?.used ?? 0;
   }
 
+  /** Returns the saved requests of an account by month, `YYYY-MM`, the newest month first. */
+  months(account: number): { month: string; used: number }[] {
+    return this.db.all("SELECT month, used FROM usage WHERE account = ? ORDER BY month DESC", account);
+  }
+
+  /** Returns the running total of the month at the end of each known day, `YYYY-MM-DD`, of an account. */
+  days(account: number): { day: string; used: number }[] {
+    return this.db.all("SELECT day, used FROM days WHERE account = ? ORDER BY day", account);
+  }
+
   /**
    * Writes counts of a month, `YYYY-MM`. Counts are totals, so that writing a count twice does no harm. Counts of
    * deleted accounts are dropped.
@@ -37,18 +38,6 @@ export class StoredUsage extends Table {
     const sql = `INSERT INTO usage (account, month, used) SELECT ?, ?, ? WHERE ${accountExists()}
       ON CONFLICT DO UPDATE SET used = excluded.used`;
     for (const [account, count] of used) this.db.run(sql, account, month, count, account);
-  }
-
-  /**
-   * Returns the requests that were counted before an account's import. The map's keys are texts such as `7 2026-11`.
-   */
-  imported(): Map<string, number> {
-    const rows = this.db.all<Used>("SELECT * FROM imported");
-    return new Map(rows.map(({ account, month, used }) => [`${account} ${month}`, used]));
-  }
-
-  saveImported({ account, month, used }: Used): void {
-    this.db.run("INSERT INTO imported (account, month, used) VALUES (?, ?, ?)", account, month, used);
   }
 
   /**

@@ -58,7 +58,7 @@ test("after a clock jump of a year, requests get 429 for at most a second with t
   const { status, reset, retryAfter, body } = world.ask();
   assert.deepEqual([status, retryAfter, reset], [429, "1", world.wallMs / 1000 + 1]);
   assert.match(body, /this server's clock was set, .*; retry in 1 s"/);
-  assert.equal(JSON.parse(body).error.ceiling, "lease");
+  assert.equal(JSON.parse(body).error.ceiling, "burst");
   world.tick();
   assert.equal(world.ask().remaining, 99);
 });

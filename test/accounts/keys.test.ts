@@ -206,7 +206,7 @@ test("changes to accounts and keys by the server's own process take effect at th
   const own = Store.open(temporaryFolder());
   t.after(() => own.close());
   const accounts = new Accounts(own, Date.now());
-  const { keys: table, limits } = accounts.tables;
+  const { keys: table, ceilings: limits } = accounts.tables;
   const hash = hashKey(generateKey());
   const account = own.accounts.create({ ...plain, name: "own", quota: 10 }, new Date());
   const id = own.keys.create(account.id, hash, "0000", null, new Date());

@@ -3,14 +3,7 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
-import {
-  burstExceeded,
-  Limits,
-  leaseExceeded,
-  maxAccounts,
-  monthUnknown,
-  quotaExceeded,
-} from "../../server/accounts/limits.ts";
+import { burstExceeded, Limits, monthUnknown, quotaExceeded } from "../../server/accounts/limits.ts";
 import { monthName, monthOf, startOfMonth } from "../../server/shared/months.ts";
 import { maxBurst, maxQuota } from "../../server/shared/plans.ts";
 import type { Hammered, Hammering } from "../support/limits-worker.ts";
@@ -315,70 +308,3 @@ for (const [burst, endMs] of [
     const { left } = await hammer(threads, account(burst, maxQuota), endMs);
     assert.equal(left.length, burst + (burst * endMs) / 1000);
   });
-
-test("with shared limits, requests are admitted up to the granted number and then refused with its reason", () => {
-  const shared = new Limits(undefined, true);
-  shared.keepBounds(5000);
-  shared.configure(0, 100, 50);
-  shared.enter(0, month, 3);
-  assert.equal(shared.admit(0, month, 5000), leaseExceeded);
-  shared.admitUpTo(0, month, 5, "quota", 30);
-  assert.deepEqual(
-    [1, 2, 3].map(() => shared.admit(0, month, 5000)),
-    [26, 25, leaseExceeded],
-  );
-  assert.deepEqual([shared.usedByOthers(0, month), shared.remaining(0, month)], [20, 25]);
-  shared.admitUpTo(0, month, 5, "burst", 30);
-  assert.equal(shared.admit(0, month, 5000), burstExceeded);
-  // The bound grows, but the counts of other servers now leave less of the quota than this server already used.
-  shared.admitUpTo(0, month, 6, "burst", 4);
-  assert.equal(shared.admit(0, month, 5000), 0);
-  assert.equal(shared.admit(0, month, 5000), quotaExceeded);
-  assert.equal(shared.refused(0), 4);
-  // Neither new ceilings nor `admitUpTo` for another month raises the bound of this month.
-  shared.configure(0, 100, 500);
-  assert.equal(shared.admit(0, month, 5000), quotaExceeded);
-  shared.admitUpTo(0, month + 2, 100, "quota", 100);
-  assert.equal(shared.admit(0, month, 5000), quotaExceeded);
-});
-
-for (const untilMs of [5000, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5])
-  test(`with shared limits, bounds valid until ${untilMs} ms admit nothing later unless they are extended`, () => {
-    const shared = new Limits(undefined, true);
-    shared.configure(0, 100, 50);
-    shared.enter(0, month, 0);
-    shared.admitUpTo(0, month, 5, "burst", 50);
-    shared.keepBounds(untilMs);
-    assert.deepEqual(
-      [-1, 0, 1, 1500].map((ms) => shared.admit(0, month, untilMs + ms)),
-      [49, 48, burstExceeded, burstExceeded],
-    );
-    // Both refusals are counted, because `Share` adds them to the account's demand.
-    assert.equal(shared.refused(0), 2);
-    shared.keepBounds(untilMs + 1500);
-    assert.equal(shared.admit(0, month, untilMs + 1500), 47);
-  });
-
-test("a sweep reports each account with requests since the last sweep once", () => {
-  const shared = new Limits(undefined, true);
-  shared.keepBounds(5000);
-  const told = () => {
-    const found: number[] = [];
-    shared.sweep((slot) => void found.push(slot));
-    return found;
-  };
-  const slots = [0, 15, 16, 40_000, maxAccounts - 1];
-  for (const slot of slots) {
-    shared.configure(slot, 100, 50);
-    shared.enter(slot, month, 0);
-    shared.admitUpTo(slot, month, 2, "quota", 50);
-  }
-  assert.deepEqual(told(), []);
-  for (const slot of slots) shared.admit(slot, month, 5000);
-  assert.deepEqual(told(), slots);
-  assert.deepEqual(told(), []);
-  shared.giveBack(15, month);
-  shared.admit(16, month, 5000);
-  for (let i = 0; i < 3; i++) shared.admit(0, month, 5000);
-  assert.deepEqual(told(), [0, 15, 16]);
-});

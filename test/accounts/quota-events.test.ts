@@ -2,11 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Limits } from "../../server/accounts/limits.ts";
 import { recordEvent } from "../../server/accounts/quota-events.ts";
-import { Accounts } from "../../server/accounts/sync.ts";
 import { monthName } from "../../server/shared/months.ts";
-import { Store } from "../../server/store/store.ts";
 import { later, month, now, World } from "../support/quota-events.ts";
-import { account } from "../support/state.ts";
 
 /** Tests after how many requests an account is warned that its quota is nearly used up. */
 
@@ -78,25 +75,6 @@ test("an event has the count at its crossing, however many requests follow befor
 });
 
 const byThreshold = (a: number[], b: number[]) => a[0] - b[0] || a[1] - b[1];
-
-test("servers that share a quota record the count of all of them at the crossing", async (t) => {
-  const store = Store.inMemory();
-  t.after(() => store.close());
-  const limits = new Limits(undefined, true);
-  const { id } = store.accounts.create({ ...account, name: "acme", quota: 100 }, now);
-  const accounts = new Accounts(store, now.getTime(), { limits });
-  const others = (used: number) =>
-    t.mock.method(limits, "usedByOthers", (_slot: number, of: number) => (of === month ? used : 0));
-  for (const used of [85, 100]) {
-    others(used);
-    accounts.save(now.getTime());
-  }
-  const events = await accounts.recordShared(async (work) => work(), later(60_000));
-  assert.deepEqual(
-    events.map(({ account, payload }) => [account, JSON.parse(payload).data.quota.used]),
-    [80, 90, 100].map((used) => [id, used]),
-  );
-});
 
 test("events keep the order of their thresholds when the clock is set back between them", (t) => {
   const world = new World(t);

@@ -15,6 +15,7 @@ import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
+import { PermitTable } from "../../server/accounts/permit-table.ts";
 import { apiErrors as errorTypes } from "../../server/api/errors.ts";
 import recordedAnswers from "../../server/api/examples.json" with { type: "json" };
 import { monthOf } from "../../server/shared/months.ts";
@@ -55,15 +56,24 @@ days.enter(0, monthOf(nowMs), [
 function told(
   target: string,
   headers: Parameters<typeof ask>[4] = {},
-  { method = "GET", query = (text: string): string => text, served = versions, times = 1 } = {},
+  {
+    method = "GET",
+    query = (text: string): string => text,
+    served = versions,
+    times = 1,
+    isAway = false,
+  } = {},
 ) {
   const limits = new Limits();
   limits.configure(0, burst, quota);
   limits.enter(0, monthOf(nowMs), 5);
+  const permits = new PermitTable();
+  permits.month = monthOf(nowMs);
+  permits.isClosed = true;
   const clocks = { now: () => nowMs, steadyNow: () => 0 };
   const service = serviceOf({
     keys,
-    limits,
+    ceilings: isAway ? permits : limits,
     names,
     days,
     events,
@@ -153,6 +163,7 @@ const errors = {
   precondition_failed: () => told("/api/v1/export.parquet", { ifMatch: '"another"' }),
   range_not_satisfiable: () => told("/api/v1/export.parquet", { range: "bytes=99999999-" }),
   rate_limit_exceeded: () => told("/api/v1/usage", {}, { times: burst + 1 }),
+  service_unavailable: () => told("/api/v1/usage", {}, { isAway: true }),
   internal_error: () => told("/api/v1/usage?", {}, { query: () => assert.fail("a fault") }),
 };
 

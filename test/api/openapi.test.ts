@@ -138,6 +138,7 @@ test("each documented status has exactly its own special headers with their sche
     ["405", { Allow: { type: "string", const: "GET, HEAD" } }],
     ["416", { "Content-Range": { type: "string", pattern: "^bytes \\*/[0-9]+$" } }],
     ["429", { "Retry-After": { type: "integer", minimum: 1 } }],
+    ["503", { "Retry-After": { type: "integer", minimum: 1 } }],
   ]);
   for (const { responses } of operations.values())
     for (const [status, { headers }] of Object.entries(responses)) {

@@ -36,7 +36,7 @@ function start(quota: number) {
   const clock = { wallMs: january, steadyMs: 1000 };
   const service = serviceOf({
     keys,
-    limits,
+    ceilings: limits,
     versions: versionsOf(image),
     now: () => clock.wallMs,
     steadyNow: () => clock.steadyMs,
@@ -211,7 +211,7 @@ test("keys that collide in the cache of recent keys are told apart", () => {
   }
   const service = serviceOf({
     keys,
-    limits,
+    ceilings: limits,
     versions: versionsOf(image),
     now: () => january,
     steadyNow: () => 1000,

@@ -124,7 +124,7 @@ const expectedEvent = "one event id from events list";
 for (const [given, message] of [
   [
     "accounts",
-    "accounts: found no command, expected one of list, export, import, suspend, resume, delete, servers, forget-server, rotate-secret; --help explains them",
+    "accounts: found no command, expected one of list, export, import, suspend, resume, delete, rotate-secret; --help explains them",
   ],
   ["accounts suspend", "accounts suspend: found nothing, expected an account's name"],
   ["accounts delete none --yes", 'account "none": found no such name, expected a name from accounts list'],
@@ -187,13 +187,14 @@ test("a bad FILE gives one line that says what was found and expected", async ()
   assert.ok(!existsSync(path.join(files, "out")));
 });
 
-test("accounts import takes a regular file or stdin, and no FIFO", async () => {
-  const fifo = path.join(files, "fifo");
-  const [{ stderr }] = await run(stateDir, [`accounts import ${fifo}`]);
-  assert.equal(
-    stderr,
-    `file ${fifo}: found something that isn't a regular file, expected the output of accounts export in a regular file, or on stdin\n`,
-  );
+test("accounts import takes only a regular file, and doesn't wait for anything else", async () => {
+  for (const file of [path.join(files, "fifo"), "/dev/zero", "/dev/stdin"]) {
+    const [{ stderr }] = await run(stateDir, [`accounts import ${file}`]);
+    assert.equal(
+      stderr,
+      `file ${file}: found something that isn't a regular file, expected the output of accounts export or state backup\n`,
+    );
+  }
 });
 
 test("import passes over what isn't a snapshot in its folder", async () => {
@@ -214,17 +215,23 @@ const importUsage = /^command line: found Unknown option '--other', expected hcq
 const fetchUsage = /^command line: found Unknown option '--other', expected hcqs fetch [^\n]*\n$/;
 const repeated = (option: string) => `${option}: found it more than once, expected it once`;
 const wrongLines: [command: string, message: string | RegExp][] = [
-  ["accounts export --other", "accounts export: found Unknown option '--other', expected a file"],
+  ["accounts export --other", "accounts export: found Unknown option '--other', expected a file to make"],
   [
     "accounts import --other",
-    "accounts import: found Unknown option '--other', expected a file, or --skip-invalid",
+    "accounts import: found Unknown option '--other', expected a file of accounts export or state backup",
   ],
   ["state backup --other", "state backup: found Unknown option '--other', expected a file to make"],
   ["import a.csv --year 2023 --other", importUsage],
   ["fetch --year 2023 --other", fetchUsage],
   ["keys expire 1 --other", "keys expire: found Unknown option '--other', expected --at with a value"],
-  ["accounts export ", "accounts export: found an empty name, expected a file"],
-  ["accounts import ", "accounts import: found an empty name, expected a file, or --skip-invalid"],
+  ["accounts export ", "accounts export: found an empty name, expected a file to make"],
+  ["accounts export", "accounts export: found nothing, expected a file to make"],
+  ["accounts import", "accounts import: found nothing, expected a file of accounts export or state backup"],
+  ["accounts import a --after 1 --after 2", repeated("--after")],
+  [
+    "accounts import ",
+    "accounts import: found an empty name, expected a file of accounts export or state backup",
+  ],
   ["state backup ", "state backup: found an empty name, expected a file to make"],
   ["import  --year 2023", "command line: found an empty name, expected a file"],
   ["keys create --account b --account c --plan free", repeated("--account")],

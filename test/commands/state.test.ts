@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { exportAccounts } from "../../server/accounts/transfer.ts";
 import { Store } from "../../server/store/store.ts";
 import { run, succeed } from "../support/commands.ts";
 import { temporaryFolder } from "../support/folders.ts";
-import { account, modeOf } from "../support/state.ts";
+import { account, contentOf, modeOf } from "../support/state.ts";
 
 /** Tests backups of the whole state. */
 
@@ -25,7 +24,7 @@ test("a backup contains the whole state of a running server and is readable only
   const file = path.join(temporaryFolder(), "backup");
   const server = Store.open(folder);
   server.usage.save("2027-01", [[1, 8]]);
-  const expected = exportAccounts(server);
+  const expected = contentOf(server);
   assert.deepEqual(await succeed(folder, `state backup ${file}`), [`${file}\n`]);
   server.close();
   assert.equal(modeOf(file), "600");
@@ -34,7 +33,7 @@ test("a backup contains the whole state of a running server and is readable only
   writeFileSync(path.join(restored, "state.sqlite"), readFileSync(file));
   const store = Store.open(restored);
   assert.equal(store.usage.of(1, "2027-01"), 8);
-  assert.equal(exportAccounts(store), expected);
+  assert.deepEqual(contentOf(store), expected);
   assert.equal(store.versions.byName("2024.1")?.first_served, 0);
   store.close();
 });
@@ -83,4 +82,15 @@ test("a backup without a state or without exactly one file name is refused", asy
     ],
   );
   assert.deepEqual(readdirSync(folder), [], "no state is made");
+});
+
+test("with DATABASE_URL, a backup is left to the database's own tools", async () => {
+  const file = path.join(temporaryFolder(), "backup");
+  const env = { DATABASE_URL: "postgres://hcqs@127.0.0.1:1/hcqs" };
+  const [{ code, stdout, stderr }] = await run(filledState(), [`state backup ${file}`], env);
+  assert.deepEqual([code, stdout, readdirSync(path.dirname(file))], [1, "", []]);
+  assert.equal(
+    stderr,
+    "DATABASE_URL: found a database, expected none, because accounts are in PostgreSQL: back that up by its own tools, such as pg_dump; without DATABASE_URL, state backup copies this machine's STATE_DIR\n",
+  );
 });

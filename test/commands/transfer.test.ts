@@ -1,27 +1,33 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { exportAccounts } from "../../server/accounts/transfer.ts";
+import Database from "better-sqlite3";
+import { AccountNames } from "../../server/accounts/names.ts";
+import { databaseFile } from "../../server/store/served.ts";
 import { Store } from "../../server/store/store.ts";
 import { run, succeed } from "../support/commands.ts";
-import { keepingStripped, temporaryFolder } from "../support/server.ts";
-import { modeOf } from "../support/state.ts";
+import { PostgresServer } from "../support/postgres-server.ts";
+import { temporaryFolder } from "../support/server.ts";
+import { account, contentOf, modeOf } from "../support/state.ts";
 
 /** Tests moving accounts from one state to another by export and import. */
 
-/** Makes a state with accounts whose export has a value in nearly every field. */
+/** Makes a state with accounts whose export has a value in nearly every column. */
 async function fill(): Promise<string> {
   const folder = temporaryFolder();
   await succeed(
     folder,
     "keys create --account a --plan enterprise --burst 5 --quota 600 --webhook https://example.com/ --email ann@example.com",
-    "keys create --account b~c --plan free --expires 2999-01-01",
+    "keys create --account b~c --plan free --expires 2999-01-01 --label build",
     "keys rotate 1 --overlap 5",
     "keys rotate 2 --overlap 0",
     "accounts rotate-secret a --overlap 3",
+    "keys create --account gone --plan free",
+    "accounts delete gone --yes",
     "keys create --account nothing --plan startup",
+    "accounts suspend nothing",
   );
   const store = Store.open(folder);
   store.usage.save("2026-12", [[1, 7]]);
@@ -44,295 +50,443 @@ async function fill(): Promise<string> {
     ]);
   const delivery = { id: `evt_${"a".repeat(32)}`, tries: 3, next_try_at: null, last_answer: "200" };
   store.events.updateDelivery({ ...delivery, channel: "webhook", state: "delivered" });
-  store.signups.create({ mailbox: "bob@example.com", address: "192.0.2.1" }, 2, new Date(created_at));
+  const now = new Date(created_at);
+  const signup = { mailbox: "bob@example.com", address: "192.0.2.1" };
+  store.signups.create(signup, 2, now);
+  const link = { token: Buffer.alloc(32, 5), name: "Cy", email: "cy@example.com" };
+  store.signups.createLink({ ...signup, mailbox: "cy@example.com" }, link, now);
+  store.keys.saveDay(1, "2027-01-31");
+  store.versions.serve("2024.1", "a", "b", now);
   store.close();
   return folder;
 }
 
 const filled = await fill();
-function filledState(): string {
-  const folder = temporaryFolder();
-  cpSync(filled, folder, { recursive: true });
-  return folder;
-}
+const exported = join(temporaryFolder(), "accounts");
+await succeed(filled, `accounts export ${exported}`);
 
-const contentOf = (folder: string) => {
+function accountsIn(folder: string) {
   const store = Store.open(folder);
-  const content = exportAccounts(store);
+  const content = contentOf(store);
   store.close();
   return content;
-};
+}
 
-test("export and import move accounts with keys, use, events and addresses under the same ids", async () => {
-  const [from, to] = [filledState(), temporaryFolder()];
+/** Returns the path of a copy of the export, changed by SQL. */
+function changed(sql: string): string {
   const file = join(temporaryFolder(), "accounts");
-  const [said] = await succeed(from, `accounts export ${file}`);
-  assert.equal(said, `${file}\n`);
+  copyFileSync(exported, file);
+  const database = new Database(file);
+  database.unsafeMode();
+  database.pragma("writable_schema = ON");
+  database.pragma("foreign_keys = OFF");
+  database.exec(sql);
+  database.close();
+  return file;
+}
+
+/** SQL that makes a table anew, with columns that take any value. */
+const loosened = (table: string) =>
+  `CREATE TABLE loose AS SELECT * FROM ${table}; DROP TABLE ${table}; ALTER TABLE loose RENAME TO ${table};`;
+
+/** Imports a file that has to be refused. @returns the message after the file's name */
+async function refusal(file: string, into = filled): Promise<string> {
+  const before = accountsIn(into);
+  const [{ code, stdout, stderr }] = await run(into, [`accounts import ${file}`]);
+  assert.deepEqual([code, stdout, accountsIn(into)], [1, "", before], stderr);
+  assert.ok(stderr.startsWith(`file ${file}: `), stderr);
+  return stderr.trimEnd().slice(`file ${file}: `.length);
+}
+
+test("export and import move accounts with keys, use, events and mailboxes under the same ids", async () => {
+  const to = temporaryFolder();
+  const file = join(temporaryFolder(), "accounts");
+  assert.deepEqual(await succeed(filled, `accounts export ${file}`), [`${file}\n`]);
   assert.equal(modeOf(file), "600");
-  const lines = readFileSync(file, "utf8");
-  assert.equal(lines, contentOf(from));
-  const [entered, again] = await succeed(to, `accounts import ${file}`, `accounts import ${file}`);
-  assert.equal(entered, "entered 3 accounts\n");
-  assert.equal(again, "entered 0 accounts; 3 were there already, the same\n");
-  assert.equal(contentOf(to), lines);
-  const lists = ["keys list --json", "accounts list --json", "events list --json"];
-  assert.deepEqual(await succeed(to, ...lists), await succeed(from, ...lists));
+  assert.deepEqual(readdirSync(dirname(file)), ["accounts"]);
+  assert.deepEqual(await succeed(to, `accounts import ${file}`), ["entered 3 accounts\n"]);
+  assert.deepEqual(accountsIn(to), accountsIn(filled));
+  const lists = ["accounts list --json", "events list --json"];
+  assert.deepEqual(await succeed(to, ...lists), await succeed(filled, ...lists));
+  assert.deepEqual(readdirSync(dirname(file)), ["accounts"], "reading makes no files");
   const [key] = await succeed(to, "keys create --account nothing");
   assert.match(key, /^hcq_/);
 });
 
-test("export writes to stdout and import reads stdin if no file is named", async () => {
-  const [from, to] = [filledState(), temporaryFolder()];
-  const command = (stateDir: string, args: string[], input = "") => {
-    const main = new URL("../../server/commands/accounts.ts", import.meta.url).pathname;
-    return spawnSync(process.execPath, [...keepingStripped, main, ...args], {
-      env: { ...process.env, STATE_DIR: stateDir },
-      encoding: "utf8",
-      input,
-    });
+test("a backup is imported like an export, without what belongs to its server", async () => {
+  const [to, file] = [temporaryFolder(), join(temporaryFolder(), "backup")];
+  await succeed(filled, `state backup ${file}`);
+  assert.deepEqual(await succeed(to, `accounts import ${file}`), ["entered 3 accounts\n"]);
+  assert.deepEqual(accountsIn(to), accountsIn(filled));
+  const store = Store.open(to);
+  assert.equal(store.versions.byName("2024.1"), undefined);
+  store.close();
+});
+
+test("an empty state is exported and imported", async () => {
+  const [from, file] = [temporaryFolder(), join(temporaryFolder(), "accounts")];
+  Store.open(from).close();
+  await succeed(from, `accounts export ${file}`);
+  assert.deepEqual(await succeed(temporaryFolder(), `accounts import ${file}`), ["entered 0 accounts\n"]);
+});
+
+test("other tools read an export, which has no deleted account, no client's address and no unused link", () => {
+  const queries = [
+    "PRAGMA integrity_check",
+    "PRAGMA foreign_key_check",
+    "SELECT id, name, plan, burst, quota FROM accounts ORDER BY id",
+    "SELECT id, account, label FROM keys ORDER BY id",
+    "SELECT * FROM usage ORDER BY account, month",
+    "SELECT channel, state, count(*) FROM deliveries GROUP BY 1, 2 ORDER BY 1, 2",
+    "SELECT account, mailbox, address, token FROM signups",
+    "SELECT (SELECT count(*) FROM key_days) + (SELECT count(*) FROM versions) + (SELECT count(*) FROM directory)",
+  ];
+  const expected = [
+    [["ok"]],
+    [],
+    [
+      [1, "a", "enterprise", 5, 600],
+      [2, "b c", "free", 10, 10_000],
+      [4, "nothing", "startup", 200, 10_000_000],
+    ],
+    [
+      [1, 1, null],
+      [2, 2, "build"],
+      [3, 1, null],
+      [4, 2, "build"],
+      [6, 4, null],
+    ],
+    [
+      [1, "2026-12", 7],
+      [1, "2027-01", 599],
+      [2, "2027-01", 3],
+    ],
+    [
+      ["email", "pending", 2],
+      ["webhook", "delivered", 1],
+      ["webhook", "pending", 1],
+    ],
+    [[2, "bob@example.com", null, null]],
+    [[0]],
+  ];
+  const database = new Database(exported, { readonly: true });
+  const found = queries.map((sql) => database.prepare<[], unknown[]>(sql).raw().all());
+  database.close();
+  assert.deepEqual(found, expected);
+  const script =
+    "import json, sqlite3, sys\nd = sqlite3.connect(sys.argv[1])\nprint(json.dumps([d.execute(q).fetchall() for q in json.loads(sys.argv[2])]))";
+  const byPython = execFileSync("python3", ["-c", script, exported, JSON.stringify(queries)]);
+  assert.deepEqual(JSON.parse(byPython.toString()), expected);
+});
+
+const fits = "expected the output of accounts export or state backup";
+const wrongSchemas: [sql: string, message: string][] = [
+  ["ALTER TABLE keys RENAME TO k; CREATE VIEW keys AS SELECT * FROM k", `found no table keys, ${fits}`],
+  [
+    "DROP TABLE usage; CREATE VIRTUAL TABLE usage USING fts5(account, month, used)",
+    `found no table usage, ${fits}`,
+  ],
+  ["DROP TABLE signups", `found no table signups, ${fits}`],
+  ["ALTER TABLE accounts DROP COLUMN email", `found no column email in the table accounts, ${fits}`],
+  [
+    "ALTER TABLE accounts DROP COLUMN email; ALTER TABLE accounts ADD COLUMN email TEXT AS ('a@example.com')",
+    `found no column email in the table accounts, ${fits}`,
+  ],
+  [
+    "PRAGMA user_version = 2",
+    "found schema version 2, expected schema version 1: import the file with the release that wrote it, or a later one",
+  ],
+  ["PRAGMA user_version = 0", `found a database without a schema of this service, ${fits}`],
+  ["PRAGMA journal_mode = WAL", `found a database with a write-ahead log, as a server has it open, ${fits}`],
+];
+for (const [sql, message] of wrongSchemas)
+  test(`an import is refused after ${sql}`, async () => assert.equal(await refusal(changed(sql)), message));
+
+test("triggers and further tables of a file have no effect", async () => {
+  const to = temporaryFolder();
+  const file = changed(`CREATE TRIGGER t AFTER INSERT ON accounts BEGIN DELETE FROM keys; END;
+    CREATE TABLE more (x); CREATE VIEW seen AS SELECT * FROM accounts; CREATE INDEX i ON accounts (burst)`);
+  await succeed(to, `accounts import ${file}`);
+  assert.deepEqual(accountsIn(to), accountsIn(filled));
+  const database = new Database(databaseFile(to), { readonly: true });
+  const names = database.prepare("SELECT name FROM sqlite_schema WHERE name IN ('t', 'more', 'seen', 'i')");
+  assert.deepEqual(names.all(), []);
+  database.close();
+});
+
+test("a damaged, cut or foreign file is refused in one sentence", async () => {
+  const bytes = readFileSync(exported);
+  const make = (content: Buffer | string) => {
+    const file = join(temporaryFolder(), "accounts");
+    writeFileSync(file, content);
+    return file;
   };
-  const { stdout } = command(from, ["export"]);
-  assert.equal(stdout, contentOf(from));
-  assert.equal(command(to, ["import"], stdout).stdout, "entered 3 accounts\n");
-  assert.equal(contentOf(to), stdout);
-});
-
-test("an import that is incomplete or conflicts with existing accounts is refused and changes nothing", async () => {
-  const lines = contentOf(filledState()).split("\n");
-  const [head, one, two, three] = lines;
-  const changed = (line: string, changes: object) => JSON.stringify({ ...JSON.parse(line), ...changes });
-  const [file, to] = [join(temporaryFolder(), "accounts"), temporaryFolder()];
-  await succeed(to, "keys create --account b~c --plan free");
-  const before = contentOf(to);
-  const taken = JSON.parse(before.split("\n")[1]).keys[0].hash;
-  const firstKeys: object[] = JSON.parse(one).keys.map((key: object) => ({ ...key, replaced_by: null }));
-  const headOf = (accounts: number) => changed(head, { accounts });
-  const other = { id: 7, name: "x", keys: [], events: [], mailboxes: [] };
-  for (const [content, message] of [
-    [[], "line 1: found no JSON, expected a line of JSON"],
-    [["{"], "line 1: found no JSON, expected a line of JSON"],
-    [['{"accounts":0}'], "line 1: format: found nothing, expected a value"],
-    [[changed(head, { version: 2, accounts: 0 })], "line 1: version: found 2, expected 1"],
-    [
-      [headOf(5)],
-      ": found 0 accounts, expected 5, as its first line says: export them again, or import the ones present with --skip-invalid",
-    ],
-    [
-      [headOf(1), changed(one, { quota: -1 })],
-      "line 2: account a: quota: found -1, expected a whole number from 1 to 2000000000",
-    ],
-    [
-      [headOf(1), changed(one, { more: 1 })],
-      "line 2: account a: more: found an unknown field, expected only fields that the command accounts export writes",
-    ],
-    [
-      [headOf(2), changed(three, { id: 9 }), two],
-      "line 3: account b c: found the account b c with other id of that id or name, expected none, or the same",
-    ],
-    [
-      [headOf(1), one],
-      "line 2: account a: found the account b c with other name of that id or name, expected none, or the same",
-    ],
-    [
-      [headOf(1), changed(one, { ...other, keys: firstKeys.slice(0, 1) })],
-      "line 2: account x: found key 1, which another account has, expected what no other has",
-    ],
-    [
-      [headOf(1), changed(one, { ...other, keys: [{ ...firstKeys[1], id: 50, hash: taken }] })],
-      "line 2: account x: found the hash of its key 50, which another account has, expected what no other has",
-    ],
-  ] as [string[], string | RegExp][]) {
-    writeFileSync(file, content.map((line) => `${line}\n`).join(""));
-    const [{ code, stdout, stderr }] = await run(to, [`accounts import ${file}`]);
-    assert.deepEqual([code, stdout], [1, ""], stderr);
-    if (typeof message === "string") assert.ok(stderr.endsWith(`${message}\n`), stderr);
-    else assert.match(stderr, message);
-    assert.ok(stderr.startsWith(`file ${file}`), stderr);
-    assert.equal(contentOf(to), before);
+  const oneLine = new RegExp(`^found damage \\([^\\n]+\\), ${fits}$`);
+  for (let page = 1; page < bytes.length / 4096; page += 4) {
+    const file = make(
+      Buffer.concat([
+        bytes.subarray(0, page * 4096),
+        Buffer.alloc(4096, 0xa5),
+        bytes.subarray((page + 1) * 4096),
+      ]),
+    );
+    assert.match(await refusal(file), oneLine, `page ${page}`);
   }
+  const cut = make(bytes);
+  truncateSync(cut, 40_000);
+  assert.match(await refusal(cut), oneLine);
+  assert.equal(await refusal(make("")), `found an empty file, ${fits}`);
+  for (const text of ['{"format":"accounts"}\n', bytes.subarray(1), "SQLite format 3"])
+    assert.equal(await refusal(make(Buffer.from(text))), `found no SQLite database, ${fits}`);
 });
-
-test("every invalid account is reported, and --skip-invalid imports the others", async () => {
-  const [from, to] = [filledState(), temporaryFolder()];
-  const lines = contentOf(from).trimEnd().split("\n");
-  const [head, one, two, three] = lines;
-  const [ofOne, ofTwo] = [one, two].map((line) => JSON.parse(line));
-  ofOne.keys[0].expires_at = "9999-12-31T23:59:59-00:01";
-  ofTwo.keys.push({ ...ofTwo.keys[0], id: 99, replaced_by: null });
-  const [bad, twice] = [ofOne, ofTwo].map((record) => JSON.stringify(record));
-  const file = join(temporaryFolder(), "accounts");
-  const subject = `file ${file}, line`;
-  writeFileSync(file, `${[head, bad, twice, three].join("\n")}\n`);
-  const [refused, skipped, again] = await run(to, [
-    `accounts import ${file}`,
-    `accounts import --skip-invalid ${file}`,
-    `accounts import ${file} --skip-invalid`,
-  ]);
-  assert.deepEqual([refused.code, refused.stdout], [1, ""]);
-  const named = refused.stderr.trimEnd().split("\n");
-  assert.equal(named.length, 2);
-  const time = '"9999-12-31T23:59:59-00:01"';
-  const range = "a time that exists, from 1970-01-01 to 9999-12-31 in UTC";
-  assert.equal(named[0], `${subject} 2: account a: keys.0.expires_at: found ${time}, expected ${range}`);
-  assert.ok(named[1].startsWith(`${subject} 3: account b c: found UNIQUE constraint failed: `), named[1]);
-  assert.deepEqual([skipped.code, skipped.stdout], [0, "entered 1 account; 2 refused\n"]);
-  assert.ok(skipped.stderr.includes(refused.stderr), skipped.stderr);
-  assert.equal(again.stdout, "entered 0 accounts; 1 were there already, the same; 2 refused\n");
-  assert.equal(contentOf(to).split("\n")[1], three);
-});
-
-/** Changes an account's line of an export. */
-type Change = (
-  record: Record<string, unknown> & Record<"keys" | "events" | "usage" | "days", Part[]>,
-) => void;
-type Part = Record<string, unknown> & { deliveries: Record<string, unknown>[] };
 
 const wholes = (min: number, max: number) => `a whole number from ${min} to ${max}`;
-const aUrl = "a URL without spaces and control characters";
-const aDay = "a day such as 2027-01-31";
-const aMonth = "a month such as 2027-01";
-const aSecret = "a webhook's signing secret";
-const refusals: [change: Change, message: string][] = [
+const ofAccount = 'table accounts, id 1, name "a"';
+const ofKey = "table keys, id 1, account 1";
+const ofEvent = `table events, id "evt_${"a".repeat(32)}", account 1`;
+const ofUse = 'table usage, account 1, month "2026-12"';
+const control = "up to 10000 characters without control characters";
+const set = (table: string, assignment: string, where = "id = 1") =>
+  `UPDATE ${table} SET ${assignment} WHERE ${where}`;
+const wrongRows: [sql: string, message: string][] = [
   // Ids have a maximum, because the next id is the largest id plus one.
-  [(one) => (one.id = 2 ** 40 + 1), `id: found 1099511627777, expected ${wholes(1, 2 ** 40)}`],
   [
-    (one) => (one.keys[0].id = 2 ** 53 - 1),
-    `keys.0.id: found 9007199254740991, expected ${wholes(1, 2 ** 40)}`,
-  ],
-  // Tries have a maximum, because the server adds further tries to the number.
-  [
-    (one) => (one.events[0].deliveries[0].tries = 2_000_000_000),
-    `events.0.deliveries.0.tries: found 2000000000, expected ${wholes(0, 10)}`,
+    set("keys", "id = 1099511627777, replaced_by = NULL"),
+    `table keys, id 1099511627777, account 1: id: found 1099511627777, expected ${wholes(1, 2 ** 40)}`,
   ],
   [
-    (one) => Object.assign(one.events[1].deliveries[0], { tries: 10 }),
-    `events.1.deliveries.0: found an object, expected fewer than 10 tries of a pending delivery`,
+    set("keys", "id = 0, replaced_by = NULL"),
+    `table keys, id 0, account 1: id: found 0, expected ${wholes(1, 2 ** 40)}`,
+  ],
+  [set("accounts", "burst = 0"), `${ofAccount}: burst: found 0, expected ${wholes(1, 1_000_000)}`],
+  [
+    set("accounts", "quota = 3000000000"),
+    `${ofAccount}: quota: found 3000000000, expected ${wholes(1, 2_000_000_000)}`,
   ],
   [
-    (one) => (one.events[1].deliveries[0].next_try_at = null),
-    `events.1.deliveries.0: found an object, expected next_try_at in a pending delivery, and in no other`,
-  ],
-  [(one) => (one.burst = 0), `burst: found 0, expected ${wholes(1, 1_000_000)}`],
-  [
-    (one) => (one.webhook = "javascript:alert(1)"),
-    'webhook: found "javascript:alert(1)", expected an https URL',
+    set("accounts", "name = 'a' || char(10)"),
+    'table accounts, id 1, name "a\\n": name: found "a\\n", expected 1 to 64 ASCII characters',
   ],
   [
-    (one) => (one.webhook = "https://a.example/\n"),
-    `webhook: found "https://a.example/\\n", expected ${aUrl}`,
+    set("accounts", "email = 'ann@example.com' || char(13, 10) || 'Bcc: x'"),
+    `${ofAccount}: email: found "ann@example.com\\r\\nBcc: x", expected ${control}`,
   ],
   [
-    (one) => (one.email = "ann@example.com\nBcc: bob@example.com"),
-    'email: found "ann@example.com\\nBcc: bob@example.com", expected an e-mail address such as ann@example.com',
+    set("accounts", "webhook_secret = 'a' || char(0)"),
+    `${ofAccount}: webhook_secret: found another value, expected ${control}`,
   ],
   [
-    (one) => (one.webhook_secret = "x"),
-    `webhook_secret: found another text of 1 characters, expected ${aSecret}`,
-  ],
-  [(one) => (one.webhook = null), "found an object, expected webhook and webhook_secret both, or neither"],
-  [(one) => (one.usage[0].month = "2026-13"), `usage.0.month: found "2026-13", expected ${aMonth}`],
-  [(one) => (one.usage[0].month = "2027-01"), "usage: found a list, expected each month once"],
-  [(one) => (one.days[0].day = "2026-99-99"), `days.0.day: found "2026-99-99", expected ${aDay}`],
-  [(one) => (one.days[0].day = "2027-01-31"), "days: found a list, expected each day once"],
-  [(one) => (one.keys[1].id = one.keys[0].id), "keys: found a list, expected each id once"],
-  [
-    (one) => (one.keys[0].replaced_by = 77),
-    "keys: found a list, expected replaced_by to name a later key of the same account",
+    set("accounts", "created_at = -1"),
+    `${ofAccount}: created_at: found -1, expected ${wholes(0, 253_402_300_799_999)}`,
   ],
   [
-    (one) => (one.events[1].threshold = 80),
-    "events: found a list, expected each month, threshold and quota once",
+    set("accounts", "suspended_at = 9e15"),
+    `${ofAccount}: suspended_at: found 9000000000000000, expected ${wholes(0, 253_402_300_799_999)}`,
   ],
-  [(one) => (one.events[0].threshold = 85), `events.0.threshold: found 85, expected one of 80, 90, 100`],
+  [set("keys", "hash = x'00'"), `${ofKey}: hash: found another value, expected 32 bytes`],
   [
-    (one) => (one.events[0].payload = "no JSON"),
-    `events.0.payload: found "no JSON", expected an event's payload, as JSON`,
+    set("keys", "account = 9"),
+    "table keys, id 1, account 9: found a row of an account that the file lacks, expected none",
+  ],
+  [set("keys", "replaced_by = 2"), `${ofKey}: replaced_by: found 2, expected a key of the same account`],
+  [set("keys", "replaced_by = 77"), `${ofKey}: replaced_by: found 77, expected a key of the same account`],
+  [
+    set("usage", "month = '2026-13'", "used = 7"),
+    'table usage, account 1, month "2026-13": month: found "2026-13", expected a month such as 2027-01',
+  ],
+  [set("usage", "used = -1", "used = 7"), `${ofUse}: used: found -1, expected ${wholes(0, 2_147_483_647)}`],
+  [
+    set("days", "day = '2027-02-30'", "used = 500"),
+    'table days, account 1, day "2027-02-30": day: found "2027-02-30", expected a day such as 2027-01-31',
+  ],
+  [set("events", "payload = '{'", "threshold = 80"), `${ofEvent}: payload: found "{", expected JSON`],
+  [
+    set("events", "threshold = 128", "threshold = 80"),
+    `${ofEvent}: threshold: found 128, expected ${wholes(1, 127)}`,
   ],
   [
-    (one) => (one.keys[0].hash = "secret"),
-    "keys.0.hash: found another text of 6 characters, expected 64 hexadecimal digits in lower case",
+    set("deliveries", "event = 'evt_x'", "state = 'delivered'"),
+    'table deliveries, event "evt_x", channel "webhook": found a row of an event that the file lacks, expected none',
   ],
-  [(one) => delete one.plan, "plan: found nothing, expected a value"],
-  [(one) => (one.keys = JSON.parse("1")), "keys: found 1, expected a list"],
+  [
+    set("deliveries", "channel = 'a:b'", "state = 'delivered'"),
+    `table deliveries, event "evt_${"a".repeat(32)}", channel "a:b": channel: found "a:b", expected 1 to 64 letters, digits, hyphens and underscores`,
+  ],
+  [
+    set("deliveries", "tries = -1", "state = 'delivered'"),
+    `table deliveries, event "evt_${"a".repeat(32)}", channel "webhook": tries: found -1, expected ${wholes(0, 2_147_483_647)}`,
+  ],
+  [
+    `${loosened("accounts")} ${set("accounts", "burst = 'x'")}`,
+    `${ofAccount}: burst: found "x", expected ${wholes(1, 1_000_000)}`,
+  ],
+  [
+    `${loosened("accounts")} ${set("accounts", "plan = x'00ff'")}`,
+    `${ofAccount}: plan: found a blob of 2 bytes, expected 1 to 32 ASCII characters`,
+  ],
+  [
+    `${loosened("accounts")} ${set("accounts", "burst = 1.5")}`,
+    `${ofAccount}: burst: found 1.5, expected ${wholes(1, 1_000_000)}`,
+  ],
+  [
+    `${loosened("accounts")} ${set("accounts", "plan = NULL")}`,
+    `${ofAccount}: found NOT NULL constraint failed: accounts.plan, expected a row that fits the table`,
+  ],
+  [
+    `${loosened("keys")} ${set("keys", "id = NULL")}`,
+    `table keys, id null, account 1: id: found null, expected ${wholes(1, 2 ** 40)}`,
+  ],
+  [
+    `${loosened("keys")} INSERT INTO keys SELECT * FROM keys WHERE id = 6`,
+    "table keys, id 6, account 4: found UNIQUE constraint failed: keys.id, expected a row that fits the table",
+  ],
+  [
+    `${loosened("accounts")} ${set("accounts", "name = 'a'", "id = 2")}`,
+    'table accounts, id 2, name "a": found UNIQUE constraint failed: accounts.name, expected a row that fits the table',
+  ],
+  [
+    `${loosened("accounts")} INSERT INTO accounts SELECT * FROM accounts WHERE id = 1; ${set("accounts", "name = 'z'", "rowid = 1")}`,
+    `${ofAccount}: found UNIQUE constraint failed: accounts.id, expected a row that fits the table`,
+  ],
 ];
-
-test("an import rejects accounts with values that the service itself never creates", async () => {
-  const [head, one] = contentOf(filledState()).split("\n");
-  const [file, to] = [join(temporaryFolder(), "accounts"), temporaryFolder()];
-  const lines = refusals.map(([change]) => {
-    const record = JSON.parse(one);
-    change(record);
-    return JSON.stringify(record);
+for (const [sql, message] of wrongRows)
+  test(`an import is refused after ${sql.slice(0, 150)}`, async () => {
+    const empty = temporaryFolder();
+    Store.open(empty).close();
+    assert.equal(await refusal(changed(sql), empty), message);
   });
-  const first = JSON.stringify({ ...JSON.parse(head), accounts: lines.length });
-  writeFileSync(file, [first, ...lines].join("\n"));
-  const [{ code, stderr }] = await run(to, [`accounts import ${file}`]);
-  assert.equal(code, 1);
-  const expected = refusals.map(([, message], i) => `file ${file}, line ${i + 2}: account a: ${message}`);
-  assert.deepEqual(stderr.trimEnd().split("\n"), expected);
-});
 
-test("a file with missing lines needs --skip-invalid, and blank lines at its end are ignored", async () => {
-  const [from, to] = [filledState(), temporaryFolder()];
-  const lines = contentOf(from).trimEnd().split("\n");
-  const file = join(temporaryFolder(), "accounts");
-  writeFileSync(file, `${lines.slice(0, 3).join("\r\n")}\r\n\n \n`);
-  const [refused, skipped] = await run(to, [
-    `accounts import ${file}`,
-    `accounts import ${file} --skip-invalid`,
-  ]);
-  const miscount = `file ${file}: found 2 accounts, expected 3, as its first line says: export them again, or import the ones present with --skip-invalid\n`;
-  assert.deepEqual([refused.code, refused.stdout, refused.stderr], [1, "", miscount]);
-  assert.deepEqual([skipped.code, skipped.stdout], [0, "entered 2 accounts\n"]);
-  assert.ok(skipped.stderr.includes(miscount), skipped.stderr);
-  assert.equal(contentOf(to).split("\n").length, 4);
-  writeFileSync(file, `${lines.join("\n")}\n\n\n`);
-  assert.deepEqual(await succeed(to, `accounts import ${file}`), [
-    "entered 1 account; 2 were there already, the same\n",
-  ]);
-});
-
-test("an account with a webhook to this machine is imported", async () => {
-  const [head, one] = contentOf(filledState()).split("\n");
-  const [file, to] = [join(temporaryFolder(), "accounts"), temporaryFolder()];
-  const changed = { ...JSON.parse(one), webhook: "http://127.0.0.1:8000/hook" };
-  writeFileSync(
-    file,
-    `${JSON.stringify({ ...JSON.parse(head), accounts: 1 })}\n${JSON.stringify(changed)}\n`,
+test("an import is refused if an id, a name, a key, an event or a mailbox is taken, and says by which account", async () => {
+  const to = temporaryFolder();
+  const moved = "PRAGMA defer_foreign_keys = ON; UPDATE accounts SET id = 11 WHERE id = 1;";
+  const onlyAccount = (
+    id: number,
+  ) => `DELETE FROM deliveries; DELETE FROM events; DELETE FROM usage; DELETE FROM days;
+    DELETE FROM signups WHERE account <> ${id}; DELETE FROM keys WHERE account <> ${id}; DELETE FROM accounts WHERE id <> ${id};`;
+  const renamed = (id: number) =>
+    `${onlyAccount(id)} UPDATE accounts SET id = 11, name = 'x'; UPDATE keys SET account = 11, replaced_by = NULL; UPDATE signups SET account = 11;`;
+  await succeed(to, `accounts import ${exported}`);
+  const free = "expected what no account has";
+  for (const [sql, message] of [
+    ["", `account a: found the id 1, which the account a has, ${free}`],
+    [onlyAccount(4), `account nothing: found the id 4, which the account nothing has, ${free}`],
+    [
+      `${onlyAccount(4)} UPDATE accounts SET name = 'x'`,
+      `account x: found the id 4, which the account nothing has, ${free}`,
+    ],
+    [
+      `${renamed(4)} UPDATE accounts SET name = 'a'`,
+      `account a: found the name a, which the account a has, ${free}`,
+    ],
+    [renamed(4), `account x: found the key id 6, which the account nothing has, ${free}`],
+    [
+      `${renamed(4)} UPDATE keys SET id = 60`,
+      `account x: found the hash of its key 60, which the account nothing has, ${free}`,
+    ],
+    [
+      `${renamed(2)} DELETE FROM keys`,
+      `account x: found the mailbox bob@example.com, which the account b c has, ${free}`,
+    ],
+    [
+      `${moved} DELETE FROM keys; DELETE FROM usage; DELETE FROM days; DELETE FROM signups; DELETE FROM accounts WHERE id <> 11;
+        UPDATE accounts SET name = 'x'; UPDATE events SET account = 11`,
+      `account x: found the event evt_${"a".repeat(32)}, which the account a has, ${free}`,
+    ],
+  ])
+    assert.equal(await refusal(changed(sql), to), message);
+  await succeed(to, "accounts delete nothing --yes");
+  assert.equal(
+    await refusal(changed(onlyAccount(4)), to),
+    "account nothing: found the id 4 of an account that was deleted, expected one that no account had",
   );
-  assert.deepEqual(await succeed(to, `accounts import ${file}`), ["entered 1 account\n"]);
 });
 
-test("an account that was deleted isn't imported again under its id", async () => {
-  const folder = filledState();
-  const file = join(temporaryFolder(), "accounts");
-  await succeed(folder, `accounts export ${file}`, "accounts delete a --yes");
-  const [{ code, stderr }, skipped] = await run(folder, [
-    `accounts import ${file}`,
-    `accounts import ${file} --skip-invalid`,
-  ]);
-  const refusal = `file ${file}, line 2: account a: found the id 1 of an account that was deleted, expected one that no account had\n`;
-  assert.deepEqual([code, stderr], [1, refusal]);
+test("what plans and rules allow today doesn't refuse what an earlier release has stored", async () => {
+  const to = temporaryFolder();
+  const file = changed(`UPDATE accounts SET plan = 'gold', burst = 7, quota = 70 WHERE id = 1;
+    UPDATE accounts SET webhook = 'http://127.0.0.1:8000/hook', email = 'ann@localhost', webhook_secret = 'old' WHERE id = 2;
+    UPDATE accounts SET quota = 5, name = ' d ' WHERE id = 4;
+    UPDATE keys SET label = ' b ', last4 = 'x';
+    UPDATE events SET threshold = 50, payload = '[]' WHERE threshold = 80;
+    UPDATE deliveries SET tries = 99, state = 'dropped', last_answer = '${"é".repeat(300)}';
+    INSERT INTO days SELECT 2, '20' || y || '-01-01', 1 FROM (WITH RECURSIVE n (y) AS (SELECT 10 UNION ALL SELECT y + 1 FROM n WHERE y < 99) SELECT y FROM n)`);
+  await succeed(to, `accounts import ${file}`);
+  const again = join(temporaryFolder(), "accounts");
+  await succeed(to, `accounts export ${again}`, "keys update --account a --email none");
+  const [list] = await succeed(to, "accounts list");
+  assert.match(list, /^a\tgold\t7\t70\t/m);
+  const content = (path: string) => {
+    const database = new Database(path, { readonly: true });
+    const rows = ["accounts", "keys", "days", "events", "deliveries"].map((table) =>
+      database
+        .prepare<[], Record<string, unknown>>(`SELECT * FROM ${table}`)
+        .all()
+        .map(({ changed: _, ...row }) => row),
+    );
+    database.close();
+    return rows;
+  };
+  assert.deepEqual(content(again), content(file));
+  const names = new AccountNames();
+  names.put(3, "a", "gold");
+  names.put(4, "x".repeat(64), "p".repeat(32));
   assert.deepEqual(
-    [skipped.stdout, skipped.stderr],
-    ["entered 0 accounts; 2 were there already, the same; 1 refused\n", refusal],
+    [3, 4].map((slot) => names.get(slot)),
+    [
+      { name: "a", plan: "gold" },
+      { name: "x".repeat(64), plan: "p".repeat(32) },
+    ],
   );
 });
 
 test("export doesn't overwrite a file, and import refuses a missing file", async () => {
-  const folder = filledState();
   const file = join(temporaryFolder(), "accounts");
   writeFileSync(file, "mine");
-  const [out, into, more] = await run(folder, [
+  const [out, into, more, later] = await run(filled, [
     `accounts export ${file}`,
     `accounts import ${file}s`,
     "accounts export a b",
+    `accounts import ${exported} --after x`,
   ]);
   assert.match(out.stderr, /^file .*: found file already exists, expected a name that is free/);
   assert.equal(readFileSync(file, "utf8"), "mine");
-  assert.match(
-    into.stderr,
-    /^file .*: found no such file or directory, expected the output of accounts export/,
-  );
+  assert.equal(into.stderr, `file ${file}s: found no such file or directory, ${fits}\n`);
   assert.equal(more.stderr, 'accounts export: found "b" after the file, expected nothing more\n');
+  assert.match(later.stderr, /^--after: found "x", expected a whole number from 0 to /);
+});
+
+test("with DATABASE_URL, accounts go into the database 500 at a time, and come from it", async () => {
+  const database = await PostgresServer.start();
+  const env = { DATABASE_URL: database.url };
+  const [many, folder, to] = [temporaryFolder(), temporaryFolder(), temporaryFolder()];
+  await succeed(many, `accounts import ${exported}`);
+  const store = Store.open(many);
+  store.atomically(() => {
+    for (let i = 0; i < 1100; i++) store.accounts.create({ ...account, name: `n${i}` }, new Date(0));
+  });
+  store.close();
+  const [file, back] = ["many", "back"].map((name) => join(temporaryFolder(), name));
+  await succeed(many, `accounts export ${file}`);
+  // Makes the database and refuses the second change after it.
+  await run(folder, ["accounts list"], env);
+  await database.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
+    CREATE TRIGGER refuse BEFORE INSERT ON hcqs.changes FOR EACH ROW WHEN (NEW.version = 2) EXECUTE FUNCTION refuse()`);
+  const [partly] = await run(folder, [`accounts import ${file}`], env);
+  assert.deepEqual(
+    [partly.code, partly.stdout, partly.stderr],
+    [1, "", "no; 500 of 1103 accounts are imported; import the others with --after 501\n"],
+  );
+  await database.query("DROP TRIGGER refuse ON hcqs.changes");
+  const [entered, again, exportedAgain] = await run(
+    folder,
+    [`accounts import ${file} --after 501`, `accounts import ${file}`, `accounts export ${back}`],
+    env,
+  );
+  assert.equal(entered.stdout, "entered 603 accounts\n", entered.stderr);
+  const taken = "account a: found the id 1, which the account a has, expected what no account has";
+  assert.deepEqual([again.code, again.stderr], [1, `file ${file}: ${taken}\n`]);
+  assert.equal(exportedAgain.stdout, `${back}\n`, exportedAgain.stderr);
+  assert.deepEqual(readdirSync(folder), [], "no state of this machine is made");
+  await succeed(to, `accounts import ${back}`);
+  assert.deepEqual(accountsIn(to), accountsIn(many));
 });

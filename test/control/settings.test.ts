@@ -6,7 +6,6 @@ import { shown } from "../../engine/query.ts";
 import { machineFaults } from "../../server/control/machine.ts";
 import { configure } from "../../server/part.ts";
 import { portalSettings, settingTable } from "../../server/parts/portal/settings.ts";
-import { redisAddress } from "../../server/parts/replicas/redis-url.ts";
 import { parts } from "../../server/parts.ts";
 import { coreSettings, readSettings, readTable } from "../../server/shared/settings.ts";
 import { run } from "../support/commands.ts";
@@ -34,8 +33,8 @@ test("all invalid settings are listed at once, and nothing is created", async ()
     SIGNUP_DAILY: "-1",
     SMTP_URL: "http://user:secret@localhost",
     MAIL_FROM: "nobody",
-    REDIS_URL: "redis://:secret@localhost/mymaster",
-    QUOTA_WITHOUT_REDIS: "none",
+    DATABASE_URL: "mysql://u:secret@localhost/a",
+    DATABASE_GRACE: "-1",
   });
   assert.deepEqual([code, stdout], [1, ""]);
   assert.deepEqual(
@@ -52,8 +51,8 @@ test("all invalid settings are listed at once, and nothing is created", async ()
       'SIGNUP_DAILY is "-1", expected a whole number from 0 to 100000',
       "SMTP_URL has another form, expected smtp://[USER:PASSWORD@]HOST[:PORT], or smtps://…",
       'MAIL_FROM is "nobody", expected an e-mail address, or a name and one such as Prices <prices@example.com>',
-      'REDIS_URL has the database "mymaster", expected a number such as 0',
-      'QUOTA_WITHOUT_REDIS is "none", expected leased or free',
+      "DATABASE_URL has another form, expected postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/DATABASE[?sslmode=…]",
+      'DATABASE_GRACE is "-1", expected a whole number from 0 to 86400',
       "",
     ].sort(),
   );
@@ -134,7 +133,7 @@ test("no message about a setting shows a password or another secret of a URL", a
 });
 
 test("no message about an argument shows a password of a URL", async () => {
-  const server = await runServer([`REDIS_URL=redis://:geheim@example.org`], {});
+  const server = await runServer([`DATABASE_URL=postgres://u:geheim@example.org/a`], {});
   assert.deepEqual([server.code, /geheim/.test(server.stderr)], [1, false]);
   for (const value of withPassword.filter((value) => !value.includes(","))) {
     const results = await run(temporaryFolder(), [
@@ -177,66 +176,6 @@ test("an empty setting counts as unset, and other values replace the defaults", 
     isTrial: false,
     THREADS: 3,
   });
-});
-
-test("REDIS_URL names one Redis, Sentinels or a Cluster", () => {
-  const plain = { isTls: false, username: undefined, password: undefined, db: 0, primary: undefined };
-  const redis = { ...plain, kind: "single", hosts: [{ host: "redis", port: 6379 }] };
-  assert.deepEqual(redisAddress("redis://redis"), redis);
-  assert.deepEqual(redisAddress("redis://redis:6379/0"), redis);
-  assert.deepEqual(redisAddress("rediss://a:p%40ss@redis/3"), {
-    ...{ ...redis, isTls: true, username: "a", password: "p@ss", db: 3 },
-  });
-  assert.deepEqual(redisAddress("redis://:secret@[::1]:7000"), {
-    ...{ ...redis, password: "secret", hosts: [{ host: "::1", port: 7000 }] },
-  });
-  const two = [
-    { host: "a", port: 26379 },
-    { host: "b", port: 7 },
-  ];
-  const sentinels = { ...plain, kind: "sentinel", hosts: two, primary: "mymaster" };
-  assert.deepEqual(redisAddress("redis+sentinel://a,b:7/mymaster"), sentinels);
-  assert.deepEqual(redisAddress("redis+sentinel://a,b:7/mymaster/2"), { ...sentinels, db: 2 });
-  assert.deepEqual(redisAddress("rediss+cluster://:secret@a:26379,b:7"), {
-    ...{ ...plain, kind: "cluster", hosts: two, isTls: true, password: "secret" },
-  });
-});
-
-test("an invalid REDIS_URL is refused with its wrong part and without showing a password", () => {
-  const single =
-    "redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], redis+sentinel://…HOST[:PORT],…/NAME[/DB] or redis+cluster://…HOST[:PORT],…; with rediss for TLS";
-  const notShown = "(not shown: it may be a password without @HOST)";
-  const encoded = "them percent-encoded, such as %40 for @, %2F for / and %25 for %";
-  const host = "a name or an IP address, of version 6 in brackets";
-  const database = "a number such as 0";
-  const port = "a number from 1 to 65535";
-  const name = "redis+sentinel://…HOST[:PORT],…/NAME[/DB]";
-  for (const [wrong, found, expected] of [
-    ["redis", "no scheme", single],
-    ["http://:geheim@redis", 'the scheme "http"', single],
-    ["redis://", "no host", single],
-    ["redis://a,b", "2 hosts", "one, or the scheme redis+sentinel or redis+cluster"],
-    ["redis://redis/name", 'the database "name"', database],
-    ["redis://redis/0/1", 'the path "/1" at its end', "none behind the database"],
-    ["redis://:geheim@redis:0", 'the port "0"', port],
-    ["redis://:geheim@redis:a", 'the port "a"', port],
-    ["redis://user:geheim", `the port ${notShown}`, port],
-    ["redis://us er:geheim", `the host ${notShown}`, host],
-    ["redis://a b", 'the host "a b"', host],
-    ["redis://user@redis", "a user without a password", "USER:PASSWORD@ or :PASSWORD@ before the host"],
-    ["redis://:geheim%zz@redis", "% without two hexadecimal digits in the user or password", encoded],
-    ["redis://:ge@heim@redis", "@ or / in the user or password", encoded],
-    ["redis://redis?password=geheim", "a ? or # behind the host", "none; the database is a path, such as /1"],
-    ["redis+sentinel://a", "no name of the primary", name],
-    ["redis+sentinel://a/m/b", 'the database "b"', database],
-    ["redis+sentinel://a,,b/m", "no host", single],
-    ["redis+cluster://a/1", 'the path "/1" at its end', "none, as a Cluster has database 0 alone"],
-  ])
-    assert.deepEqual(
-      configure(parts, { REDIS_URL: wrong }),
-      [`REDIS_URL has ${found}, expected ${expected}`],
-      wrong,
-    );
 });
 
 test("signup is open without a STATE_DIR, and otherwise only if SIGNUP is set", () => {
@@ -352,17 +291,7 @@ test("npm start takes settings from the environment alone", async () => {
 
 const words = {
   keys: ["create", "update", "list", "revoke", "expire", "rotate"],
-  accounts: [
-    "list",
-    "export",
-    "import",
-    "suspend",
-    "resume",
-    "delete",
-    "servers",
-    "forget-server",
-    "rotate-secret",
-  ],
+  accounts: ["list", "export", "import", "suspend", "resume", "delete", "rotate-secret"],
   events: ["list", "retry"],
   state: ["backup"],
 };
@@ -372,8 +301,8 @@ for (const [name, subcommands] of Object.entries(words))
     const [all, short] = await run(folder, [`${name} --help`, `${name} -h`], { PORT: "wrong" });
     assert.deepEqual([all.code, all.stderr], [0, ""]);
     assert.deepEqual(short, all);
-    // The help of `state` doesn't mention Redis, because a backup has only the folder's content.
-    assert.equal(/what all servers with that Redis have in common/.test(all.stdout), name !== "state");
+    // A backup has only the folder's content, so the help of `state` names other tools for a database.
+    assert.equal(/what all servers with that database have in common/.test(all.stdout), name !== "state");
     const explained = [...all.stdout.matchAll(/^ {2}([a-z-]+).*\n {6}[A-Z].*\.$/gm)].map(([, word]) => word);
     assert.deepEqual(explained, subcommands);
 

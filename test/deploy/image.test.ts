@@ -110,26 +110,25 @@ test("the compose file's proxy uses the README's nginx configuration", () => {
   assert.deepEqual(proxy.ports, ["80:80"]);
 });
 
-test("compared with the one-server compose file, the one for several servers adds only Redis and a state per server", () => {
+test("compared with the one-server compose file, the one for several servers adds only PostgreSQL and a state per server", () => {
   const { "x-api": shared, services, volumes } = parse(deployFile("compose.replicas.yaml"), { merge: true });
-  const { "api-1": one, "api-2": other, redis, proxy: inFront } = services;
-  const { REDIS_URL, ...environment } = shared.environment;
+  const { "api-1": one, "api-2": other, postgres, proxy: inFront } = services;
+  const { DATABASE_URL, ...environment } = shared.environment;
   const { depends_on: awaited, ...alike } = { ...shared, environment };
   const { ports, volumes: folders, ...alone } = api;
   assert.deepEqual(alike, alone);
-  assert.deepEqual(awaited, ["redis"]);
+  assert.deepEqual(awaited, ["postgres"]);
   const settings = configure(parts, { ...image.env, ...shared.environment });
   assert.ok(!Array.isArray(settings), String(settings));
   assert.ok(settings.parts.some(({ shareState }) => shareState !== undefined));
-  assert.equal(REDIS_URL, "redis://redis:6379");
+  assert.equal(DATABASE_URL, "postgres://hcqs@postgres/hcqs");
   for (const [i, server] of [one, other].entries()) {
     assert.deepEqual(server.ports, [ports[0].replace("9090", String(9091 + i))]);
     assert.deepEqual(server.volumes, [folders[0], folders[1].replace("state", `state-${i + 1}`)]);
   }
-  assert.deepEqual(Object.keys(volumes), ["datasets", "state-1", "state-2", "redis"]);
-  assert.deepEqual(redis.command.slice(0, 3), ["redis-server", "--appendonly", "yes"]);
-  assert.equal(redis.ports, undefined);
-  assert.deepEqual([redis.read_only, inFront.read_only], [true, true]);
+  assert.deepEqual(Object.keys(volumes), ["datasets", "state-1", "state-2", "postgres"]);
+  assert.equal(postgres.ports, undefined);
+  assert.deepEqual([postgres.read_only, inFront.read_only], [true, true]);
   assert.deepEqual(Object.keys(inFront.depends_on), ["api-1", "api-2"]);
   assert.deepEqual(inFront.ports, proxy.ports);
 });

@@ -16,12 +16,16 @@ import { call, pricesPath, startServer, temporaryFolder } from "../support/serve
 const files = path.resolve(import.meta.dirname, "../support/0.1.0");
 const key = "hcq_1yKGlapv06eAO2pOyCEW3SBFc9P2dDgvCjVTs7y7Dge0rA2Pn";
 
+/** Unpacks a database, such as `state`. */
+function unpack(name: string, file: string): void {
+  writeFileSync(file, gunzipSync(readFileSync(path.join(files, `${name}.sqlite.gz`))), { mode: 0o600 });
+}
+
 function installation(): { datasetsDir: string; stateDir: string } {
   const folder = temporaryFolder();
   const [datasetsDir, stateDir] = ["datasets", "state"].map((name) => path.join(folder, name));
   mkdirSync(stateDir, { mode: 0o700 });
-  const state = gunzipSync(readFileSync(path.join(files, "state.sqlite.gz")));
-  writeFileSync(databaseFile(stateDir), state, { mode: 0o600 });
+  unpack("state", databaseFile(stateDir));
   cpSync(path.join(files, "2024.1.parquet"), path.join(datasetsDir, "2024.1.parquet"));
   return { datasetsDir, stateDir };
 }
@@ -41,8 +45,9 @@ test("a server starts with the state and snapshot of 0.1.0 and keeps keys, usage
 });
 
 test("accounts exported by 0.1.0 can be imported", async () => {
-  const stateDir = temporaryFolder();
-  await succeed(stateDir, `accounts import ${path.join(files, "accounts.jsonl")}`);
+  const [stateDir, file] = [temporaryFolder(), path.join(temporaryFolder(), "accounts.sqlite")];
+  unpack("accounts", file);
+  await succeed(stateDir, `accounts import ${file}`);
   const store = Store.open(stateDir);
   assert.deepEqual([store.accounts.byId(1)?.name, store.usage.of(1, "2026-11")], ["acme", 5]);
   store.close();

@@ -2,10 +2,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, truncateSync, writeSync } from "node:fs";
 import { get } from "node:http";
-import { createServer, type Socket } from "node:net";
 import path from "node:path";
-import { after, test } from "node:test";
-import { RedisNode } from "../support/redis-server.ts";
+import { test } from "node:test";
 import {
   Connection,
   call,
@@ -17,7 +15,7 @@ import {
   until,
 } from "../support/server.ts";
 
-/** Tests that the service keeps running with a damaged state, without descriptors, and with a false Redis. */
+/** Tests that the service keeps running with a damaged state, and without descriptors. */
 
 const prices = `GET ${pricesPath}?procedure=5072`;
 
@@ -115,50 +113,4 @@ test("the service keeps serving after it had no file descriptors left", async ()
   });
   await useAll(server);
   assert.equal(await server.stop(), 0);
-});
-
-/** A server that isn't Redis. It sends `answer` for each command. */
-interface FalseRedis {
-  answer: string;
-  greeting?: string;
-}
-
-test("the service keeps serving when another program answers in place of Redis", async () => {
-  const [ok, list, none, rubbish] = ["+OK\r\n", "*1\r\n$3\r\nabc\r\n", "$-1\r\n", "rubbish\r\n"];
-  const kinds: FalseRedis[] = [
-    ...[ok, list, none, rubbish, "*-5\r\n$-7\r\n:abc\r\n"].map((answer) => ({ answer })),
-    { answer: none, greeting: none.repeat(60) },
-    { answer: ok, greeting: list.repeat(60) },
-  ];
-  let [kind] = kinds;
-  let asked = 0;
-  const connections = new Set<Socket>();
-  const redis = createServer((socket) => {
-    connections.add(socket);
-    socket.on("close", () => connections.delete(socket));
-    socket.on("error", () => {});
-    socket.write(kind.greeting ?? "");
-    socket.on("data", (data) => {
-      asked++;
-      const commands = data.toString("latin1").match(/\*\d+\r\n\$/g)?.length ?? 1;
-      socket.write(kind.answer.repeat(commands));
-    });
-  });
-  after(() => redis.close());
-  // A start with accounts needs a real Redis. False servers replace it afterwards.
-  const node = await RedisNode.start();
-  const env = { REDIS_URL: `redis://127.0.0.1:${node.port}`, QUOTA_WITHOUT_REDIS: "free" };
-  const server = await startServer({ env });
-  await node.stop();
-  redis.listen(node.port, "127.0.0.1");
-  for (kind of kinds) {
-    for (const socket of connections) socket.destroy();
-    const before = asked;
-    await until("more to be asked", () => asked > before + 1);
-    assert.equal((await call(server, prices)).status, 200);
-    const metrics = await rawRequest(server.ops, requestText("GET /metrics", { Connection: "close" }));
-    assert.equal(metrics.status, 200);
-  }
-  server.process.signal("SIGTERM");
-  await server.process.finished();
 });

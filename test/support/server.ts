@@ -225,7 +225,7 @@ export function spawnServer(options: ServerOptions, cwd?: string): Running {
   );
 }
 
-/** A start waits up to 9 s for a Redis that is down. */
+/** A start waits up to 5 s for a database that is away. */
 const maxStartMs = 60_000;
 
 export async function ready(server: Running): Promise<{ api: string; ops: string }> {

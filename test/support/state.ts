@@ -1,8 +1,17 @@
 import { readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
+import { type MovedAccount, readAccounts } from "../../server/accounts/transfer.ts";
+import { exportAccounts } from "../../server/store/backup.ts";
 import { Store } from "../../server/store/store.ts";
 import { temporaryFolder } from "./folders.ts";
+
+/** Returns all accounts with their rows, as an export has them. */
+export function contentOf(store: Store): MovedAccount[] {
+  const file = path.join(temporaryFolder(), "accounts");
+  exportAccounts(store, file);
+  return readAccounts(file);
+}
 
 export const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
 

@@ -130,18 +130,21 @@ test("promtool accepts all metrics, including those of several servers and every
     traffic: new Traffic(["unknown"], 1),
     ...{ stateAge: () => 0, snapshotAge: () => 0 },
   });
-  // Adds the gauges of parts, with the names and the help in their source files.
-  const sources = ["parts/replicas/control.ts", "parts/notifications/control.ts"];
+  // Adds the metrics of parts, with the names and the help in their source files.
+  const sources = ["parts/postgres/control.ts", "parts/notifications/control.ts"];
   for (const source of sources)
-    for (const [, name, help] of readFileSync(join(monitoring, "..", source), "utf8").matchAll(
-      /metrics\.gauge\(\s*["`]([^"`]*)["`],\s*["`]([^"`]*)["`]/g,
+    for (const [, kind, name, help] of readFileSync(join(monitoring, "..", source), "utf8").matchAll(
+      /metrics\.(gauge|counter|histogram)\(\s*["`]([^"`]*)["`],\s*["`]([^"`]*)["`]/g,
     ))
-      for (const channel of name.includes("$") ? ["webhook", "email"] : [""])
-        metrics.gauge(
-          name.replace(/\$\{channel\}/, channel),
-          help.replace(/\$\{channel\}/, channel),
-          () => 0,
-        );
+      if (kind === "counter") metrics.counter(name, help);
+      else if (kind === "histogram") metrics.histogram(name, help, [1]);
+      else
+        for (const channel of name.includes("$") ? ["webhook", "email"] : [""])
+          metrics.gauge(
+            name.replace(/\$\{channel\}/, channel),
+            help.replace(/\$\{channel\}/, channel),
+            () => 0,
+          );
   const text = await metrics.text();
   for (const [, name] of readFileSync(join(monitoring, "../README.md"), "utf8").matchAll(/`(hcqs_\w+)[`{]/g))
     assert.match(text, new RegExp(`^# TYPE ${name} `, "m"));

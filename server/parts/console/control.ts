@@ -20,7 +20,6 @@ export async function startConsole(core: Core): Promise<RunningPart> {
     started_at: startedAt,
     ready: core.isReady(),
     fault: core.fault() ?? null,
-    gone: core.gone(),
   });
   const shown = new OperatorConsole(history, () => stateOf(server(), snapshots, store, new Date()));
   return {

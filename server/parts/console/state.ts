@@ -18,8 +18,6 @@ interface ServerState {
   ready: boolean;
   /** What is wrong with the files in `STATE_DIR`; null if nothing is wrong. */
   fault: string | null;
-  /** Ids of servers that shared ceilings through Redis and have stopped reporting. */
-  gone: readonly string[];
 }
 
 export function stateOf(

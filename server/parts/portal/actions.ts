@@ -177,7 +177,7 @@ export class PortalActions {
   #checkRoom(): void {
     if (this.#options.keyCount() >= maxOwnKeys)
       throw new ApiError(
-        "unavailable",
+        "service_unavailable",
         "the server has no room for more keys: no key can be created until the operator makes room",
       );
   }

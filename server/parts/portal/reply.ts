@@ -10,5 +10,5 @@ export function errorReply(error: ApiError): PortalReply {
 
 /** Makes an error with status 503. @param seconds the seconds after which the client should try again */
 export function unavailable(message: string, seconds: number): ApiError {
-  return new ApiError("unavailable", message, { header: seconds });
+  return new ApiError("service_unavailable", message, { header: seconds });
 }

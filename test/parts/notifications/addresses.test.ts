@@ -108,7 +108,7 @@ test("a webhook URL whose host name can't be public is rejected when it is set",
     assert.equal(webhookFault(`https://user@${host}/`, false), "a URL without a user name or password", host);
     const isAllowed = /localhost\.?$/i.test(host) || host === "ｌocalhost";
     assert.equal(webhookFault(`https://${host}/`, true), isAllowed ? undefined : "a public address", host);
-    assert.equal(storedWebhookFault(`https://${host}/`, true), undefined, `an import of ${host}`);
+    assert.equal(storedWebhookFault(`https://${host}/`, true), undefined, `a stored ${host}`);
   }
   for (const host of "local.example.com localhost.example.com internal.io home.arpa.example c.example example.com. test.example mytest.com xn--p1ai.xn--p1ai".split(
     " ",

@@ -270,7 +270,7 @@ test("changes get 503 while the database is lost or full, and reads still work",
   portal.fault = "it is gone";
   const before = portal.written();
   const lost = await portal.ask("/portal/keys/create", {}, { key });
-  assert.deepEqual([lost.status, errorOf(lost).type], [503, "unavailable"]);
+  assert.deepEqual([lost.status, errorOf(lost).type], [503, "service_unavailable"]);
   assert.equal((await portal.ask("/portal/signup", form("b@example.com"))).status, 503);
   assert.equal((await portal.ask("/portal/keys", {}, { key })).status, 200);
   portal.fault = undefined;
@@ -310,7 +310,7 @@ test("the portal creates no keys beyond 450,000, which leaves room for the opera
     ["/portal/signup", form("b@example.com")],
   ] as const) {
     const reply = await portal.ask(path, body, { key });
-    assert.deepEqual([reply.status, errorOf(reply).type], [503, "unavailable"]);
+    assert.deepEqual([reply.status, errorOf(reply).type], [503, "service_unavailable"]);
   }
   assert.ok(portal.isTaken(key));
 });

@@ -50,7 +50,7 @@ test("a POST gets 503 with Retry-After while 64 others are in progress", async (
   const { status, head, body } = await reply({});
   assert.equal(status, 503);
   assert.match(String(head), /\r\nRetry-After: 1$/);
-  assert.equal(JSON.parse(String(body)).error.type, "unavailable");
+  assert.equal(JSON.parse(String(body)).error.type, "service_unavailable");
   resolve(done);
   assert.deepEqual(new Set((await Promise.all(waiting)).map((answer) => answer.status)), new Set([200]));
   assert.equal((await reply({})).status, 200);

@@ -17,7 +17,7 @@ interface AttentionProps {
 }
 
 export function Attention({ state, refusedShare, failedShare, slow }: AttentionProps) {
-  const { accounts, events, refused, server } = state;
+  const { accounts, events, refused } = state;
   const of = (all: typeof accounts) => all.map(({ name }) => name).join(", ");
   const exhausted = accounts.filter(({ used, quota }) => used >= quota);
   const near = accounts.filter(({ used, quota }) => used < quota && used >= leastQuotaShare * quota);
@@ -31,9 +31,7 @@ export function Attention({ state, refusedShare, failedShare, slow }: AttentionP
     some(refused.length, "file is", "files are", "refused; the previous data is still served."),
     some(failed, "delivery has", "deliveries have", "failed for good; hcqs events retry starts again."),
   ];
-  const gone = `gone and may hold leases: ${server.gone.join(", ")}. See hcqs accounts servers.`;
   const warn = [
-    some(server.gone.length, "server is", "servers are", gone),
     refusedShare >= leastRefusedShare &&
       `${percent(100 * refusedShare)} of requests are refused, being over a rate or quota (429).`,
     slow !== undefined && `Answers are slow: 1 % of requests take ${slow} or longer.`,

@@ -1,0 +1,229 @@
+import { burstExceeded, type Ceilings, maxAccounts } from "./limits.ts";
+
+/** Admits requests of accounts that several servers share, by permits that the control thread has got for them. */
+
+/*
+ * A permit is the right to admit one request. The permits of an account, by account slot, are in shared memory, and are
+ * used with Atomics. A slot has sixteen 32-bit words, which fill a cache line. Times are milliseconds of a steady clock
+ * that all threads share, modulo 2^32.
+ */
+const slotWords = 16;
+const quotaWord = 0;
+/** Requests per second. */
+const burstWord = 1;
+/** Number of permits held. */
+const heldWord = 2;
+/** When the oldest permits expire. Later no permit may be used until the control thread has removed the expired. */
+const expiryWord = 3;
+/** The month of the permits and of the counts below. */
+const monthWord = 4;
+/** Until when requests without a permit are refused at once, and the number that `admit` returns for them. */
+const noneUntilWord = 5;
+const reasonWord = 6;
+/** The quota minus the requests of all servers, and these requests. Both count the permits held as used. */
+const leftWord = 7;
+const usedWord = 8;
+/** Number of requests that wait for a permit, in all threads. */
+const waitingWord = 9;
+/** Number of requests that were admitted or began to wait since the start. */
+const askedWord = 10;
+/** Admitted requests that don't count because they failed: of even months, and of odd months. */
+const failedWords = 11;
+
+/** The word after all slots: the month in which permits are used now. */
+const currentMonthWord = maxAccounts * slotWords;
+/** 1 while requests without a permit are answered 503 at once. */
+const closedWord = currentMonthWord + 1;
+
+/** Milliseconds from the sending of a call for permits until they expire. */
+export const permitLifeMs = 750;
+/** Maximum milliseconds that a request waits for a permit. */
+export const maxWaitMs = 400;
+/** A refusal holds no longer, so that an old time isn't taken for a later one after the clock's words wrap around. */
+const maxRefusalMs = 1000;
+
+// Two numbers that `admit` returns in addition to those of `Limits`.
+
+/** The request must wait for a permit. */
+export const mustWait = -5;
+/** Permits can't be got, because the database is away. */
+export const databaseAway = -6;
+
+export class PermitTable implements Ceilings {
+  readonly buffer: SharedArrayBuffer;
+  readonly #words: Int32Array;
+
+  constructor(buffer = new SharedArrayBuffer((closedWord + 1) * 4)) {
+    this.buffer = buffer;
+    this.#words = new Int32Array(buffer);
+  }
+
+  /** The month in which permits are used now, by the database's clock. */
+  get month(): number {
+    return Atomics.load(this.#words, currentMonthWord);
+  }
+
+  /** Permits of other months can't be used any more. */
+  set month(month: number) {
+    Atomics.store(this.#words, currentMonthWord, month);
+  }
+
+  /** Whether requests without a permit are answered 503 at once. */
+  set isClosed(isClosed: boolean) {
+    Atomics.store(this.#words, closedWord, isClosed ? 1 : 0);
+  }
+
+  /**
+   * Sets an account's requests per second (`burst`) and per month (`quota`). Requests aren't refused any more for what
+   * was known before. @throws RangeError when the slot is too high
+   */
+  configure(slot: number, burst: number, quota: number): void {
+    if (slot >= maxAccounts) throw new RangeError(`account slot is ${slot}, expected below ${maxAccounts}`);
+    const base = slot * slotWords;
+    const change = quota - Atomics.exchange(this.#words, base + quotaWord, quota);
+    Atomics.add(this.#words, base + leftWord, change);
+    Atomics.store(this.#words, base + burstWord, burst);
+    Atomics.store(this.#words, base + reasonWord, 0);
+  }
+
+  /**
+   * Uses one of the account's permits.
+   * @param month the month's number by `monthOf`
+   * @returns the requests left in the month, or a negative number that says why there is no permit
+   */
+  admit(slot: number, month: number, steadyMs: number): number {
+    const words = this.#words;
+    const base = slot * slotWords;
+    const isValid = ((Atomics.load(words, base + expiryWord) - steadyMs) | 0) > 0;
+    if (isValid && Atomics.load(words, base + monthWord) === month) {
+      let held = Atomics.load(words, base + heldWord);
+      while (held > 0) {
+        const found = Atomics.compareExchange(words, base + heldWord, held, held - 1);
+        if (found === held) {
+          Atomics.add(words, base + askedWord, 1);
+          return Math.max(0, Atomics.load(words, base + leftWord) + held - 1);
+        }
+        held = found;
+      }
+    }
+    const reason = Atomics.load(words, base + reasonWord);
+    if (reason !== 0 && this.#refusalMs(base, steadyMs) > 0) return reason;
+    if (Atomics.load(words, closedWord) === 1) return databaseAway;
+    return Atomics.load(words, base + waitingWord) > Atomics.load(words, base + burstWord)
+      ? burstExceeded
+      : mustWait;
+  }
+
+  #refusalMs(base: number, steadyMs: number): number {
+    const ms = (Atomics.load(this.#words, base + noneUntilWord) - steadyMs) | 0;
+    return ms > maxRefusalMs ? 0 : Math.max(0, ms);
+  }
+
+  /** Counts requests that begin to wait, or with a negative number requests that wait no longer. */
+  wait(slot: number, count: number): void {
+    Atomics.add(this.#words, slot * slotWords + waitingWord, count);
+    if (count > 0) Atomics.add(this.#words, slot * slotWords + askedWord, count);
+  }
+
+  /** Uncounts an admitted request that failed with a server error, or a permit that no waiting request needed. */
+  giveBack(slot: number, month: number): void {
+    Atomics.add(this.#words, slot * slotWords + failedWords + (month & 1), 1);
+  }
+
+  /** Returns the requests of a month, as far as known; undefined for another month than that of the account's counts. */
+  used(slot: number, month: number): number | undefined {
+    const base = slot * slotWords;
+    if (Atomics.load(this.#words, base + monthWord) !== month) return undefined;
+    return Math.max(
+      0,
+      Atomics.load(this.#words, base + usedWord) - Atomics.load(this.#words, base + heldWord),
+    );
+  }
+
+  /** Returns the requests left of a month's quota, as far as known. */
+  remaining(slot: number, month: number): number {
+    return Math.max(0, this.ceilings(slot).quota - (this.used(slot, month) ?? 0));
+  }
+
+  /** Returns the account's requests per second (`burst`) and requests per month (`quota`). */
+  ceilings(slot: number): { burst: number; quota: number } {
+    const base = slot * slotWords;
+    return {
+      burst: Atomics.load(this.#words, base + burstWord),
+      quota: Atomics.load(this.#words, base + quotaWord),
+    };
+  }
+
+  /** Returns the milliseconds until a request may be accepted after `burstExceeded`. */
+  burstWaitMs(slot: number, steadyMs: number): number {
+    return this.#refusalMs(slot * slotWords, steadyMs);
+  }
+
+  // The control thread alone calls the methods below.
+
+  /** Number of permits held. */
+  held(slot: number): number {
+    return Atomics.load(this.#words, slot * slotWords + heldWord);
+  }
+
+  /** Number of requests that were admitted or began to wait since the start, modulo 2^32. */
+  asked(slot: number): number {
+    return Atomics.load(this.#words, slot * slotWords + askedWord) >>> 0;
+  }
+
+  /** The month of the account's permits and counts. */
+  monthOf(slot: number): number {
+    return Atomics.load(this.#words, slot * slotWords + monthWord);
+  }
+
+  /** Assigns permits and counts to a month, and ends the refusals. The account must hold no permits. */
+  enter(slot: number, month: number): void {
+    const base = slot * slotWords;
+    Atomics.store(this.#words, base + reasonWord, 0);
+    Atomics.store(this.#words, base + usedWord, 0);
+    Atomics.store(this.#words, base + leftWord, this.ceilings(slot).quota);
+    Atomics.store(this.#words, base + monthWord, month);
+  }
+
+  /** Adds permits. @param expiryMs when the oldest permits of the account expire */
+  add(slot: number, permits: number, expiryMs: number): void {
+    const base = slot * slotWords;
+    Atomics.store(this.#words, base + expiryWord, expiryMs);
+    Atomics.add(this.#words, base + heldWord, permits);
+  }
+
+  /** Sets when the oldest permits expire. */
+  expireAt(slot: number, expiryMs: number): void {
+    Atomics.store(this.#words, slot * slotWords + expiryWord, expiryMs);
+  }
+
+  /** Takes permits out, so that at most `kept` are held. @returns the number that was taken out */
+  keep(slot: number, kept: number): number {
+    const at = slot * slotWords + heldWord;
+    for (let held = Atomics.load(this.#words, at); held > kept; ) {
+      const found = Atomics.compareExchange(this.#words, at, held, kept);
+      if (found === held) return held - kept;
+      held = found;
+    }
+    return 0;
+  }
+
+  /** Refuses requests without a permit at once. @param reason what `admit` returns, at most a second from now */
+  refuse(slot: number, untilMs: number, reason: number): void {
+    const base = slot * slotWords;
+    Atomics.store(this.#words, base + noneUntilWord, untilMs);
+    Atomics.store(this.#words, base + reasonWord, reason);
+  }
+
+  /** Sets the requests of the account's month, in which permits count as used. */
+  count(slot: number, used: number): void {
+    const base = slot * slotWords;
+    Atomics.store(this.#words, base + usedWord, used);
+    Atomics.store(this.#words, base + leftWord, this.ceilings(slot).quota - used);
+  }
+
+  /** Takes the number of requests to uncount of a month. */
+  takeFailed(slot: number, month: number): number {
+    return Atomics.exchange(this.#words, slot * slotWords + failedWords + (month & 1), 0);
+  }
+}

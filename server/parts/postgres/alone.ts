@@ -1,0 +1,91 @@
+import { randomUUID } from "node:crypto";
+import type { AdmittedAlone, Store } from "../../store/store.ts";
+import type { Asked, Granted, Taken } from "./permits.ts";
+
+/** Grants permits while the database is away, from what this server last knew. */
+
+export interface AloneOptions {
+  store: Store;
+  /** Returns an account's ceilings; undefined for a deleted account. */
+  ceilingsOf(account: number): { burst: number; quota: number } | undefined;
+  /** Returns the permits granted in a month to all servers, as last read; undefined if the number was never read. */
+  usedOf(account: number, month: number): number | undefined;
+}
+
+interface Bucket {
+  level: number;
+  atMs: number;
+}
+
+/** One absence of the database. */
+export class Alone {
+  readonly #options: AloneOptions;
+  /** When the database went away, in Unix milliseconds. */
+  readonly since: number;
+  readonly #fromMs: number;
+  readonly #buckets = new Map<number, Bucket>();
+  /** What was admitted before a restart. It may be reported already, so nothing is added. */
+  readonly #earlier: readonly AdmittedAlone[];
+  /** What is admitted, by month. */
+  readonly #admitted = new Map<number, AdmittedAlone>();
+
+  /**
+   * @param month the month of the requests, by `monthOf`
+   * @param wallMs the time, in Unix milliseconds
+   * @param nowMs the steady clock
+   */
+  constructor(options: AloneOptions, month: number, wallMs: number, nowMs: number) {
+    this.#options = options;
+    this.#earlier = options.store.away.all();
+    // After a restart, the same absence goes on.
+    this.since = this.#earlier.find(({ since }) => since > 0)?.since ?? wallMs;
+    this.#fromMs = nowMs;
+    this.#admittedIn(month);
+  }
+
+  /** Grants permits of a month from buckets of R tokens that were empty when the database went away. */
+  take(asked: readonly Asked[], month: number, nowMs: number): Taken {
+    return { month, grants: asked.flatMap((one) => this.#grant(one, month, nowMs) ?? []) };
+  }
+
+  #grant({ account, want, back, backMonth }: Asked, month: number, nowMs: number): Granted | undefined {
+    const ceilings = this.#options.ceilingsOf(account);
+    const known = this.#options.usedOf(account, month);
+    if (ceilings === undefined || known === undefined) return undefined;
+    const { burst, quota } = ceilings;
+    const bucket = this.#buckets.get(account) ?? { level: 0, atMs: this.#fromMs };
+    const level = Math.min(burst, bucket.level + (burst * (nowMs - bucket.atMs)) / 1000);
+    if (back !== 0) this.#count(account, backMonth, -back);
+    const before = this.#earlier
+      .filter((one) => one.month === month)
+      .reduce((sum, { used }) => sum + (used.get(account) ?? 0), known);
+    const used = before + this.#count(account, month, 0);
+    const granted = Math.max(0, Math.min(want, Math.floor(level), quota - used));
+    this.#count(account, month, granted);
+    this.#buckets.set(account, { level: level - granted, atMs: nowMs });
+    const waitMs = Math.max(0, ((1 - level + granted) * 1000) / burst);
+    return { account, granted, used: used + granted, waitMs };
+  }
+
+  /** Adds to an account's count, which is negative if more permits of the database go back. @returns the count */
+  #count(account: number, month: number, more: number): number {
+    const { used } = this.#admittedIn(month);
+    const count = (used.get(account) ?? 0) + more;
+    if (more !== 0) used.set(account, count);
+    return count;
+  }
+
+  #admittedIn(month: number): AdmittedAlone {
+    let admitted = this.#admitted.get(month);
+    if (admitted === undefined) {
+      admitted = { id: randomUUID(), month, since: this.since, used: new Map() };
+      this.#admitted.set(month, admitted);
+    }
+    return admitted;
+  }
+
+  /** Stores what was admitted, so that a restart keeps it and the absence's beginning. */
+  save(): void {
+    for (const admitted of this.#admitted.values()) this.#options.store.away.save(admitted);
+  }
+}

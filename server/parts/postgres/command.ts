@@ -1,0 +1,90 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { DataError, reasonOf } from "../../../engine/query.ts";
+import { permitLifeMs } from "../../accounts/permit-table.ts";
+import type { CommandOutput, SharedCommand } from "../../part.ts";
+import { monthName } from "../../shared/months.ts";
+import { StateUnavailable } from "../../shared/state-unavailable.ts";
+import { Store } from "../../store/store.ts";
+import { Database } from "./connection.ts";
+import { Directory, type ImportedUse } from "./directory.ts";
+
+/** Runs an operator's command on the accounts in PostgreSQL, from any machine. */
+
+/**
+ * Runs a command on a copy of the accounts in memory, makes its changes in the database, and waits until they hold on
+ * every server. @throws DataError when the database can't be used
+ */
+export async function runShared(urls: readonly string[], command: SharedCommand): Promise<CommandOutput> {
+  const store = Store.inMemory();
+  const database = new Database(urls);
+  /** Says what is done, after a part of the work. */
+  let state: string | undefined;
+  try {
+    const directory = new Directory(store, database);
+    await directory.read();
+    const wasNew = directory.version === 0;
+    await readUse(store, database);
+    const before = directory.version;
+    let work = command.run;
+    let said: CommandOutput;
+    for (;;) {
+      const run = work;
+      const change = () => {
+        const output = run(store);
+        return { output, use: useOf(store, output) };
+      };
+      said = (await directory.change(change, ({ use }) => use)).output;
+      if (said.rest === undefined) break;
+      state = said.rest.state;
+      work = said.rest.run;
+    }
+    if (directory.version === before) return said;
+    // By then, all permits that servers got before the change have expired.
+    await delay(permitLifeMs);
+    return wasNew ? { ...said, note: `${said.note ?? ""}the database had no accounts before\n` } : said;
+  } catch (error) {
+    const fault =
+      error instanceof StateUnavailable
+        ? new DataError("DATABASE_URL", `a database that can't be used (${reasonOf(error)})`, error.expected)
+        : error;
+    throw state === undefined ? fault : new Error(`${reasonOf(fault)}; ${state}`);
+  } finally {
+    database.close();
+    store.close();
+  }
+}
+
+/** Reads the use and the days of all accounts into the copy, for lists and exports. */
+async function readUse(store: Store, database: Database): Promise<void> {
+  const limits = await database.query<{ account: string; month: number; used: number; used_before: number }>(
+    "SELECT account, month, used, used_before FROM hcqs.limits",
+  );
+  const days = await database.query<{ account: string; day: string; used: number }>(
+    "SELECT account, to_char(day, 'YYYY-MM-DD') AS day, used FROM hcqs.days ORDER BY account, day",
+  );
+  store.atomically(() => {
+    for (const { account, month, used, used_before } of limits) {
+      if (used_before > 0) store.usage.save(monthName(month - 1), [[Number(account), used_before]]);
+      if (used > 0) store.usage.save(monthName(month), [[Number(account), used]]);
+    }
+    for (const { account, day, used } of days) store.usage.saveDay(day, [[Number(account), used]]);
+  });
+}
+
+/** Returns the use of imported accounts, of the last two months with any. */
+function useOf(store: Store, { entered = [] }: CommandOutput): ImportedUse | undefined {
+  if (entered.length === 0) return undefined;
+  return {
+    months: entered.flatMap((account) => {
+      const [newest, ...others] = store.usage.months(account);
+      if (newest === undefined) return [];
+      const month = numberOf(newest.month);
+      const before = others.find((each) => numberOf(each.month) === month - 1);
+      return [{ account, month, used: newest.used, used_before: before?.used ?? 0 }];
+    }),
+    days: entered.flatMap((account) => store.usage.days(account).map((each) => ({ account, ...each }))),
+  };
+}
+
+/** @param month `YYYY-MM` */
+const numberOf = (month: string) => 12 * Number(month.slice(0, 4)) + Number(month.slice(5)) - 1;

@@ -1,0 +1,214 @@
+import { Client, DatabaseError } from "pg";
+import { DataError, reasonOf } from "../../../engine/query.ts";
+import { StateUnavailable } from "../../shared/state-unavailable.ts";
+import { installation, schemaVersion } from "./schema.ts";
+
+/** Connects to PostgreSQL. A connection that fails is replaced by the next query. */
+
+/** Maximum milliseconds of a connection, and of a query. The server cancels a statement earlier. */
+const maxAnswerMs = 2000;
+const maxStatementMs = 1000;
+/** Maximum milliseconds between two tries to connect; more if there was no answer, because hanging backends pile up. */
+const maxPauseMs = 1000;
+const maxHangingPauseMs = 30_000;
+const minPauseMs = 250;
+
+const noAnswer = "no answer";
+/** Faults that a later try may not have: no connection, a standby, a start or a stop under way. */
+const passing = /^(08|53|57P0[1-3]|25006)/;
+
+export class Database {
+  readonly #urls: readonly string[];
+  #client: Client | undefined;
+  #connecting: Promise<Client> | undefined;
+  #failures = 0;
+  #nextTryMs = Number.NEGATIVE_INFINITY;
+  #isClosed = false;
+  /** The fault of the last try to connect. */
+  #fault: Unusable | undefined;
+
+  /** @param urls one for each host, tried in turn */
+  constructor(urls: readonly string[]) {
+    this.#urls = urls;
+  }
+
+  /**
+   * Runs a query. Queries are sent without waiting for the answers to earlier ones.
+   * @returns the rows
+   * @throws StateUnavailable when there is no answer; then it isn't known whether a change was made
+   * @throws DatabaseError when the database refuses the query
+   * @throws DataError when the database can't be used until an operator changes something
+   */
+  async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    const client = this.#client ?? (await this.#connect());
+    try {
+      const answer = client.query({ text, values: [...values] });
+      return (await inTime(answer)).rows as Row[];
+    } catch (error) {
+      if (error instanceof DatabaseError && !passing.test(error.code ?? "")) throw error;
+      this.#drop(client);
+      throw new StateUnavailable(reasonOf(error));
+    }
+  }
+
+  async #connect(): Promise<Client> {
+    if (this.#isClosed) throw new StateUnavailable("the connection is closed");
+    if (this.#connecting !== undefined) return this.#connecting;
+    if (this.#fault !== undefined && performance.now() < this.#nextTryMs) throw this.#fault.error;
+    this.#connecting = this.#tryAll().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
+  }
+
+  async #tryAll(): Promise<Client> {
+    const faults: Unusable[] = [];
+    for (const url of this.#urls)
+      try {
+        const client = await open(url);
+        client.once("end", () => this.#drop(client));
+        this.#client = client;
+        this.#failures = 0;
+        this.#fault = undefined;
+        if (this.#isClosed) this.#drop(client);
+        return client;
+      } catch (error) {
+        if (!(error instanceof Unusable)) throw error;
+        faults.push(error);
+      }
+    // A host with a lasting fault, such as a wrong password, says more than one that is away.
+    const fault = faults.find(({ isLasting }) => isLasting) ?? faults[0];
+    this.#fault = fault;
+    const isHanging = faults.some(({ message }) => message === noAnswer);
+    const pauseMs = Math.min(isHanging ? maxHangingPauseMs : maxPauseMs, minPauseMs * 2 ** this.#failures++);
+    this.#nextTryMs = performance.now() + pauseMs;
+    throw fault.error;
+  }
+
+  #drop(client: Client): void {
+    if (this.#client === client) this.#client = undefined;
+    // `end` would wait for an answer to what was sent.
+    client.connection.stream.destroy();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    if (this.#client !== undefined) this.#drop(this.#client);
+  }
+}
+
+/** A host that can't be used. */
+class Unusable extends Error {
+  readonly isLasting: boolean;
+  readonly error: Error;
+
+  constructor(place: string, found: string, expected: string, isLasting: boolean) {
+    super(found);
+    this.isLasting = isLasting;
+    this.error = isLasting
+      ? new DataError("DATABASE_URL", `a database that can't be used (${place}: ${found})`, expected)
+      : new StateUnavailable(`${place}: ${found}`, expected);
+  }
+}
+
+async function inTime<Result>(answer: Promise<Result>): Promise<Result> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new StateUnavailable(noAnswer)), maxAnswerMs);
+  // After the time, the answer's failure is of no interest.
+  answer.catch(() => {});
+  try {
+    return await Promise.race([answer, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function open(url: string): Promise<Client> {
+  const { hostname, port } = new URL(url);
+  const place = `${hostname}:${port || 5432}`;
+  const client = new Client({
+    // `sslmode` is read as libpq reads it.
+    connectionString: `${url}${url.includes("?") ? "&" : "?"}uselibpqcompat=true`,
+    application_name: "hcqs",
+    keepAlive: true,
+    pipeline: true,
+  });
+  // An error of a connection ends it. The next query says so.
+  client.on("error", () => {});
+  try {
+    await inTime(client.connect());
+    // Time-outs aren't given as startup parameters, because PgBouncer refuses those.
+    const [state] = (
+      await inTime(
+        client.query<{ is_standby: boolean; is_read_only: boolean }>(
+          `SELECT set_config('statement_timeout', '${maxStatementMs}', false), pg_is_in_recovery() AS is_standby,
+            current_setting('transaction_read_only') = 'on' AS is_read_only`,
+        ),
+      )
+    ).rows;
+    if (state.is_standby || state.is_read_only)
+      throw new Unusable(
+        place,
+        state.is_standby ? "it is a standby" : "it is read-only",
+        "the primary: name all hosts in DATABASE_URL, with commas between them",
+        false,
+      );
+    await prepare(client, place);
+    return client;
+  } catch (error) {
+    client.connection.stream.destroy();
+    throw error instanceof Unusable ? error : inWords(error, place);
+  }
+}
+
+/** Makes the schema if there is none. */
+async function prepare(client: Client, place: string): Promise<void> {
+  const versionOf = async () => {
+    const is = await inTime(client.query("SELECT to_regclass('hcqs.installed') IS NOT NULL AS there"));
+    if (!is.rows[0].there) return undefined;
+    return Number(
+      (await inTime(client.query("SELECT schema_version FROM hcqs.installed"))).rows[0].schema_version,
+    );
+  };
+  let version = await versionOf();
+  if (version === undefined) {
+    await inTime(client.query(installation));
+    version = await versionOf();
+  }
+  if (version === schemaVersion) return;
+  throw new Unusable(
+    place,
+    `schema version ${version}`,
+    `schema version ${schemaVersion}: stop all servers, start one of the newer release, then the others`,
+    true,
+  );
+}
+
+/** What is found and expected, by the beginning of PostgreSQL's code of an error. */
+const refusals: readonly (readonly [code: string, expected: string])[] = [
+  ["28", "a user and password that the database accepts"],
+  ["3D", "the name of a database that exists"],
+  ["42501", "a user that may create the schema hcqs, or that owns it"],
+  ["53300", "a free connection: raise max_connections, two are needed for each server"],
+  ["57P03", "a database that has started"],
+];
+
+function inWords(error: unknown, place: string): Unusable {
+  const reason = reasonOf(error);
+  const code = error instanceof DatabaseError ? (error.code ?? "") : "";
+  const known = refusals.find(([start]) => code.startsWith(start));
+  if (known !== undefined) return new Unusable(place, reason, known[1], !passing.test(code));
+  if (/SSL|certificate|TLS/i.test(reason))
+    return new Unusable(
+      place,
+      reason,
+      "a connection with TLS as sslmode and sslrootcert in DATABASE_URL ask for it",
+      true,
+    );
+  return new Unusable(
+    place,
+    reason,
+    "a database that answers: see that it runs and can be reached from here",
+    code !== "" && !passing.test(code),
+  );
+}

@@ -1,0 +1,441 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { DatabaseError } from "pg";
+import { reasonOf } from "../../../engine/query.ts";
+import { PermitTable, permitLifeMs } from "../../accounts/permit-table.ts";
+import { logEvents, reached, recordEvents } from "../../accounts/quota-events.ts";
+import type { Accounts } from "../../accounts/sync.ts";
+import type { PartContext, SharedState } from "../../part.ts";
+import type { Metrics } from "../../shared/metrics.ts";
+import { monthName, monthOf } from "../../shared/months.ts";
+import { steadyClock } from "../../shared/runtime.ts";
+import { StateUnavailable } from "../../shared/state-unavailable.ts";
+import { Alone } from "./alone.ts";
+import { Database } from "./connection.ts";
+import { Directory } from "./directory.ts";
+import { type Asked, type PermitMeter, Permits, type Taken, tickMs } from "./permits.ts";
+
+/** Shares accounts and ceilings with other servers through PostgreSQL. While it is away, this server goes on alone. */
+
+/** Milliseconds between reads of accounts and keys. A call for permits brings changes sooner. */
+const directoryMs = 250;
+const usageMs = 10_000;
+/** The use of accounts is read again from so many seconds before the last row, because commits may come late. */
+const overlapSeconds = 5;
+const recordMs = 1000;
+const saveMs = 1000;
+/** The database is away if calls or reads were due and none succeeded for so many milliseconds. */
+const awayMs = 2000;
+const lookMs = 100;
+const maxStartMs = 5000;
+const startStepMs = 100;
+/** Seconds of a turn to deliver events. A delivery is begun only if its time-out is left in the turn. */
+const turnSeconds = 15;
+const turnMs = 2000;
+const maxDeliveryMs = 10_000;
+const maxLeaveMs = 2000;
+/** Upper bounds of the buckets of waits, in seconds. */
+const waitBounds = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4];
+
+interface Options {
+  urls: readonly string[];
+  graceMs: number;
+}
+
+const takeSql = "SELECT * FROM hcqs.take($1, $2, $3, $4, $5)";
+
+interface TakeRow {
+  account: string;
+  granted: number;
+  used: number;
+  wait_ms: number;
+  version: string | null;
+  month: number;
+}
+
+function takeValues(asked: readonly Asked[], id: string | null): unknown[] {
+  return [
+    asked.map(({ account }) => account),
+    asked.map(({ want }) => want),
+    asked.map(({ back }) => back),
+    asked.map(({ backMonth }) => backMonth),
+    id,
+  ];
+}
+
+/** Reads the accounts. Permits are got after a call of `begin`. */
+export async function shareState({ urls, graceMs }: Options, context: PartContext): Promise<SharedState> {
+  const { store, log, metrics, atEnd, unlessStopping } = context;
+  /** Repeats work that may take longer than the interval. */
+  const repeat = (what: string, everyMs: number, work: () => Promise<void>) => {
+    let isRunning = false;
+    context.repeat(what, everyMs, async () => {
+      if (isRunning) return;
+      isRunning = true;
+      try {
+        await work();
+      } finally {
+        isRunning = false;
+      }
+    });
+  };
+  // Calls for permits don't wait behind reads and changes of accounts.
+  const [calls, database] = [new Database(urls), new Database(urls)];
+  atEnd(() => {
+    calls.close();
+    database.close();
+  });
+  const directory = new Directory(store, database);
+  const holder = randomUUID();
+  const steadyNow = steadyClock();
+  const table = new PermitTable();
+  table.month = monthOf(Date.now());
+
+  let reason = "no answer";
+  let readMs = await readAtStart();
+  /** Since when calls for permits fail, one after the other; undefined after a success. */
+  let failingMs: number | undefined;
+  let calledMs = Number.NEGATIVE_INFINITY;
+  let alone: Alone | undefined;
+  let permits: Permits | undefined;
+  let turnUntilMs = 0;
+
+  /** @returns when the accounts were read; long ago if they couldn't be read */
+  async function readAtStart(): Promise<number> {
+    for (const startMs = performance.now(); performance.now() < startMs + maxStartMs; ) {
+      const sentMs = performance.now();
+      try {
+        await unlessStopping(directory.read());
+        return sentMs;
+      } catch (error) {
+        if (!(error instanceof StateUnavailable)) throw error;
+        reason = error.message;
+      }
+      await unlessStopping(delay(startStepMs));
+    }
+    log.warn(
+      { reason, accounts: store.accounts.ids().length },
+      "the accounts can't be read from the database",
+    );
+    return Number.NEGATIVE_INFINITY;
+  }
+
+  /** Runs work that needs the database. Its absence is logged elsewhere. */
+  async function unlessAway(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      reason = reasonOf(error);
+      // A statement is cancelled if it waits too long, for example for a standby.
+      const isCancelled = error instanceof DatabaseError && error.code === "57014";
+      if (!(error instanceof StateUnavailable || isCancelled)) throw error;
+    }
+  }
+
+  // A call that failed tells nothing if no further one is due.
+  const areCallsFailing = (nowMs: number) =>
+    failingMs !== undefined &&
+    nowMs - failingMs > awayMs &&
+    calledMs > failingMs &&
+    nowMs - calledMs < awayMs;
+  const isAway = (nowMs: number) => nowMs - readMs > awayMs || areCallsFailing(nowMs);
+  const isGraceOver = () => alone !== undefined && Date.now() - alone.since >= graceMs;
+
+  return {
+    permits: table,
+    change: (work) => directory.change(work),
+    settle: () => delay(permitLifeMs),
+    delivers: () => performance.now() < turnUntilMs - maxDeliveryMs,
+    isUnread: () => readMs === Number.NEGATIVE_INFINITY && directory.version === 0,
+    wait: (thread, waits) => permits?.wait(thread, waits),
+    async begin(accounts, answer) {
+      const counts = new Counts(accounts, context, directory, table);
+      await unlessAway(() => counts.read(database));
+
+      const take = async (asked: readonly Asked[]): Promise<Taken> => {
+        const nowMs = performance.now();
+        if (isGraceOver()) return { month: table.month, grants: [] };
+        if (alone !== undefined) return alone.take(asked, table.month, nowMs);
+        if (failingMs === undefined || nowMs - calledMs > awayMs) failingMs = nowMs;
+        calledMs = nowMs;
+        const rows = await calls.query<TakeRow>(takeSql, takeValues(asked, null)).catch((error) => {
+          reason = reasonOf(error);
+          throw error;
+        });
+        failingMs = undefined;
+        // Permits are used only after all changes were read that were in force when they were granted.
+        const version = Number(rows[0]?.version ?? 0);
+        if (version > directory.version) await directory.read();
+        return {
+          month: rows[0]?.month ?? table.month,
+          grants: rows.map(({ account, granted, used, wait_ms }) => ({
+            ...{ account: Number(account), granted, used, waitMs: wait_ms },
+          })),
+        };
+      };
+      const sharing = new Permits({
+        table,
+        accountOf: (slot) => accounts.of(slot).id,
+        take,
+        answer,
+        onCounted(slot, month, used) {
+          // What is admitted alone isn't counted by all servers yet.
+          if (alone === undefined) counts.note(slot, month, used);
+        },
+        now: steadyNow,
+        meter: meterOf(metrics),
+      });
+      permits = sharing;
+      directory.onTaken = () => accounts.refresh();
+      accounts.refresh();
+
+      const goAlone = () => {
+        alone = new Alone(
+          {
+            store,
+            ceilingsOf: (account) => store.accounts.byId(account),
+            usedOf: (account, month) => counts.of(account, month),
+          },
+          table.month,
+          Date.now(),
+          performance.now(),
+        );
+        alone.save();
+        counts.save();
+        log.warn({ reason, seconds: Math.round(graceMs / 1000) }, databaseIsAway);
+      };
+      const comeBack = async () => {
+        // Reads succeed while commits hang. So the absence ends when a write is confirmed.
+        await calls.query("SELECT hcqs.take_turn('alive', $1, 0)", [holder]);
+        await directory.read();
+        alone?.save();
+        store.away.end();
+        alone = undefined;
+        readMs = performance.now();
+        failingMs = undefined;
+        table.isClosed = false;
+        log.info("the database is back");
+        await report();
+        await counts.read(database);
+      };
+      /** Reports what was admitted alone, until the database has counted it. */
+      const report = async () => {
+        for (const { id, month, used } of store.away.all()) {
+          const rows = Array.from(used, ([account, count]) => ({
+            account,
+            want: 0,
+            back: -count,
+            backMonth: month,
+          }));
+          rows.sort((a, b) => a.account - b.account);
+          if (rows.length > 0) await calls.query(takeSql, takeValues(rows, id));
+          store.away.remove(id);
+        }
+      };
+      await unlessAway(report);
+      // What was read is of now, and the first request doesn't wait for a connection.
+      await unlessAway(async () => {
+        await calls.query("SELECT 1");
+        await directory.read();
+        readMs = performance.now();
+      });
+      atEnd(async () => {
+        const backs = sharing.close();
+        if (alone !== undefined) {
+          alone.take(backs, table.month, performance.now());
+          alone.save();
+        } else if (backs.length > 0) {
+          // A call has one row for each account.
+          const byMonth = [...Map.groupBy(backs, ({ backMonth }) => backMonth).values()];
+          const given = byMonth.map((rows) => calls.query(takeSql, takeValues(rows, null)));
+          await Promise.race([Promise.allSettled(given), delay(maxLeaveMs)]);
+        }
+      });
+      context.repeat("getting permits", tickMs, () => sharing.tick());
+      repeat("looking for the database", lookMs, async () => {
+        const nowMs = performance.now();
+        if (alone === undefined && isAway(nowMs)) goAlone();
+        if (alone === undefined) return;
+        // While the database is away, this server's clock has the month.
+        table.month = Math.max(table.month, monthOf(Date.now()));
+        if (isGraceOver()) {
+          table.isClosed = true;
+          sharing.refuseAll();
+        }
+        await unlessAway(comeBack);
+      });
+      repeat("saving what is admitted alone, and reporting it", saveMs, async () => {
+        if (alone === undefined) await unlessAway(report);
+        else alone.save();
+      });
+      repeat("reading accounts and keys from the database", directoryMs, async () => {
+        if (alone !== undefined) return;
+        const sentMs = performance.now();
+        await unlessAway(async () => {
+          await directory.read();
+          readMs = sentMs;
+        });
+      });
+      repeat("reading what all servers count", usageMs, async () => {
+        if (alone === undefined) await unlessAway(() => counts.read(database));
+      });
+      repeat("recording events of all servers", recordMs, async () => {
+        if (alone === undefined) await unlessAway(() => counts.record());
+      });
+      repeat("taking turns to deliver events", turnMs, async () => {
+        const isDue = () =>
+          (["webhook", "email"] as const).some(
+            (channel) => store.events.due(channel, new Date(), [], 1).length > 0,
+          );
+        if (alone !== undefined || !isDue()) return;
+        await unlessAway(async () => {
+          const sentMs = performance.now();
+          const sql = "SELECT hcqs.take_turn('deliver', $1, $2) AS is_ours";
+          const [{ is_ours }] = await database.query<{ is_ours: boolean }>(sql, [holder, turnSeconds]);
+          turnUntilMs = is_ours ? sentMs + 1000 * turnSeconds : 0;
+        });
+      });
+      metrics.gauge(
+        "hcqs_database_away_seconds",
+        "Seconds since the shared database went away; 0 while it answers",
+        () => (alone === undefined ? 0 : Math.max(0, (Date.now() - alone.since) / 1000)),
+      );
+    },
+  };
+}
+
+function meterOf(metrics: Metrics): PermitMeter {
+  const calls = metrics.counter("hcqs_permit_calls_total", "Calls to the database for permits");
+  const rows = metrics.counter("hcqs_permit_rows_total", "Accounts in these calls");
+  const expired = metrics.counter(
+    "hcqs_permits_expired_total",
+    "Permits that weren't used in their life, and went back",
+  );
+  const lost = metrics.counter(
+    "hcqs_permits_lost_total",
+    "Permits asked for by calls that failed. The database may count them as used",
+  );
+  const waits = metrics.histogram(
+    "hcqs_permit_wait_seconds",
+    "Time that requests without a permit waited in this server's control thread",
+    waitBounds,
+  );
+  return {
+    called(accounts) {
+      calls.inc();
+      rows.inc(accounts);
+    },
+    expired: (permits) => expired.inc(permits),
+    lost: (permits) => lost.inc(permits),
+    waited(requests, ms) {
+      for (let i = 0; i < requests; i++) waits.observe(ms / 1000);
+    },
+  };
+}
+
+const databaseIsAway =
+  "the database is away; for the seconds of DATABASE_GRACE this server admits requests alone, then it answers 503";
+
+/** What all servers count, as far as this server knows, and the events of thresholds that were crossed. */
+class Counts {
+  readonly #accounts: Accounts;
+  readonly #context: PartContext;
+  readonly #directory: Directory;
+  readonly #table: PermitTable;
+  /** The permits granted in a month, by account, and the highest threshold whose event is recorded for a quota. */
+  readonly #known = new Map<number, { month: number; used: number; quota: number; recorded: number }>();
+  /** Accounts that have crossed a threshold, with the count before. */
+  readonly #crossed = new Map<number, { month: number; before: number }>();
+  #readTo = "-infinity";
+
+  constructor(accounts: Accounts, context: PartContext, directory: Directory, table: PermitTable) {
+    this.#accounts = accounts;
+    this.#context = context;
+    this.#directory = directory;
+    this.#table = table;
+    for (const [account, used] of context.store.usage.ofMonth(monthName(table.month)))
+      this.#known.set(account, { month: table.month, used, quota: 0, recorded: 0 });
+  }
+
+  /** Returns the permits granted in a month; undefined if the number was never read. */
+  of(account: number, month: number): number | undefined {
+    const known = this.#known.get(account);
+    if (known === undefined || known.month > month) return undefined;
+    return known.month === month ? known.used : 0;
+  }
+
+  /** Notes an account's permits granted in a month to all servers. */
+  note(slot: number, month: number, used: number): void {
+    const { id, quota } = this.#accounts.of(slot);
+    const known = this.#known.get(id);
+    const isSame = known?.month === month;
+    const recorded = isSame && known.quota === quota ? known.recorded : 0;
+    const highest = reached(used, quota);
+    if (highest > recorded && !this.#crossed.has(id))
+      this.#crossed.set(id, { month, before: isSame ? known.used : 0 });
+    this.#known.set(id, { month, used, quota, recorded: Math.max(recorded, highest) });
+  }
+
+  /** Stores the counts, so that a restart knows them if the database is away then. */
+  save(): void {
+    const { store } = this.#context;
+    store.atomically(() => {
+      for (const [account, { month, used }] of this.#known)
+        store.usage.save(monthName(month), [[account, used]]);
+    });
+  }
+
+  /** Records the events of crossed thresholds. The database keeps each event once. */
+  async record(): Promise<void> {
+    if (this.#crossed.size === 0) return;
+    const crossed = [...this.#crossed];
+    const now = new Date();
+    const { store, log } = this.#context;
+    const events = await this.#directory.change(() =>
+      crossed.flatMap(([id, { month, before }]) => {
+        const [account, known] = [store.accounts.byId(id), this.#known.get(id)];
+        if (account === undefined || known === undefined || known.month !== month) return [];
+        return recordEvents(store, account, { month: monthName(month), before, used: known.used }, now);
+      }),
+    );
+    for (const [id] of crossed) this.#crossed.delete(id);
+    logEvents(log, events);
+  }
+
+  /** Reads the counts that have changed since the last read, for /usage and lists. */
+  async read(database: Database): Promise<void> {
+    const rows = await database.query<{
+      account: string;
+      month: number;
+      used: number;
+      used_before: number;
+      at: string;
+      days: { day: string; used: number }[] | null;
+    }>(
+      `SELECT account, month, used, used_before, at::text,
+        (SELECT json_agg(json_build_object('day', day, 'used', d.used)) FROM hcqs.days d WHERE d.account = l.account) AS days
+        FROM hcqs.limits l WHERE at >= $1::timestamptz - make_interval(secs => ${overlapSeconds}) ORDER BY at`,
+      [this.#readTo],
+    );
+    const { store } = this.#context;
+    store.atomically(() => {
+      for (const { account: id, month, used, used_before, days } of rows) {
+        const account = Number(id);
+        const slot = this.#accounts.slotOf(account);
+        if (slot === undefined) continue;
+        store.usage.save(monthName(month), [[account, used]]);
+        if (used_before > 0) store.usage.save(monthName(month - 1), [[account, used_before]]);
+        for (const { day, used } of days ?? []) {
+          store.usage.saveDay(day, [[account, used]]);
+          this.#accounts.putDay(slot, day, used);
+        }
+        this.note(slot, month, used);
+        if (month !== this.#table.month) continue;
+        if (this.#table.monthOf(slot) !== month && this.#table.held(slot) === 0)
+          this.#table.enter(slot, month);
+        if (this.#table.monthOf(slot) === month) this.#table.count(slot, used);
+      }
+    });
+    this.#readTo = rows.at(-1)?.at ?? this.#readTo;
+  }
+}

@@ -1,0 +1,174 @@
+import { randomUUID } from "node:crypto";
+import { DatabaseError } from "pg";
+import { DataError } from "../../../engine/query.ts";
+import { StateUnavailable } from "../../shared/state-unavailable.ts";
+import type { Position, Row, Store } from "../../store/store.ts";
+import type { Database } from "./connection.ts";
+
+/** Keeps a copy of the accounts, keys and events in PostgreSQL: reads changes, and makes changes. */
+
+const rowsPerPage = 1000;
+/** Maximum tries of a change. A try fails if another server has made a change in between. */
+const maxTries = 100;
+/** Maximum tries to learn whether a change was made, after its answer was lost. */
+const maxAsks = 5;
+
+/** Use of an imported account. */
+export interface ImportedUse {
+  months: { account: number; month: number; used: number; used_before: number }[];
+  days: { account: number; day: string; used: number }[];
+}
+
+interface PageRow {
+  newest: string | null;
+  newest_id: string | null;
+  /** The id of the change that made the copy's version. */
+  own_id: string | null;
+  name: string | null;
+  version: string;
+  content: string | null;
+}
+
+export class Directory {
+  readonly #store: Store;
+  readonly #database: Database;
+  /** Resolves when the newest read or change has ended. Reads and changes run in turn. */
+  #turn: Promise<unknown> = Promise.resolve();
+  /** Called when rows were written to the copy. */
+  onTaken: () => void = () => {};
+
+  constructor(store: Store, database: Database) {
+    this.#store = store;
+    this.#database = database;
+  }
+
+  /** The version that the copy has; 0 before the first read. */
+  get version(): number {
+    return this.#store.directory.position()?.version ?? 0;
+  }
+
+  /**
+   * Reads changed rows into the copy.
+   * @throws StateUnavailable when the database doesn't answer
+   * @throws DataError when the database is empty though this is a copy, or this database has accounts of its own
+   */
+  read(): Promise<void> {
+    return this.#inTurn(() => this.#read());
+  }
+
+  /**
+   * Runs work on the copy, makes the changes in the database, and reads them back. If another server has made a change
+   * in between, the work runs again.
+   * @param useOf returns the use of accounts that the work has imported
+   * @throws StateUnavailable when the database doesn't answer
+   */
+  change<Result>(work: () => Result, useOf?: (result: Result) => ImportedUse | undefined): Promise<Result> {
+    return this.#inTurn(async () => {
+      for (let tries = 0; tries < maxTries; tries++) {
+        await this.#read();
+        const { result, rows } = this.#store.directory.rehearse(work);
+        if (rows.length === 0) return result;
+        if (!(await this.#write(rows, useOf?.(result)))) continue;
+        await this.#read();
+        return result;
+      }
+      throw new StateUnavailable("too many concurrent changes of accounts");
+    });
+  }
+
+  async #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  /** @returns false if another server has made a change in between */
+  async #write(rows: readonly Row[], use: ImportedUse | undefined): Promise<boolean> {
+    const { version, id: before } = this.#store.directory.position() ?? { version: 0, id: null };
+    const values = [
+      version,
+      before,
+      randomUUID(),
+      rows.map(({ name }) => name),
+      rows.map(({ content }) => content),
+      use === undefined ? null : JSON.stringify(use),
+    ];
+    // A lost answer doesn't say whether the change was made. The same id makes it once.
+    for (let asks = 1; ; asks++)
+      try {
+        const sql = "SELECT hcqs.change($1, $2, $3, $4, $5, $6) AS version";
+        const [made] = await this.#database.query<{ version: string | null }>(sql, values);
+        return made.version !== null;
+      } catch (error) {
+        // A change that waited too long for another one is cancelled and undone.
+        if (error instanceof DatabaseError && /^(57014|40)/.test(error.code ?? "")) return false;
+        if (!(error instanceof StateUnavailable)) throw error;
+        if (asks === maxAsks)
+          throw new StateUnavailable(`${error.message}: it isn't known whether the change is stored`);
+      }
+  }
+
+  async #read(): Promise<void> {
+    const position = this.#store.directory.position();
+    if (position === undefined && this.#store.accounts.exist()) throw ownAccounts();
+    const own = position?.version ?? 0;
+    const first = await this.#page(own, own + 1, "");
+    const [{ newest, own_id }] = first;
+    if (newest === null && position !== undefined) throw emptied();
+    if (newest === null) return;
+    // After a restore, the database has another history than this copy.
+    const isRestored = position !== undefined && own_id !== position.id;
+    if (!isRestored && Number(newest) === own) return;
+    const { rows, end } = await this.#rest(own, isRestored ? await this.#page(own, 0, "") : first);
+    if (isRestored) {
+      this.#store.directory.withdraw(rows, new Date());
+      this.onTaken();
+      this.#store.directory.replace(rows, end);
+    } else this.#store.directory.take(rows, end);
+    this.onTaken();
+  }
+
+  /** Reads all further pages. Later versions of a row replace earlier ones, so all rows are of the last page's time. */
+  async #rest(own: number, first: PageRow[]): Promise<{ rows: Row[]; end: Position }> {
+    const rows = new Map<string, Row>();
+    let page = first;
+    for (;;) {
+      const found = page.filter(({ name }) => name !== null);
+      for (const { name, content } of found) if (name !== null) rows.set(name, { name, content });
+      const last = found.at(-1);
+      if (last === undefined || found.length < rowsPerPage) break;
+      page = await this.#page(own, Number(last.version), last.name ?? "");
+    }
+    const [{ newest, newest_id }] = page;
+    if (newest === null || newest_id === null) throw emptied();
+    return { rows: [...rows.values()], end: { version: Number(newest), id: newest_id } };
+  }
+
+  /** Returns at least one row, which has the newest version; its `name` is null if there are no rows. */
+  #page(own: number, version: number, name: string): Promise<PageRow[]> {
+    return this.#database.query<PageRow>(
+      `SELECT c.version AS newest, c.id AS newest_id, (SELECT id FROM hcqs.changes WHERE version = $1) AS own_id,
+        r.name, r.version, r.content
+        FROM (SELECT 1) AS one
+        LEFT JOIN (SELECT version, id FROM hcqs.changes ORDER BY version DESC LIMIT 1) AS c ON true
+        LEFT JOIN (SELECT name, version, content FROM hcqs.rows WHERE (version, name) > ($2, $3)
+          ORDER BY version, name LIMIT ${rowsPerPage}) AS r ON true
+        ORDER BY r.version, r.name`,
+      [own, version, name],
+    );
+  }
+}
+
+const emptied = () =>
+  new DataError(
+    "DATABASE_URL",
+    "an empty database, though this server has a copy of shared accounts",
+    "the database of those accounts, restored from a backup if it was lost; to begin anew, use an empty STATE_DIR",
+  );
+
+const ownAccounts = () =>
+  new DataError(
+    "STATE_DIR",
+    "accounts of its own, which the database of DATABASE_URL doesn't have",
+    "an empty STATE_DIR: move the accounts by accounts export without DATABASE_URL, and accounts import with it",
+  );

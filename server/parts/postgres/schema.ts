@@ -1,0 +1,19 @@
+import { readFileSync } from "node:fs";
+
+/** The schema of the servers' database. */
+
+/** Number of the schema. Servers with the same number run side by side. */
+export const schemaVersion = 1;
+
+/** Any number that no other program locks. */
+const installLock = 0x68637173;
+
+/** SQL that makes the schema. It must run in a transaction of its own. */
+export const installation = `
+  SELECT pg_advisory_xact_lock(${installLock});
+  DO $install$ BEGIN
+    IF to_regclass('hcqs.installed') IS NULL THEN
+      ${readFileSync(new URL("schema.sql", import.meta.url), "utf8")}
+      INSERT INTO hcqs.installed VALUES (${schemaVersion});
+    END IF;
+  END $install$;`;

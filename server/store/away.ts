@@ -1,0 +1,47 @@
+import { Table } from "./connection.ts";
+
+/** The tables of requests that this server admitted while the servers' shared database was away. */
+
+/** Requests of a month that the shared database doesn't count yet. */
+export interface AdmittedAlone {
+  /** Identifies the report, so that it counts once. */
+  id: string;
+  /** The month by `monthOf`. */
+  month: number;
+  /** Since when the database is away, in Unix milliseconds; 0 once it is back. */
+  since: number;
+  used: Map<number, number>;
+}
+
+export class StoredAway extends Table {
+  /** Returns what isn't reported yet, oldest first. */
+  all(): AdmittedAlone[] {
+    const periods = this.db.all<Omit<AdmittedAlone, "used">>(
+      "SELECT id, month, since FROM away ORDER BY since, month",
+    );
+    const sql = "SELECT account, used FROM away_used WHERE away = ?";
+    return periods.map((period) => {
+      const rows = this.db.all<{ account: number; used: number }>(sql, period.id);
+      return { ...period, used: new Map(rows.map(({ account, used }) => [account, used])) };
+    });
+  }
+
+  save({ id, month, since, used }: AdmittedAlone): void {
+    this.db.atomically(() => {
+      this.db.run("INSERT OR IGNORE INTO away (id, month, since) VALUES (?, ?, ?)", id, month, since);
+      const sql = `INSERT INTO away_used (away, account, used) VALUES (?, ?, ?)
+        ON CONFLICT DO UPDATE SET used = excluded.used`;
+      for (const [account, count] of used) this.db.run(sql, id, account, count);
+    });
+  }
+
+  /** Notes that the database is back. What isn't reported yet stays. */
+  end(): void {
+    this.db.run("UPDATE away SET since = 0 WHERE since > 0");
+  }
+
+  /** Removes what was reported. */
+  remove(id: string): void {
+    this.db.run("DELETE FROM away WHERE id = ?", id);
+  }
+}
