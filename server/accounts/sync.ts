@@ -61,8 +61,6 @@ export class Accounts {
   #taken: Changes = { accounts: 0, keys: 0 };
   /** Whether this server has recorded in the database which changes it has applied. */
   #gaveWord = false;
-  /** Called with the id of each new or changed account. */
-  onChange: (account: number) => void = () => {};
   /** Whether a key works on this server even after its expiry. Called when the key is read from the database. */
   neverExpires: (key: StoredKey) => boolean = () => false;
 
@@ -87,10 +85,6 @@ export class Accounts {
   /** The first of the two months in memory, numbered by `monthOf`. */
   get firstMonth(): number {
     return this.#month;
-  }
-
-  ids(): Iterable<number> {
-    return this.#entries.keys();
   }
 
   slotOf(id: number): number | undefined {
@@ -176,7 +170,6 @@ export class Accounts {
         this.#entries.set(account.id, entry);
         this.#bySlot.push(entry);
       }
-      this.onChange(account.id);
       this.#taken.accounts = changed;
     }
   }

@@ -56,8 +56,8 @@ export class Directory extends Table {
     return this.db.first<Position>("SELECT version, id FROM directory");
   }
 
-  /** Writes changed rows. @param position the version that this database then copies; undefined if more rows follow */
-  take(rows: readonly Row[], position?: Position): void {
+  /** Writes changed rows. @param position the version that this database then copies */
+  take(rows: readonly Row[], position: Position): void {
     this.db.ownChanges++;
     this.db.atomically(() => this.#put(rows, position));
   }
@@ -129,14 +129,13 @@ export class Directory extends Table {
   }
 
   /** Needs a transaction, because a row may come before a row that it refers to. */
-  #put(rows: readonly Row[], position: Position | undefined): void {
+  #put(rows: readonly Row[], position: Position): void {
     this.db.database.pragma("defer_foreign_keys = ON");
     for (const { name, content } of rows) {
       const [table, ...values] = partsOf(name);
       if (content === null) this.#delete(table, values);
       else this.write(table, JSON.parse(content, fromHex));
     }
-    if (position === undefined) return;
     this.db.run("DELETE FROM directory");
     this.db.run("INSERT INTO directory (version, id) VALUES (?, ?)", position.version, position.id);
   }
