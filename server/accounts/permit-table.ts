@@ -20,15 +20,14 @@ const monthWord = 4;
 /** Until when requests without a permit are refused at once, and the number that `admit` returns for them. */
 const noneUntilWord = 5;
 const reasonWord = 6;
-/** The quota minus the requests of all servers, and these requests. Both count the permits held as used. */
-const leftWord = 7;
-const usedWord = 8;
+/** The requests of all servers in the month. The permits held count as used. */
+const usedWord = 7;
+/** Number of requests that were admitted or began to wait since the start. */
+const askedWord = 8;
 /** Number of requests that wait for a permit, in all threads. */
 const waitingWord = 9;
-/** Number of requests that were admitted or began to wait since the start. */
-const askedWord = 10;
 /** Admitted requests that don't count because they failed: of even months, and of odd months. */
-const failedWords = 11;
+const failedWords = 10;
 
 /** The word after all slots: the month in which permits are used now. */
 const currentMonthWord = maxAccounts * slotWords;
@@ -80,8 +79,7 @@ export class PermitTable implements Ceilings {
   configure(slot: number, burst: number, quota: number): void {
     if (slot >= maxAccounts) throw new RangeError(`account slot is ${slot}, expected below ${maxAccounts}`);
     const base = slot * slotWords;
-    const change = quota - Atomics.exchange(this.#words, base + quotaWord, quota);
-    Atomics.add(this.#words, base + leftWord, change);
+    Atomics.store(this.#words, base + quotaWord, quota);
     Atomics.store(this.#words, base + burstWord, burst);
     Atomics.store(this.#words, base + reasonWord, 0);
   }
@@ -101,7 +99,8 @@ export class PermitTable implements Ceilings {
         const found = Atomics.compareExchange(words, base + heldWord, held, held - 1);
         if (found === held) {
           Atomics.add(words, base + askedWord, 1);
-          return Math.max(0, Atomics.load(words, base + leftWord) + held - 1);
+          const left = Atomics.load(words, base + quotaWord) - Atomics.load(words, base + usedWord);
+          return Math.max(0, left + held - 1);
         }
         held = found;
       }
@@ -181,7 +180,6 @@ export class PermitTable implements Ceilings {
     const base = slot * slotWords;
     Atomics.store(this.#words, base + reasonWord, 0);
     Atomics.store(this.#words, base + usedWord, 0);
-    Atomics.store(this.#words, base + leftWord, this.ceilings(slot).quota);
     Atomics.store(this.#words, base + monthWord, month);
   }
 
@@ -217,9 +215,7 @@ export class PermitTable implements Ceilings {
 
   /** Sets the requests of the account's month, in which permits count as used. */
   count(slot: number, used: number): void {
-    const base = slot * slotWords;
-    Atomics.store(this.#words, base + usedWord, used);
-    Atomics.store(this.#words, base + leftWord, this.ceilings(slot).quota - used);
+    Atomics.store(this.#words, slot * slotWords + usedWord, used);
   }
 
   /** Takes the number of requests to uncount of a month. */
