@@ -84,14 +84,15 @@ export class SharedServer {
     return Number(line.slice(name.length));
   }
 
-  async usage(key: string): Promise<{ used: number; remaining: number; events: number[] }> {
+  async usage(key: string): Promise<{ used: number; remaining: number; days: number[]; events: number[] }> {
     const answer = await fetch(`${this.api}/api/v1/usage`, { headers: { Authorization: `Bearer ${key}` } });
     assert.equal(answer.status, 200);
-    const { quota, events } = (await answer.json()) as {
+    const { quota, days, events } = (await answer.json()) as {
       quota: { used: number; remaining: number };
+      days: { used: number }[];
       events: { threshold: number }[];
     };
-    return { ...quota, events: events.map(({ threshold }) => threshold) };
+    return { ...quota, days: days.map(({ used }) => used), events: events.map(({ threshold }) => threshold) };
   }
 }
 

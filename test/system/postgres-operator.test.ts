@@ -136,6 +136,25 @@ test("a new month begins at 0, and the last month's use stays", async (t) => {
   client.close();
 });
 
+test("every server shows the use of all servers, by day", async (t) => {
+  const own = await PostgresServer.start();
+  const key = await makeKey(own.url, "acme", 100, 1000);
+  const server = await start(t, own.url);
+  const client = await SharedClient.of(server, key);
+  for (let i = 0; i < 20; i++) assert.equal(await client.ask(), "admitted");
+  client.close();
+  await server.stop();
+  await own.query("INSERT INTO hcqs.days SELECT account, date_trunc('month', at)::date, 7 FROM hcqs.limits");
+  const other = await start(t, own.url);
+  const { used, remaining, days } = await other.usage(key);
+  assert.deepEqual([used, remaining], [21, 979]);
+  assert.equal(days[0], days.length === 1 ? 21 : 7);
+  assert.equal(
+    days.reduce((sum, of) => sum + of, 0),
+    21,
+  );
+});
+
 test("a dump that is restored into another database serves", async (t) => {
   const own = await PostgresServer.start();
   const key = await makeKey(own.url, "acme", 100, 50);

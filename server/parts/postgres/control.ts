@@ -346,6 +346,8 @@ class Counts {
   readonly #known = new Map<number, { month: number; used: number; quota: number; recorded: number }>();
   /** Accounts that have crossed a threshold, with the count before. */
   readonly #crossed = new Map<number, { month: number; before: number }>();
+  /** The UTC day of the last call before an account's days were read, by account. */
+  readonly #daysReadOn = new Map<string, string>();
   #readTo = "-infinity";
 
   constructor(accounts: Accounts, context: PartContext, directory: Directory, table: PermitTable) {
@@ -410,25 +412,32 @@ class Counts {
       used: number;
       used_before: number;
       at: string;
-      days: { day: string; used: number }[] | null;
+      today: string;
     }>(
-      `SELECT account, month, used, used_before, at::text,
-        (SELECT json_agg(json_build_object('day', day, 'used', d.used)) FROM hcqs.days d WHERE d.account = l.account) AS days
-        FROM hcqs.limits l WHERE at >= $1::timestamptz - make_interval(secs => ${overlapSeconds}) ORDER BY at`,
+      `SELECT account, month, used, used_before, at::text, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS today
+        FROM hcqs.limits WHERE at >= $1::timestamptz - make_interval(secs => ${overlapSeconds}) ORDER BY at`,
       [this.#readTo],
+    );
+    // An account's days change with its first call of a day.
+    const changed = rows.filter(({ account, today }) => this.#daysReadOn.get(account) !== today);
+    const days = await database.query<{ account: string; day: string; used: number }>(
+      "SELECT account, to_char(day, 'YYYY-MM-DD') AS day, used FROM hcqs.days WHERE account = ANY ($1)",
+      [changed.map(({ account }) => account)],
     );
     const { store } = this.#context;
     store.atomically(() => {
-      for (const { account: id, month, used, used_before, days } of rows) {
+      for (const { account: id, day, used } of days) {
+        const slot = this.#accounts.slotOf(Number(id));
+        if (slot === undefined) continue;
+        store.usage.saveDay(day, [[Number(id), used]]);
+        this.#accounts.putDay(slot, day, used);
+      }
+      for (const { account: id, month, used, used_before } of rows) {
         const account = Number(id);
         const slot = this.#accounts.slotOf(account);
         if (slot === undefined) continue;
         store.usage.save(monthName(month), [[account, used]]);
         if (used_before > 0) store.usage.save(monthName(month - 1), [[account, used_before]]);
-        for (const { day, used } of days ?? []) {
-          store.usage.saveDay(day, [[account, used]]);
-          this.#accounts.putDay(slot, day, used);
-        }
         this.note(slot, month, used);
         if (month !== this.#table.month) continue;
         if (this.#table.monthOf(slot) !== month && this.#table.held(slot) === 0)
@@ -436,6 +445,8 @@ class Counts {
         if (this.#table.monthOf(slot) === month) this.#table.count(slot, used);
       }
     });
+    for (const { account, today } of changed)
+      if (this.#accounts.slotOf(Number(account)) !== undefined) this.#daysReadOn.set(account, today);
     this.#readTo = rows.at(-1)?.at ?? this.#readTo;
   }
 }
