@@ -34,7 +34,7 @@ export function ceilingReply(
       return reply("quota", message, nowMs, month.endMs);
     }
     case databaseAway:
-      return errorReply(cannotCount, month.resetLines, 0);
+      return errorReply(cannotCount, month.resetLines, ceilings.remaining(slot, month.number));
     default:
       traffic.refused("clock");
       // The month may have requests left, but this server can't admit them yet.

@@ -306,6 +306,7 @@ test("refusals after a wait are those that are given at once", async () => {
   assert.equal(used.reset, startOfMonth(month + 1) / 1000);
   const away = await later(textOf(`GET ${path}`), "GET", databaseAway);
   assert.deepEqual([away.status, away.header("Retry-After")], [503, "1"]);
+  assert.ok(away.remaining > 0);
   assert.equal(givenBack(), 0);
 });
 

@@ -10,7 +10,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { delaying } from "../support/delaying-proxy.ts";
 import { PostgresServer } from "../support/postgres-server.ts";
 import { documentAt } from "../support/readme.ts";
-import { freePort, temporaryFolder, until } from "../support/server.ts";
+import { freePort, Running, temporaryFolder, until } from "../support/server.ts";
 import { admittedBy, makeKey, runOn, SharedClient, SharedServer } from "../support/shared-server.ts";
 
 /** Tests what an operator does with servers and their PostgreSQL: TLS, roles, pools, failover, restores, months. */
@@ -22,7 +22,7 @@ async function start(t: { after(work: () => void): void }, url: string, env: Rec
   return server;
 }
 
-test("a connection with TLS is checked as sslmode says", async () => {
+test("sslmode means what it means to psql", async (t) => {
   const certificate = path.join(temporaryFolder(), "ca.pem");
   const key = path.join(path.dirname(certificate), "key.pem");
   const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
@@ -34,13 +34,60 @@ test("a connection with TLS is checked as sslmode says", async () => {
   own.write("server.key", readFileSync(key, "utf8"));
   await own.begin(["fsync=off", "ssl=on"]);
   const at = own.url.replace("127.0.0.1", "localhost");
-  for (const mode of ["require", `verify-full&sslrootcert=${certificate}`]) {
-    const { code, stderr } = await runOn(`${at}?sslmode=${mode}`, "accounts", "list");
+  const list = (query: string) => runOn(`${at}${query}`, "accounts", "list");
+  const isEncrypted = async () => {
+    const ssl = "SELECT count(*)::int AS ssl FROM pg_stat_ssl WHERE ssl AND pid <> pg_backend_pid()";
+    return ((await own.query<{ ssl: number }>(ssl))[0]?.ssl ?? 0) > 0;
+  };
+  const given = `sslrootcert=${certificate}`;
+  for (const query of ["", "?sslmode=prefer", "?sslmode=require", `?sslmode=verify-full&${given}`]) {
+    const server = await start(t, `${at}${query}`);
+    assert.ok(await isEncrypted(), query);
+    await server.stop();
+  }
+  for (const query of ["?sslmode=disable", "?sslmode=allow"]) {
+    const server = await start(t, `${at}${query}`);
+    assert.ok(!(await isEncrypted()), query);
+    await server.stop();
+  }
+  for (const name of [`?sslmode=verify-ca&${given}`, `?${given}`]) {
+    // The certificate has another name than this address.
+    const { code, stderr } = await runOn(`${own.url}${name}`, "accounts", "list");
     assert.equal(code, 0, stderr);
   }
-  const { code, stderr } = await runOn(`${at}?sslmode=verify-full`, "accounts", "list");
-  assert.equal(code, 1);
-  assert.match(stderr, /^DATABASE_URL: found .*self-signed certificate.*, expected .*sslrootcert.*\n$/);
+  for (const [query, said] of [
+    ["?sslmode=verify-full", /self-signed certificate.*, expected .*sslrootcert/],
+    ["?sslmode=verify-full&sslrootcert=/none.pem", /, open '\/none\.pem'.*, expected files of certificates/],
+    ["?sslmode=verify-ca", /sslmode=verify-ca without sslrootcert, expected both/],
+    ["?sslmode=bogus", /another sslmode, expected disable, allow, prefer/],
+  ] as const) {
+    const { code, stderr } = await list(query);
+    assert.equal(code, 1);
+    assert.match(stderr, /^DATABASE_URL[^\n]+, expected [^\n]+\n$/);
+    assert.match(stderr, said);
+  }
+});
+
+test("a missing and a wrong password are named by a command and by a start", async () => {
+  const own = await PostgresServer.start();
+  await makeKey(own.url, "acme", 10, 10);
+  await own.query(
+    "SET password_encryption = 'scram-sha-256'; CREATE ROLE locked SUPERUSER LOGIN PASSWORD 'a@b'",
+  );
+  own.write("pg_hba.conf", "host all locked all scram-sha-256\nhost all all all trust\n");
+  await own.stop();
+  await own.begin();
+  const at = (password: string) => own.url.replace("hcqs@", `locked${password}@`);
+  for (const password of ["", ":wrong"]) {
+    const env = { STATE_DIR: temporaryFolder(), PORT: "0", OPS_PORT: "0", THREADS: "1" };
+    const server = new Running("server/main.ts", [], { ...env, DATABASE_URL: at(password) });
+    for (const { code, stderr } of [await runOn(at(password), "accounts", "list"), await server.finished()]) {
+      assert.equal(code, 1);
+      assert.match(stderr, /DATABASE_URL: found .*, expected a user and password that .*\n$/);
+    }
+  }
+  const { code, stderr } = await runOn(at(":a%40b"), "accounts", "list");
+  assert.equal(code, 0, stderr);
 });
 
 test("the rights of the documented role are enough once the tables are made", async (t) => {

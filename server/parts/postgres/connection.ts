@@ -123,12 +123,38 @@ async function inTime<Result>(answer: Promise<Result>): Promise<Result> {
   }
 }
 
+/** The modes that are tried in turn for an `sslmode`, as libpq does it; others are tried alone. */
+const modesOf: Record<string, readonly string[]> = {
+  allow: ["disable", "require"],
+  prefer: ["require", "disable"],
+};
+
+/** @throws Unusable */
 async function open(url: string): Promise<Client> {
-  const { hostname, port } = new URL(url);
-  const place = `${hostname}:${port || 5432}`;
+  const asked = new URL(url);
+  const place = `${asked.hostname}:${asked.port || 5432}`;
+  const mode = asked.searchParams.get("sslmode") ?? "prefer";
+  const [first, second] = modesOf[mode] ?? [mode];
+  try {
+    try {
+      return await openBy(asked, first, place);
+    } catch (error) {
+      const isRefused = error instanceof DatabaseError && error.code === "28000";
+      if (second === undefined || !(isRefused || isAboutTls(error))) throw error;
+      return await openBy(asked, second, place);
+    }
+  } catch (error) {
+    throw error instanceof Unusable ? error : inWords(error, place);
+  }
+}
+
+async function openBy(asked: URL, mode: string, place: string): Promise<Client> {
+  const url = new URL(asked);
+  url.searchParams.set("sslmode", mode);
+  // `pg` reads modes as libpq does only if it is told to.
+  url.searchParams.set("uselibpqcompat", "true");
   const client = new Client({
-    // `sslmode` is read as libpq reads it.
-    connectionString: `${url}${url.includes("?") ? "&" : "?"}uselibpqcompat=true`,
+    connectionString: url.href,
     application_name: "hcqs",
     keepAlive: true,
     pipeline: true,
@@ -157,7 +183,7 @@ async function open(url: string): Promise<Client> {
     return client;
   } catch (error) {
     client.connection.stream.destroy();
-    throw error instanceof Unusable ? error : inWords(error, place);
+    throw error;
   }
 }
 
@@ -184,31 +210,28 @@ async function prepare(client: Client, place: string): Promise<void> {
   );
 }
 
-/** What is found and expected, by the beginning of PostgreSQL's code of an error. */
-const refusals: readonly (readonly [code: string, expected: string])[] = [
-  ["28", "a user and password that the database accepts"],
-  ["3D", "the name of a database that exists"],
-  ["42501", "a user that may create the schema hcqs, or that owns it"],
-  ["53300", "a free connection: raise max_connections, two are needed for each server"],
-  ["57P03", "a database that has started"],
+/** What is expected, by the beginning of an error's code, or what its message is about. */
+const refusals: readonly (readonly [pattern: RegExp, expected: string])[] = [
+  [/^28| SASL/, "a user and password that the database accepts"],
+  [/^3D/, "the name of a database that exists"],
+  [/^42501/, "a user that may create the schema hcqs, or that owns it"],
+  [/^53300/, "a free connection: raise max_connections, two are needed for each server"],
+  [/^57P03/, "a database that has started"],
+  [/, open '/, "files of certificates that this program can read"],
+  [/SSL|certificate|TLS/i, "a connection with TLS as sslmode and sslrootcert in DATABASE_URL ask for it"],
 ];
+
+const isAboutTls = (error: unknown) =>
+  !(error instanceof DatabaseError) && /SSL|certificate|TLS/i.test(reasonOf(error));
 
 function inWords(error: unknown, place: string): Unusable {
   const reason = reasonOf(error);
   const code = error instanceof DatabaseError ? (error.code ?? "") : "";
-  const known = refusals.find(([start]) => code.startsWith(start));
-  if (known !== undefined) return new Unusable(place, reason, known[1], !passing.test(code));
-  if (/SSL|certificate|TLS/i.test(reason))
-    return new Unusable(
-      place,
-      reason,
-      "a connection with TLS as sslmode and sslrootcert in DATABASE_URL ask for it",
-      true,
-    );
+  const known = refusals.find(([pattern]) => pattern.test(`${code} ${reason}`));
   return new Unusable(
     place,
     reason,
-    "a database that answers: see that it runs and can be reached from here",
-    code !== "" && !passing.test(code),
+    known?.[1] ?? "a database that answers: see that it runs and can be reached from here",
+    (known !== undefined || code !== "") && !passing.test(code),
   );
 }

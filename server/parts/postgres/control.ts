@@ -106,6 +106,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
       const sentMs = performance.now();
       try {
         await unlessStopping(directory.read());
+        log.info({ accounts: store.accounts.ids().length }, "the accounts are those of the database");
         return sentMs;
       } catch (error) {
         if (!(error instanceof StateUnavailable)) throw error;
@@ -202,7 +203,8 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         );
         alone.save();
         counts.save();
-        log.warn({ reason, seconds: Math.round(graceMs / 1000) }, databaseIsAway);
+        const leftMs = Math.max(0, alone.since + graceMs - Date.now());
+        log.warn({ reason, seconds: Math.round(leftMs / 1000) }, databaseIsAway);
       };
       const comeBack = async () => {
         // Reads succeed while commits hang. So the absence ends when a write is confirmed.
@@ -334,7 +336,7 @@ function meterOf(metrics: Metrics): PermitMeter {
 }
 
 const databaseIsAway =
-  "the database is away; for the seconds of DATABASE_GRACE this server admits requests alone, then it answers 503";
+  "the database is away; for these seconds of DATABASE_GRACE this server admits requests alone, then it answers 503";
 
 /** What all servers count, as far as this server knows, and the events of thresholds that were crossed. */
 class Counts {

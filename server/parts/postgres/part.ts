@@ -6,7 +6,10 @@ import { secretSetting } from "../../shared/settings.ts";
 
 /** Accounts, keys, ceilings and events that several servers share through PostgreSQL, as a part. */
 
-const form = "postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/DATABASE[?sslmode=…]";
+const form =
+  "postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/DATABASE[?sslmode=…], with : @ / # ? % of a password written as %3A %40 %2F %23 %3F %25";
+
+const sslModes: readonly string[] = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
 
 /**
  * Splits a URL with several hosts into URLs with one host each, in the same order.
@@ -16,8 +19,15 @@ export function databaseUrls(text: string): string[] {
   const [, scheme, user = "", hosts, rest] =
     /^(postgres(?:ql)?:\/\/)([^@/?]*@)?([^/?@]+)(\/[^?/]+(?:\?.*)?)$/.exec(text) ?? [];
   const urls = hosts?.split(",").map((host) => `${scheme}${user}${host}${rest}`) ?? [];
-  if (urls.length > 0 && urls.every((url) => (URL.parse(url)?.hostname ?? "") !== "")) return urls;
-  throw new DataError("DATABASE_URL", "another form", form);
+  if (urls.length === 0 || urls.some((url) => !URL.parse(url)?.hostname))
+    throw new DataError("DATABASE_URL", "another form", form);
+  const { searchParams } = new URL(urls[0]);
+  const mode = searchParams.get("sslmode");
+  if (mode !== null && !sslModes.includes(mode))
+    throw new DataError("DATABASE_URL", "another sslmode", sslModes.join(", "));
+  if (mode === "verify-ca" && !searchParams.has("sslrootcert"))
+    throw new DataError("DATABASE_URL", "sslmode=verify-ca without sslrootcert", "both, or verify-full");
+  return urls;
 }
 
 export const postgresPart = definePart(
