@@ -3,15 +3,15 @@ import { setTimeout as delay } from "node:timers/promises";
 import { DatabaseError } from "pg";
 import { reasonOf } from "../../../engine/query.ts";
 import { PermitTable, permitLifeMs } from "../../accounts/permit-table.ts";
-import { logEvents, reached, recordEvents } from "../../accounts/quota-events.ts";
-import type { Accounts } from "../../accounts/sync.ts";
 import type { PartContext, SharedState } from "../../part.ts";
 import type { Metrics } from "../../shared/metrics.ts";
-import { monthName, monthOf } from "../../shared/months.ts";
+import { monthOf } from "../../shared/months.ts";
 import { steadyClock } from "../../shared/runtime.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { Alone } from "./alone.ts";
 import { Database } from "./connection.ts";
+import { Contact } from "./contact.ts";
+import { Counts } from "./counts.ts";
 import { Directory } from "./directory.ts";
 import { type Asked, type PermitMeter, Permits, type Taken, tickMs } from "./permits.ts";
 
@@ -20,12 +20,8 @@ import { type Asked, type PermitMeter, Permits, type Taken, tickMs } from "./per
 /** Milliseconds between reads of accounts and keys. A call for permits brings changes sooner. */
 const directoryMs = 250;
 const usageMs = 10_000;
-/** The use of accounts is read again from so many seconds before the last row, because commits may come late. */
-const overlapSeconds = 5;
 const recordMs = 1000;
 const saveMs = 1000;
-/** The database is away if calls or reads were due and none succeeded for so many milliseconds. */
-const awayMs = 2000;
 const lookMs = 100;
 const maxStartMs = 5000;
 const startStepMs = 100;
@@ -91,34 +87,30 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
   const table = new PermitTable();
   table.month = monthOf(Date.now());
 
-  let reason = "no answer";
-  let readMs = await readAtStart();
-  /** Since when calls for permits fail, one after the other; undefined after a success. */
-  let failingMs: number | undefined;
-  let calledMs = Number.NEGATIVE_INFINITY;
+  const contact = new Contact();
+  await readAtStart();
   let alone: Alone | undefined;
   let permits: Permits | undefined;
   let turnUntilMs = 0;
 
-  /** @returns when the accounts were read; long ago if they couldn't be read */
-  async function readAtStart(): Promise<number> {
+  async function readAtStart(): Promise<void> {
     for (const startMs = performance.now(); performance.now() < startMs + maxStartMs; ) {
       const sentMs = performance.now();
       try {
         await unlessStopping(directory.read());
         log.info({ accounts: store.accounts.ids().length }, "the accounts are those of the database");
-        return sentMs;
+        contact.read(sentMs);
+        return;
       } catch (error) {
         if (!(error instanceof StateUnavailable)) throw error;
-        reason = error.message;
+        contact.reason = error.message;
       }
       await unlessStopping(delay(startStepMs));
     }
     log.warn(
-      { reason, accounts: store.accounts.ids().length },
+      { reason: contact.reason, accounts: store.accounts.ids().length },
       "the accounts can't be read from the database",
     );
-    return Number.NEGATIVE_INFINITY;
   }
 
   /** Runs work that needs the database. Its absence is logged elsewhere. */
@@ -126,20 +118,13 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
     try {
       await work();
     } catch (error) {
-      reason = reasonOf(error);
+      contact.reason = reasonOf(error);
       // A statement is cancelled if it waits too long, for example for a standby.
       const isCancelled = error instanceof DatabaseError && error.code === "57014";
       if (!(error instanceof StateUnavailable || isCancelled)) throw error;
     }
   }
 
-  // A call that failed tells nothing if no further one is due.
-  const areCallsFailing = (nowMs: number) =>
-    failingMs !== undefined &&
-    nowMs - failingMs > awayMs &&
-    calledMs > failingMs &&
-    nowMs - calledMs < awayMs;
-  const isAway = (nowMs: number) => nowMs - readMs > awayMs || areCallsFailing(nowMs);
   const isGraceOver = () => alone !== undefined && Date.now() - alone.since >= graceMs;
 
   return {
@@ -147,7 +132,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
     change: (work) => directory.change(work),
     settle: () => delay(permitLifeMs),
     delivers: () => performance.now() < turnUntilMs - maxDeliveryMs,
-    isUnread: () => readMs === Number.NEGATIVE_INFINITY && directory.version === 0,
+    isUnread: () => contact.isNone && directory.version === 0,
     wait: (thread, waits) => permits?.wait(thread, waits),
     async begin(accounts, answer) {
       const counts = new Counts(accounts, context, directory, table);
@@ -157,13 +142,12 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         const nowMs = performance.now();
         if (isGraceOver()) return { month: table.month, grants: [] };
         if (alone !== undefined) return alone.take(asked, table.month, nowMs);
-        if (failingMs === undefined || nowMs - calledMs > awayMs) failingMs = nowMs;
-        calledMs = nowMs;
+        contact.calling(nowMs);
         const rows = await calls.query<TakeRow>(takeSql, takeValues(asked, null)).catch((error) => {
-          reason = reasonOf(error);
+          contact.reason = reasonOf(error);
           throw error;
         });
-        failingMs = undefined;
+        contact.answered();
         // Permits are used only after all changes were read that were in force when they were granted.
         const version = Number(rows[0]?.version ?? 0);
         if (version > directory.version) await directory.read();
@@ -204,7 +188,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         alone.save();
         counts.save();
         const leftMs = Math.max(0, alone.since + graceMs - Date.now());
-        log.warn({ reason, seconds: Math.round(leftMs / 1000) }, databaseIsAway);
+        log.warn({ reason: contact.reason, seconds: Math.round(leftMs / 1000) }, databaseIsAway);
       };
       const comeBack = async () => {
         // Reads succeed while commits hang. So the absence ends when a write is confirmed.
@@ -213,8 +197,8 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         alone?.save();
         store.away.end();
         alone = undefined;
-        readMs = performance.now();
-        failingMs = undefined;
+        contact.read(performance.now());
+        contact.answered();
         table.isClosed = false;
         log.info("the database is back");
         await report();
@@ -239,7 +223,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
       await unlessAway(async () => {
         await calls.query("SELECT 1");
         await directory.read();
-        readMs = performance.now();
+        contact.read(performance.now());
       });
       atEnd(async () => {
         const backs = sharing.close();
@@ -256,7 +240,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
       context.repeat("getting permits", tickMs, () => sharing.tick());
       repeat("looking for the database", lookMs, async () => {
         const nowMs = performance.now();
-        if (alone === undefined && isAway(nowMs)) goAlone();
+        if (alone === undefined && contact.isLost(nowMs)) goAlone();
         if (alone === undefined) return;
         // While the database is away, this server's clock has the month.
         table.month = Math.max(table.month, monthOf(Date.now()));
@@ -275,7 +259,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         const sentMs = performance.now();
         await unlessAway(async () => {
           await directory.read();
-          readMs = sentMs;
+          contact.read(sentMs);
         });
       });
       repeat("reading what all servers count", usageMs, async () => {
@@ -337,118 +321,3 @@ function meterOf(metrics: Metrics): PermitMeter {
 
 const databaseIsAway =
   "the database is away; for these seconds of DATABASE_GRACE this server admits requests alone, then it answers 503";
-
-/** What all servers count, as far as this server knows, and the events of thresholds that were crossed. */
-class Counts {
-  readonly #accounts: Accounts;
-  readonly #context: PartContext;
-  readonly #directory: Directory;
-  readonly #table: PermitTable;
-  /** The permits granted in a month, by account, and the highest threshold whose event is recorded for a quota. */
-  readonly #known = new Map<number, { month: number; used: number; quota: number; recorded: number }>();
-  /** Accounts that have crossed a threshold, with the count before. */
-  readonly #crossed = new Map<number, { month: number; before: number }>();
-  /** The UTC day of the last call before an account's days were read, by account. */
-  readonly #daysReadOn = new Map<string, string>();
-  #readTo = "-infinity";
-
-  constructor(accounts: Accounts, context: PartContext, directory: Directory, table: PermitTable) {
-    this.#accounts = accounts;
-    this.#context = context;
-    this.#directory = directory;
-    this.#table = table;
-    for (const [account, used] of context.store.usage.ofMonth(monthName(table.month)))
-      this.#known.set(account, { month: table.month, used, quota: 0, recorded: 0 });
-  }
-
-  /** Returns the permits granted in a month; undefined if the number was never read. */
-  of(account: number, month: number): number | undefined {
-    const known = this.#known.get(account);
-    if (known === undefined || known.month > month) return undefined;
-    return known.month === month ? known.used : 0;
-  }
-
-  /** Notes an account's permits granted in a month to all servers. */
-  note(slot: number, month: number, used: number): void {
-    const { id, quota } = this.#accounts.of(slot);
-    const known = this.#known.get(id);
-    const isSame = known?.month === month;
-    const recorded = isSame && known.quota === quota ? known.recorded : 0;
-    const highest = reached(used, quota);
-    if (highest > recorded && !this.#crossed.has(id))
-      this.#crossed.set(id, { month, before: isSame ? known.used : 0 });
-    this.#known.set(id, { month, used, quota, recorded: Math.max(recorded, highest) });
-  }
-
-  /** Stores the counts, so that a restart knows them if the database is away then. */
-  save(): void {
-    const { store } = this.#context;
-    store.atomically(() => {
-      for (const [account, { month, used }] of this.#known)
-        store.usage.save(monthName(month), [[account, used]]);
-    });
-  }
-
-  /** Records the events of crossed thresholds. The database keeps each event once. */
-  async record(): Promise<void> {
-    if (this.#crossed.size === 0) return;
-    const crossed = [...this.#crossed];
-    const now = new Date();
-    const { store, log } = this.#context;
-    const events = await this.#directory.change(() =>
-      crossed.flatMap(([id, { month, before }]) => {
-        const [account, known] = [store.accounts.byId(id), this.#known.get(id)];
-        if (account === undefined || known === undefined || known.month !== month) return [];
-        return recordEvents(store, account, { month: monthName(month), before, used: known.used }, now);
-      }),
-    );
-    for (const [id] of crossed) this.#crossed.delete(id);
-    logEvents(log, events);
-  }
-
-  /** Reads the counts that have changed since the last read, for /usage and lists. */
-  async read(database: Database): Promise<void> {
-    const rows = await database.query<{
-      account: string;
-      month: number;
-      used: number;
-      used_before: number;
-      at: string;
-      today: string;
-    }>(
-      `SELECT account, month, used, used_before, at::text, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS today
-        FROM hcqs.limits WHERE at >= $1::timestamptz - make_interval(secs => ${overlapSeconds}) ORDER BY at`,
-      [this.#readTo],
-    );
-    // An account's days change with its first call of a day.
-    const changed = rows.filter(({ account, today }) => this.#daysReadOn.get(account) !== today);
-    const days = await database.query<{ account: string; day: string; used: number }>(
-      "SELECT account, to_char(day, 'YYYY-MM-DD') AS day, used FROM hcqs.days WHERE account = ANY ($1)",
-      [changed.map(({ account }) => account)],
-    );
-    const { store } = this.#context;
-    store.atomically(() => {
-      for (const { account: id, day, used } of days) {
-        const slot = this.#accounts.slotOf(Number(id));
-        if (slot === undefined) continue;
-        store.usage.saveDay(day, [[Number(id), used]]);
-        this.#accounts.putDay(slot, day, used);
-      }
-      for (const { account: id, month, used, used_before } of rows) {
-        const account = Number(id);
-        const slot = this.#accounts.slotOf(account);
-        if (slot === undefined) continue;
-        store.usage.save(monthName(month), [[account, used]]);
-        if (used_before > 0) store.usage.save(monthName(month - 1), [[account, used_before]]);
-        this.note(slot, month, used);
-        if (month !== this.#table.month) continue;
-        if (this.#table.monthOf(slot) !== month && this.#table.held(slot) === 0)
-          this.#table.enter(slot, month);
-        if (this.#table.monthOf(slot) === month) this.#table.count(slot, used);
-      }
-    });
-    for (const { account, today } of changed)
-      if (this.#accounts.slotOf(Number(account)) !== undefined) this.#daysReadOn.set(account, today);
-    this.#readTo = rows.at(-1)?.at ?? this.#readTo;
-  }
-}

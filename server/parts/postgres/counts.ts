@@ -1,0 +1,127 @@
+import type { PermitTable } from "../../accounts/permit-table.ts";
+import { logEvents, reached, recordEvents } from "../../accounts/quota-events.ts";
+import type { Accounts } from "../../accounts/sync.ts";
+import type { PartContext } from "../../part.ts";
+import { monthName } from "../../shared/months.ts";
+import type { Database } from "./connection.ts";
+import type { Directory } from "./directory.ts";
+
+/** Keeps what all servers have counted, and records the events of thresholds. */
+
+/** The use of accounts is read again from so many seconds before the last row, because commits may come late. */
+const overlapSeconds = 5;
+
+/** What all servers count, as far as this server knows, and the events of thresholds that were crossed. */
+export class Counts {
+  readonly #accounts: Accounts;
+  readonly #context: PartContext;
+  readonly #directory: Directory;
+  readonly #table: PermitTable;
+  /** The permits granted in a month, by account, and the highest threshold whose event is recorded for a quota. */
+  readonly #known = new Map<number, { month: number; used: number; quota: number; recorded: number }>();
+  /** Accounts that have crossed a threshold, with the count before. */
+  readonly #crossed = new Map<number, { month: number; before: number }>();
+  /** The UTC day of the last call before an account's days were read, by account. */
+  readonly #daysReadOn = new Map<string, string>();
+  #readTo = "-infinity";
+
+  constructor(accounts: Accounts, context: PartContext, directory: Directory, table: PermitTable) {
+    this.#accounts = accounts;
+    this.#context = context;
+    this.#directory = directory;
+    this.#table = table;
+    for (const [account, used] of context.store.usage.ofMonth(monthName(table.month)))
+      this.#known.set(account, { month: table.month, used, quota: 0, recorded: 0 });
+  }
+
+  /** Returns the permits granted in a month; undefined if the number was never read. */
+  of(account: number, month: number): number | undefined {
+    const known = this.#known.get(account);
+    if (known === undefined || known.month > month) return undefined;
+    return known.month === month ? known.used : 0;
+  }
+
+  /** Notes an account's permits granted in a month to all servers. */
+  note(slot: number, month: number, used: number): void {
+    const { id, quota } = this.#accounts.of(slot);
+    const known = this.#known.get(id);
+    const isSame = known?.month === month;
+    const recorded = isSame && known.quota === quota ? known.recorded : 0;
+    const highest = reached(used, quota);
+    if (highest > recorded && !this.#crossed.has(id))
+      this.#crossed.set(id, { month, before: isSame ? known.used : 0 });
+    this.#known.set(id, { month, used, quota, recorded: Math.max(recorded, highest) });
+  }
+
+  /** Stores the counts, so that a restart knows them if the database is away then. */
+  save(): void {
+    const { store } = this.#context;
+    store.atomically(() => {
+      for (const [account, { month, used }] of this.#known)
+        store.usage.save(monthName(month), [[account, used]]);
+    });
+  }
+
+  /** Records the events of crossed thresholds. The database keeps each event once. */
+  async record(): Promise<void> {
+    if (this.#crossed.size === 0) return;
+    const crossed = [...this.#crossed];
+    const now = new Date();
+    const { store, log } = this.#context;
+    const events = await this.#directory.change(() =>
+      crossed.flatMap(([id, { month, before }]) => {
+        const [account, known] = [store.accounts.byId(id), this.#known.get(id)];
+        if (account === undefined || known === undefined || known.month !== month) return [];
+        return recordEvents(store, account, { month: monthName(month), before, used: known.used }, now);
+      }),
+    );
+    for (const [id] of crossed) this.#crossed.delete(id);
+    logEvents(log, events);
+  }
+
+  /** Reads the counts that have changed since the last read, for /usage and lists. */
+  async read(database: Database): Promise<void> {
+    const rows = await database.query<{
+      account: string;
+      month: number;
+      used: number;
+      used_before: number;
+      at: string;
+      today: string;
+    }>(
+      `SELECT account, month, used, used_before, at::text, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS today
+        FROM hcqs.limits WHERE at >= $1::timestamptz - make_interval(secs => ${overlapSeconds}) ORDER BY at`,
+      [this.#readTo],
+    );
+    // An account's days change with its first call of a day.
+    const changed = rows.filter(({ account, today }) => this.#daysReadOn.get(account) !== today);
+    const days = await database.query<{ account: string; day: string; used: number }>(
+      "SELECT account, to_char(day, 'YYYY-MM-DD') AS day, used FROM hcqs.days WHERE account = ANY ($1)",
+      [changed.map(({ account }) => account)],
+    );
+    const { store } = this.#context;
+    store.atomically(() => {
+      for (const { account: id, day, used } of days) {
+        const slot = this.#accounts.slotOf(Number(id));
+        if (slot === undefined) continue;
+        store.usage.saveDay(day, [[Number(id), used]]);
+        this.#accounts.putDay(slot, day, used);
+      }
+      for (const { account: id, month, used, used_before } of rows) {
+        const account = Number(id);
+        const slot = this.#accounts.slotOf(account);
+        if (slot === undefined) continue;
+        store.usage.save(monthName(month), [[account, used]]);
+        if (used_before > 0) store.usage.save(monthName(month - 1), [[account, used_before]]);
+        this.note(slot, month, used);
+        if (month !== this.#table.month) continue;
+        if (this.#table.monthOf(slot) !== month && this.#table.held(slot) === 0)
+          this.#table.enter(slot, month);
+        if (this.#table.monthOf(slot) === month) this.#table.count(slot, used);
+      }
+    });
+    for (const { account, today } of changed)
+      if (this.#accounts.slotOf(Number(account)) !== undefined) this.#daysReadOn.set(account, today);
+    this.#readTo = rows.at(-1)?.at ?? this.#readTo;
+  }
+}
