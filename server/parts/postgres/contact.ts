@@ -1,7 +1,9 @@
+/** Tells whether the database is away, by the answers to reads and to calls for permits. */
+
 /** The database is away if reads or calls were due and none succeeded for so many milliseconds. */
 const awayMs = 2000;
 
-/** Tells by the answers to reads and to calls for permits whether the database is away. Times are a steady clock's. */
+/** Times are milliseconds of a steady clock. */
 export class Contact {
   /** Why the last read or call failed. */
   reason = "no answer";
