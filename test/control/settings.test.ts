@@ -51,7 +51,7 @@ test("all invalid settings are listed at once, and nothing is created", async ()
       'SIGNUP_DAILY is "-1", expected a whole number from 0 to 100000',
       "SMTP_URL has another form, expected smtp://[USER:PASSWORD@]HOST[:PORT], or smtps://…",
       'MAIL_FROM is "nobody", expected an e-mail address, or a name and one such as Prices <prices@example.com>',
-      "DATABASE_URL has another form, expected postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/DATABASE[?sslmode=…]",
+      "DATABASE_URL has another form, expected postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/DATABASE[?sslmode=…], in a password %40 for @, %3A for :, %2F for /",
       'DATABASE_GRACE is "-1", expected a whole number from 0 to 86400',
       "",
     ].sort(),

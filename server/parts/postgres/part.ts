@@ -7,7 +7,7 @@ import { secretSetting } from "../../shared/settings.ts";
 /** Accounts, keys, ceilings and events that several servers share through PostgreSQL, as a part. */
 
 const form =
-  "postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/DATABASE[?sslmode=…], with : @ / # ? % of a password written as %3A %40 %2F %23 %3F %25";
+  "postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/DATABASE[?sslmode=…], in a password %40 for @, %3A for :, %2F for /";
 
 const sslModes: readonly string[] = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
 
