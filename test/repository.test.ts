@@ -60,22 +60,6 @@ test("each test file is run by exactly one npm script", () => {
   );
 });
 
-test(".ci/run sets the size of every long test", () => {
-  const trials = sources.filter((path) => path.startsWith("test/long/")).map(read);
-  const sizes = trials.flatMap((source) =>
-    [...source.matchAll(/(?:sizeFrom\("|process\.env\.)([A-Z]+_?[A-Z]*)(?:"| \|\|)/g)].map(
-      ([, name]) => name,
-    ),
-  );
-  const settable = new Set(sizes.filter((name) => !name.endsWith("_SEED")));
-  assert.ok(settable.has("DAMAGED_FILES"));
-  const gate = read(".ci/run");
-  assert.deepEqual(
-    [...settable].filter((name) => !new RegExp(`\\b${name}=\\d.* npm run test:long`).test(gate)),
-    [],
-  );
-});
-
 test("the engine imports only itself and the allowed libraries", () => {
   const libraries = ["apache-arrow", "flatbuffers", "parquet-wasm", "valibot"];
   const allowed = [...libraries, "node:crypto", "node:module", "node:zlib"];
@@ -95,36 +79,6 @@ test("the engine uses no clock, environment, console or randomness", () => {
     (path) => path.startsWith("engine/") && forbidden.test(withoutComments(read(path))),
   );
   assert.deepEqual(offenders, []);
-});
-
-/** Time has to pass in these test files, for the given reasons. */
-const withTimers = {
-  "test/control/log.test.ts": "a ceiling, and a slow reader",
-  "test/control/state.test.ts": "its timers are mocked",
-  "test/long/durability.test.ts": "kills come at drawn moments",
-  "test/long/flood.test.ts": "resets come at drawn moments",
-  "test/long/signals.test.ts": "stops come at drawn moments, and a thread that is to die looks for its cue",
-  "test/long/swap-under-load.test.ts": "the pace of the load",
-  "test/parts/notifications/addresses.test.ts": "a thread stands still, as under load",
-  "test/parts/notifications/webhook-slots.test.ts": "says that a process goes on which should have ended",
-  "test/support/connection.ts": "looks for conditions again and again, up to a ceiling",
-  "test/support/delaying-proxy.ts": "what passes comes late",
-  "test/support/server.ts": "a ceiling",
-  "test/system/postgres-operator.test.ts": "the pace of the load",
-};
-
-/** Code that lets time pass, in Node or in a shell. */
-const passing =
-  /\bset(Timeout|Interval)\b|\bscheduler\b|\bAtomics\.wait|\bAbortSignal\.timeout\b|\bsleep( [\d.$]|")/;
-
-test("tests wait for conditions and not for fixed times", () => {
-  const users = sources.filter(
-    (path) =>
-      path.startsWith("test/") &&
-      path !== "test/repository.test.ts" &&
-      passing.test(withoutComments(read(path)).replaceAll("socket.setTimeout", "")),
-  );
-  assert.deepEqual(users, Object.keys(withTimers));
 });
 
 /**
@@ -212,18 +166,6 @@ test("tests run the server with each part alone and with none", () => {
     assert.ok(alone.includes(part), part);
 });
 
-test("files have no circular imports", () => {
-  const done = new Set<string>();
-  const visit = (path: string, way: readonly string[]) => {
-    assert.ok(!way.includes(path), [...way.slice(way.indexOf(path)), path].join(" imports "));
-    if (done.has(path)) return;
-    for (const other of importsOf(path)) if (sources.includes(other)) visit(other, [...way, path]);
-    done.add(path);
-  };
-  for (const path of sources) visit(path, []);
-  assert.equal(done.size, sources.length);
-});
-
 /** An import's specifier may name a file in the package. */
 function packageOf(specifier: string): string {
   return specifier.replace(/^apache-arrow\/.*/, "apache-arrow");
@@ -272,63 +214,9 @@ test("no thread loads a library at its start that it may never need", () => {
   }
 });
 
-/** Number of callbacks by file that aren't wrapped in `safely`, with the reason why they can't throw or may throw. */
-const unwrapped: Record<string, [callbacks: number, reason: string]> = {
-  "server/parts/console/console.ts": [1, "forgets a viewer"],
-  "server/control/log.ts": [2, "ignores an error of a stream that is told elsewhere; resolves a promise"],
-  "server/control/ops.ts": [2, "a function that is wrapped itself; only logs"],
-  "server/control/running.ts": [1, "kills the process, which is its purpose"],
-  "server/control/serving-threads.ts": [3, "ends the service, which has its own handling of errors"],
-  "server/control/thread.ts": [3, "`end` has its own handling of errors"],
-  "server/shared/mail.ts": [1, "aborts a request"],
-  "server/shared/runtime.ts": [1, "throws to end a thread that is out of memory, which is its purpose"],
-  "server/parts/notifications/post.ts": [2, "passes the outcome on"],
-  "server/serving/streaming.ts": [3, "each turn, and each callback of a timer, is wrapped by its caller"],
-  "server/serving/responder.ts": [1, "counts, and ends what makes the body"],
-  "server/serving/waiting.ts": [1, "a function that is wrapped by its caller"],
-  "server/parts/postgres/connection.ts": [3, "ends a connection or a wait"],
-  "server/parts/postgres/directory.ts": [1, "the caller has the promise"],
-  "server/parts/postgres/permits.ts": [1, "a rejection is logged as one that nobody handles"],
-  "server/snapshots/loader.ts": [4, "settles a promise; a rejection is logged"],
-  "server/snapshots/snapshots.ts": [1, "the caller has the promise"],
-};
-
-const callback = [
-  /\bset(?:Timeout|Interval|Immediate)\((?!\s*(?:safely|orClose)\()/,
-  /\bqueueMicrotask\(|\bnextTick\(|\bcreateServer\((?!\))/,
-  /(?<!process)\.(?:on|once|addListener|addEventListener)\(\s*"\w+",(?!\s*(?:safely|orClose|resolve)\b)/,
-  /\.on(?:Data|Writable|Aborted)\((?!\s*orClose\()/,
-  /\bvoid (?=[\w.#]+\()|\.then\((?!\s*(?:orClose|\(\) => true))/,
-];
-
-test("each callback is wrapped against exceptions, or is listed with a reason why it can't throw", () => {
-  const found: Record<string, number> = {};
-  for (const path of product) {
-    if (!/^server\/|^datasets\/http\.ts/.test(path) || /\/(browser|commands)\//.test(path)) continue;
-    const source = withoutComments(read(path));
-    const count = callback.reduce((sum, each) => sum + (source.match(new RegExp(each, "g"))?.length ?? 0), 0);
-    if (count > 0) found[path] = count;
-  }
-  const named = Object.fromEntries(Object.entries(unwrapped).map(([path, [count]]) => [path, count]));
-  assert.deepEqual(found, named);
-});
-
 test("every file of the server begins with a comment about its purpose", () => {
   const job = /^(?:import\b[^;]*;\n|\n)*\/\*\*?\s(?:(?!\*\/).)*[.:](?:(?!\*\/).)*\*\/\n\n/s;
   const offenders = product.filter((path) => path.startsWith("server/") && !job.test(read(path)));
-  assert.deepEqual(offenders, []);
-});
-
-/** Beginnings of comments that make no sense without other text. */
-const dangling =
-  /^(?:And|Or|But|Also|Then|So|The same|Such|Of|By|To be|In which|With which|As (?:long|much|many|often)|Said|Told|Beside)\b/;
-
-test("no doc comment begins in mid-sentence", () => {
-  const offenders = product.flatMap((path) =>
-    Array.from(read(path).matchAll(/\/\*\*\s*(?:\* )?((?:(?!\*\/)[^\n])*)/g), ([, text]) => text)
-      .filter((text) => dangling.test(text))
-      .map((text) => `${path}: ${text}`),
-  );
   assert.deepEqual(offenders, []);
 });
 

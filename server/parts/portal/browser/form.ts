@@ -8,16 +8,13 @@ import { asFailure, type Failure } from "./api.ts";
 export function useAction() {
   const [failure, setFailure] = useState<Failure | null>(null);
   const [isBusy, setBusy] = useState(false);
-  const run = async (work: () => Promise<void>) => {
+  const run = (work: () => Promise<void>): void => {
     if (isBusy) return;
     setBusy(true);
     setFailure(null);
-    try {
-      await work();
-    } catch (error) {
-      setFailure(asFailure(error));
-    }
-    setBusy(false);
+    void work()
+      .catch((error) => setFailure(asFailure(error)))
+      .finally(() => setBusy(false));
   };
   return { failure, isBusy, run };
 }
