@@ -1,24 +1,20 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { defaultSampleRows, defaultSampleSeed } from "../datasets/sample/synthetic.ts";
+import { defaultSampleRows } from "../datasets/sample/synthetic.ts";
 import { temporaryFolder } from "../test/support/folders.ts";
-import { chartOf } from "./chart.ts";
-import { ask, checkComputed, checkConstant, sampleOf, typicalAnswer } from "./check.ts";
+import { checkComputed, checkConstant, sampleOf, typicalAnswer } from "./check.ts";
 import { sendExports } from "./exports.ts";
 import { type Load, loads } from "./loads.ts";
 import { measure } from "./measure.ts";
 import { checkPrograms, runToEnd, smoke, twoCores } from "./options.ts";
-import { type Measured, print, type Results, summarize, surroundings } from "./report.ts";
-import { hotTarget, writeLists } from "./requests.ts";
+import { type Measured, markdownOf, type Row, rowsOf, surroundings } from "./report.ts";
+import { writeLists } from "./requests.ts";
 import { loadSnapshot } from "./rivals/rival.ts";
 import { prepareFolder, type Server, Servers, sendsConstant } from "./servers.ts";
 
 /*
  * Compares the CPU time per request and the latencies of the service and other servers. `npm run bench:http` measures
  * every load in rounds. In a round each server gets a short turn, so that changes in the machine's speed affect all
- * servers. Ratios are computed within a round. A run of all loads writes bench/results. `--loads hot,zipf` runs only
- * some loads, and prints the results. `--rounds N` is the number of rounds, `--seconds N` the time of a measurement.
+ * servers. Ratios are computed within a round. The output is one table, for README.md. `--loads hot,zipf` runs only some loads. `--rounds N` is the number of rounds, `--seconds N` the time of a measurement.
  * `--smoke` checks all servers and loads quickly.
  */
 
@@ -27,8 +23,7 @@ const size = smoke
   : { rows: defaultSampleRows, sample: 400, zipf: 200_000, warm: 300, cold: 200_000, keys: 10_000 };
 /** A quick check takes one second. With 1,000 connections, some connections would get no answer in this time. */
 const maxConnections = smoke ? 100 : Number.POSITIVE_INFINITY;
-const warmUpSeconds = 3;
-const resultsFolder = join(import.meta.dirname, "results");
+const warmUpSeconds = 2;
 const cores = twoCores();
 
 function readOptions() {
@@ -36,8 +31,8 @@ function readOptions() {
     options: {
       smoke: { type: "boolean" },
       loads: { type: "string", default: loads.map(({ name }) => name).join() },
-      rounds: { type: "string", default: "7" },
-      seconds: { type: "string", default: "2" },
+      rounds: { type: "string", default: "4" },
+      seconds: { type: "string", default: "1" },
     },
   });
   const wholeNumber = (name: "rounds" | "seconds") => {
@@ -104,7 +99,7 @@ async function runLoad(servers: Servers, lists: Lists, load: Load, { rounds, sec
         if (round === 0) await take(ready, warmUpSeconds);
         ready.rounds.push(await take(ready, seconds));
       }
-  return summarize(load, entrants);
+  return rowsOf(load, entrants);
 }
 
 async function main(): Promise<void> {
@@ -112,27 +107,17 @@ async function main(): Promise<void> {
   checkPrograms("wrk", "nginx", "taskset", "chrt", "curl");
   const prepared = await prepareFolder(temporaryFolder(), size.rows);
   const servers = new Servers(prepared);
-  const hot = await ask(await servers.get("service", 1, cores?.server), hotTarget);
-  const etag = new Map(hot.headers).get("etag") ?? "";
-  const lists = writeLists(prepared.folder, await loadSnapshot(prepared.snapshotFile), etag, size);
-  const priceTargets = lists.uniform.lines.length;
-  const pinned = { serverCore: cores?.server ?? null, loadCore: cores?.load ?? null };
-  const settings = { rounds, seconds, warmUpSeconds, rows: size.rows, priceTargets, ...pinned };
-  const results: Results = { seed: defaultSampleSeed, settings, ...surroundings(), loads: [] };
+  const lists = writeLists(prepared.folder, await loadSnapshot(prepared.snapshotFile), size);
+  const rows: Row[] = [];
   for (const load of chosen) {
-    const result = await runLoad(servers, lists, load, { rounds, seconds });
-    results.loads.push(result);
     const names = load.entrants.map(({ name }) => name).join("; ");
-    if (smoke) console.log(`${load.name}: ${names}: answers checked`);
-    else print(result);
+    console.error(`${load.name}: ${names}`);
+    rows.push(...(await runLoad(servers, lists, load, { rounds, seconds })));
     if (!smoke) await servers.stopAll();
   }
   await servers.stopAll();
-  if (smoke || chosen.length < loads.length) return;
-  mkdirSync(resultsFolder, { recursive: true });
-  writeFileSync(join(resultsFolder, "http.json"), `${JSON.stringify(results, null, 2)}\n`);
-  const hotLoad = results.loads.find(({ name }) => name === "hot")!;
-  writeFileSync(join(resultsFolder, "http.svg"), chartOf(hotLoad, results));
+  if (smoke) return;
+  console.log(`${surroundings()}; rounds: ${rounds}, of ${seconds} s\n\n${markdownOf(rows)}`);
 }
 
 await runToEnd(main);

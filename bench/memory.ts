@@ -29,7 +29,7 @@ async function main(): Promise<void> {
   checkPrograms("wrk");
   const prepared = await prepareFolder(temporaryFolder(), defaultSampleRows);
   const none = { zipf: 0, warm: 0, cold: 0, keys: 0 };
-  const { uniform } = writeLists(prepared.folder, await loadSnapshot(prepared.snapshotFile), "", none);
+  const { uniform } = writeLists(prepared.folder, await loadSnapshot(prepared.snapshotFile), none);
   const servers = new Servers(prepared);
   const server = await servers.get("service", threads);
   const series: number[] = [];

@@ -20,7 +20,7 @@ const zipfExponent = 1.1;
 export const searchPath = `${basePath}/search`;
 export const exportPath = `${basePath}/export`;
 export const hotQuery: Query = { procedure: "5072", state: null, limit: 25 };
-export const hotTarget = `${pricesPath}?${queryText(hotQuery)}`;
+const hotTarget = `${pricesPath}?${queryText(hotQuery)}`;
 
 type Data = Awaited<ReturnType<typeof loadSnapshot>>;
 
@@ -36,7 +36,6 @@ export interface List {
 export function writeLists(
   folder: string,
   data: Data,
-  hotEtag: string,
   sizes: { zipf: number; warm: number; cold: number; keys: number },
 ) {
   const queries = allPriceQueries(data.image, seededRandom(defaultSampleSeed));
@@ -59,7 +58,6 @@ export function writeLists(
     uniform: list("uniform", prices),
     "search-warm": list("search-warm", searches.slice(0, sizes.warm)),
     "search-cold": list("search-cold", searches.slice(sizes.warm)),
-    "not-modified": list("not-modified", [`${hotTarget}\tIf-None-Match: ${hotEtag}`]),
     // Keys that are well-formed but unknown are the most expensive to refuse.
     unauthorized: list("unauthorized", unknown, true),
     "export-csv": list("export-csv", [`${exportPath}.csv`]),

@@ -18,17 +18,9 @@ const repository = resolve(import.meta.dirname, "..");
 const maxStartMs = 300_000;
 const maxStopMs = 15_000;
 
-export type Kind =
-  | "service"
-  | "ceiling"
-  | "ceiling-spread"
-  | "nginx"
-  | "sqlite"
-  | "sqlite-cached"
-  | "duckdb"
-  | "node-http";
+export type Kind = "service" | "ceiling" | "nginx" | "sqlite";
 
-export const sendsConstant = (kind: Kind) => kind.startsWith("ceiling") || kind === "nginx";
+export const sendsConstant = (kind: Kind) => kind === "ceiling" || kind === "nginx";
 
 const environment = { PATH: process.env.PATH, PORT: "0", OPS_PORT: "0", LOG_LEVEL: "warn" };
 const nothing: Constant = { status: "", headers: [], body: Buffer.alloc(0) };
@@ -84,7 +76,7 @@ export class Servers {
    * Resolves when the server is ready for requests. Calls with the same arguments get the same server.
    *
    * @param core the only core that the server may use; undefined for all cores
-   * @param constant the answer of `ceiling`, `ceiling-spread` and `nginx`; the other rivals use only its headers
+   * @param constant the answer of `ceiling` and `nginx`; `sqlite` uses only its headers
    */
   get(kind: Kind, threads: number, core?: number, constant?: Constant): Promise<Server> {
     const name = JSON.stringify([kind, threads, core, sendsConstant(kind) && constant]);
@@ -124,14 +116,8 @@ export class Servers {
       status,
       bodyFile,
       threads,
-      caches: kind === "sqlite-cached",
-      isSpread: kind === "ceiling-spread",
     };
-    let command = [
-      process.execPath,
-      `bench/rivals/${kind.replace(/-cached|-spread/, "")}.ts`,
-      JSON.stringify(settings),
-    ];
+    let command = [process.execPath, `bench/rivals/${kind}.ts`, JSON.stringify(settings)];
     if (kind === "service") command = ["server/hcqs", "start"];
     if (kind === "nginx") command = ["nginx", "-p", folder, "-c", writeNginx(folder, port, constant)];
     const [file, ...args] = pinned(command, core);

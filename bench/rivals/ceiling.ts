@@ -7,12 +7,8 @@ import { readSettings } from "./rival.ts";
 
 /** A server that does as little as possible: it sends the same headers and body for every request. */
 
-/** Like an image, the copies of the body are too large for a processor's cache. */
-const spreadBytes = 32 * 2 ** 20;
-
-const { headers, status, bodyFile, threads, isSpread } = readSettings();
-let body: Uint8Array = readFileSync(bodyFile);
-const bodies = isSpread ? copiesOf(body) : [];
+const { headers, status, bodyFile, threads } = readSettings();
+const body = readFileSync(bodyFile);
 
 const head = Buffer.from([status, ...headers.map((header) => header.join(": "))].join("\r\n"));
 let response: uws.HttpResponse;
@@ -22,19 +18,12 @@ let isStuck = false;
 // except for the first of pipelined requests.
 function send(): void {
   response.writeStatus(head);
-  if (isSpread) body = bodies[Math.floor(Math.random() * bodies.length)];
   if (body.length === 0) response.endWithoutBody();
   else {
     // `end()` would crash the process if a client doesn't read or resets its connection.
     const [, done] = response.tryEnd(body, body.length);
     isStuck = !done;
   }
-}
-
-function copiesOf(body: Uint8Array): Uint8Array[] {
-  const copies = Math.floor(spreadBytes / body.length);
-  const all = Buffer.alloc(copies * body.length, body);
-  return Array.from({ length: copies }, (_, i) => all.subarray(i * body.length, (i + 1) * body.length));
 }
 
 function listen(port: number): void {

@@ -21,9 +21,6 @@ export interface RivalSettings {
   status: string;
   bodyFile: string;
   threads: number;
-  caches: boolean;
-  /** Whether `ceiling` sends one of many copies of its body, which take as much memory as an image. */
-  isSpread: boolean;
 }
 
 export function readSettings(): RivalSettings {

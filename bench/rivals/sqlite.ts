@@ -1,11 +1,11 @@
 import Database from "better-sqlite3";
+import { fastify } from "fastify";
 import { partsOf, stateCodes } from "../../engine/index.ts";
-import { serveWithFastify } from "./fastify.ts";
-import { loadSnapshot, percentiles, pricesAnswer, type Query, readSettings } from "./rival.ts";
+import { loadSnapshot, percentiles, pricesAnswer, pricesPath, type Query, readSettings } from "./rival.ts";
 
 /**
- * Statements over a table of prices with an index for each order, and a table of summaries. With the setting `caches`,
- * Fastify also caches answers.
+ * Statements over a table of prices with an index for each order, and a table of summaries. Fastify also
+ * caches answers.
  */
 
 const settings = readSettings();
@@ -113,4 +113,34 @@ function answer(query: Query): object | undefined {
   return pricesAnswer(image, query, name, summary, rows);
 }
 
-await serveWithFastify(settings.headers, answer, settings.caches);
+const querystring = {
+  type: "object",
+  properties: {
+    procedure: { type: "string" },
+    state: { type: "string", enum: stateCodes },
+    limit: { type: "integer", minimum: 1, maximum: 50, default: 25 },
+  },
+  required: ["procedure"],
+};
+/** The oldest cached answer is evicted first. */
+const maxKept = 10_000;
+const headers = Object.fromEntries(settings.headers);
+const kept = new Map<string, string>();
+const app = fastify();
+app.get<{ Querystring: { procedure: string; state?: string; limit: number } }>(
+  pricesPath,
+  { schema: { querystring } },
+  async ({ url, query: { procedure, state = null, limit } }, reply) => {
+    let text = kept.get(url);
+    if (text === undefined) {
+      const found = answer({ procedure, state, limit });
+      if (found === undefined) return reply.code(404).send({ error: { type: "not_found" } });
+      text = JSON.stringify(found);
+      const [oldest] = kept.size < maxKept ? [] : kept.keys();
+      if (oldest !== undefined) kept.delete(oldest);
+      kept.set(url, text);
+    }
+    return reply.headers(headers).serializer(String).send(text);
+  },
+);
+console.log(`ready ${await app.listen({ host: "127.0.0.1", port: 0 })}`);
