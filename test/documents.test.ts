@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
+import { backOff } from "../server/api/errors.ts";
+import { openapiDocument } from "../server/api/openapi.ts";
 import { accountUsage } from "../server/commands/account-options.ts";
+import { maxTries, pausesSeconds } from "../server/parts/notifications/outbox.ts";
 import { plans } from "../server/shared/plans.ts";
 import { coreSettings } from "../server/shared/settings.ts";
 import { filesOf, servedFile } from "../server/store/served.ts";
@@ -204,6 +207,19 @@ test("the README gives a reason for every dependency", () => {
     (name) => `\`${name}\``,
   );
   assert.deepEqual(reasons.flat().sort(), names.sort());
+});
+
+test("documents and alerts say how often and how long deliveries are tried", () => {
+  const days = Math.round(pausesSeconds.reduce((sum, seconds) => sum + seconds) / 86_400);
+  assert.deepEqual([maxTries, days], [10, 3]);
+  assert.match(documentAt("server/README.md"), /up to ten tries within three days/);
+  for (const file of ["server/monitoring/alerts.yaml", "server/monitoring/dashboard.json"])
+    assert.match(read(file), /\bTries (?:end after|go on for) three days\b/);
+});
+
+test("the API's README and the OpenAPI document tell clients in the same words how to retry", () => {
+  assert.ok(documentAt("server/api/README.md").includes(backOff));
+  assert.ok(openapiDocument().toString().includes(backOff));
 });
 
 test("the README's figures of the HTTP benchmark are those of the benchmarks' README", () => {

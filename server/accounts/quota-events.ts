@@ -97,22 +97,3 @@ const payloadSchema = v.object({
 export function payloadOf(text: string): v.InferOutput<typeof payloadSchema> {
   return v.parse(payloadSchema, JSON.parse(text));
 }
-
-const minute = 60;
-const hour = 60 * minute;
-/** The pauses between the tries of a delivery, in seconds. They add up to about three days. */
-export const pausesSeconds = [
-  10,
-  minute,
-  5 * minute,
-  30 * minute,
-  2 * hour,
-  6 * hour,
-  12 * hour,
-  24 * hour,
-  27 * hour,
-];
-/** Number of tries after which a delivery fails for good. */
-export const maxTries = pausesSeconds.length + 1;
-/** Maximum number of characters of a receiver's answer that are stored. */
-export const maxAnswerCharacters = 200;

@@ -93,13 +93,13 @@ const documented = {
   internal_error: {
     status: "500 Internal Server Error",
     when: "The service failed. The request doesn't count.",
-    retry: "with exponential backoff: from 1 s, doubling up to 30 s, at most 5 times",
+    retry: "yes, and back off: see Keys and limits",
   },
   service_unavailable: {
     status: "503 Service Unavailable",
     headers: [retryAfter],
     when: "The service can't count requests at the moment. The request doesn't count.",
-    retry: "after `Retry-After`, with exponential backoff: doubling up to 30 s, at most 5 times",
+    retry: "yes, and back off: see Keys and limits",
   },
 } satisfies Record<string, DocumentedError>;
 
@@ -120,12 +120,16 @@ export const errors = {
 
 export type ErrorType = keyof typeof errors;
 
+/** How clients retry after a 429, a 500 or a 503. */
+export const backOff =
+  "To back off, wait 1 s and a random part of a second before the second attempt, and double the wait with each further one, up to 30 s. Wait longer if `Retry-After` says so. Make at most five attempts in all.";
+
 /** The ceilings that a 429 may be about, by the value of `ceiling`. `reset` describes the time in X-RateLimit-Reset. */
 export const reachedCeilings = {
   burst: {
     when: "The account's requests per second are used up.",
     reset: "the second from which a request is accepted",
-    action: "Wait `Retry-After` seconds, and back off if it happens again.",
+    action: "Wait `Retry-After` seconds, and back off.",
   },
   quota: {
     when: "The account's requests per month are used up.",

@@ -4,7 +4,7 @@ import { plans } from "../shared/plans.ts";
 import { basePath, type Endpoint, endpoint } from "./endpoint.ts";
 import { endpoints } from "./endpoints/index.ts";
 import { overviewOf } from "./endpoints/overview.ts";
-import { type ApiErrorType, apiErrors, reachedCeilings } from "./errors.ts";
+import { type ApiErrorType, apiErrors, backOff, reachedCeilings } from "./errors.ts";
 import recorded from "./examples.json" with { type: "json" };
 
 /** The OpenAPI description of the API, made from the definitions of the endpoints, which also check requests. */
@@ -59,7 +59,7 @@ On a 429, \`X-RateLimit-Remaining\` is 0 even if requests are left in the month,
 |---|---|---|---|
 ${ceilingRows.join("\n")}
 
-To back off: wait \`Retry-After\` seconds before the first retry, double the wait up to 30 s, and stop after 5 tries. A \`Retry-After\` of eight days means that the month's requests are used up: don't hold a request open for that.
+${backOff} A \`Retry-After\` of eight days means that the month's requests are used up: don't hold a request open for that.
 
 ## Errors
 An error has a \`type\`, which is stable, and a \`message\` for people, which may change at any time.

@@ -1,7 +1,6 @@
 import type { Logger } from "pino";
 import type { Counter } from "prom-client";
 import { reasonOf } from "../../../engine/query.ts";
-import { maxAnswerCharacters, maxTries, pausesSeconds } from "../../accounts/quota-events.ts";
 import type { Account, Channel, Delivery, Store, StoredEvent } from "../../store/store.ts";
 
 /**
@@ -9,6 +8,25 @@ import type { Account, Channel, Delivery, Store, StoredEvent } from "../../store
  * so that an account gets its events in order. Retries get at most half of the slots, so that slow receivers don't
  * delay first tries. If all slots are taken, a first try may abort the try that has run longest.
  */
+
+const minute = 60;
+const hour = 60 * minute;
+/** The pauses between the tries of a delivery, in seconds. They add up to about three days. */
+export const pausesSeconds = [
+  10,
+  minute,
+  5 * minute,
+  30 * minute,
+  2 * hour,
+  6 * hour,
+  12 * hour,
+  24 * hour,
+  27 * hour,
+];
+/** Number of tries after which a delivery fails for good. */
+export const maxTries = pausesSeconds.length + 1;
+/** Maximum number of characters of a receiver's answer that are stored. */
+const maxAnswerCharacters = 200;
 
 const longestPauseMs = Math.max(...pausesSeconds) * 1000;
 /** The wall clock counts as set if its difference to the steady clock changes by so many milliseconds. */
