@@ -17,7 +17,8 @@ import {
 import { otherNames, systems } from "../../engine/search/other-names.ts";
 import { absentTerms, plainWordsOf } from "../../engine/search/procedure-words.ts";
 import { coverageOf } from "../../engine/search/scoring.ts";
-import { meaningOf, procedureWords, splitWords, wordSize } from "../../engine/search/text.ts";
+import { meaningOf, procedureWords, splitWords } from "../../engine/search/text.ts";
+import { wordSize } from "../../engine/search/text-index.ts";
 import { abbreviations, ambiguousForms, fillerWords } from "../../engine/search/vocabulary.ts";
 import { hcpcs } from "../support/addendum.ts";
 import { changed, imageOf, type ShortRow, snapshotOf } from "../support/fixtures.ts";
