@@ -40,14 +40,16 @@ export function find(index: SearchIndex, terms: readonly Term[], isWanted: Wante
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   if (needed.length === 0) return nothing;
   const matched = matchedTerms(index, needed);
-  const found = index.byName.filter((document) => matched[document] === needed.length && isWanted(document));
+  const found: number[] = [];
+  for (const document of index.byName)
+    if (matched[document] === needed.length && isWanted(document)) found.push(document);
   if (found.length === 0) return nothing;
   const coded = new Set(needed.map(({ code }) => code));
   const score = scorerOf(index, terms);
   /** The points that each document lacks. */
   const lacks = new Uint32Array(matched.length);
   for (const document of found) lacks[document] = coded.has(document) ? 0 : codedPoints - score(document);
-  const documents = stableOrder(lacks, found);
+  const documents = stableOrder(lacks, Uint32Array.from(found));
   const scores = Array.from(
     documents,
     (document) => Math.min(maxPoints, codedPoints - lacks[document]) / maxPoints,

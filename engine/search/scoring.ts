@@ -68,8 +68,8 @@ export const maxPoints = 1000;
 const almostThree = 3.0001;
 
 /** Returns for each word of the index which kinds of the query's words match it, as flags. */
-function flagsOf({ lengths }: SearchIndex, terms: readonly Term[]): Uint8Array {
-  const flags = new Uint8Array(lengths.length);
+function flagsOf({ letters }: SearchIndex, terms: readonly Term[]): Uint8Array {
+  const flags = new Uint8Array(letters.length);
   for (const { matches, isPlace, isNeeded } of terms) {
     const flag = isPlace ? askedAsPlace : isNeeded ? askedAsNeeded : askedAsOptional;
     for (const match of matches) flags[match >>> levelBits] |= flag;

@@ -13,15 +13,18 @@ export interface SearchIndex {
   readonly kind: DocumentKind;
   /** The distinct words in byte order. */
   readonly words: TextColumn;
+  /** The start of each document's tokens, followed by the end of the last document's tokens. */
   readonly tokenStart: Uint32Array;
+  /** Words with their fields: word << fieldBits | field. */
   readonly tokens: Uint32Array;
   /** The documents ordered by name, then by code. */
   readonly byName: Uint32Array;
   /** The size of each document's name: 1 for each distinct weak word, `wordSize` for each other word. */
   readonly nameSizes: Uint16Array;
+  /** Word → position in `words`. */
   readonly positionOf: ReadonlyMap<string, number>;
-  /** The number of characters of each word. */
-  readonly lengths: Uint16Array;
+  /** The words of each number of characters. */
+  readonly wordsOfLength: readonly (readonly number[] | undefined)[];
   /** A bit mask of the letters in each word; see `lettersOf`. */
   readonly letters: Int32Array;
   /** For each word, one bit per field in which any document has the word. */
@@ -32,38 +35,38 @@ export interface SearchIndex {
   readonly postings: Uint32Array;
 }
 
+/** Size of a significant word in a name. A weak word has size 1. */
 export const wordSize = 3;
 
-const indexes = new WeakMap<Image, Map<DocumentKind, SearchIndex>>();
+const indexes = new WeakMap<Image["documents"][DocumentKind], SearchIndex>();
 
 /**
  * Returns an image's index. A thread derives it for its first search, in O(tokens), because many threads never search.
  */
 export function indexOf(image: Image, kind: DocumentKind): SearchIndex {
-  let ofImage = indexes.get(image);
-  if (ofImage === undefined) {
-    ofImage = new Map();
-    indexes.set(image, ofImage);
-  }
-  let index = ofImage.get(kind);
-  if (index === undefined) {
-    index = derived(image, kind);
-    ofImage.set(kind, index);
-  }
+  const documents = image.documents[kind];
+  const known = indexes.get(documents);
+  if (known !== undefined) return known;
+  const index = derived(kind, documents);
+  indexes.set(documents, index);
   return index;
 }
 
-function derived(image: Image, kind: DocumentKind): SearchIndex {
-  const { words, tokenStart, tokens, byName } = image.documents[kind];
+function derived(
+  kind: DocumentKind,
+  { words, tokenStart, tokens, byName }: Image["documents"][DocumentKind],
+): SearchIndex {
   const count = words.offsets.length - 1;
   const positionOf = new Map<string, number>();
-  const lengths = new Uint16Array(count);
+  const wordsOfLength: number[][] = [];
   const letters = new Int32Array(count);
   for (let i = 0; i < count; i++) {
     positionOf.set(textAt(words, i), i);
     const bytes = bytesAt(words, i);
-    lengths[i] = charactersIn(bytes);
     letters[i] = lettersOf(bytes);
+    const length = charactersIn(bytes);
+    wordsOfLength[length] ??= [];
+    wordsOfLength[length].push(i);
   }
   const fields = new Uint8Array(count);
   const nameSizes = new Uint16Array(byName.length);
@@ -74,7 +77,7 @@ function derived(image: Image, kind: DocumentKind): SearchIndex {
       nameSizes[document] += field === nameField ? wordSize : field === fillerField ? 1 : 0;
     }
   return {
-    ...{ kind, words, tokenStart, tokens, byName, nameSizes, positionOf, lengths, letters, fields },
+    ...{ kind, words, tokenStart, tokens, byName, nameSizes, positionOf, wordsOfLength, letters, fields },
     ...postingsOf(tokenStart, tokens, count),
   };
 }
@@ -147,7 +150,7 @@ export function hasToken(index: SearchIndex, document: number, word: number, fie
     .includes((word << fieldBits) | field);
 }
 
-/** Tells whether any document has a word in one of the fields. @param fields bit mask */
+/** Tells whether any document has a word in one of the fields. @param word −1 for none @param fields bit mask */
 export function isInFields(index: SearchIndex, word: number, fields: number): boolean {
   return word >= 0 && (index.fields[word] & fields) !== 0;
 }

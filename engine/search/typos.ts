@@ -10,15 +10,15 @@ export function allowedTypos(letters: number): number {
 }
 
 /**
- * Calls `give` for each word of the index with at most `allowed` typos. An index has a few thousand words, so all of
- * them are compared by length and letters.
+ * Calls `give` for each word of the index with at most `allowed` typos. An index has a few thousand words, so all
+ * words of about the same length are compared.
  *
- * @param letters number of characters in `text`
+ * @param length number of characters in `text`
  */
 export function forEachClose(
   index: SearchIndex,
   text: string,
-  letters: number,
+  length: number,
   allowed: number,
   give: (word: number, typos: number) => void,
 ): void {
@@ -27,14 +27,15 @@ export function forEachClose(
   const typedPoints = codePoints(typed);
   // A letter beyond ASCII has up to four bytes, and a typo changes all of them.
   const allowedBytes = typedPoints === typed ? allowed : 4 * allowed;
-  for (let word = 0; word < index.lengths.length; word++) {
-    if (Math.abs(index.lengths[word] - letters) > allowed) continue;
-    const has = index.letters[word];
-    if (hasMoreBits(has & ~typedLetters, allowedBytes)) continue;
-    if (hasMoreBits(typedLetters & ~has, allowedBytes)) continue;
-    const typos = typosBetween(typedPoints, codePoints(bytesAt(index.words, word)), allowed);
-    if (typos <= allowed) give(word, typos);
-  }
+  const { wordsOfLength, letters, words } = index;
+  for (let other = length - allowed; other <= length + allowed; other++)
+    for (const word of wordsOfLength[other] ?? []) {
+      const has = letters[word];
+      if (hasMoreBits(has & ~typedLetters, allowedBytes)) continue;
+      if (hasMoreBits(typedLetters & ~has, allowedBytes)) continue;
+      const typos = typosBetween(typedPoints, codePoints(bytesAt(words, word)), allowed);
+      if (typos <= allowed) give(word, typos);
+    }
 }
 
 /** Returns the code points of a word in UTF-8. The bytes of an ASCII word are its code points. */

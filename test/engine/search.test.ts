@@ -781,6 +781,21 @@ describe("searches near a place", () => {
     assert.deepEqual(ccns("grace near 01605-1234"), ["000002", "000001"]);
   });
 
+  test("a city with several ZIP codes is where its hospital with the shortest name is", () => {
+    const names = ["Grace Hospital of Massachusetts", "Mercy Clinic", "Grace Hospital"];
+    const apart = changed(snapshotOf(rows.slice(0, 3)), ({ facilities }) => {
+      facilities.name = names;
+      facilities.city = ["Boston", "Worcester", "Boston"];
+      facilities.zip = ["02136", "01605", "02115"];
+    });
+    const image = attachImage(buildImage(apart, undefined, readPlaces()));
+    assert.deepEqual(find(image, "hospitals near boston")[0], {
+      code: "000003",
+      name: "Grace Hospital",
+      score: 1,
+    });
+  });
+
   test("a search near an unknown place or one in several states is an ordinary search", () => {
     assert.deepEqual(ccns("hospitals near springfield").toSorted(), ["000003", "000004"]);
     assert.deepEqual(ccns("grace near 99999"), []);
