@@ -107,12 +107,12 @@ export function scorerOf(index: SearchIndex, terms: readonly Term[]): (document:
       const field = tokens[at] & fieldMask;
       const flag = flags[word];
       const isAsked = flag > askedAsPlace;
-      // Only a word's first occurrence in a name has these fields, so each word counts once.
       if (!isBegun && field !== fillerField) {
         isBegun = true;
         isLed = isAsked;
       }
       if (flag === 0) continue;
+      // Only a word's first occurrence in a name has these fields, so each word counts once.
       if (isAsked && (field === nameField || field === fillerField)) {
         nameWords++;
         if (field === fillerField) nameFillers++;
