@@ -50,9 +50,9 @@ export {
 } from "./image/image.ts";
 export { findPlace, type Places } from "./image/places.ts";
 export { groupOfCode, hcpcsCodeIn, procedureIncluding } from "./search/codes.ts";
-export { type DocumentKind, documentKinds } from "./search/documents.ts";
-export { encodeMatches } from "./search/encode.ts";
 export { absentHospital, explainNoMatch } from "./search/no-match.ts";
 export { absentProcedure } from "./search/procedure-terms.ts";
-export { search, unpricedMatches, unsure } from "./search/search.ts";
+export { unsure } from "./search/procedures.ts";
+export { search, unpricedMatches } from "./search/search.ts";
+export { type DocumentKind, documentKinds } from "./search/text-index.ts";
 export * from "./snapshot/schema.ts";

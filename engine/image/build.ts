@@ -94,12 +94,8 @@ export function buildImage(
     hcpcsProcedure: Uint32Array.from(codes ?? [], ({ procedure }) => procedureOf.get(procedure) ?? 0),
     includes: encodeText(included.map((of) => includesText(codes === null ? null : of))),
     documents: {
-      facility: facilityDocuments(facilities, (i) => pricedProcedures[i] > 0, wordsOf),
-      procedure: procedureDocuments(
-        procedures,
-        included,
-        (i) => groups.groupStart[i] < groups.groupStart[i + 1],
-      ),
+      facility: facilityDocuments(facilities, wordsOf),
+      procedure: procedureDocuments(procedures, included),
     },
   };
   const buffer = layOut(contents, version, limits?.image ?? maxImageBytes);

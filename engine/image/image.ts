@@ -12,7 +12,7 @@ import { type Counts, type Provenance, stateCodes } from "../snapshot/schema.ts"
  * - for each group its counts, its statistics, and the positions of its priced rows ordered by charge, then CCN;
  * - for each group its price list as JSON: the head up to the first row, then all rows;
  * - the HCPCS codes, and for each procedure the list of its codes as JSON;
- * - the search indexes.
+ * - the words of facilities and procedures, for searches.
  */
 
 const magic = 0x49514348; // "HCQI"
@@ -20,7 +20,7 @@ const magic = 0x49514348; // "HCQI"
  * Number of the image's format. Increase it when the image's layout changes, or the bytes of any answer or cursor.
  * ETags contain the number, so clients don't keep an old answer.
  */
-export const imageFormatVersion = 18;
+export const imageFormatVersion = 19;
 /** Maximum bytes of an image, in which positions have 32 bits. */
 export const maxImageBytes = 2 ** 32 - 1;
 /** APC codes have four digits. */
@@ -46,45 +46,16 @@ const texts = { offsets: int32, bytes };
 /** Texts of facilities or procedures; see `RepeatedTexts`. */
 const repeatedTexts = { ...texts, first: int32 };
 
-const textIndex = {
+/** The words of facilities or procedures, in their order. */
+const documents = {
   /** The distinct words in byte order. */
   words: texts,
-  /** The words ordered by length, then by bytes. */
-  byLength: uint32,
-  /** The start in `byLength` of the words of each length. */
-  lengthStart: uint32,
-  /** A bit mask of the letters in each word, in the order of `byLength`; see `lettersOf`. */
-  letters: int32,
   /** The start of each document's tokens, followed by the end of the last document's tokens. */
   tokenStart: uint32,
   /** Words with their fields: word << fieldBits | field. */
   tokens: uint32,
-  /** The number of documents that have each word. */
-  documentCount: uint32,
-  /** The start of each word's documents in `postings`, followed by the end of the last word's documents. */
-  postingStart: uint32,
-  /** The documents of each word: ascending positions, or a bit set where a bit set is shorter. */
-  postings: int32,
-  /** For each word, one bit per field in which the word occurs in any document. */
-  wordFields: uint8,
-  /** The first document of each name size (see `nameSizeOf`). */
-  sizeStart: uint32,
-};
-export type TextIndex = SectionsOf<typeof textIndex>;
-
-/** The documents are ordered by the size of the name (see `nameSizeOf`), then by name, then by code. */
-const documents = {
-  ...textIndex,
-  /** The documents with prices, as a bit set. */
-  priced: int32,
-  /** The document of each facility or procedure. */
-  documentOf: uint32,
-  /** The rank of each document by name, then by code. */
-  nameRank: uint32,
-  /** The facility or procedure at each rank. */
+  /** The documents ordered by name, then by code. */
   byName: uint32,
-  /** A facility's or procedure's row in a search answer: JSON that is cut off before the value of `score`. */
-  rows: texts,
 };
 
 const layout = {

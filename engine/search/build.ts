@@ -1,31 +1,21 @@
-import { encodeText, jsonUpTo } from "../encode.ts";
 import { DataError } from "../errors.ts";
 import { type HcpcsCode, stateNames } from "../snapshot/schema.ts";
-import { stableOrder } from "../snapshot/sort.ts";
 import { ascending, type TableParts } from "../snapshot/table.ts";
-import { wordsBesideName } from "./other-names.ts";
-import { plainWordsOf } from "./procedure-words.ts";
 import {
   beyondField,
-  bitsOf,
   cityField,
   cityPartField,
-  type Document,
   describedField,
-  indexText,
-  initialsOf,
-  meaningOf,
   nameField,
-  nameSizeOf,
-  otherNameWords,
-  placeWordsOf,
-  procedureWords,
   repeatField,
-  splitWords,
   stateField,
   statePartField,
   termStart,
-} from "./text.ts";
+} from "./fields.ts";
+import { wordsBesideName } from "./other-names.ts";
+import { plainWordsOf } from "./procedure-words.ts";
+import { initialsOf, meaningOf, otherNameWords, procedureWords, splitWords } from "./text.ts";
+import { type Document, placeWordsOf, tokensOf } from "./tokens.ts";
 import { genericWords } from "./vocabulary.ts";
 
 /** Estimated heap bytes, like the constants below. */
@@ -90,18 +80,10 @@ export function checkHeap(
   );
 }
 
-/** Makes the search index of the facilities. */
-export function facilityDocuments(
-  facilities: Facilities,
-  isPriced: (i: number) => boolean,
-  wordsOf: WordsOf,
-) {
-  const rows = facilities.ccn.map((ccn, i) => {
-    const [facility, city, state] = [facilities.name[i], facilities.city[i], facilities.state[i]];
-    return jsonUpTo("score", { type: "facility", ccn, facility, city, state });
-  });
+/** Returns the words of the facilities as the image has them. */
+export function facilityDocuments(facilities: Facilities, wordsOf: WordsOf) {
   const initials = unambiguousInitials(facilities, wordsOf);
-  return documentsOf(facilities.name, isPriced, rows, (i) => {
+  return documentsOf(facilities.name, (i) => {
     const name = wordsOf(facilities.name[i]);
     const city = wordsOf(facilities.city[i]);
     return [
@@ -138,16 +120,9 @@ function unambiguousInitials({ name, city }: Facilities, wordsOf: WordsOf): stri
   );
 }
 
-/** Makes the search index of the procedures. @param included the HCPCS codes of each procedure */
-export function procedureDocuments(
-  procedures: Procedures,
-  included: readonly HcpcsCode[][],
-  isPriced: (i: number) => boolean,
-) {
-  const rows = procedures.code.map((code, i) =>
-    jsonUpTo("score", { type: "procedure", code, name: procedures.name[i] }),
-  );
-  return documentsOf(procedures.name, isPriced, rows, (i) => {
+/** Returns the words of the procedures as the image has them. @param included the HCPCS codes of each procedure */
+export function procedureDocuments(procedures: Procedures, included: readonly HcpcsCode[][]) {
+  return documentsOf(procedures.name, (i) => {
     const name = procedureWords(procedures.name[i]);
     const terms = plainWordsOf[procedures.code[i]]?.terms ?? [];
     const plain = terms.flatMap((term) => [termStart, ...procedureWords(term)]);
@@ -162,38 +137,9 @@ export function procedureDocuments(
   });
 }
 
-/** The documents are ordered by `nameSizeOf`, then by name. */
-function documentsOf(
-  names: string[],
-  isPriced: (i: number) => boolean,
-  rows: string[],
-  documentOf: (i: number) => Document,
-) {
-  const documents = names.map((_, i) => documentOf(i));
-  const byName = Uint32Array.from(ascending(names));
-  const sizes = documents.map(nameSizeOf);
-  const order = stableOrder(Int32Array.from(sizes), byName);
-  const places = inverse(byName);
+function documentsOf(names: string[], documentOf: (i: number) => Document) {
   return {
-    ...indexText(
-      Array.from(order, (i) => documents[i]),
-      Array.from(order, (i) => sizes[i]),
-    ),
-    priced: bitsOf(
-      [...order.keys()].filter((document) => isPriced(order[document])),
-      order.length,
-    ),
-    documentOf: inverse(order),
-    nameRank: order.map((i) => places[i]),
-    byName,
-    rows: encodeText(rows),
+    ...tokensOf(names.map((_, i) => documentOf(i))),
+    byName: Uint32Array.from(ascending(names)),
   };
-}
-
-function inverse(order: Uint32Array): Uint32Array {
-  const places = new Uint32Array(order.length);
-  order.forEach((element, place) => {
-    places[element] = place;
-  });
-  return places;
 }

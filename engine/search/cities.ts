@@ -1,8 +1,8 @@
 import type { Image } from "../image/image.ts";
 import { stateCodes } from "../snapshot/schema.ts";
-import { findWord } from "./dictionary.ts";
-import { setBits, withWords } from "./documents.ts";
-import { citiesOf, cityField, fieldBits, meaningOf, otherMeanings, splitWords, stateWords } from "./text.ts";
+import { cityField } from "./fields.ts";
+import { citiesOf, meaningOf, otherMeanings, splitWords, stateWords } from "./text.ts";
+import { documentsOf, findWord, hasToken, indexOf } from "./text-index.ts";
 
 /**
  * Finds the positions of the facilities in a city. Case, accents, abbreviations and spaces don't matter. The state may
@@ -19,16 +19,13 @@ export function facilitiesInCity(image: Image, city: string): Set<number> {
 }
 
 function facilitiesInCities(image: Image, words: readonly string[]): Set<number> {
-  const index = image.documents.facility;
-  const { tokenStart, tokens, documentOf, nameRank, byName } = index;
+  const index = indexOf(image, "facility");
   const facilities = new Set<number>();
   for (const name of citiesOf(words.join(""))) {
     const word = findWord(index, name);
     if (word < 0) continue;
-    for (const document of setBits(withWords(index, [word]), documentOf.length)) {
-      const own = tokens.subarray(tokenStart[document], tokenStart[document + 1]);
-      if (own.includes((word << fieldBits) | cityField)) facilities.add(byName[nameRank[document]]);
-    }
+    for (const facility of documentsOf(index, word))
+      if (hasToken(index, facility, word, cityField)) facilities.add(facility);
   }
   return facilities;
 }

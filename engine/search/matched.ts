@@ -1,7 +1,8 @@
-import type { Image } from "../image/image.ts";
-import { textAt } from "../image/image.ts";
-import { levelBits, levelMask, type Term } from "./matching.ts";
-import { fieldBits, fieldMask, fillerField, nameField, repeatField } from "./text.ts";
+import { type Image, textAt } from "../image/image.ts";
+import { fieldBits, fieldMask, fillerField, nameField, repeatField } from "./fields.ts";
+import { levelsOf } from "./levels.ts";
+import { none, type Term } from "./matching.ts";
+import { indexOf } from "./text-index.ts";
 
 const nameFields = (1 << nameField) | (1 << fillerField) | (1 << repeatField);
 
@@ -10,24 +11,17 @@ const nameFields = (1 << nameField) | (1 << fillerField) | (1 << repeatField);
  * a needed word of the query, only the best matches count.
  */
 export function matchedBy(image: Image, terms: readonly Term[], procedures: Uint32Array): string[][] {
-  const index = image.documents.procedure;
-  const { documentOf, tokenStart, tokens } = index;
+  const index = indexOf(image, "procedure");
+  const { tokenStart, tokens } = index;
   const needed = terms.filter(({ isNeeded }) => isNeeded);
-  /** For each word of the index, the needed words of the query that match it. */
-  const matching = new Map<number, { typed: number; level: number }[]>();
-  for (const [typed, { matches }] of needed.entries())
-    for (const match of matches) {
-      const entries = matching.get(match >>> levelBits) ?? [];
-      entries.push({ typed, level: match & levelMask });
-      matching.set(match >>> levelBits, entries);
-    }
-  return Array.from(procedures, (procedure) => {
-    const document = documentOf[procedure];
+  const levelsByTerm = levelsOf(index, needed);
+  return Array.from(procedures, (document) => {
     const best = needed.map(() => ({ level: 0, fields: 0, words: [] as number[] }));
     for (let at = tokenStart[document]; at < tokenStart[document + 1]; at++) {
       const here = tokens[at] >>> fieldBits;
-      for (const { typed, level } of matching.get(here) ?? none) {
-        if (level < best[typed].level) continue;
+      for (const [typed, levels] of levelsByTerm.entries()) {
+        const level = levels[here];
+        if (level === none || level < best[typed].level) continue;
         if (level > best[typed].level) best[typed] = { level, fields: 0, words: [] };
         best[typed].fields |= 1 << (tokens[at] & fieldMask);
         best[typed].words.push(here);
@@ -51,5 +45,3 @@ export function matchedBy(image: Image, terms: readonly Term[], procedures: Uint
     return [...found];
   });
 }
-
-const none: readonly never[] = [];

@@ -1,22 +1,11 @@
 import { findFacility } from "../answers/facilities.ts";
-import { type Image, type TextIndex, textAt } from "../image/image.ts";
+import { type Image, textAt } from "../image/image.ts";
 import { withPrefix } from "../sorted.ts";
 import { procedureIncluding } from "./codes.ts";
-import { findWord } from "./dictionary.ts";
-import { type DocumentKind, markWord, type SearchIndex, setBits, withWords } from "./documents.ts";
+import { beyondField, cityField, fieldBits, fieldMask, stateField } from "./fields.ts";
 import { absentWords } from "./procedure-terms.ts";
-import {
-  beyondField,
-  citiesOf,
-  cityField,
-  fieldBits,
-  fieldMask,
-  meanings,
-  otherMeanings,
-  otherNumbers,
-  stateField,
-  stateWords,
-} from "./text.ts";
+import { citiesOf, meanings, otherMeanings, otherNumbers, stateWords } from "./text.ts";
+import { countOf, documentsOf, findWord, isInFields, type SearchIndex } from "./text-index.ts";
 import { allowedTypos, forEachClose } from "./typos.ts";
 
 /** Levels of a match, from none to best. */
@@ -28,7 +17,6 @@ export const levelMask = (1 << levelBits) - 1;
 export const mostParts = 3;
 
 export interface Term {
-  kind: DocumentKind;
   word: string;
   /** Whether every found document must match the word. */
   isNeeded: boolean;
@@ -48,12 +36,12 @@ export interface Term {
 /**
  * Adds to a needed term what its word matches by prefix, with typos or in another form, as several words, or as a code.
  */
-export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void {
+export function matchNeeded(image: Image, index: SearchIndex, term: Term): void {
   const { word } = term;
-  const index = image.documents[kind];
+  const { kind } = index;
   // A word that is a city's name, or that the index of procedures has, is unlikely to be a typo.
   const typed = findWord(index, meanings[kind](word));
-  const isMeant = typed >= 0 && (kind === "procedure" || (index.wordFields[typed] & (1 << cityField)) !== 0);
+  const isMeant = typed >= 0 && (kind === "procedure" || isInFields(index, typed, 1 << cityField));
   if (!isMeant) matchTypos(index, term, word);
   // The index of procedures has only singulars, and the word may be a mistyped plural.
   if (word.endsWith("s") && typed < 0) matchTypos(index, term, word.slice(0, -1));
@@ -66,39 +54,36 @@ export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void 
   for (const other of otherMeanings(word))
     if (!stateWords.has(other) || hasState(index, other)) matchExactly(index, other, prefix, [term]);
   matchPhrases(index, word, [], term);
-  const coded =
+  term.code =
     kind === "facility"
-      ? facilityWithCode(image, word)
+      ? facilityWithCode(image, index, word)
       : (image.procedureOf.get(word) ?? procedureIncluding(image, word));
-  if (coded >= 0) term.code = index.documentOf[coded];
 }
 
 /** Tells whether any facility is in a state. @param word the state's code, or its name as one word, in lower case */
-export function hasState(index: TextIndex, word: string): boolean {
-  const found = findWord(index, word);
-  return found >= 0 && (index.wordFields[found] & (1 << stateField)) !== 0;
+export function hasState(index: SearchIndex, word: string): boolean {
+  return isInFields(index, findWord(index, word), 1 << stateField);
 }
 
 /** Five digits are a CCN without its leading zero, unless the index has these digits as a word. */
-function facilityWithCode(image: Image, word: string): number {
-  const isShort = /^[0-9]{5}$/.test(word) && findWord(image.documents.facility, word) < 0;
+function facilityWithCode(image: Image, index: SearchIndex, word: string): number {
+  const isShort = /^[0-9]{5}$/.test(word) && findWord(index, word) < 0;
   return findFacility(image, isShort ? `0${word}` : word);
 }
 
 /** Adds a word and the word that it means, if the index has them, to the matches of the terms. */
-export function matchExactly(index: TextIndex, word: string, level: number, terms: readonly Term[]): void {
-  if (terms.length === 0) return;
+export function matchExactly(index: SearchIndex, word: string, level: number, terms: readonly Term[]): void {
   const enter = (same: string) => {
     const found = findWord(index, same);
     if (found >= 0) for (const { matches } of terms) matches.push((found << levelBits) | level);
   };
   enter(word);
-  const meaning = meanings[terms[0].kind](word);
+  const meaning = meanings[index.kind](word);
   if (meaning !== word) enter(meaning);
 }
 
 /** Adds the words of the index that begin with `start` to the matches of the terms. */
-export function matchPrefix(index: TextIndex, start: Uint8Array, terms: readonly Term[]): void {
+export function matchPrefix(index: SearchIndex, start: Uint8Array, terms: readonly Term[]): void {
   const found = withPrefix(index.words, start);
   for (let i = found.start; i < found.end; i++)
     for (const { matches } of terms) matches.push((i << levelBits) | prefix);
@@ -110,13 +95,14 @@ export function matchPrefix(index: TextIndex, start: Uint8Array, terms: readonly
  */
 export const medicalEnding = /(ectomy|oscopy|otomy|ostomy|plasty|graphy|tripsy|lysis|desis|pexy|centesis)$/;
 
-function matchTypos(index: TextIndex, { kind, matches }: Term, word: string): void {
+function matchTypos(index: SearchIndex, { matches }: Term, word: string): void {
+  const { kind } = index;
   const letters = [...word].length;
   const allowed = allowedTypos(letters);
   // Numbers don't match with typos, because another number means another place or procedure.
   if (allowed === 0 || /^[0-9]+$/.test(word)) return;
   if (kind === "procedure" && absentWords.has(word)) return;
-  forEachClose(index, Buffer.from(word), letters, allowed, (close, typos) => {
+  forEachClose(index, word, letters, allowed, (close, typos) => {
     if (typos === 0) return;
     if (kind === "procedure") {
       const found = textAt(index.words, close);
@@ -124,7 +110,7 @@ function matchTypos(index: TextIndex, { kind, matches }: Term, word: string): vo
       if (ending !== null && !isSameStem(found, ending.index, word)) return;
     }
     // A typo is unlikely to mean a word that only unofficial names, names of systems or initials have.
-    if (kind === "facility" && index.wordFields[close] === 1 << beyondField) return;
+    if (kind === "facility" && index.fields[close] === 1 << beyondField) return;
     matches.push((close << levelBits) | (typos === 1 ? oneTypo : twoTypos));
   });
 }
@@ -155,18 +141,19 @@ function isSameStem(medical: string, parted: number, word: string): boolean {
  */
 function matchPhrases(index: SearchIndex, rest: string, before: readonly number[], term: Term): void {
   for (let cut = 1; cut < rest.length; cut++) {
-    const start = findWord(index, meanings[term.kind](rest.slice(0, cut)));
+    const start = findWord(index, meanings[index.kind](rest.slice(0, cut)));
     if (start < 0) continue;
     const words = [...before, start];
-    const end = findWord(index, meanings[term.kind](rest.slice(cut)));
+    const end = findWord(index, meanings[index.kind](rest.slice(cut)));
     if (end >= 0) addPhrase(index, [...words, end], term.phrases);
     if (words.length + 1 < mostParts) matchPhrases(index, rest.slice(cut), words, term);
   }
 }
 
 function addPhrase(index: SearchIndex, words: readonly number[], phrases: Map<number, number>): void {
-  const { tokenStart, tokens, documentOf } = index;
-  for (const document of setBits(withWords(index, words), documentOf.length)) {
+  const { tokenStart, tokens } = index;
+  const rarest = words.reduce((best, word) => (countOf(index, word) < countOf(index, best) ? word : best));
+  for (const document of documentsOf(index, rarest)) {
     const end = tokenStart[document + 1] - words.length;
     for (let at = tokenStart[document]; at <= end; at++) {
       let part = 0;
@@ -180,32 +167,8 @@ function addPhrase(index: SearchIndex, words: readonly number[], phrases: Map<nu
 }
 
 /** An upper bound of the number of documents that match a term. */
-export function documentsWith({ documentCount }: TextIndex, { matches, phrases, code }: Term): number {
+export function documentsWith(index: SearchIndex, { matches, phrases, code }: Term): number {
   let count = phrases.size + (code < 0 ? 0 : 1);
-  for (const match of matches) count += documentCount[match >>> levelBits];
+  for (const match of matches) count += countOf(index, match >>> levelBits);
   return count;
-}
-
-/** Adds the documents that match a term at a level to a bit set. Returns whether there are any. */
-export function mark(
-  index: SearchIndex,
-  { matches, phrases, code }: Term,
-  level: number,
-  bits: Int32Array,
-): boolean {
-  let isAny = false;
-  const set = (document: number) => {
-    bits[document >>> 5] |= 1 << (document & 31);
-    isAny = true;
-  };
-  for (const match of matches) {
-    if ((match & levelMask) !== level) continue;
-    markWord(index, match >>> levelBits, bits);
-    isAny = true;
-  }
-  if (level === exact) {
-    for (const document of phrases.keys()) set(document);
-    if (code >= 0) set(code);
-  }
-  return isAny;
 }

@@ -2,6 +2,7 @@ import { facilityAt, listFacilities, orderFacilities } from "../answers/facility
 import type { Image } from "../image/image.ts";
 import { findPlace } from "../image/places.ts";
 import { facilitiesInCity } from "./cities.ts";
+import { indexOf } from "./text-index.ts";
 
 /** Finds hospitals around a place that a search names: `mercy near 63101`, `hospitals close to boston`. */
 
@@ -38,7 +39,13 @@ export function nearbyIn(image: Image, text: string): Nearby | undefined {
 function placeNamed(image: Image, where: string): number {
   const zip = /^\d{5}(?=$|-\d{4}$)/.exec(where)?.[0];
   if (zip !== undefined) return findPlace(image.placeZip, zip);
-  const there = [...facilitiesInCity(image, where)];
-  if (new Set(there.map((facility) => image.stateOf[facility])).size !== 1) return -1;
-  return image.placeOf[there.find((facility) => image.placeOf[facility] >= 0) ?? there[0]];
+  const there = facilitiesInCity(image, where);
+  if (new Set(Array.from(there, (facility) => image.stateOf[facility])).size !== 1) return -1;
+  const { byName, nameSizes } = indexOf(image, "facility");
+  // The facility with the shortest name stands for the city.
+  const first = byName
+    .filter((facility) => there.has(facility) && image.placeOf[facility] >= 0)
+    .toSorted((a, b) => nameSizes[a] - nameSizes[b])
+    .at(0);
+  return first === undefined ? -1 : image.placeOf[first];
 }

@@ -1,10 +1,9 @@
-import type { TextIndex } from "../image/image.ts";
 import { type Image, textAt } from "../image/image.ts";
-import type { DocumentKind } from "./documents.ts";
+import { find, type Matches, pricedIn } from "./find.ts";
 import { documentsWith, hasState, type Term } from "./matching.ts";
-import { find, type Matches } from "./search.ts";
 import { termsOf } from "./terms.ts";
 import { splitWords } from "./text.ts";
+import { type DocumentKind, indexOf, type SearchIndex } from "./text-index.ts";
 import { allowedTypos, forEachClose } from "./typos.ts";
 import { absentHospitals } from "./vocabulary.ts";
 
@@ -22,17 +21,17 @@ const mostNear = 3;
 const mostLeftOut = 8;
 
 export function explainNoMatch(image: Image, kind: DocumentKind, text: string): NoMatch {
-  const index = image.documents[kind];
-  const terms = termsOf(image, kind, text);
-  const namesOf = (found: Matches) => [
-    ...new Set(Array.from(found.documents, (document) => nameOf(image, kind, document))),
+  const index = indexOf(image, kind);
+  const isPriced = pricedIn(image, kind, null);
+  const terms = termsOf(image, index, text);
+  const namesOf = ({ documents }: Matches) => [
+    ...new Set(Array.from(documents.subarray(0, mostNear), (document) => nameOf(image, kind, document))),
   ];
   const without = (left: Term) =>
     find(
       index,
       terms.filter((term) => term !== left),
-      0,
-      mostNear,
+      isPriced,
     );
   const unknown = terms.find((term) => term.isNeeded && documentsWith(index, term) === 0);
   if (unknown !== undefined) {
@@ -65,7 +64,7 @@ export function absentHospital(image: Image, text: string): string | undefined {
   const found = absentHospitals.find(([ofKind]) => words.some((word) => ofKind.has(word)));
   if (found === undefined) return undefined;
   const [kinds, reason] = found;
-  return kinds.has("maryland") && hasState(image.documents.facility, "maryland") ? undefined : reason;
+  return kinds.has("maryland") && hasState(indexOf(image, "facility"), "maryland") ? undefined : reason;
 }
 
 function nameOf(image: Image, kind: DocumentKind, document: number): string {
@@ -77,10 +76,10 @@ function nameOf(image: Image, kind: DocumentKind, document: number): string {
 }
 
 /** Words with at most one typo more than a match may have, the closest first. */
-function closeWords(index: TextIndex, word: string): string[] {
+function closeWords(index: SearchIndex, word: string): string[] {
   const letters = [...word].length;
   const close: { word: number; typos: number }[] = [];
-  forEachClose(index, Buffer.from(word), letters, allowedTypos(letters) + 1, (word, typos) => {
+  forEachClose(index, word, letters, allowedTypos(letters) + 1, (word, typos) => {
     if (typos < letters - 1) close.push({ word, typos });
   });
   return close

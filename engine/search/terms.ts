@@ -1,26 +1,14 @@
 import { findFacility } from "../answers/facilities.ts";
-import type { Image, TextIndex } from "../image/image.ts";
+import type { Image } from "../image/image.ts";
 import { stateNames } from "../snapshot/schema.ts";
 import { withPrefix } from "../sorted.ts";
-import { findWord } from "./dictionary.ts";
-import { type DocumentKind, type SearchIndex, setBits, withWords } from "./documents.ts";
+import { cityField, cityPartField, stateField, statePartField } from "./fields.ts";
 import { exact, matchExactly, matchNeeded, matchPrefix, mostParts, type Term } from "./matching.ts";
 import { otherNameIn } from "./other-names.ts";
 import { absentWords } from "./procedure-terms.ts";
 import { asideWords, wordForms } from "./procedure-words.ts";
-import {
-  citiesOf,
-  cityField,
-  cityPartField,
-  fieldBits,
-  lettersOf,
-  meaningOf,
-  meanings,
-  splitWords,
-  stateField,
-  statePartField,
-  stateWords,
-} from "./text.ts";
+import { citiesOf, meaningOf, meanings, splitWords, stateWords } from "./text.ts";
+import { documentsOf, findWord, hasToken, isInFields, lettersOf, type SearchIndex } from "./text-index.ts";
 import { codePoints, hasMoreBits, oneTypoLetters, typosBetween } from "./typos.ts";
 import { fillerWords, genericWords, placeWords, sentenceWords, wordsBeforeSelf } from "./vocabulary.ts";
 
@@ -32,11 +20,11 @@ const placeFields = (1 << cityField) | (1 << stateField) | (1 << cityPartField) 
  * Returns the terms of a query's words, in order, with their matches. A repeated word gives one term. If the word may
  * also name a place, it gives a second term for the place.
  */
-export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] {
-  const index = image.documents[kind];
+export function termsOf(image: Image, index: SearchIndex, text: string): Term[] {
+  const { kind } = index;
   const split = splitWords(text);
   const typed = (kind === "procedure" ? withoutGaps(index, split) : withoutSelf(split)).map((word) =>
-    kindMeant(index, kind, word),
+    kindMeant(index, word),
   );
   const words = typed.filter((word, i) => {
     if (typed.indexOf(word) === i) return true;
@@ -66,8 +54,8 @@ export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] 
   const terms = words.map((word, i): Term => {
     const isNeeded = !isForVeterans && (isMeaningful[i] || (!isAnyNeeded && !isFiller(word, i)));
     const isPlace = (places >= 0 && i > places) || inCity.has(i) || words.indexOf(word) < i;
-    const term = { kind, word, isNeeded, isPlace, matches: [], phrases: new Map(), code: -1 };
-    if (isNeeded) matchNeeded(image, kind, term);
+    const term = { word, isNeeded, isPlace, matches: [], phrases: new Map(), code: -1 };
+    if (isNeeded) matchNeeded(image, index, term);
     matchExactly(index, word, exact, [term]);
     return term;
   });
@@ -92,7 +80,7 @@ function enterOtherName(image: Image, terms: readonly Term[]): void {
   const found = otherNameIn(terms.map(({ word }) => word));
   const facility = found === undefined ? -1 : findFacility(image, found.ccn);
   if (found === undefined || facility < 0) return;
-  for (const at of found.positions) terms[at].code = image.documents.facility.documentOf[facility];
+  for (const at of found.positions) terms[at].code = facility;
 }
 
 /** In "near me", the "me" isn't Maine. */
@@ -101,7 +89,7 @@ function withoutSelf(words: readonly string[]): string[] {
 }
 
 /** Joins two words that have a meaning only together: over active, heart burn, a fib, by pass. */
-function withoutGaps(index: TextIndex, words: readonly string[]): string[] {
+function withoutGaps(index: SearchIndex, words: readonly string[]): string[] {
   const joined: string[] = [];
   for (const word of withoutSelf(words)) {
     const last = joined.at(-1);
@@ -119,7 +107,8 @@ function withoutGaps(index: TextIndex, words: readonly string[]): string[] {
  * Corrects one typo in a generic word or, for procedures, in one of `wordForms`. A word with which a word of the index
  * begins isn't corrected.
  */
-function kindMeant(index: TextIndex, kind: DocumentKind, word: string): string {
+function kindMeant(index: SearchIndex, word: string): string {
+  const { kind } = index;
   if (word.length < oneTypoLetters || (kind === "procedure" && isKnown(word))) return word;
   if (findWord(index, meanings[kind](word)) >= 0) return word;
   const typed = Buffer.from(word);
@@ -153,10 +142,7 @@ const kindSpellings = {
 };
 
 function isInPlace(index: SearchIndex, word: string): boolean {
-  if (fillerWords.has(word)) return false;
-  const found = findWord(index, meaningOf(word));
-  if (found < 0) return false;
-  return (index.wordFields[found] & placeFields) !== 0;
+  return !fillerWords.has(word) && isInFields(index, findWord(index, meaningOf(word)), placeFields);
 }
 
 function cityWithState(index: SearchIndex, words: readonly string[], end: number): number[] {
@@ -171,16 +157,16 @@ function cityWithState(index: SearchIndex, words: readonly string[], end: number
 }
 
 function isCityIn(index: SearchIndex, words: readonly string[], state: string): boolean {
-  const { tokenStart, tokens, documentOf } = index;
   const city = findWord(index, citiesOf(words.map(meaningOf).join(""))[0]);
   const there = findWord(index, state);
-  if (city < 0 || there < 0 || (index.wordFields[city] & (1 << cityField)) === 0) return false;
-  for (const i of setBits(withWords(index, [city, there]), documentOf.length)) {
-    const place = tokens.subarray(tokenStart[i], tokenStart[i + 1]);
-    if (place.includes((city << fieldBits) | cityField) && place.includes((there << fieldBits) | stateField))
-      return true;
-  }
-  return false;
+  return (
+    isInFields(index, city, 1 << cityField) &&
+    isInFields(index, there, 1 << stateField) &&
+    documentsOf(index, city).some(
+      (document) =>
+        hasToken(index, document, city, cityField) && hasToken(index, document, there, stateField),
+    )
+  );
 }
 
 function isStateCode(word: string): boolean {

@@ -1,6 +1,5 @@
-import type { TextIndex } from "../image/image.ts";
 import { bytesAt, textOf } from "../image/image.ts";
-import { lettersOf } from "./text.ts";
+import { lettersOf, type SearchIndex } from "./text-index.ts";
 
 /** A word with fewer letters may have no typo. */
 export const oneTypoLetters = 5;
@@ -11,32 +10,32 @@ export function allowedTypos(letters: number): number {
 }
 
 /**
- * Calls `give` for each word of the index with at most `allowed` typos.
+ * Calls `give` for each word of the index with at most `allowed` typos. An index has a few thousand words, so all
+ * words of about the same length are compared.
  *
- * @param letters number of characters in `typed`
+ * @param length number of characters in `text`
  */
 export function forEachClose(
-  index: TextIndex,
-  typed: Uint8Array,
-  letters: number,
+  index: SearchIndex,
+  text: string,
+  length: number,
   allowed: number,
   give: (word: number, typos: number) => void,
 ): void {
-  const { byLength, lengthStart } = index;
+  const typed = Buffer.from(text);
   const typedLetters = lettersOf(typed);
   const typedPoints = codePoints(typed);
   // A letter beyond ASCII has up to four bytes, and a typo changes all of them.
   const allowedBytes = typedPoints === typed ? allowed : 4 * allowed;
-  const from = Math.max(0, letters - allowed);
-  const to = Math.min(lengthStart.length - 2, letters + allowed);
-  if (from > to) return;
-  for (let at = lengthStart[from]; at < lengthStart[to + 1]; at++) {
-    const has = index.letters[at];
-    if (hasMoreBits(has & ~typedLetters, allowedBytes)) continue;
-    if (hasMoreBits(typedLetters & ~has, allowedBytes)) continue;
-    const typos = typosBetween(typedPoints, codePoints(bytesAt(index.words, byLength[at])), allowed);
-    if (typos <= allowed) give(byLength[at], typos);
-  }
+  const { wordsOfLength, letters, words } = index;
+  for (let other = length - allowed; other <= length + allowed; other++)
+    for (const word of wordsOfLength[other] ?? []) {
+      const has = letters[word];
+      if (hasMoreBits(has & ~typedLetters, allowedBytes)) continue;
+      if (hasMoreBits(typedLetters & ~has, allowedBytes)) continue;
+      const typos = typosBetween(typedPoints, codePoints(bytesAt(words, word)), allowed);
+      if (typos <= allowed) give(word, typos);
+    }
 }
 
 /** Returns the code points of a word in UTF-8. The bytes of an ASCII word are its code points. */

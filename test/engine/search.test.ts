@@ -17,7 +17,8 @@ import {
 import { otherNames, systems } from "../../engine/search/other-names.ts";
 import { absentTerms, plainWordsOf } from "../../engine/search/procedure-words.ts";
 import { coverageOf } from "../../engine/search/scoring.ts";
-import { meaningOf, procedureWords, splitWords, wordSize } from "../../engine/search/text.ts";
+import { meaningOf, procedureWords, splitWords } from "../../engine/search/text.ts";
+import { wordSize } from "../../engine/search/text-index.ts";
 import { abbreviations, ambiguousForms, fillerWords } from "../../engine/search/vocabulary.ts";
 import { hcpcs } from "../support/addendum.ts";
 import { changed, imageOf, type ShortRow, snapshotOf } from "../support/fixtures.ts";
@@ -778,6 +779,21 @@ describe("searches near a place", () => {
     assert.deepEqual(ccns("emergency room close to worcester"), ["000002", "000001", "000003"]);
     assert.deepEqual(ccns("hospitals near springfield ma"), ["000003", "000002"]);
     assert.deepEqual(ccns("grace near 01605-1234"), ["000002", "000001"]);
+  });
+
+  test("a city with several ZIP codes is where its hospital with the shortest name is", () => {
+    const names = ["Grace Hospital of Massachusetts", "Mercy Clinic", "Grace Hospital"];
+    const apart = changed(snapshotOf(rows.slice(0, 3)), ({ facilities }) => {
+      facilities.name = names;
+      facilities.city = ["Boston", "Worcester", "Boston"];
+      facilities.zip = ["02136", "01605", "02115"];
+    });
+    const image = attachImage(buildImage(apart, undefined, readPlaces()));
+    assert.deepEqual(find(image, "hospitals near boston")[0], {
+      code: "000003",
+      name: "Grace Hospital",
+      score: 1,
+    });
   });
 
   test("a search near an unknown place or one in several states is an ordinary search", () => {

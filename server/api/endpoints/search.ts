@@ -1,6 +1,13 @@
 import * as v from "valibot";
-import { documentKinds, encodeMatches, search as findMatches } from "../../../engine/query.ts";
-import { type Endpoint, endpoint } from "../endpoint.ts";
+import {
+  type DocumentKind,
+  documentKinds,
+  search as findMatches,
+  type Image,
+  nameFacility,
+  textAt,
+} from "../../../engine/query.ts";
+import { type Endpoint, endpoint, sourceOf } from "../endpoint.ts";
 import { noMatches } from "../not-found.ts";
 import { nextPage, queryOf } from "../paging.ts";
 import { rowLimit, state, textUpTo } from "../parameters.ts";
@@ -60,12 +67,29 @@ export const search: Endpoint = endpoint({
     const { q, type, state, limit } = values;
     const matches = findMatches(image, type, q, offset, limit, state);
     if (matches.total === 0) throw noMatches(image, type, q, state);
-    const head = JSON.stringify({
+    const next = nextPage(context, search.name, matches.total, limit, () => queryOf(values));
+    const row = (document: number, i: number) => {
+      const matched = matches.matched?.[i] ?? [];
+      return {
+        type,
+        ...nameDocument(image, type, document),
+        score: matches.scores[i],
+        ...(matched.length > 0 && { matched }),
+      };
+    };
+    return {
       list: search.name,
       query: { q, type, state: state ?? null },
       summary: { matches: matches.total },
-    });
-    const next = nextPage(context, search.name, matches.total, limit, () => queryOf(values));
-    return encodeMatches(image, type, matches, `${head.slice(0, -1)},"data":[`, next, context.scratch);
+      data: Array.from(matches.documents, row),
+      source: sourceOf(image),
+      next: next?.toString() ?? null,
+    };
   },
 });
+
+function nameDocument(image: Image, kind: DocumentKind, document: number) {
+  return kind === "facility"
+    ? nameFacility(image, document)
+    : { code: textAt(image.code, document), name: textAt(image.procedureName, document) };
+}

@@ -1,0 +1,78 @@
+import { groupOf, groupSize, type Image, stateIndex } from "../image/image.ts";
+import { stableOrder } from "../snapshot/sort.ts";
+import { levelBits, type Term } from "./matching.ts";
+import { maxPoints, scorerOf } from "./scoring.ts";
+import { type DocumentKind, documentsOf, type SearchIndex } from "./text-index.ts";
+
+export interface Matches {
+  /** Number of matches on all pages. */
+  total: number;
+  /** Positions of the facilities or procedures on the page, best first. */
+  documents: Uint32Array;
+  /** The score of each document, above 0 and at most 1. */
+  scores: number[];
+  /** The codes and words by which each procedure was found, except its own code and the words of its name. */
+  matched?: string[][];
+}
+
+export const nothing: Matches = { total: 0, documents: new Uint32Array(0), scores: [] };
+
+/** Tells whether a search looks for a document. */
+export type Wanted = (document: number) => boolean;
+
+/** Points of a document whose code or unofficial name is in the query. Its score is 1 like that of `maxPoints`. */
+const codedPoints = 2 * maxPoints;
+
+/** Returns which documents have prices in a state. @param state null for the nation */
+export function pricedIn(image: Image, kind: DocumentKind, state: string | null): Wanted {
+  if (kind === "procedure") return (procedure) => groupSize(image, groupOf(image, procedure, state)) > 0;
+  const { pricedProcedures, stateOf } = image;
+  if (state === null) return (facility) => pricedProcedures[facility] > 0;
+  const there = stateIndex.get(state);
+  return (facility) => stateOf[facility] === there && pricedProcedures[facility] > 0;
+}
+
+/**
+ * Finds all documents that match every needed term, best first. Equal scores are ordered by name, then by code.
+ * O(documents of the words that match).
+ */
+export function find(index: SearchIndex, terms: readonly Term[], isWanted: Wanted): Matches {
+  const needed = terms.filter(({ isNeeded }) => isNeeded);
+  if (needed.length === 0) return nothing;
+  const matched = matchedTerms(index, needed);
+  const found: number[] = [];
+  for (const document of index.byName)
+    if (matched[document] === needed.length && isWanted(document)) found.push(document);
+  if (found.length === 0) return nothing;
+  const coded = new Set(needed.map(({ code }) => code));
+  const score = scorerOf(index, terms);
+  /** The points that each document lacks. */
+  const lacks = new Uint32Array(matched.length);
+  for (const document of found) lacks[document] = coded.has(document) ? 0 : codedPoints - score(document);
+  const documents = stableOrder(lacks, Uint32Array.from(found));
+  const scores = Array.from(
+    documents,
+    (document) => Math.min(maxPoints, codedPoints - lacks[document]) / maxPoints,
+  );
+  return { total: documents.length, documents, scores };
+}
+
+/** Counts for each document how many of the terms it matches, up to the first term that it doesn't match. */
+function matchedTerms(index: SearchIndex, terms: readonly Term[]): Uint16Array {
+  const matched = new Uint16Array(index.byName.length);
+  for (const [i, { matches, phrases, code }] of terms.entries()) {
+    const enter = (document: number) => {
+      if (matched[document] === i) matched[document] = i + 1;
+    };
+    for (const match of matches)
+      for (const document of documentsOf(index, match >>> levelBits)) enter(document);
+    for (const document of phrases.keys()) enter(document);
+    if (code >= 0) enter(code);
+  }
+  return matched;
+}
+
+/** Multiplies the scores by a factor, and rounds them to three decimals. */
+export function lowered(matches: Matches, factor: number): Matches {
+  return { ...matches, scores: matches.scores.map((score) => Math.round(1000 * score * factor) / 1000) };
+}

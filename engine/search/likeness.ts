@@ -1,0 +1,109 @@
+import { describedField, fieldBits, fieldMask, termStart } from "./fields.ts";
+import { levelsOf } from "./levels.ts";
+import { exact, levelBits, levelMask, none, type Term } from "./matching.ts";
+import { countOf, findWord, type SearchIndex } from "./text-index.ts";
+
+/** Lowers the weight of a generic word, such as removal, in the likeness to a term. */
+const genericWeight = 0.3;
+/**
+ * A word that is a whole term, and that at most this many groups have, finds these groups whatever the query's other
+ * words are.
+ */
+const mostWithRareWord = 2;
+
+/** Worth of a query's word that the most similar term lacks, but another term of the group has. */
+const worthOfOtherTerms = 0.5;
+
+/** Returns the weight of a word by the number of documents that have the word. */
+function raritiesAmong(documents: number): Float64Array {
+  return Float64Array.from(
+    { length: documents + 1 },
+    (_, count) => 1 - Math.log(Math.max(1, count)) / Math.log(2 * documents),
+  );
+}
+
+/**
+ * Returns a function that computes how much the query is like a procedure group, from 0 to 1.
+ *
+ * The likeness to a group is the likeness to the most similar of its name and terms: the weighted share of the term's
+ * words that the query has, times the weighted share of the query's words that the term has. The fewer groups have a
+ * word, the more the word weighs.
+ *
+ * @param otherTerms worth of a word that the most similar term lacks, but another term of the group has
+ */
+export function likenessOf(
+  index: SearchIndex,
+  terms: readonly Term[],
+  otherTerms = worthOfOtherTerms,
+): (document: number) => number {
+  const { tokenStart, tokens, byName } = index;
+  const levelsByTerm = levelsOf(index, terms);
+  const start = findWord(index, termStart);
+  const rarities = raritiesAmong(byName.length);
+  const weights = terms.map((term) => {
+    let best = none;
+    let count = 1;
+    for (const match of term.matches) {
+      const level = match & levelMask;
+      const documents = countOf(index, match >>> levelBits);
+      if (level > best || (level === best && documents < count)) [best, count] = [level, documents];
+    }
+    return term.isNeeded ? rarities[count] : best === exact ? genericWeight * rarities[count] : 0;
+  });
+  const weight = weights.reduce((sum, each) => sum + each, 0);
+  // A single word of a longer query says too little, unless the word is a rare term by itself.
+  const leastRarity = rarities[Math.min(mostWithRareWord, byName.length)];
+  const leastNeeded = Math.min(2, terms.filter(({ isNeeded }) => isNeeded).length);
+  /** For each word of the query, the number of the last part (name or term) that had the word. */
+  const hadBy = new Uint32Array(terms.length);
+  /** For each matched part, the share of the part's words that the query has. */
+  const shares: number[] = [];
+  /** For each matched part, the total weight of the query's words in it. */
+  const asks: number[] = [];
+  let term = 0;
+  return (document) => {
+    let all = 0;
+    let matched = 0;
+    let asked = 0;
+    let askedAnywhere = 0;
+    let needed = 0;
+    shares.length = asks.length = 0;
+    const first = ++term;
+    const end = tokenStart[document + 1];
+    for (let at = tokenStart[document]; at <= end; at++) {
+      const word = tokens[at] >>> fieldBits;
+      if (at === end || word === start || (tokens[at] & fieldMask) === describedField) {
+        if (matched > 0) {
+          shares.push(matched / all);
+          asks.push(asked);
+        }
+        if (at < end && word !== start) break;
+        all = matched = asked = 0;
+        term++;
+        continue;
+      }
+      let level = none;
+      for (let typed = 0; typed < terms.length; typed++) {
+        const here = levelsByTerm[typed][word];
+        level = Math.max(level, here);
+        if (here === none || hadBy[typed] === term) continue;
+        if (hadBy[typed] < first) {
+          askedAnywhere += weights[typed];
+          if (terms[typed].isNeeded) needed++;
+        }
+        hadBy[typed] = term;
+        asked += weights[typed];
+      }
+      const worth = rarities[countOf(index, word)];
+      all += worth;
+      if (level !== none) matched += (worth * (level + exact)) / (2 * exact);
+    }
+    let best = 0;
+    for (let i = 0; i < shares.length; i++) {
+      if (needed < leastNeeded && (shares[i] < 1 || asks[i] < leastRarity)) continue;
+      const worth = asks[i] + otherTerms * (askedAnywhere - asks[i]);
+      best = Math.max(best, (shares[i] * worth) / weight);
+    }
+    return best;
+  };
+}

@@ -1,0 +1,156 @@
+import type { TextColumn } from "../encode.ts";
+import { bytesAt, type Image, textAt } from "../image/image.ts";
+import { fieldBits, fieldMask, fillerField, nameField } from "./fields.ts";
+
+export type DocumentKind = keyof Image["documents"];
+export const documentKinds: readonly DocumentKind[] = ["facility", "procedure"];
+
+/**
+ * The words of all facilities or procedures. A document is a facility or procedure, and its number is the position in
+ * the image. The words and tokens are in the image; each thread derives the rest.
+ */
+export interface SearchIndex {
+  readonly kind: DocumentKind;
+  /** The distinct words in byte order. */
+  readonly words: TextColumn;
+  /** The start of each document's tokens, followed by the end of the last document's tokens. */
+  readonly tokenStart: Uint32Array;
+  /** Words with their fields: word << fieldBits | field. */
+  readonly tokens: Uint32Array;
+  /** The documents ordered by name, then by code. */
+  readonly byName: Uint32Array;
+  /** The size of each document's name: 1 for each distinct weak word, `wordSize` for each other word. */
+  readonly nameSizes: Uint16Array;
+  /** Word → position in `words`. */
+  readonly positionOf: ReadonlyMap<string, number>;
+  /** The words of each number of characters. */
+  readonly wordsOfLength: readonly (readonly number[] | undefined)[];
+  /** A bit mask of the letters in each word; see `lettersOf`. */
+  readonly letters: Int32Array;
+  /** For each word, one bit per field in which any document has the word. */
+  readonly fields: Uint8Array;
+  /** The start of each word's documents in `postings`, followed by the end of the last word's documents. */
+  readonly postingStart: Uint32Array;
+  /** The documents that have each word, ascending. */
+  readonly postings: Uint32Array;
+}
+
+/** Size of a significant word in a name. A weak word has size 1. */
+export const wordSize = 3;
+
+const indexes = new WeakMap<Image["documents"][DocumentKind], SearchIndex>();
+
+/**
+ * Returns an image's index. A thread derives it for its first search, in O(tokens), because many threads never search.
+ */
+export function indexOf(image: Image, kind: DocumentKind): SearchIndex {
+  const documents = image.documents[kind];
+  const known = indexes.get(documents);
+  if (known !== undefined) return known;
+  const index = derived(kind, documents);
+  indexes.set(documents, index);
+  return index;
+}
+
+function derived(
+  kind: DocumentKind,
+  { words, tokenStart, tokens, byName }: Image["documents"][DocumentKind],
+): SearchIndex {
+  const count = words.offsets.length - 1;
+  const positionOf = new Map<string, number>();
+  const wordsOfLength: number[][] = [];
+  const letters = new Int32Array(count);
+  for (let i = 0; i < count; i++) {
+    positionOf.set(textAt(words, i), i);
+    const bytes = bytesAt(words, i);
+    letters[i] = lettersOf(bytes);
+    const length = charactersIn(bytes);
+    wordsOfLength[length] ??= [];
+    wordsOfLength[length].push(i);
+  }
+  const fields = new Uint8Array(count);
+  const nameSizes = new Uint16Array(byName.length);
+  for (let document = 0; document < byName.length; document++)
+    for (let at = tokenStart[document]; at < tokenStart[document + 1]; at++) {
+      const field = tokens[at] & fieldMask;
+      fields[tokens[at] >>> fieldBits] |= 1 << field;
+      nameSizes[document] += field === nameField ? wordSize : field === fillerField ? 1 : 0;
+    }
+  return {
+    ...{ kind, words, tokenStart, tokens, byName, nameSizes, positionOf, wordsOfLength, letters, fields },
+    ...postingsOf(tokenStart, tokens, count),
+  };
+}
+
+function postingsOf(tokenStart: Uint32Array, tokens: Uint32Array, words: number) {
+  const postingStart = new Uint32Array(words + 1);
+  forEachPosting(tokenStart, tokens, words, (word) => postingStart[word + 1]++);
+  for (let i = 1; i <= words; i++) postingStart[i] += postingStart[i - 1];
+  const postings = new Uint32Array(postingStart[words]);
+  const ends = postingStart.slice();
+  forEachPosting(tokenStart, tokens, words, (word, document) => {
+    postings[ends[word]++] = document;
+  });
+  return { postingStart, postings };
+}
+
+/** Calls `give` once for each word of each document. */
+function forEachPosting(
+  tokenStart: Uint32Array,
+  tokens: Uint32Array,
+  words: number,
+  give: (word: number, document: number) => void,
+): void {
+  const last = new Int32Array(words).fill(-1);
+  for (let document = 0; document + 1 < tokenStart.length; document++)
+    for (let at = tokenStart[document]; at < tokenStart[document + 1]; at++) {
+      const word = tokens[at] >>> fieldBits;
+      if (last[word] === document) continue;
+      last[word] = document;
+      give(word, document);
+    }
+}
+
+function charactersIn(utf8: Uint8Array): number {
+  let characters = 0;
+  for (const byte of utf8) if ((byte & 0xc0) !== 0x80) characters++;
+  return characters;
+}
+
+/**
+ * Returns a bit mask of a word's letters. Some letters and digits share a bit. ASCII words within n typos differ in at
+ * most 2n bits.
+ */
+export function lettersOf(word: Uint8Array): number {
+  let letters = 0;
+  for (const byte of word) letters |= 1 << (byte & 31);
+  return letters;
+}
+
+/** Returns the position of a word in the index, or −1 if the index doesn't have it. */
+export function findWord({ positionOf }: SearchIndex, word: string): number {
+  return positionOf.get(word) ?? -1;
+}
+
+/** Returns the documents that have a word, ascending. */
+export function documentsOf({ postingStart, postings }: SearchIndex, word: number): Uint32Array {
+  return postings.subarray(postingStart[word], postingStart[word + 1]);
+}
+
+/** Returns the number of documents that have a word. */
+export function countOf({ postingStart }: SearchIndex, word: number): number {
+  return postingStart[word + 1] - postingStart[word];
+}
+
+/** Tells whether a document has a word in a field. */
+export function hasToken(index: SearchIndex, document: number, word: number, field: number): boolean {
+  const { tokenStart, tokens } = index;
+  return tokens
+    .subarray(tokenStart[document], tokenStart[document + 1])
+    .includes((word << fieldBits) | field);
+}
+
+/** Tells whether any document has a word in one of the fields. @param word −1 for none @param fields bit mask */
+export function isInFields(index: SearchIndex, word: number, fields: number): boolean {
+  return word >= 0 && (index.fields[word] & fields) !== 0;
+}
