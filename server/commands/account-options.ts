@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { DataError } from "../../engine/query.ts";
 import { accountName, webhookAt } from "../accounts/changes.ts";
+import { checkedOption } from "../shared/arguments.ts";
 import { maxBurst, maxQuota, planNames, plans } from "../shared/plans.ts";
 import { emailAddress, wholeNumber } from "../shared/schemas.ts";
 import type { Account, NewAccount } from "../store/store.ts";
@@ -31,19 +31,19 @@ export const accountUsage = `[--plan ${planNames.join("|")}] [--burst N --quota 
 function ceilings({ account, plan = undefined, burst, quota }: AccountOptions, known: Account | undefined) {
   const name = plan ?? known?.plan;
   if (name === undefined)
-    throw new DataError("--plan", "nothing", `a plan, because the account ${account} is new`);
+    throw new Error(`account ${account} is new, so it needs --plan: ${planNames.join(", ")}`);
   // A plan of an earlier release has the account's own numbers, like enterprise.
   const planName = planNames.find((plan) => plan === name);
   const fixed = planName && plans[planName];
   if (fixed !== undefined) {
     if (burst !== undefined || quota !== undefined)
-      throw new DataError("--burst or --quota", "a number", `none for the plan ${name}, which has its own`);
+      throw new Error(`plan ${name} has its own burst and quota: leave out --burst and --quota`);
     return { plan: name, ...fixed };
   }
   const before = known?.plan === name ? known : undefined;
   const numbers = { burst: burst ?? before?.burst, quota: quota ?? before?.quota };
   if (numbers.burst === undefined || numbers.quota === undefined)
-    throw new DataError("--burst and --quota", "not both", `both for the plan ${name}`);
+    throw new Error(`plan ${name} needs --burst and --quota`);
   return { plan: name, burst: numbers.burst, quota: numbers.quota };
 }
 
@@ -72,7 +72,7 @@ export function accountAsked(
   return {
     name: options.account,
     ...ceilings(options, known),
-    ...webhookAt(webhook, known, allowLoopback, "--webhook"),
+    ...checkedOption("--webhook", () => webhookAt(webhook, known, allowLoopback, "--webhook")),
     email: addressAsked(options.email, known?.email),
   };
 }

@@ -1,10 +1,10 @@
 import * as v from "valibot";
-import { DataError, shown } from "../../engine/query.ts";
+import { shown } from "../../engine/query.ts";
 import { newWebhookSecret } from "../accounts/changes.ts";
 import { addAccounts, checkFree, type MovedAccount, readAccounts } from "../accounts/transfer.ts";
 import type { CommandOutput } from "../part.ts";
 import { parts } from "../parts.ts";
-import { parsedArguments, readFileName, readOptions } from "../shared/arguments.ts";
+import { parsedArguments, readFileName, readOptions, wrongOption } from "../shared/arguments.ts";
 import { monthName, monthOf } from "../shared/months.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import { isoTime } from "../shared/time.ts";
@@ -34,14 +34,12 @@ function list(args: string[], { store, now }: Context): CommandOutput {
 
 function findAccount(store: Store, command: string, name: string | undefined): Account {
   if (name === undefined || name.startsWith("-"))
-    throw new DataError(
-      `accounts ${command}`,
-      name === undefined ? "nothing" : shown(name),
-      "an account's name",
+    throw new Error(
+      `accounts ${command} needs an account's name${name === undefined ? "" : `, not ${shown(name)}`}`,
     );
   const account = store.accounts.byName(name);
   if (account === undefined)
-    throw new DataError(`account ${shown(name)}`, "no such name", "a name from accounts list");
+    throw new Error(`there is no account ${shown(name)}: accounts list has all names`);
   return account;
 }
 
@@ -65,33 +63,34 @@ function resume([name, ...more]: string[], { store }: Context): CommandOutput {
 function remove([name, ...more]: string[], { store }: Context): CommandOutput {
   const account = findAccount(store, "delete", name);
   if (more.length > 0 && more[0] !== "--yes")
-    throw new DataError("accounts delete", shown(more.join(" ")), "--yes or nothing more");
+    throw new Error(`accounts delete takes --yes after the name, not ${shown(more.join(" "))}`);
   checkEnd("accounts delete", more.slice(1), "--yes");
   const count = (table: "keys" | "usage" | "events" | "signups") => store.records.count(table, account.id);
   const all = [
-    `keys: ${count("keys")}`,
-    `months of use: ${count("usage")}`,
-    `events: ${count("events")}`,
-    `signups: ${count("signups")}`,
+    counted(count("keys"), "key"),
+    counted(count("usage"), "month", "of use"),
+    counted(count("events"), "event"),
+    counted(count("signups"), "signup"),
     ...(account.webhook === null ? [] : ["its webhook"]),
     ...(account.email === null ? [] : ["its e-mail address"]),
   ].join(", ");
   if (more.length === 0)
-    throw new DataError(
-      `accounts delete ${account.name}`,
-      `no --yes; it would delete the account for good, with ${all}`,
-      "--yes to do it; accounts suspend can be undone",
+    throw new Error(
+      `accounts delete ${account.name} needs --yes. It deletes the account for good: ${all}. To block it for a time, use accounts suspend.`,
     );
   store.accounts.delete(account.id);
   return { result: `deleted account ${account.name}, with ${all}\n` };
 }
+
+const counted = (count: number, what: string, of = "") =>
+  `${count} ${what}${count === 1 ? "" : "s"}${of && ` ${of}`}`;
 
 /** During the overlap, both the old and the new secret sign. */
 function rotateSecret([name, ...args]: string[], { store, now }: Context): CommandOutput {
   const account = findAccount(store, "rotate-secret", name);
   const { overlap } = readOptions("accounts rotate-secret", overlapOptions, args);
   if (account.webhook === null || account.webhook_secret === null)
-    throw new DataError(`account ${account.name}`, "no webhook", "one whose posts are signed");
+    throw new Error(`account ${account.name} has no webhook, so no secret to rotate`);
   const secret = newWebhookSecret();
   const until = now.getTime() + overlap * 3_600_000;
   const old =
@@ -108,7 +107,7 @@ function rotateSecret([name, ...args]: string[], { store, now }: Context): Comma
 
 function fileNamed(command: string, args: string[], expected: string): string {
   const file = readFileName(command, args, expected);
-  if (file === undefined) throw new DataError(command, "nothing", expected);
+  if (file === undefined) throw new Error(`${command} needs ${expected}`);
   return file;
 }
 
@@ -131,7 +130,7 @@ function importArguments(args: string[]): { file: string; after: number } {
   );
   const file = fileNamed("accounts import", positionals, expected);
   const after = v.safeParse(wholeNumber(0, Number.MAX_SAFE_INTEGER), values.after ?? "0");
-  if (!after.success) throw new DataError("--after", shown(values.after ?? ""), after.issues[0].message);
+  if (!after.success) throw wrongOption("--after", shown(values.after ?? ""), after.issues[0].message);
   return { file, after: after.output };
 }
 

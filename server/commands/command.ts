@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import * as v from "valibot";
-import { DataError, reasonOf, shown } from "../../engine/query.ts";
+import { reasonOf, shown } from "../../engine/query.ts";
 import { maxOverlapHours } from "../accounts/changes.ts";
 import type { MovedAccount } from "../accounts/transfer.ts";
 import { type CommandOutput, configure, type Part } from "../part.ts";
@@ -85,11 +85,8 @@ export async function runCommand(
   await runProgram(helpFor, ([word, ...args]) => {
     const subcommand = chosen(word);
     if (subcommand !== undefined) return run(parts, subcommand, args);
-    throw new DataError(
-      name,
-      word === undefined ? "no command" : `the command ${shown(word)}`,
-      `one of ${Object.keys(subcommands).join(", ")}; --help explains them`,
-    );
+    const fault = word === undefined ? "needs a command" : `has no command ${shown(word)}`;
+    throw new Error(`${name} ${fault}: use ${Object.keys(subcommands).join(", ")}; --help explains them`);
   });
 }
 
@@ -100,7 +97,7 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
   const stateDir = settings.STATE_DIR;
   const shared = configuration.parts.find(({ runCommand }) => runCommand !== undefined);
   if ("onFolder" in subcommand) {
-    if (shared !== undefined) throw new DataError("DATABASE_URL", "a database", subcommand.sharedInstead);
+    if (shared !== undefined) throw new Error(subcommand.sharedInstead);
     checkServed(stateDir);
     process.stdout.write(subcommand.onFolder(args, stateDir));
     return;
@@ -159,14 +156,14 @@ function runAll(work: Work, store: Store): CommandOutput {
   return output;
 }
 
-/** Runs work in a transaction. @throws DataError when the database can't be written */
+/** Runs work in a transaction. @throws Error when the database can't be written */
 function transact<Result>(store: Store, folder: string, onlyReads: boolean, work: () => Result): Result {
   try {
     return onlyReads ? store.consistently(work) : store.atomically(work);
   } catch (error) {
     // The error of a full disk says all by itself.
     if (!(error instanceof Database.SqliteError) || isNoRoom(error)) throw error;
-    throw new DataError(`state database in ${folder}`, error.message, "one that can be written");
+    throw new Error(`can't write the state database in ${folder}: ${error.message}`);
   }
 }
 
@@ -186,9 +183,10 @@ async function doubtAbout(store: Store, folder: string, changes: Changes): Promi
   }
 }
 
-/** Checks that a command has no more arguments. @throws DataError for surplus arguments */
+/** Checks that a command has no more arguments. @throws Error for surplus arguments */
 export function checkEnd(command: string, more: string[], last = "the id"): void {
-  if (more.length > 0) throw new DataError(command, `${shown(more.join(" "))} after ${last}`, "nothing more");
+  if (more.length > 0)
+    throw new Error(`${command} takes nothing after ${last}, but has ${shown(more.join(" "))}`);
 }
 
 type Cell = string | number | null;
@@ -196,7 +194,7 @@ type Cell = string | number | null;
 /**
  * Formats a list: as a JSON array with `--json`, otherwise as tab-separated rows with a header.
  * @param inWords formats a cell of a row; null becomes a dash
- * @throws DataError for other arguments than `--json`
+ * @throws Error for other arguments than `--json`
  */
 export function listed<Item>(
   command: string,
@@ -211,7 +209,7 @@ export function listed<Item>(
     const objects = rows.map((row) => Object.fromEntries(row.map((cell, i) => [names[i], cell])));
     return `${JSON.stringify(objects, null, 2)}\n`;
   }
-  if (args.length > 0) throw new DataError(command, shown(args.join(" ")), "--json or nothing more");
+  if (args.length > 0) throw new Error(`${command} takes only --json, not ${shown(args.join(" "))}`);
   const header = names.map((name) => name.replaceAll("_", " "));
   const lines = rows.map((row) => row.map((cell, i) => inWords(cell, names[i]) ?? "-"));
   return [header, ...lines].map((fields) => `${fields.join("\t")}\n`).join("");

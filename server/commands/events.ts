@@ -1,4 +1,4 @@
-import { DataError, shown } from "../../engine/query.ts";
+import { shown } from "../../engine/query.ts";
 import { channelsOf } from "../accounts/quota-events.ts";
 import type { CommandOutput } from "../part.ts";
 import { parts } from "../parts.ts";
@@ -38,18 +38,14 @@ function list(args: string[], { store }: Context): CommandOutput {
  * place in the account's order, so it waits for earlier pending events, and later events wait for it.
  */
 function retry([id, ...more]: string[], { store, now }: Context): CommandOutput {
-  if (id === undefined) throw new DataError("events retry", "nothing", "one event id from events list");
+  if (id === undefined) throw new Error("events retry needs an event's id, as events list shows it");
   checkEnd("events retry", more);
   const event = store.events.byId(id);
-  if (event === undefined) throw new DataError(`event ${shown(id)}`, "no such id", "an id from events list");
+  if (event === undefined) throw new Error(`there is no event ${shown(id)}: events list has all ids`);
   const account = store.accounts.byId(event.account);
   const channels = account === undefined ? [] : channelsOf(account);
   if (channels.length === 0)
-    throw new DataError(
-      `event ${id}`,
-      "an account without a webhook or an e-mail address",
-      "an address to send it to",
-    );
+    throw new Error(`event ${id} can't be sent: its account has no webhook and no e-mail address`);
   const known = new Map(store.events.deliveries(id).map((delivery) => [delivery.channel, delivery]));
   const undelivered = channels.filter((channel) => known.get(channel)?.state !== "delivered");
   const lines = (undelivered.length > 0 ? undelivered : channels).map((channel) => {

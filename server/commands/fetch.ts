@@ -13,7 +13,7 @@ import {
   shown,
   shownAddress,
 } from "../../engine/query.ts";
-import { calledAs, parsedArguments } from "../shared/arguments.ts";
+import { calledAs, parsedArguments, wrongOption } from "../shared/arguments.ts";
 import { defaultOut, importAndPrint, parseOptions as parseImportOptions } from "./import.ts";
 import { runProgram, say } from "./program.ts";
 
@@ -62,29 +62,26 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv) {
     "allow-unterminated": flag,
     force: flag,
   };
-  const { values } = parsedArguments("command line", { args, options }, usage);
+  const { values } = parsedArguments("fetch", { args, options }, usage);
   const { year, all, list, json, url, out, catalogue, force } = values;
   const ways = [year !== undefined && "--year", all && "--all", list && "--list"].filter(
     (way) => way !== false,
   );
   if (ways.length !== 1)
-    throw new DataError(
-      "command line",
-      ways.join(" and ") || "none of them",
-      "one of --year, --all and --list",
+    throw new Error(
+      `fetch needs one of --year, --all and --list${ways.length > 1 ? `, not ${ways.join(" and ")}` : ""}`,
     );
-  if (json && !list) throw new DataError("--json", `it with ${ways[0]}`, "it with --list");
-  if (url !== undefined && year === undefined)
-    throw new DataError("--url", `it with ${ways[0]}`, "it with --year");
+  if (json && !list) throw new Error(`--json goes with --list, not with ${ways[0]}`);
+  if (url !== undefined && year === undefined) throw new Error(`--url goes with --year, not with ${ways[0]}`);
   if (year !== undefined && !/^20[0-9]{2}$/.test(year))
-    throw new DataError("--year", shown(year), "a year as YYYY");
+    throw wrongOption("--year", shown(year), "a year as YYYY");
   for (const [name, address] of [
     ["--url", url],
     ["--catalogue", catalogue],
   ])
     if (address !== undefined && !isWebAddress(address))
-      throw new DataError(String(name), shownAddress(address), "an http or https URL, without a password");
-  if (out === "") throw new DataError("--out", "nothing", "a folder");
+      throw wrongOption(String(name), shownAddress(address), "an http or https URL, without a password");
+  if (out === "") throw new Error("--out needs a folder");
   return {
     /** The data year to fetch; undefined for all years. */
     year: year === undefined ? undefined : Number(year),

@@ -5,7 +5,6 @@ import { suspectPart } from "../../datasets/cms/plausibility.ts";
 import { hexadecimal } from "../../datasets/cms/release.ts";
 import { isSyntheticFile } from "../../datasets/revisions.ts";
 import {
-  DataError,
   isSourceUrl,
   maxDataYear,
   minDataYear,
@@ -14,7 +13,7 @@ import {
   shownAddress,
   sourceUrlExpected,
 } from "../../engine/query.ts";
-import { calledAs, parsedArguments } from "../shared/arguments.ts";
+import { calledAs, parsedArguments, wrongOption } from "../shared/arguments.ts";
 import { registryOf } from "../store/registry.ts";
 import { runProgram, say } from "./program.ts";
 
@@ -56,27 +55,27 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now
     force: flag,
   };
   const config = { args, allowPositionals: true, options };
-  const { values, positionals } = parsedArguments("command line", config, usage);
+  const { values, positionals } = parsedArguments("import", config, usage);
   if (positionals.length !== 1)
-    throw new DataError("command line", positionals.length === 0 ? "no FILE" : "more than one FILE", usage);
+    throw new Error(`import needs ${positionals.length === 0 ? "a" : "only one"} FILE: ${usage}`);
   const [file] = positionals;
-  if (file === "") throw new DataError("command line", "an empty name", "a file");
+  if (file === "") throw new Error("import needs a FILE, not an empty name");
   const { year, out, codes: codesFile = null, released = null, "source-url": sourceUrl = null } = values;
-  if (year === undefined) throw new DataError("command line", "no --year", usage);
+  if (year === undefined) throw new Error(`import needs --year: ${usage}`);
   if (!/^[0-9]{4}$/.test(year) || Number(year) < minDataYear || Number(year) > maxDataYear)
-    throw new DataError("--year", shown(year), `a year from ${minDataYear} to ${maxDataYear}`);
+    throw wrongOption("--year", shown(year), `a year from ${minDataYear} to ${maxDataYear}`);
   const month = now.toISOString().slice(0, 7);
-  if (year > month.slice(0, 4)) throw new DataError("--year", shown(year), `none after now, ${month}`);
+  if (year > month.slice(0, 4)) throw wrongOption("--year", shown(year), `none after now, ${month}`);
   if (released !== null) {
     const expected = releasedExpected(released, Number(year), month);
-    if (expected !== undefined) throw new DataError("--released", shown(released), expected);
+    if (expected !== undefined) throw wrongOption("--released", shown(released), expected);
   }
   if (sourceUrl !== null && !isSourceUrl(sourceUrl))
-    throw new DataError("--source-url", shownAddress(sourceUrl), sourceUrlExpected);
+    throw wrongOption("--source-url", shownAddress(sourceUrl), sourceUrlExpected);
   checkDataYear("a file", file, year);
   checkDataYear("a source URL", sourceUrl ?? "", year);
-  if (out === "") throw new DataError("--out", "nothing", "a folder");
-  if (codesFile === "") throw new DataError("--codes", "nothing", "a file");
+  if (out === "") throw new Error("--out needs a folder");
+  if (codesFile === "") throw new Error("--codes needs a file");
   const { "allow-unterminated": allowUnterminated, force } = values;
   return { file, year: Number(year), out, codesFile, released, sourceUrl, allowUnterminated, force };
 }
@@ -87,7 +86,7 @@ function checkDataYear(what: string, named: string, year: string): void {
     .basename(named)
     .matchAll(/(?<![0-9a-z])DY(20)?([0-9]{2})(?![0-9a-z])/gi))
     if (digits !== year.slice(2))
-      throw new DataError("--year", shown(year), `20${digits} for ${what} with ${part} in its name`);
+      throw wrongOption("--year", shown(year), `20${digits} for ${what} with ${part} in its name`);
 }
 
 /** Imports a release. Prints the snapshot's path on stdout, and everything else on stderr. */

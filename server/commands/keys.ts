@@ -1,9 +1,9 @@
 import * as v from "valibot";
-import { DataError, shown } from "../../engine/query.ts";
+import { shown } from "../../engine/query.ts";
 import { checkToCome, keyLabel, keyState, makeKey, rotateKey } from "../accounts/changes.ts";
 import type { CommandOutput } from "../part.ts";
 import { parts } from "../parts.ts";
-import { optionsNamed, readOptions } from "../shared/arguments.ts";
+import { checkedOption, optionsNamed, readOptions } from "../shared/arguments.ts";
 import { time } from "../shared/schemas.ts";
 import { isoTime, isoTimeOrNull } from "../shared/time.ts";
 import type { Account, Store, StoredKey } from "../store/store.ts";
@@ -38,17 +38,15 @@ const expiryOptions = v.object({
   ),
 });
 
-/** @throws DataError when the options differ from an existing account */
+/** @throws Error when the options differ from an existing account */
 function accountFor(options: AccountOptions, { store, settings, now }: Context) {
   const known = store.accounts.byName(options.account);
   const wanted = accountAsked(options, known, settings.WEBHOOK_ALLOW_LOOPBACK);
   if (known === undefined) return { isNew: true, account: store.accounts.create(wanted, now) };
   const changes = differences(known, wanted);
   if (changes.length > 0)
-    throw new DataError(
-      `account ${known.name}`,
-      changes.map(({ what, before }) => `${what} ${before}`).join(", "),
-      `${changes.map(({ what, after }) => `${what} ${after}`).join(", ")} as asked for: keys create doesn't change an existing account; use keys update`,
+    throw new Error(
+      `account ${known.name} exists with ${changes.map(({ what, before }) => `${what} ${before}`).join(", ")}: keys create doesn't change it, keys update does`,
     );
   return { isNew: false, account: known };
 }
@@ -65,7 +63,7 @@ const suspension = ({ name, suspended_at }: Account) =>
 function create(args: string[], context: Context): CommandOutput {
   const { store, now } = context;
   const { expires = null, label = null, ...options } = readOptions("keys create", keyOptions, args);
-  if (expires !== null) checkToCome("--expires", expires, now);
+  if (expires !== null) checkedOption("--expires", () => checkToCome("--expires", expires, now));
   const { isNew, account } = accountFor(options, context);
   const { key, id } = makeKey(store, account.id, expires, now, label);
   const made = `key ${id}${ending(expires)}`;
@@ -80,14 +78,10 @@ function update(args: string[], { store, settings }: Context): CommandOutput {
   const options = readOptions("keys update", accountOptions, args);
   const { account: _, ...changeable } = accountOptions.entries;
   if (Object.keys(options).length === 1)
-    throw new DataError(
-      `keys update of account ${options.account}`,
-      "nothing to change",
-      `one or more of ${optionsNamed(Object.keys(changeable))}`,
-    );
+    throw new Error(`keys update needs something to change: ${optionsNamed(Object.keys(changeable))}`);
   const known = store.accounts.byName(options.account);
   if (known === undefined)
-    throw new DataError(`account ${options.account}`, "no such name", "one that exists");
+    throw new Error(`there is no account ${options.account}: accounts list has all names`);
   const wanted = accountAsked(options, known, settings.WEBHOOK_ALLOW_LOOPBACK);
   const changes = differences(known, wanted).map(
     ({ what, before, after }) => `${what} from ${before} to ${after}`,
@@ -133,16 +127,14 @@ function list(args: string[], { store, now }: Context): CommandOutput {
 
 function findKey(store: Store, command: string, [id, ...more]: string[]): StoredKey & { name: string } {
   if (id === undefined || !/^[1-9]\d{0,14}$/.test(id))
-    throw new DataError(
-      `keys ${command}`,
-      id === undefined ? "nothing" : shown(id),
-      "a key id, as keys list shows it",
+    throw new Error(
+      `keys ${command} needs a key's id, as keys list shows it${id === undefined ? "" : `, not ${shown(id)}`}`,
     );
   checkEnd(`keys ${command}`, more);
   const key = store.keys.byId(Number(id));
   const name = key === undefined ? undefined : store.accounts.byId(key.account)?.name;
   if (key === undefined || name === undefined)
-    throw new DataError(`key ${id}`, "no key with this id", "an id from keys list");
+    throw new Error(`there is no key ${id}: keys list has all ids`);
   return { ...key, name };
 }
 
@@ -156,14 +148,14 @@ function revoke(args: string[], { store, now }: Context): CommandOutput {
   return { result: `revoked key ${key.id} of account ${key.name}\n` };
 }
 
-/** A later expiry makes an expired key work again. @throws DataError when the key is revoked, or the time is past */
+/** A later expiry makes an expired key work again. @throws Error when the key is revoked, or the time is past */
 function expire([id, ...args]: string[], { store, now }: Context): CommandOutput {
   const key = findKey(store, "expire", id === undefined ? [] : [id]);
   const { at: asked } = readOptions("keys expire", expiryOptions, args);
   const at = asked === "now" ? now.getTime() : asked;
-  if (at !== null && asked !== "now") checkToCome("--at", at, now);
+  if (at !== null && asked !== "now") checkedOption("--at", () => checkToCome("--at", at, now));
   if (key.revoked_at !== null)
-    throw new DataError(`key ${key.id}`, "revoked", "one that is active or expired");
+    throw new Error(`key ${key.id} is revoked, and an expiry doesn't make it work again`);
   store.keys.expire(key.id, at);
   const expires = asked === "now" ? "expired" : "expires";
   const when = at === null ? "never expires" : `${expires} at ${isoTime(at)}`;

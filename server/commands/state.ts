@@ -1,4 +1,3 @@
-import { DataError } from "../../engine/query.ts";
 import { parts } from "../parts.ts";
 import { readFileName } from "../shared/arguments.ts";
 import { backUp } from "../store/backup.ts";
@@ -12,10 +11,10 @@ await runCommand("state", parts, {
     about:
       "Copies the state database, as it is at one moment, to a new file. A server may run on it meanwhile. Only the file's owner can read it, because the webhooks' signing secrets are in it.",
     sharedInstead:
-      "none, because accounts are in PostgreSQL: back that up by its own tools, such as pg_dump; without DATABASE_URL, state backup copies this machine's STATE_DIR",
+      "with DATABASE_URL, accounts are in PostgreSQL: back that up by its own tools, such as pg_dump; without it, state backup copies this machine's STATE_DIR",
     onFolder(args, stateDir) {
       const file = readFileName("state backup", args, "a file to make");
-      if (file === undefined) throw new DataError("state backup", "nothing", "a file to make");
+      if (file === undefined) throw new Error("state backup needs a file to make");
       backUp(stateDir, file);
       return `${file}\n`;
     },

@@ -23,7 +23,7 @@ export function parsedArguments<Config extends ParseArgsConfig>(
     const { tokens } = parseArgs({ args, options, allowPositionals, tokens: true });
     const names = tokens.flatMap((token) => (token.kind === "option" ? [token.name] : []));
     const twice = names.find((name, i) => names.indexOf(name) < i);
-    if (twice !== undefined) throw new DataError(`--${twice}`, "it more than once", "it once");
+    if (twice !== undefined) throw new Error(`--${twice} is given more than once`);
     return parseArgs<Config>(config);
   } catch (error) {
     if (!(error instanceof Error && "code" in error && /^ERR_PARSE_ARGS/.test(String(error.code))))
@@ -33,11 +33,11 @@ export function parsedArguments<Config extends ParseArgsConfig>(
     if (option !== undefined) {
       const next = args[args.indexOf(option) + 1];
       const isGiven = next !== undefined && !next.startsWith("--");
-      throw new DataError(option, isGiven ? shown(next) : "nothing", `a value, as ${option}=VALUE`);
+      throw new Error(`${option} needs a value, as ${option}=VALUE${isGiven ? `, not ${shown(next)}` : ""}`);
     }
     // The rest of the message is advice that doesn't fit here.
     const [reason] = reasonOf(error).split(/\.\s|\.$|\n/);
-    throw new DataError(command, reason, expected);
+    throw new Error(`${command}: ${reason[0].toLowerCase()}${reason.slice(1)}; use ${expected}`);
   }
 }
 
@@ -56,8 +56,8 @@ export function readOptions<Entries extends v.ObjectEntries>(
   const [issue] = parsed.issues;
   const name = v.getDotPath(issue) ?? "";
   const given = values[name];
-  if (given === undefined) throw new DataError(`--${name}`, "nothing", "a value");
-  throw new DataError(`--${name}`, shown(given), issue.message);
+  if (given === undefined) throw new Error(`${command} needs --${name}`);
+  throw wrongOption(`--${name}`, shown(given), issue.message);
 }
 
 /**
@@ -69,9 +69,22 @@ export function readFileName(command: string, args: string[], expected = "a file
   const { positionals } = parsedArguments(command, { args, options: {}, allowPositionals: true }, expected);
   const [file, ...more] = positionals;
   if (more.length > 0)
-    throw new DataError(command, `${shown(more.join(" "))} after the file`, "nothing more");
-  if (file === "") throw new DataError(command, "an empty name", expected);
+    throw new Error(`${command} takes nothing after the file, but has ${shown(more.join(" "))}`);
+  if (file === "") throw new Error(`${command} needs ${expected}, not an empty name`);
   return file;
+}
+
+/** Makes the error of an option with a wrong value, in the form of a wrong setting's. @param value as `shown` gives it */
+export const wrongOption = (name: string, value: string, expected: string) =>
+  new Error(`${name} is ${value}, expected ${expected}`);
+
+/** Runs a check of an option's value. @throws Error in the form of `wrongOption` */
+export function checkedOption<Result>(name: string, check: () => Result): Result {
+  try {
+    return check();
+  } catch (error) {
+    throw error instanceof DataError ? wrongOption(name, error.found, error.expected) : error;
+  }
 }
 
 export function optionsNamed(names: string[]): string {

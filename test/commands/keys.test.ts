@@ -214,7 +214,7 @@ test("a revoked key can't be given another expiry", async () => {
   const folder = temporaryFolder();
   await succeed(folder, "keys create --account a --plan free", "keys revoke 1");
   const [{ code, stderr }] = await run(folder, ["keys expire 1 --at never"]);
-  assert.deepEqual([code, stderr], [1, "key 1: found revoked, expected one that is active or expired\n"]);
+  assert.deepEqual([code, stderr], [1, "key 1 is revoked, and an expiry doesn't make it work again\n"]);
   const [now] = await run(folder, ["keys expire 1 --at now"]);
   assert.deepEqual([now.code, now.stderr], [code, stderr]);
 });

@@ -76,9 +76,9 @@ test("a backup without a state or without exactly one file name is refused", asy
   assert.deepEqual(
     wrong.map(({ code, stderr }) => [code, stderr]),
     [
-      [1, "state backup: found nothing, expected a file to make\n"],
-      [1, 'state backup: found "b" after the file, expected nothing more\n'],
-      [1, "state: found no command, expected one of backup; --help explains them\n"],
+      [1, "state backup needs a file to make\n"],
+      [1, 'state backup takes nothing after the file, but has "b"\n'],
+      [1, "state needs a command: use backup; --help explains them\n"],
     ],
   );
   assert.deepEqual(readdirSync(folder), [], "no state is made");
@@ -91,6 +91,6 @@ test("with DATABASE_URL, a backup is left to the database's own tools", async ()
   assert.deepEqual([code, stdout, readdirSync(path.dirname(file))], [1, "", []]);
   assert.equal(
     stderr,
-    "DATABASE_URL: found a database, expected none, because accounts are in PostgreSQL: back that up by its own tools, such as pg_dump; without DATABASE_URL, state backup copies this machine's STATE_DIR\n",
+    "with DATABASE_URL, accounts are in PostgreSQL: back that up by its own tools, such as pg_dump; without it, state backup copies this machine's STATE_DIR\n",
   );
 });

@@ -451,8 +451,8 @@ test("export doesn't overwrite a file, and import refuses a missing file", async
   assert.match(out.stderr, /^file .*: found file already exists, expected a name that is free/);
   assert.equal(readFileSync(file, "utf8"), "mine");
   assert.equal(into.stderr, `file ${file}s: found no such file or directory, ${fits}\n`);
-  assert.equal(more.stderr, 'accounts export: found "b" after the file, expected nothing more\n');
-  assert.match(later.stderr, /^--after: found "x", expected a whole number from 0 to /);
+  assert.equal(more.stderr, 'accounts export takes nothing after the file, but has "b"\n');
+  assert.match(later.stderr, /^--after is "x", expected a whole number from 0 to /);
 });
 
 test("with DATABASE_URL, accounts go into the database 500 at a time, and come from it", async () => {

@@ -514,27 +514,21 @@ test("progress lines show rate and time left, with at most one line per tenth", 
 
 test("an invalid command line is rejected with its mistake", () => {
   for (const [args, message] of [
-    [[], "command line: found none of them, expected one of --year, --all and --list"],
-    [
-      ["--year", "2024", "--all"],
-      "command line: found --year and --all, expected one of --year, --all and --list",
-    ],
-    [["--year", "24"], '--year: found "24", expected a year as YYYY'],
-    [["--all", "--url", "http://a/"], "--url: found it with --all, expected it with --year"],
-    [["--all", "--json"], "--json: found it with --all, expected it with --list"],
+    [[], "fetch needs one of --year, --all and --list"],
+    [["--year", "2024", "--all"], "fetch needs one of --year, --all and --list, not --year and --all"],
+    [["--year", "24"], '--year is "24", expected a year as YYYY'],
+    [["--all", "--url", "http://a/"], "--url goes with --year, not with --all"],
+    [["--all", "--json"], "--json goes with --list, not with --all"],
     [
       ["--year", "2024", "--url", "file:///a"],
-      '--url: found "file:///a", expected an http or https URL, without a password',
+      '--url is "file:///a", expected an http or https URL, without a password',
     ],
     [
       ["--year", "2024", "--url", "https://joe:geheim@a/DY24.csv"],
-      '--url: found "https://…@a/DY24.csv", expected an http or https URL, without a password',
+      '--url is "https://…@a/DY24.csv", expected an http or https URL, without a password',
     ],
-    [
-      ["--list", "--catalogue", "x"],
-      '--catalogue: found "x", expected an http or https URL, without a password',
-    ],
-    [["--list", "--out", ""], "--out: found nothing, expected a folder"],
+    [["--list", "--catalogue", "x"], '--catalogue is "x", expected an http or https URL, without a password'],
+    [["--list", "--out", ""], "--out needs a folder"],
   ] as const)
     assert.throws(() => parseOptions([...args], {}), { message });
   assert.equal(parseOptions(["--list"], { DATASETS_DIR: "there" }).out, "there");

@@ -284,11 +284,11 @@ test("the command writes one revision after the other and prints only the path t
 
 test("an invalid command line gives a one-line error", () => {
   for (const [words, message] of [
-    ["--year 2023", "--out: found nothing, expected a value"],
-    ["--out OUT", "--year: found nothing, expected a value"],
-    ["--out OUT --year 2015", '--year: found "2015", expected a whole number from 2016 to 2099'],
-    ["--out OUT --year 2023 --rows 0", '--rows: found "0", expected a whole number from 1 to 50000000'],
-    ["--out OUT --year 2023 --seed=-1", '--seed: found "-1", expected a whole number from 0 to 4294967295'],
+    ["--year 2023", "sample needs --out"],
+    ["--out OUT", "sample needs --year"],
+    ["--out OUT --year 2015", '--year is "2015", expected a whole number from 2016 to 2099'],
+    ["--out OUT --year 2023 --rows 0", '--rows is "0", expected a whole number from 1 to 50000000'],
+    ["--out OUT --year 2023 --seed=-1", '--seed is "-1", expected a whole number from 0 to 4294967295'],
   ])
     assert.deepEqual(command(...words.split(" ")), { status: 1, stdout: "", stderr: `${message}\n` });
 });
