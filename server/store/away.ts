@@ -26,9 +26,11 @@ export class StoredAway extends Table {
     });
   }
 
+  /** Saves what was admitted, and when the present absence began, which all of its rows tell. */
   save({ id, month, since, used }: AdmittedAlone): void {
     this.db.atomically(() => {
       this.db.run("INSERT OR IGNORE INTO away (id, month, since) VALUES (?, ?, ?)", id, month, since);
+      this.db.run("UPDATE away SET since = ? WHERE since > 0", since);
       const sql = `INSERT INTO away_used (away, account, used) VALUES (?, ?, ?)
         ON CONFLICT DO UPDATE SET used = excluded.used`;
       for (const [account, count] of used) this.db.run(sql, id, account, count);

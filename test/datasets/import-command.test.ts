@@ -219,6 +219,5 @@ test("an invalid command line gets one error with the expected value", () => {
       `--source-url is "https://…@a.b/c", ${url}`,
     ],
   ];
-  for (const [args, message] of wrong)
-    assert.throws(() => parseOptions(args, {}, now), { message });
+  for (const [args, message] of wrong) assert.throws(() => parseOptions(args, {}, now), { message });
 });

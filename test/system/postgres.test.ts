@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Client } from "pg";
 import { PostgresServer } from "../support/postgres-server.ts";
 import { Running, runKeys, temporaryFolder, until } from "../support/server.ts";
 import { admittedBy, makeKey, runOn, SharedClient, SharedServer } from "../support/shared-server.ts";
@@ -214,8 +215,52 @@ test("a report that the database refuses is repeated until it is counted, and re
   await client.askUntil(() => client.counts.admitted > alone + 20);
   assert.ok((await usedOf("acme", own)) < alone);
   await until("the refusal to be logged", () => server.log.includes("no such report"));
+  client.close();
+  // A start, too, goes on although the report is refused.
+  server.signal("SIGKILL");
+  await server.begin();
+  const [next] = await clientsOf([server], key, 1);
+  await next.askUntil(() => next.counts.admitted > 0);
+  next.close();
   await own.query("DROP TRIGGER reports ON hcqs.limits");
   await until("the report", async () => (await usedOf("acme", own)) >= alone);
+});
+
+test("a restart continues the grace, also of a server that admitted nothing in it", async (t) => {
+  const own = await PostgresServer.start();
+  const key = await makeKey(own.url, "acme", 100, 1_000_000);
+  const [server] = await startAll(t, 1, { DATABASE_GRACE: "2" }, own.url);
+  await own.stop();
+  await until("the grace to end", async () => (await server.metric("hcqs_database_away_seconds")) > 2);
+  await server.stop();
+  await server.begin();
+  const [client] = await clientsOf([server], key, 1);
+  await client.askUntil(() => client.counts.unavailable >= 20);
+  assert.equal(client.counts.admitted, 0);
+  client.close();
+});
+
+test("a database whose limits are locked is away until they are free, and nothing is admitted after the grace", async (t) => {
+  const own = await PostgresServer.start();
+  const key = await makeKey(own.url, "acme", 100, 1_000_000);
+  const [server] = await startAll(t, 1, { DATABASE_GRACE: "2" }, own.url);
+  const [client] = await clientsOf([server], key, 1);
+  let isOver = false;
+  const busy = client.askUntil(() => isOver);
+  await until("a steady use", () => client.counts.admitted > 100);
+  const locker = new Client({ connectionString: own.url });
+  await locker.connect();
+  await locker.query("BEGIN; LOCK TABLE hcqs.limits");
+  await until("the server to be alone", () => server.log.includes("the database is away"));
+  const refusedMs = () => performance.now() - (client.admittedMs.at(-1) ?? 0);
+  await until("nothing to be admitted for some seconds", () => refusedMs() > 4000);
+  assert.equal(server.log.match(/the database is away/g)?.length, 1);
+  await locker.query("COMMIT");
+  await locker.end();
+  const before = client.counts.admitted;
+  await until("requests to be admitted", () => client.counts.admitted > before);
+  isOver = true;
+  await busy;
   client.close();
 });
 

@@ -20,14 +20,15 @@ interface Bucket {
 /** One absence of the database. */
 export class Alone {
   readonly #options: AloneOptions;
-  /** When the database went away, in Unix milliseconds. */
-  readonly since: number;
+  /** Milliseconds of this absence before a restart, by the wall clock. */
+  readonly #beforeMs: number;
+  /** When this process found the database away, by the steady clock. */
   readonly #fromMs: number;
   readonly #buckets = new Map<number, Bucket>();
   /** What was admitted before a restart. It may be reported already, so nothing is added. */
   readonly #earlier: readonly AdmittedAlone[];
   /** What is admitted, by month. */
-  readonly #admitted = new Map<number, AdmittedAlone>();
+  readonly #admitted = new Map<number, Omit<AdmittedAlone, "since">>();
 
   /**
    * @param month the month of the requests, by `monthOf`
@@ -38,9 +39,15 @@ export class Alone {
     this.#options = options;
     this.#earlier = options.store.away.all();
     // After a restart, the same absence goes on.
-    this.since = this.#earlier.find(({ since }) => since > 0)?.since ?? wallMs;
+    const since = this.#earlier.find((one) => one.since > 0)?.since ?? wallMs;
+    this.#beforeMs = Math.max(0, wallMs - since);
     this.#fromMs = nowMs;
     this.#admittedIn(month);
+  }
+
+  /** Milliseconds since the database went away. A wall clock that is set in between changes nothing. */
+  awayMs(nowMs: number): number {
+    return this.#beforeMs + nowMs - this.#fromMs;
   }
 
   /** Grants permits of a month from buckets of R tokens that were empty when the database went away. */
@@ -75,17 +82,18 @@ export class Alone {
     return count;
   }
 
-  #admittedIn(month: number): AdmittedAlone {
+  #admittedIn(month: number): Omit<AdmittedAlone, "since"> {
     let admitted = this.#admitted.get(month);
     if (admitted === undefined) {
-      admitted = { id: randomUUID(), month, since: this.since, used: new Map() };
+      admitted = { id: randomUUID(), month, used: new Map() };
       this.#admitted.set(month, admitted);
     }
     return admitted;
   }
 
   /** Stores what was admitted, so that a restart keeps it and the absence's beginning. */
-  save(): void {
-    for (const admitted of this.#admitted.values()) this.#options.store.away.save(admitted);
+  save(wallMs: number, nowMs: number): void {
+    const since = Math.round(wallMs - this.awayMs(nowMs));
+    for (const admitted of this.#admitted.values()) this.#options.store.away.save({ ...admitted, since });
   }
 }

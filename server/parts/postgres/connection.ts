@@ -17,19 +17,25 @@ const noAnswer = "no answer";
 /** Faults that a later try may not have: no connection, a standby, a start or a stop under way. */
 const passing = /^(08|53|57P0[1-3]|25006)/;
 
+/** One of several hosts. */
+interface Host {
+  readonly url: string;
+  /** Tries to connect that failed, one after the other. */
+  failures: number;
+  nextTryMs: number;
+}
+
 export class Database {
-  readonly #urls: readonly string[];
+  readonly #hosts: readonly Host[];
   #client: Client | undefined;
   #connecting: Promise<Client> | undefined;
-  #failures = 0;
-  #nextTryMs = Number.NEGATIVE_INFINITY;
   #isClosed = false;
   /** The fault of the last try to connect. */
   #fault: Unusable | undefined;
 
   /** @param urls one for each host, tried in turn */
   constructor(urls: readonly string[]) {
-    this.#urls = urls;
+    this.#hosts = urls.map((url) => ({ url, failures: 0, nextTryMs: Number.NEGATIVE_INFINITY }));
   }
 
   /**
@@ -54,35 +60,36 @@ export class Database {
   async #connect(): Promise<Client> {
     if (this.#isClosed) throw new StateUnavailable("the connection is closed");
     if (this.#connecting !== undefined) return this.#connecting;
-    if (this.#fault !== undefined && performance.now() < this.#nextTryMs) throw this.#fault.error;
-    this.#connecting = this.#tryAll().finally(() => {
+    const nowMs = performance.now();
+    const due = this.#hosts.filter(({ nextTryMs }) => nextTryMs <= nowMs);
+    if (this.#fault !== undefined && due.length === 0) throw this.#fault.error;
+    this.#connecting = this.#try(due).finally(() => {
       this.#connecting = undefined;
     });
     return this.#connecting;
   }
 
-  async #tryAll(): Promise<Client> {
+  async #try(hosts: readonly Host[]): Promise<Client> {
     const faults: Unusable[] = [];
-    for (const url of this.#urls)
+    for (const host of hosts)
       try {
-        const client = await open(url);
+        const client = await open(host.url);
         client.once("end", () => this.#drop(client));
         this.#client = client;
-        this.#failures = 0;
+        host.failures = 0;
         this.#fault = undefined;
         if (this.#isClosed) this.#drop(client);
         return client;
       } catch (error) {
         if (!(error instanceof Unusable)) throw error;
         faults.push(error);
+        // A host that hangs doesn't make the others wait.
+        const mostMs = error.message === noAnswer ? maxHangingPauseMs : maxPauseMs;
+        host.nextTryMs = performance.now() + Math.min(mostMs, minPauseMs * 2 ** host.failures++);
       }
     // A host with a lasting fault, such as a wrong password, says more than one that is away.
-    const fault = faults.find(({ isLasting }) => isLasting) ?? faults[0];
-    this.#fault = fault;
-    const isHanging = faults.some(({ message }) => message === noAnswer);
-    const pauseMs = Math.min(isHanging ? maxHangingPauseMs : maxPauseMs, minPauseMs * 2 ** this.#failures++);
-    this.#nextTryMs = performance.now() + pauseMs;
-    throw fault.error;
+    this.#fault = faults.find(({ isLasting }) => isLasting) ?? faults[0];
+    throw this.#fault.error;
   }
 
   #drop(client: Client): void {

@@ -125,7 +125,8 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
     }
   }
 
-  const isGraceOver = () => alone !== undefined && Date.now() - alone.since >= graceMs;
+  const isGraceOver = () => alone !== undefined && alone.awayMs(performance.now()) >= graceMs;
+  const save = () => alone?.save(Date.now(), performance.now());
 
   return {
     permits: table,
@@ -185,16 +186,15 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
           Date.now(),
           performance.now(),
         );
-        alone.save();
+        save();
         counts.save();
-        const leftMs = Math.max(0, alone.since + graceMs - Date.now());
+        const leftMs = Math.max(0, graceMs - alone.awayMs(performance.now()));
         log.warn({ reason: contact.reason, seconds: Math.round(leftMs / 1000) }, databaseIsAway);
       };
       const comeBack = async () => {
-        // Reads succeed while commits hang. So the absence ends when a write is confirmed.
-        await calls.query("SELECT hcqs.take_turn('alive', $1, 0)", [holder]);
+        await confirm();
         await directory.read();
-        alone?.save();
+        save();
         store.away.end();
         alone = undefined;
         contact.read(performance.now());
@@ -204,9 +204,17 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         await report();
         await counts.read(database);
       };
+      /** Reads succeed while commits hang, or while the accounts' limits are locked. */
+      const confirm = async () => {
+        await calls.query("SELECT hcqs.take_turn('alive', $1, 0)", [holder]);
+        await calls.query(takeSql, takeValues([], null));
+      };
       /** Reports what was admitted alone, until the database has counted it. */
       const report = async () => {
-        for (const { id, month, used } of store.away.all()) {
+        const all = store.away.all();
+        // An absence without requests, too, ends only when the database is back.
+        if (all.length > 0) await confirm();
+        for (const { id, month, used } of all) {
           const rows = Array.from(used, ([account, count]) => ({
             account,
             want: 0,
@@ -218,7 +226,6 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
           store.away.remove(id);
         }
       };
-      await unlessAway(report);
       // What was read is of now, and the first request doesn't wait for a connection.
       await unlessAway(async () => {
         await calls.query("SELECT 1");
@@ -229,7 +236,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         const backs = sharing.close();
         if (alone !== undefined) {
           alone.take(backs, table.month, performance.now());
-          alone.save();
+          save();
         } else if (backs.length > 0) {
           // A call has one row for each account.
           const byMonth = [...Map.groupBy(backs, ({ backMonth }) => backMonth).values()];
@@ -252,7 +259,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
       });
       repeat("saving what is admitted alone, and reporting it", saveMs, async () => {
         if (alone === undefined) await unlessAway(report);
-        else alone.save();
+        else save();
       });
       repeat("reading accounts and keys from the database", directoryMs, async () => {
         if (alone !== undefined) return;
@@ -284,7 +291,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
       metrics.gauge(
         "hcqs_database_away_seconds",
         "Seconds since the shared database went away; 0 while it answers",
-        () => (alone === undefined ? 0 : Math.max(0, (Date.now() - alone.since) / 1000)),
+        () => (alone === undefined ? 0 : alone.awayMs(performance.now()) / 1000),
       );
     },
   };

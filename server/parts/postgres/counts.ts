@@ -13,19 +13,24 @@ const overlapSeconds = 5;
 
 /** What all servers count, as far as this server knows, and the events of thresholds that were crossed. */
 export class Counts {
-  readonly #accounts: Accounts;
-  readonly #context: PartContext;
-  readonly #directory: Directory;
+  readonly #accounts: Pick<Accounts, "of" | "slotOf" | "putDay">;
+  readonly #context: Pick<PartContext, "store" | "log">;
+  readonly #directory: Pick<Directory, "change">;
   readonly #table: PermitTable;
   /** The permits granted in a month, by account, and the highest threshold whose event is recorded for a quota. */
   readonly #known = new Map<number, { month: number; used: number; quota: number; recorded: number }>();
-  /** Accounts that have crossed a threshold, with the count before. */
-  readonly #crossed = new Map<number, { month: number; before: number }>();
+  /** Thresholds that were crossed, by account and month: the counts before and after. Replaced, never changed. */
+  readonly #crossed = new Map<string, { id: number; month: number; before: number; used: number }>();
   /** The UTC day of the last call before an account's days were read, by account. */
   readonly #daysReadOn = new Map<string, string>();
   #readTo = "-infinity";
 
-  constructor(accounts: Accounts, context: PartContext, directory: Directory, table: PermitTable) {
+  constructor(
+    accounts: Pick<Accounts, "of" | "slotOf" | "putDay">,
+    context: Pick<PartContext, "store" | "log">,
+    directory: Pick<Directory, "change">,
+    table: PermitTable,
+  ) {
     this.#accounts = accounts;
     this.#context = context;
     this.#directory = directory;
@@ -48,8 +53,11 @@ export class Counts {
     const isSame = known?.month === month;
     const recorded = isSame && known.quota === quota ? known.recorded : 0;
     const highest = reached(used, quota);
-    if (highest > recorded && !this.#crossed.has(id))
-      this.#crossed.set(id, { month, before: isSame ? known.used : 0 });
+    if (highest > recorded) {
+      const key = `${id} ${month}`;
+      const before = this.#crossed.get(key)?.before ?? (isSame ? known.used : 0);
+      this.#crossed.set(key, { id, month, before, used });
+    }
     this.#known.set(id, { month, used, quota, recorded: Math.max(recorded, highest) });
   }
 
@@ -69,13 +77,14 @@ export class Counts {
     const now = new Date();
     const { store, log } = this.#context;
     const events = await this.#directory.change(() =>
-      crossed.flatMap(([id, { month, before }]) => {
-        const [account, known] = [store.accounts.byId(id), this.#known.get(id)];
-        if (account === undefined || known === undefined || known.month !== month) return [];
-        return recordEvents(store, account, { month: monthName(month), before, used: known.used }, now);
+      crossed.flatMap(([, { id, month, before, used }]) => {
+        const account = store.accounts.byId(id);
+        if (account === undefined) return [];
+        return recordEvents(store, account, { month: monthName(month), before, used }, now);
       }),
     );
-    for (const [id] of crossed) this.#crossed.delete(id);
+    // A further threshold may have been crossed meanwhile.
+    for (const [key, one] of crossed) if (this.#crossed.get(key) === one) this.#crossed.delete(key);
     logEvents(log, events);
   }
 

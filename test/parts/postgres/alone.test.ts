@@ -17,7 +17,14 @@ function open({ burst = 10, quota = 1000, used = 0 as number | null, store = Sto
   const alone = new Alone(options, month, wallMs, 0);
   const take = (want: number, nowMs: number, of = month, back = 0, backMonth = month) =>
     alone.take([{ account: 1, want, back, backMonth }], of, nowMs).grants[0];
-  return { alone, take, store, again: (laterMs: number) => new Alone(options, month, wallMs + laterMs, 0) };
+  const save = (nowMs: number, clockMs = wallMs + nowMs) => alone.save(clockMs, nowMs);
+  return {
+    alone,
+    take,
+    save,
+    store,
+    again: (laterMs: number) => new Alone(options, month, wallMs + laterMs, 0),
+  };
 }
 
 const reported = (store: Store) => store.away.all().map(({ month, used }) => [month, [...used]] as const);
@@ -48,12 +55,12 @@ test("requests of an account that is unknown, or whose count was never read, are
 });
 
 test("at a month's end the quota begins anew, and both months are reported", () => {
-  const { alone, take, store } = open({ quota: 20, used: 15 });
+  const { take, save, store } = open({ quota: 20, used: 15 });
   assert.equal(take(9, 1000).granted, 5);
   assert.equal(take(9, 2000, month + 1).granted, 9);
   // Permits of the month before go back to it.
   take(0, 3000, month + 1, 2, month);
-  alone.save();
+  save(3000);
   assert.deepEqual(reported(store), [
     [month, [[1, 3]]],
     [month + 1, [[1, 9]]],
@@ -61,10 +68,10 @@ test("at a month's end the quota begins anew, and both months are reported", () 
 });
 
 test("unused permits go back, also those that the database granted", () => {
-  const { alone, take, store } = open({ quota: 20, used: 20 });
+  const { take, save, store } = open({ quota: 20, used: 20 });
   assert.equal(take(9, 1000, month, 6).granted, 6);
   take(0, 1500, month, 4);
-  alone.save();
+  save(1500.5);
   assert.deepEqual(reported(store), [[month, [[1, -4]]]]);
   assert.equal(take(9, 3000).granted, 4);
 });
@@ -72,15 +79,15 @@ test("unused permits go back, also those that the database granted", () => {
 test("a restart continues the absence: its beginning, its counts and its reports stay", () => {
   const first = open({ quota: 20, used: 5 });
   first.take(7, 1000);
-  first.alone.save();
+  first.save(1000);
   first.take(1, 2000);
-  first.alone.save();
+  first.save(2000);
   const { store } = first;
   const second = open({ quota: 20, used: 5, store });
-  assert.equal(second.again(60_000).since, wallMs);
+  assert.equal(second.again(60_000).awayMs(500), 60_500);
   assert.equal(second.take(50, 1000).granted, 7);
   assert.equal(second.take(50, 5000).granted, 0);
-  second.alone.save();
+  second.save(5000);
   assert.deepEqual(
     reported(store)
       .map(([, used]) => used)
@@ -93,15 +100,29 @@ test("a restart continues the absence: its beginning, its counts and its reports
 });
 
 test("an absence after all was reported is a new one", () => {
-  const { alone, take, store, again } = open();
+  const { take, save, store, again } = open();
   take(5, 1000);
-  alone.save();
+  save(1000);
   for (const { id } of store.away.all()) store.away.remove(id);
-  assert.equal(again(60_000).since, wallMs + 60_000);
+  assert.equal(again(60_000).awayMs(0), 0);
 });
 
 test("a server that admits nothing alone keeps the beginning of the absence, too", () => {
-  const { alone, again } = open();
-  alone.save();
-  assert.equal(again(60_000).since, wallMs);
+  const { save, again } = open();
+  save(1000);
+  assert.equal(again(60_000).awayMs(0), 60_000);
+});
+
+test("a wall clock that is set makes the absence neither longer nor shorter", () => {
+  const hour = 3_600_000;
+  for (const step of [-hour, hour]) {
+    const { alone, save, again } = open();
+    save(1000);
+    assert.equal(alone.awayMs(2000), 2000);
+    save(2000, wallMs + step + 2000);
+    assert.equal(again(step + 3000).awayMs(0), 3000);
+  }
+  const { save, again } = open();
+  save(1000);
+  assert.equal(again(-hour).awayMs(0), 0);
 });
