@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { digits } from "../bench/figures.ts";
 import { markdownOf, type Results } from "../bench/report.ts";
 import { accountUsage } from "../server/commands/account-options.ts";
+import { maxPosts, maxPostsPerClient } from "../server/serving/posts.ts";
 import { plans } from "../server/shared/plans.ts";
 import { coreSettings } from "../server/shared/settings.ts";
 import { filesOf } from "../server/store/served.ts";
@@ -143,6 +144,14 @@ test("the documented plans have the limits of the service's plans", () => {
 });
 
 const product = tracked.filter((path) => /^(?:server|datasets|engine)\/.*\.ts$/.test(path)).map(read);
+
+test("the documented ceilings of POSTs are those of the server", () => {
+  const [, ofClient, ofAll] =
+    /a client may send (\d+) POSTs in a row .*? together may have (\d+) POSTs in flight/i.exec(
+      documentAt("server/README.md"),
+    ) ?? [];
+  assert.deepEqual([Number(ofClient), Number(ofAll)], [maxPostsPerClient, maxPosts]);
+});
 
 test("every environment variable in a document is used by a program", () => {
   const name = /\b[A-Z]+(?:_[A-Z]+)+\b/g;
