@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  statSync,
-} from "node:fs";
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DataError, systemCode } from "../engine/query.ts";
 
@@ -58,15 +49,6 @@ export function readRegular(path: string, expected: string): Buffer {
 function unreadable(path: string, expected: string, error: unknown): unknown {
   const code = systemCode(error);
   return code === undefined ? error : new DataError(path, `no readable file (${code})`, expected);
-}
-
-/**
- * Returns a text that changes when the file is replaced, or undefined if there is no file. The time of creation
- * distinguishes the file from a deleted file that had the same inode.
- */
-export function identityOf(file: string): string | undefined {
-  const stat = lstatSync(file, { bigint: true, throwIfNoEntry: false });
-  return stat === undefined ? undefined : `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`;
 }
 
 /**

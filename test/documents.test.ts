@@ -6,9 +6,10 @@ import { backOff } from "../server/api/errors.ts";
 import { openapiDocument } from "../server/api/openapi.ts";
 import { accountUsage } from "../server/commands/account-options.ts";
 import { maxTries, pausesSeconds } from "../server/parts/notifications/outbox.ts";
+import { maxPosts, maxPostsPerClient } from "../server/serving/posts.ts";
 import { plans } from "../server/shared/plans.ts";
 import { coreSettings } from "../server/shared/settings.ts";
-import { filesOf, servedFile } from "../server/store/served.ts";
+import { filesOf } from "../server/store/served.ts";
 import { blocksOf, documentAt, documents, tracked } from "./support/readme.ts";
 
 /** Tests that commands, options, links, files, metrics and figures in the documents exist. */
@@ -145,6 +146,14 @@ test("the documented plans have the limits of the service's plans", () => {
 
 const product = tracked.filter((path) => /^(?:server|datasets|engine)\/.*\.ts$/.test(path)).map(read);
 
+test("the documented ceilings of POSTs are those of the server", () => {
+  const [, ofClient, ofAll] =
+    /a client may send (\d+) POSTs in a row .*? together may have (\d+) POSTs in flight/i.exec(
+      documentAt("server/README.md"),
+    ) ?? [];
+  assert.deepEqual([Number(ofClient), Number(ofAll)], [maxPostsPerClient, maxPosts]);
+});
+
 test("every environment variable in a document is used by a program", () => {
   const name = /\b[A-Z]+(?:_[A-Z]+)+\b/g;
   const tools = tracked.filter((path) => /^(?:test|bench)\/.*\.ts$/.test(path)).map(read);
@@ -168,10 +177,10 @@ test("the documented metrics are exactly the registered ones", () => {
   assert.deepEqual(new Set(described.sort()), new Set(registered.sort()));
 });
 
-test("the restore steps name every file that can keep a server from starting on the backup", () => {
+test("the restore steps name every file that may not lie beside the backup", () => {
   const [, steps] = /To restore:\n(.*?)\n\n[^0-9\n]/s.exec(documentAt("server/README.md")) ?? [];
   const [, ...beside] = filesOf("");
-  for (const file of [...beside, servedFile("")]) assert.ok(steps.includes(`\`${file}\``), file);
+  for (const file of beside) assert.ok(steps.includes(`\`${file}\``), file);
 });
 
 test("the table of the server's folders lists all of them", () => {

@@ -100,9 +100,10 @@ export class Accounts {
     this.#refresh((account, month) => this.#store.usage.of(account, monthName(month)));
   }
 
-  /** Tells commands that their changes are applied. @param makeLasting makes the changes durable; false if it fails */
-  giveWord(makeLasting: () => boolean): void {
-    if (this.#gaveWord || !makeLasting()) return;
+  /** Tells commands that their changes are applied. @param makeLasting makes the changes durable, or throws */
+  giveWord(makeLasting: () => void): void {
+    if (this.#gaveWord) return;
+    makeLasting();
     this.#store.progress.saveApplied(this.#taken);
     this.#gaveWord = true;
   }

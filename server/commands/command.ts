@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import Database from "better-sqlite3";
 import * as v from "valibot";
 import { reasonOf, shown } from "../../engine/query.ts";
 import { maxOverlapHours } from "../accounts/changes.ts";
@@ -9,7 +8,6 @@ import { type CommandOutput, configure, type Part } from "../part.ts";
 import { calledAs } from "../shared/arguments.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import type { Settings } from "../shared/settings.ts";
-import { isNoRoom } from "../store/room.ts";
 import { checkServed, databaseFile, isServed } from "../store/served.ts";
 import { type Changes, onlyACopy, Store } from "../store/store.ts";
 import { runProgram } from "./program.ts";
@@ -119,14 +117,16 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
   const store = Store.open(stateDir, { mayCreate });
   try {
     if (store.directory.position() !== undefined) throw onlyACopy(stateDir);
-    const { output, changes } = transact(store, stateDir, subcommand.onlyReads === true, () => {
+    const runCounted = () => {
       const before = store.progress.latest();
       const output = runAll(work, store);
       const changes = store.progress.latest();
       if (reaches(before, changes)) return { output, changes: undefined };
       store.progress.noteSaved(context.now);
       return { output, changes };
-    });
+    };
+    const { output, changes } =
+      subcommand.onlyReads === true ? store.consistently(runCounted) : store.atomically(runCounted);
     // The result is printed before the wait, so that an interruption loses no key.
     process.stdout.write(output.result);
     if (isNew) process.stderr.write(`made a new state in STATE_DIR ${stateDir}\n`);
@@ -154,17 +154,6 @@ function runAll(work: Work, store: Store): CommandOutput {
   let output = work(store);
   while (output.rest !== undefined) output = output.rest.run(store);
   return output;
-}
-
-/** Runs work in a transaction. @throws Error when the database can't be written */
-function transact<Result>(store: Store, folder: string, onlyReads: boolean, work: () => Result): Result {
-  try {
-    return onlyReads ? store.consistently(work) : store.atomically(work);
-  } catch (error) {
-    // The error of a full disk says all by itself.
-    if (!(error instanceof Database.SqliteError) || isNoRoom(error)) throw error;
-    throw new Error(`can't write the state database in ${folder}: ${error.message}`);
-  }
 }
 
 const reaches = (done: Changes, wanted: Changes) =>

@@ -7,7 +7,7 @@ import { Loader } from "../snapshots/loader.ts";
 import { SnapshotFolder } from "../snapshots/snapshots.ts";
 import { registryOf } from "../store/registry.ts";
 import { closers, log, metrics, stdout, unlessStopping } from "./running.ts";
-import type { State } from "./state.ts";
+import type { Health, State } from "./state.ts";
 
 /** Loads the snapshots in the folder. An empty default folder is filled with a sample first. */
 
@@ -30,12 +30,15 @@ export function checkSnapshots({ DATASETS_DIR: datasetsDir, isDefaultDatasetsDir
 export async function loadData(
   { DATASETS_DIR: datasetsDir, STATE_DIR: stateDir }: Settings,
   { store: registry, guard }: State,
+  health: Health,
   publish: (published: readonly PublishedVersion[]) => Promise<void>,
 ): Promise<SnapshotFolder> {
   if (listSnapshots(datasetsDir).length === 0) await unlessStopping(writeSample(datasetsDir, stateDir));
   const loader = new Loader();
   const snapshots = new SnapshotFolder(datasetsDir, {
-    ...{ log, metrics, registry, guard, publish },
+    ...{ log, metrics, registry, publish },
+    fault: () => health.fault,
+    flush: () => guard.checkpoint(registry),
     load: (wanted) => loader.load(wanted),
     endLoads: () => loader.end(),
   });

@@ -14,7 +14,6 @@ import { closers, isStopping, log, repeat } from "./running.ts";
 
 /** Interval between checks for changes by commands, which wait for the next check. */
 const refreshMs = 100;
-const guardMs = 300;
 const saveMs = 1000;
 /** A state older than this causes a warning at start. */
 const maxFreshMs = 3_600_000;
@@ -39,8 +38,7 @@ export class Health {
   isUnread = () => false;
 
   get isFit(): boolean {
-    const isKept = this.isSaved && this.hasRoom && this.fault === undefined;
-    return this.isReady && isKept && !this.isUnread() && !isStopping();
+    return this.isReady && this.isSaved && this.hasRoom && !this.isUnread() && !isStopping();
   }
 }
 
@@ -97,11 +95,11 @@ export function settleState(health: Health, { store, guard }: State): void {
 }
 
 /** Registers a shutdown step that saves the last counts. If they can't be saved, the exit code is 1. */
-export function saveAtEnd(health: Health, { store, guard }: State, save: () => void): void {
+export function saveAtEnd({ store, guard }: State, save: () => void): void {
   closers.push(() => {
     try {
-      health.fault ??= guard.fault();
-      if (health.fault !== undefined) throw new Error(health.fault);
+      const fault = guard.fault();
+      if (fault !== undefined) throw new Error(fault);
       guard.withRoom(() => {
         save();
         store.progress.noteSaved(new Date());
@@ -113,32 +111,33 @@ export function saveAtEnd(health: Health, { store, guard }: State, save: () => v
   });
 }
 
-/** Watches the state's files, applies changes, and saves counts, again and again until the server ends. */
+/** Applies changes, saves counts, and watches the state's files, again and again until the server ends. */
 export function keepState(
   health: Health,
   { store, guard }: State,
   accounts: Accounts,
   save: () => void,
 ): void {
-  repeat("looking for the state", guardMs, () => {
-    const found = guard.fault();
-    if (found !== undefined && found !== health.fault) log.error({ reason: found }, stateLost);
-    if (found === undefined && health.fault !== undefined)
-      log.info("the files of the state can be used again");
-    health.fault = found;
-  });
   repeat("reading accounts and keys", refreshMs, () => {
     if (health.fault !== undefined) return;
     logEvents(log, accounts.enterMonths(Date.now()));
     accounts.refresh();
-    accounts.giveWord(() => guard.checkpoint(store) === undefined);
+    accounts.giveWord(() => guard.checkpoint(store));
   });
   repeat("saving usage", saveMs, () => {
     health.isSaved = false;
+    const before = health.fault;
+    health.fault = guard.fault();
+    // Counts stay in memory while the state can't be used, because counts written to a deleted file would be lost.
+    if (health.fault !== undefined) {
+      if (health.fault !== before) log.error({ reason: health.fault }, stateLost);
+      return;
+    }
+    if (before !== undefined) log.info("the files of the state can be used again");
     save();
     guard.checkpoint(store);
     health.isSaved = true;
-    if (health.fault === undefined) health.savedAtMs = performance.now();
+    health.savedAtMs = performance.now();
   });
   repeat("keeping a reserve of room on the state's disk", saveMs, () => {
     health.hasRoom = false;

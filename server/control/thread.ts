@@ -59,7 +59,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   // The threads load their modules while the data is loaded.
   const threads = new ServingThreads(settings, pagesModule);
   const publish = (published: readonly PublishedVersion[]) => threads.publish(published);
-  const snapshots = await loadData(settings, state, publish);
+  const snapshots = await loadData(settings, state, health, publish);
 
   const context: PartContext = {
     ...{ settings, log, metrics, store, repeat, unlessStopping },
@@ -72,11 +72,8 @@ async function start({ settings, parts }: Configuration): Promise<void> {
       log.warn({ account }, "ACCESS_LOG_ACCOUNTS names an account that doesn't exist yet");
   const ceilings = shared?.permits ?? new Limits();
   const accounts = new Accounts(store, Date.now(), { ceilings });
-  const save = () => {
-    // Counts stay in memory while the state can't be used, because counts written to a deleted file would be lost.
-    if (health.fault === undefined) logEvents(log, accounts.save(Date.now()));
-  };
-  saveAtEnd(health, state, save);
+  const save = () => logEvents(log, accounts.save(Date.now()));
+  saveAtEnd(state, save);
   health.isUnread = () => shared?.isUnread() ?? false;
   await shared?.begin(accounts, (thread, answers) => threads.answerWaits(thread, answers));
 

@@ -9,9 +9,10 @@ import { type After, afterTimeout, hasTooManyChunks, orClose, skipBody, type Wai
 
 const maxBodyBytes = 16 * 2 ** 10;
 const maxBodyMs = 10_000;
-/** Maximum concurrent posts of one client in this thread. Each post may hold a buffer of `maxBodyBytes`. */
-const maxPostsPerClient = 32;
-const maxPosts = 512;
+/** Maximum concurrent posts of one client in this thread. A handler lets a client send as many in a row. */
+export const maxPostsPerClient = 32;
+/** Maximum concurrent posts of all clients in this thread. Each post may hold a buffer of `maxBodyBytes`. */
+export const maxPosts = 512;
 
 export interface PostHead extends AddressParts {
   path: string;

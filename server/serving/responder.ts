@@ -19,7 +19,7 @@ export interface Waits {
 }
 
 const empty = new Uint8Array(0);
-/** Average bytes of heads without a body after which a connection is closed. */
+/** Average bytes of a thread's answers without a body from one that closes its connection to the next. */
 const headBytesToClose = 64 * 2 ** 10;
 /** Maximum bytes that the library adds to a head, which are the protocol, the date and the length. */
 const headOverheadBytes = 128;
@@ -64,9 +64,6 @@ export class Responder {
   #response!: HttpResponse;
   #reply!: Reply;
   #isHead = false;
-  #isStuck = false;
-  /** Remaining bytes of answers without a body. When the bytes are used up, an answer closes its connection. */
-  #bytesToLast = headBytesToClose;
 
   /**
    * @param isEnding whether to close connections instead of answering; called for every request
@@ -182,18 +179,15 @@ export class Responder {
     this.#response = res;
     this.#reply = reply;
     const stream = reply.stream ?? (closes && !hasBody && !this.#isHead ? streamOf(reply) : undefined);
-    this.#isStuck = false;
     if (stream === undefined && (hasBody || closes)) this.#respondLast(res, hasBody);
     else if (stream !== undefined && !this.#isHead && !this.#turns.isFree(stream.taker))
       this.#respondInTurn(res, stream, closes, route);
     // If several requests are in one segment, the library corks only the first. Without a cork, each part of an answer
     // is sent by itself.
-    else {
+    else
       res.cork(
         stream === undefined ? this.#respond : () => this.#respondWithStream(res, stream, closes, route),
       );
-      if (this.#isStuck) res.close();
-    }
     const { status } = reply;
     const bytes = this.#isHead ? 0 : (reply.body?.length ?? stream?.length ?? 0);
     this.#traffic.answered(route, status, stream === undefined ? bytes : 0, begun);
@@ -249,30 +243,23 @@ export class Responder {
     // Content-Length is written here, because the length argument of `endWithoutBody` would abort the process.
     if (body !== undefined) response.writeHeader("Content-Length", String(body.length));
     // The library buffers a head without a body for a client that doesn't read, and doesn't tell. So such answers close
-    // connections at random, which bounds the bytes that wait for one client.
-    this.#bytesToLast -= head.length + headOverheadBytes;
-    if (this.#bytesToLast < 0) {
-      // The distribution is exponential, so that no client can predict which answer closes the connection.
-      this.#bytesToLast = -Math.log(1 - this.#random()) * headBytesToClose;
-      this.#endLast(response);
-    } else {
+    // connections at random, the longer ones more often, which bounds the bytes that wait for one client.
+    if (this.#random() * headBytesToClose < head.length + headOverheadBytes) this.#endLast(response);
+    else {
       if (this.#isDraining) response.writeHeader("Connection", "close");
       response.endWithoutBody();
     }
   };
 
   /**
-   * Sends as much of a body as the socket takes now, and the rest later. `end()` would cost a little less. But `end()`
+   * Sends as much of a body as the socket takes now, and the rest later. If another request arrives meanwhile, the
+   * library closes the connection: its client pipelines and doesn't read. `end()` would cost a little less. But `end()`
    * copies the rest into the library's memory. And if it drops a body, the library doesn't count the answer as done, and
    * ends the process after the handler if there is no `onAborted`.
    */
   #send(res: HttpResponse, body: Uint8Array, isOverwritten: boolean): void {
     const [, done] = res.tryEnd(body, body.length);
-    if (done) return;
-    // If the socket takes nothing, earlier answers are waiting in the library: the client pipelines and doesn't read.
-    // The library may have dropped a part of the head then (AsyncSocket::uncork of v20.49), so nothing may follow.
-    if (res.getWriteOffset() === 0) this.#isStuck = true;
-    else this.#sendRest(res, isOverwritten ? new Uint8Array(body) : body);
+    if (!done) this.#sendRest(res, isOverwritten ? new Uint8Array(body) : body);
   }
 
   /** @param body never changes */
@@ -350,9 +337,7 @@ export class Responder {
     const begin = () => {
       this.#reply = reply;
       this.#isHead = false;
-      this.#isStuck = false;
       res.cork(() => this.#respondWithStream(res, stream, closes, route, wait));
-      if (this.#isStuck) res.close();
     };
     this.#turns.wait(stream.taker, orClose(res, wait, begin));
   }
@@ -389,11 +374,8 @@ export class Responder {
     const close = isLast ? () => closeSoon(res, wait) : undefined;
     const state = streamBody(res, stream, wait, this.#turns, onChunk, onSent, close);
     if (wait.isOver || state === "sent") return;
-    // As in `#send`: a part of the head may have been dropped.
-    if (state === "behind" && res.getWriteOffset() === 0) this.#isStuck = true;
     // Bytes that are in memory anyway, such as a snapshot file's, don't count.
-    else if (kept !== undefined || taker !== undefined)
-      this.#waiting.add(res, kept, taker, state === "behind");
+    if (kept !== undefined || taker !== undefined) this.#waiting.add(res, kept, taker, state === "behind");
   }
 }
 

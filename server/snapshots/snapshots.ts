@@ -16,8 +16,6 @@ import type { LoadedSnapshot, Previous, PublishedVersion, SnapshotFile } from ".
 import type { Metrics } from "../shared/metrics.ts";
 import { collectGarbage } from "../shared/runtime.ts";
 import { isoTime } from "../shared/time.ts";
-import { isNoRoom } from "../store/room.ts";
-import type { StateGuard } from "../store/state-files.ts";
 import type { Store } from "../store/store.ts";
 import { type FileState, isMissing, listStates, stateOf, type Wanted } from "./folder.ts";
 
@@ -33,14 +31,14 @@ const progressMs = 2000;
  */
 const scansToRetry = 120;
 
-type Registry = Pick<Store, "atomically" | "versions" | "loggedFrames" | "checkpoint">;
-
 export interface Surroundings {
   log: Logger;
   metrics: Metrics;
-  registry: Registry;
-  /** Watches the registry's files, so that a database that was replaced is neither read nor written. */
-  guard: Pick<StateGuard, "fault" | "checkpoint">;
+  registry: Pick<Store, "atomically" | "versions">;
+  /** Why the registry can't be used; undefined while it can be used. */
+  fault(): string | undefined;
+  /** Makes what was written to the registry durable. @throws Error */
+  flush(): void;
   /** Loads a file. @throws DataError when the file is at fault, Error of the system */
   load(wanted: Wanted): Promise<LoadedSnapshot>;
   /** Called when no file waits. */
@@ -209,7 +207,7 @@ export class SnapshotFolder {
     this.#scans++;
     const states = await listStates(this.#folder);
     // Nothing is published or retired while the registry's files can't be used. The fault is logged elsewhere.
-    if (this.#isServing && this.#with.guard.fault() !== undefined) return;
+    if (this.#isServing && this.#with.fault() !== undefined) return;
     for (const names of [this.#taken, this.#faults, this.#lastLoads, this.#dropped])
       for (const name of names.keys()) if (!states.has(name)) names.delete(name);
     this.#retire(states);
@@ -343,7 +341,7 @@ export class SnapshotFolder {
     const { name, image } = loaded;
     const { sha256 } = image.description;
     try {
-      const known = this.#consult((registry) => registry.versions.byName(versionOf(name)));
+      const known = this.#with.registry.versions.byName(versionOf(name));
       if (known !== undefined && known.sha256 !== sha256)
         throw new DataError(
           `${name}: checksum, while other content was served as version ${versionOf(name)} from ${isoTime(known.first_served)}`,
@@ -362,42 +360,21 @@ export class SnapshotFolder {
     }
   }
 
-  /** Enters versions into the registry. Call it before any answer comes from these versions. @throws Error */
+  /**
+   * Enters versions into the registry. Call it before any answer comes from these versions. A start with known versions
+   * writes nothing, because the disk may be full. @throws Error, but no DataError, so that no snapshot is refused
+   */
   #register(versions: readonly Loaded[]): void {
-    this.#consult((registry) => {
-      const unknown = versions
-        .map(({ image }) => image.description)
-        .filter(({ provenance }) => registry.versions.byName(versionName(provenance)) === undefined);
-      if (unknown.length > 0)
-        registry.atomically(() => {
-          for (const { provenance, sha256, contentSha256 } of unknown)
-            registry.versions.serve(versionName(provenance), sha256, contentSha256, new Date());
-        });
-      const fault = this.#checkpoint(registry, unknown.length === 0 && !this.#isServing);
-      if (fault !== undefined) throw new Error(fault);
+    const { registry, flush } = this.#with;
+    const unknown = versions
+      .map(({ image }) => image.description)
+      .filter(({ provenance }) => registry.versions.byName(versionName(provenance)) === undefined);
+    if (unknown.length === 0 && !this.#isServing) return;
+    registry.atomically(() => {
+      for (const { provenance, sha256, contentSha256 } of unknown)
+        registry.versions.serve(versionName(provenance), sha256, contentSha256, new Date());
     });
-  }
-
-  /** @param isStart whether the server starts with known versions only, which a full disk doesn't prevent */
-  #checkpoint(registry: Registry, isStart: boolean): string | undefined {
-    try {
-      return this.#with.guard.checkpoint(registry);
-    } catch (error) {
-      if (isStart && isNoRoom(error)) return undefined;
-      throw error;
-    }
-  }
-
-  /** Runs `work` on the registry. All failures are plain errors, not DataErrors, so that no snapshot is refused. */
-  #consult<Result>(work: (registry: Registry) => Result): Result {
-    const { guard, registry } = this.#with;
-    try {
-      const fault = guard.fault();
-      if (fault !== undefined) throw new Error(fault);
-      return work(registry);
-    } catch (error) {
-      throw new Error(`the registry of data versions: ${reasonOf(error)}`);
-    }
+    flush();
   }
 
   /** Forgets the snapshots whose files are gone, and admits others. If no file is left, the newest version stays. */

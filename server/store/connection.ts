@@ -1,7 +1,13 @@
 import Database from "better-sqlite3";
+import { DataError } from "../../engine/query.ts";
 import { isNoRoom, NoRoom } from "./room.ts";
 
 /** Runs SQL on the state database. */
+
+export function unusable(subject: string, reason: string): DataError {
+  const expected = "a database that can be read and written; STATE_DIR may name another folder";
+  return new DataError(subject, reason, expected);
+}
 
 export class Connection {
   readonly database: Database.Database;
@@ -14,11 +20,11 @@ export class Connection {
   }
 
   all<Row>(sql: string, ...values: unknown[]): Row[] {
-    return this.#prepare(sql).all(...values) as Row[];
+    return this.#inWords(() => this.#prepare(sql).all(...values)) as Row[];
   }
 
   first<Row>(sql: string, ...values: unknown[]): Row | undefined {
-    return this.#prepare(sql).get(...values) as Row | undefined;
+    return this.#inWords(() => this.#prepare(sql).get(...values)) as Row | undefined;
   }
 
   /** Returns the row of a query that always has a row. */
@@ -45,13 +51,16 @@ export class Connection {
     return this.#inWords(() => this.database.pragma(source));
   }
 
-  /** Runs work. If the disk is full, SQLite's error gets a message that names the file and says what to do. */
+  /** Runs work. SQLite's errors get messages that name the file, except errors of constraints, which are about rows. */
   #inWords<Result>(work: () => Result): Result {
     try {
       return work();
     } catch (error) {
-      if (!(error instanceof Database.SqliteError) || !isNoRoom(error)) throw error;
-      throw new Database.SqliteError(new NoRoom(`state database ${this.database.name}`).message, error.code);
+      if (!(error instanceof Database.SqliteError) || error.code.startsWith("SQLITE_CONSTRAINT")) throw error;
+      const subject = `state database ${this.database.name}`;
+      if (error.message.startsWith(subject)) throw error;
+      const { message } = isNoRoom(error) ? new NoRoom(subject) : unusable(subject, error.message);
+      throw new Database.SqliteError(message, error.code);
     }
   }
 

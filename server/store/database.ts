@@ -1,9 +1,10 @@
 import { closeSync, existsSync, lstatSync, openSync, readSync, rmSync } from "node:fs";
 import Database from "better-sqlite3";
 import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
+import { unusable } from "./connection.ts";
 import { checkRoomForNew, isNoRoom, NoRoom, withReserve } from "./room.ts";
 import { schema, schemaVersion } from "./schema.ts";
-import { databaseFile, foreignLog, hasLog, restoring } from "./served.ts";
+import { databaseFile, hasLog, restoring } from "./served.ts";
 import { createComplete, makeStateFolder } from "./state-files.ts";
 
 /** Opens the state database: creates a missing database if allowed, and refuses a damaged or foreign database. */
@@ -52,12 +53,7 @@ export function openDatabase(
     if (isNoRoom(error)) throw new NoRoom(`state database ${file}`, isNew);
     if (error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code))
       throw damaged(file, error.message);
-    const reason = reasonOf(error);
-    throw new DataError(
-      `state database ${file}`,
-      reason,
-      "a database that can be read and written; STATE_DIR may name another folder",
-    );
+    throw unusable(`state database ${file}`, reasonOf(error));
   }
 }
 
@@ -115,7 +111,12 @@ function checkSound(folder: string, isLogged: boolean): void {
       "a regular file: STATE_DIR may name another folder",
     );
   if (stat.size === 0) throw damaged(file, "an empty file");
-  if (isLogged && isBackup(file)) throw foreignLog(folder);
+  if (isLogged && isBackup(file))
+    throw new DataError(
+      `state database ${file}`,
+      "a backup beside the write-ahead log of another database",
+      `the backup alone: delete ${file}-wal and ${file}-shm`,
+    );
   const beside = [`${file}-wal`, `${file}-shm`].filter((path) => !existsSync(path));
   const database = new Database(file, { readonly: true, timeout: 5000 });
   try {

@@ -1,13 +1,12 @@
 import { existsSync, lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { identityOf } from "../../datasets/folder.ts";
 import { DataError, systemCode } from "../../engine/query.ts";
 
-/** Tells other processes whether a server runs on a state folder, and whether the database there is the server's. */
+/** Tells other processes whether a server runs on a state folder, and which database it has open. */
 
 export const databaseFile = (folder: string) => join(folder, "state.sqlite");
-/** The file in which a server names the database that it has open. A server removes the file at an orderly end. */
+/** The file in which a running server names the database that it has open. It means nothing once the server ended. */
 export const servedFile = (folder: string) => join(folder, "server.database");
 export const lockFile = (folder: string) => join(folder, "server.lock");
 
@@ -42,13 +41,12 @@ export function filesOf(folder: string): string[] {
 }
 
 /**
- * Returns the identities of the database's files now, in the format of `server.database`. Each file has a line, which
- * is empty for a missing file.
+ * Returns a line for each of the database's files, which changes when the file is replaced, and is empty for a missing
+ * file. The time of creation distinguishes a file from a deleted file that had the same inode.
  */
 export function identitiesIn(folder: string): string {
-  return filesOf(folder)
-    .map((file) => `${identityOf(file) ?? ""}\n`)
-    .join("");
+  const stats = filesOf(folder).map((file) => lstatSync(file, { bigint: true, throwIfNoEntry: false }));
+  return stats.map((stat) => (stat ? `${stat.dev}:${stat.ino}:${stat.birthtimeNs}\n` : "\n")).join("");
 }
 
 /**
@@ -56,10 +54,7 @@ export function identitiesIn(folder: string): string {
  * what the command writes. @throws DataError
  */
 export function checkServed(folder: string): void {
-  if (!isServed(folder)) {
-    checkLeft(folder);
-    return;
-  }
+  if (!isServed(folder)) return;
   const opened = readServed(folder);
   // A server that is just starting hasn't written the file yet.
   if (opened === undefined || opened === identitiesIn(folder)) return;
@@ -67,36 +62,6 @@ export function checkServed(folder: string): void {
     `state database ${databaseFile(folder)}`,
     "other files than those that the running server has open",
     `those: put them back, or stop the server, ${restoring}, and start again`,
-  );
-}
-
-/**
- * Refuses a database beside the write-ahead log of a lost database, because SQLite would replay the log. Refuses a
- * folder without the lost database, because an empty database would be made. @throws DataError
- */
-export function checkLeft(folder: string): void {
-  const [lost, log] = readServed(folder)?.split("\n") ?? [];
-  if (lost === undefined) return;
-  const file = databaseFile(folder);
-  const found = identityOf(file);
-  if (lost === found) return;
-  // An empty state would have none of the clients' keys, and would use version numbers again.
-  if (found === undefined)
-    throw new DataError(
-      `state database ${file}`,
-      "none, although a server used one here and then crashed or lost it",
-      `that database: put it back, or ${restoring}, and then ${servedFile(folder)}; to begin a new state, delete all of these`,
-    );
-  // In a copy of the folder, the log has another identity, and belongs to the database beside it.
-  if (hasLog(folder) && identityOf(`${file}-wal`) === log) throw foreignLog(folder);
-}
-
-/** Makes the error for a write-ahead log that doesn't belong to the database beside it. */
-export function foreignLog(folder: string): DataError {
-  return new DataError(
-    `state database ${databaseFile(folder)}`,
-    "another one beside the write-ahead log of the one that was here",
-    `that one: put it back, or ${restoring}, and then ${servedFile(folder)}`,
   );
 }
 

@@ -13,18 +13,10 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
-import { identityOf, makeFolder, sync } from "../../datasets/folder.ts";
+import { makeFolder, sync } from "../../datasets/folder.ts";
 import { DataError, reasonOf } from "../../engine/query.ts";
 import { isNoRoom, keepReserve, NoRoom, reserveFile, withReserve } from "./room.ts";
-import {
-  checkLeft,
-  databaseFile,
-  filesOf,
-  identitiesIn,
-  lockFile,
-  readServed,
-  servedFile,
-} from "./served.ts";
+import { filesOf, identitiesIn, lockFile, readServed, servedFile } from "./served.ts";
 
 /** Keeps the state's files private, and notices when they are deleted or replaced under a running server. */
 
@@ -118,20 +110,16 @@ export function lockFolder(folder: string): () => void {
 export class StateGuard {
   readonly #folder: string;
   readonly #unlock: () => void;
-  /** The identity of each file when the database was opened, by path. */
-  #files = new Map<string, string | undefined>();
+  /** The identities of the files when the database was opened; undefined before that. */
+  #opened: string | undefined;
 
-  /** @throws DataError when the folder is locked or unusable, or the last server's database is lost */
+  /** @throws DataError when the folder is locked or unusable */
   constructor(folder: string) {
     this.#folder = folder;
-    let unlock: (() => void) | undefined;
     try {
       makeStateFolder(folder);
-      unlock = lockFolder(folder);
-      checkLeft(folder);
-      this.#unlock = unlock;
+      this.#unlock = lockFolder(folder);
     } catch (error) {
-      unlock?.();
       if (error instanceof DataError) throw error;
       if (isNoRoom(error)) throw new NoRoom(`STATE_DIR ${folder}`, true);
       throw new DataError(
@@ -144,14 +132,13 @@ export class StateGuard {
 
   /** Begins to watch the database, which has to be open, and tells commands which files belong to it. */
   watch(): void {
-    this.#files = new Map(filesOf(this.#folder).map((path) => [path, identityOf(path)]));
-    const identities = identitiesIn(this.#folder);
+    const opened = identitiesIn(this.#folder);
+    this.#opened = opened;
     // A full disk may have no room for the same content again.
-    if (readServed(this.#folder) === identities) return;
+    if (readServed(this.#folder) === opened) return;
     this.withRoom(() => {
       makePrivateFile(servedFile(this.#folder));
-      // The file is flushed, because an older content could name other files after a power loss.
-      writeFileSync(servedFile(this.#folder), identities, { flush: true });
+      writeFileSync(servedFile(this.#folder), opened);
     });
   }
 
@@ -166,33 +153,30 @@ export class StateGuard {
   }
 
   /**
-   * Moves the write-ahead log into the database, unless a file was deleted or replaced. Called at least once a second:
-   * if the log is lost, at most the last second's counts are lost. @returns the text of `fault`
+   * Moves the write-ahead log into the database. Called at least once a second: if the log is lost, at most the last
+   * second's counts are lost. @throws Error when a file was deleted or replaced, or SqliteError
    */
-  checkpoint(store: { loggedFrames(): number; checkpoint(): void }): string | undefined {
+  checkpoint(store: { loggedFrames(): number; checkpoint(): void }): void {
     const fault = this.fault();
-    if (fault !== undefined || store.loggedFrames() === 0) return fault;
-    store.checkpoint();
-    return this.fault();
+    if (fault !== undefined) throw new Error(fault);
+    if (store.loggedFrames() > 0) store.checkpoint();
   }
 
-  /** Returns what has happened to the files; undefined if nothing has happened to them. */
+  /** Returns which file was deleted or replaced; undefined if all are as they were when they were opened. */
   fault(): string | undefined {
     try {
-      for (const [path, identity] of this.#files) {
-        const found = identityOf(path);
-        if (found !== identity) return `${path} was ${found === undefined ? "deleted" : "replaced"}`;
-      }
-      return undefined;
+      const found = identitiesIn(this.#folder);
+      if (this.#opened === undefined || found === this.#opened) return undefined;
+      const [before, now] = [this.#opened, found].map((lines) => lines.split("\n"));
+      const changed = before.findIndex((line, i) => line !== now[i]);
+      return `${filesOf(this.#folder)[changed]} was ${now[changed] === "" ? "deleted" : "replaced"}`;
     } catch (error) {
       return reasonOf(error);
     }
   }
 
-  /** Releases the folder. If the database is lost or couldn't be opened, `server.database` stays for the next start. */
   close(): void {
-    const file = databaseFile(this.#folder);
-    if (this.#files.get(file) === identityOf(file)) rmSync(servedFile(this.#folder), { force: true });
+    rmSync(servedFile(this.#folder), { force: true });
     this.#unlock();
   }
 }

@@ -78,10 +78,10 @@ test("a disk without room for the reserve alone isn't a failure to save, but the
 });
 
 test("a stop on a full disk saves the last counts in the room of the reserve", (t) => {
-  const { folder, store, guard, health, errors } = opened(t);
+  const { folder, store, guard, errors } = opened(t);
   guard.keepRoom();
   let saves = 0;
-  saveAtEnd(health, { store, guard }, () => {
+  saveAtEnd({ store, guard }, () => {
     saves++;
     if (readdirSync(folder).includes("server.reserve")) throw full;
   });

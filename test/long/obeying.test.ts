@@ -166,13 +166,17 @@ test("a server confirms its own and others' changes only after it has applied th
       change();
       assert.notDeepEqual(other.progress.applied(), other.progress.latest());
       accounts.refresh();
-      accounts.giveWord(() => false);
+      assert.throws(() =>
+        accounts.giveWord(() => {
+          throw new Error("no room");
+        }),
+      );
       assert.notDeepEqual(
         other.progress.applied(),
         other.progress.latest(),
         "what may still be lost gets no word",
       );
-      accounts.giveWord(() => true);
+      accounts.giveWord(() => {});
       assert.deepEqual(other.progress.applied(), other.progress.latest());
     }
   }

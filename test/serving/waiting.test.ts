@@ -1,9 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { routes } from "../../server/api/routes.ts";
+import { serveHttp } from "../../server/serving/listener.ts";
+import type { Reply } from "../../server/serving/reply.ts";
+import { RequestIds } from "../../server/serving/request-ids.ts";
+import { Responder } from "../../server/serving/responder.ts";
 import { WaitingAnswers } from "../../server/serving/waiting.ts";
-import { Connections } from "../../server/shared/connections.ts";
+import { Connections, maxWaitingBytes } from "../../server/shared/connections.ts";
+import { ThreadTraffic, Traffic } from "../../server/shared/traffic.ts";
+import { Connection, freePort, requestText, until } from "../support/connection.ts";
 
-/** Tests the bound on the memory of answers that wait for slow clients. */
+/** Tests answers that wait for slow clients, and the bound on their memory. */
 
 const maxBytes = 1000 * 2 ** 10;
 const streamBytes = 64 * 2 ** 10;
@@ -130,3 +138,63 @@ test("garbage is collected once when nothing waits any more, if much has waited"
   await turn();
   assert.equal(collected(), 1);
 });
+
+for (const [what, part] of [
+  ["a body", () => ({ body: Buffer.from("{}") })],
+  [
+    "a stream",
+    () => {
+      const bytes = [Buffer.from("{}")][Symbol.iterator]();
+      const source = (function* () {
+        yield* bytes;
+      })();
+      return { body: undefined, stream: { length: 2, source, taker: undefined } };
+    },
+  ],
+] as const)
+  test(`answers with ${what} are whole even if the socket takes only a part of a head, unless a request follows`, async (t) => {
+    const head = `200 OK\r\nX-Long: ${"h".repeat(15_000)}`;
+    const connections = new Connections(10);
+    const [block] = new Traffic(routes, 1).buffers;
+    const responder = new Responder(
+      new ThreadTraffic(block),
+      () => false,
+      (): Reply => ({ status: 200, head, ...part() }),
+      new RequestIds(),
+      new WaitingAnswers(connections, maxWaitingBytes, () => {}),
+    );
+    const port = await freePort();
+    const report = (error: unknown) => assert.fail(String(error));
+    const server = serveHttp("127.0.0.1", port, connections, [], responder, report);
+    t.after(() => server.close());
+    for (const follows of [false, true]) {
+      const connection = await Connection.open(`http://127.0.0.1:${port}`);
+      connection.pause();
+      let asked = 0;
+      const ask = async () => {
+        const before = responder.handled;
+        await connection.send(requestText("GET /"));
+        for (let turns = 0; responder.handled === before; turns++) {
+          assert.ok(turns < 10_000, "the connection is open");
+          await nextTurn();
+        }
+        asked++;
+      };
+      while (responder.pending === 0) await ask();
+      if (follows) {
+        await connection.send(requestText("GET /"));
+        await until("the end", () => responder.pending === 0);
+        connection.close();
+        continue;
+      }
+      connection.resume();
+      for (let i = 0; i < asked; i++) {
+        const answer = await connection.answer();
+        assert.equal(answer.header("X-Long")?.length, 15_000);
+        assert.equal(answer.body.toString(), "{}");
+      }
+      await connection.send(requestText("GET /"));
+      assert.equal((await connection.answer()).status, 200);
+      connection.close();
+    }
+  });

@@ -1,21 +1,11 @@
 import assert from "node:assert/strict";
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { importFile } from "../../datasets/cms/import.ts";
 import type { KnownVersion } from "../../datasets/revisions.ts";
 import type { Snapshot } from "../../engine/index.ts";
 import { registryOf } from "../../server/store/registry.ts";
-import { StateGuard } from "../../server/store/state-files.ts";
 import { Store } from "../../server/store/store.ts";
 import { csv, optionsFor, otherRow, row } from "../support/cms-files.ts";
 import { columnsOf, readBack } from "../support/fixtures.ts";
@@ -44,21 +34,6 @@ test("served versions are read from the state, also while a server has it open",
   assert.deepEqual(servedFrom(folder), known("2023.1", "2023.12"));
   server.close();
   assert.deepEqual(servedFrom(folder), known("2023.1", "2023.12"));
-});
-
-test("reading the served versions fails while the server's database was moved away", () => {
-  const folder = stateThatServed("2023.1");
-  const file = path.join(folder, "state.sqlite");
-  const guard = new StateGuard(folder);
-  const server = Store.open(folder);
-  guard.watch();
-  renameSync(file, `${file}.away`);
-  assert.throws(
-    () => registryOf({ STATE_DIR: folder }),
-    /found other files than those that the running server has open/,
-  );
-  guard.close();
-  server.close();
 });
 
 test("a revision number that was served is never reused, even if its file is deleted", async () => {

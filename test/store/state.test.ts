@@ -3,7 +3,6 @@ import { execFileSync } from "node:child_process";
 import fs, {
   chmodSync,
   copyFileSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -24,7 +23,7 @@ import { checkServed } from "../../server/store/served.ts";
 import { narrowAccess, StateGuard } from "../../server/store/state-files.ts";
 import { Store } from "../../server/store/store.ts";
 import { keepingStripped, temporaryFolder } from "../support/server.ts";
-import { account, foreignLog, lostDatabase, modeOf, modesIn, namesIn, otherFiles } from "../support/state.ts";
+import { account, foreignLog, modeOf, modesIn, namesIn, otherFiles } from "../support/state.ts";
 
 /** Tests the files of the state: who can read them, and what a server does when they are lost. */
 
@@ -98,8 +97,8 @@ test("the state's guard reports no fault if the database had journal mode DELETE
   const store = Store.open(folder);
   guard.watch();
   store.progress.saveApplied({ accounts: 0, keys: 0 });
+  guard.checkpoint(store);
   assert.equal(guard.fault(), undefined);
-  assert.equal(guard.checkpoint(store), undefined);
   store.close();
   guard.close();
 });
@@ -115,25 +114,38 @@ function guarded() {
 }
 
 for (const end of ["", "-wal", "-shm"])
-  test(`the guard notices when state.sqlite${end} is deleted, replaced or restored`, () => {
-    const { guard, file } = guarded();
-    assert.equal(guard.fault(), undefined);
-    renameSync(file + end, `${file}.away`);
-    assert.equal(guard.fault(), `${file}${end} was deleted`);
-    writeFileSync(file + end, "");
-    assert.equal(guard.fault(), `${file}${end} was replaced`);
-    renameSync(`${file}.away`, file + end);
-    assert.equal(guard.fault(), undefined);
+  test(`a server and commands notice when state.sqlite${end} is deleted, replaced or put back`, () => {
+    const { folder, guard, store, file } = guarded();
+    const path = file + end;
+    const check = (fault: string | undefined) => {
+      assert.equal(guard.fault(), fault);
+      const calls = [() => checkServed(folder), () => registryOf({ STATE_DIR: folder })];
+      if (fault === undefined) for (const call of [...calls, () => guard.checkpoint(store)]) call();
+      else {
+        for (const call of calls) assert.throws(call, otherFiles(folder));
+        assert.throws(() => guard.checkpoint(store), { message: fault });
+      }
+    };
+    check(undefined);
+    renameSync(path, `${file}.away`);
+    check(`${path} was deleted`);
+    writeFileSync(path, "");
+    check(`${path} was replaced`);
+    rmSync(path);
+    symlinkSync(`${file}.away`, path);
+    check(`${path} was replaced`);
+    renameSync(`${file}.away`, path);
+    check(undefined);
     guard.close();
+    checkServed(folder);
   });
 
-test("a symbolic link in place of the database is noticed by the guard and refused at a start", () => {
-  const { folder, guard, file } = guarded();
+test("a symbolic link in place of the database is refused at a start", () => {
+  const folder = temporaryFolder();
+  const file = path.join(folder, "state.sqlite");
+  Store.open(folder).close();
   renameSync(file, `${file}.away`);
   symlinkSync(`${file}.away`, file);
-  assert.equal(guard.fault(), `${file} was replaced`);
-  assert.throws(() => checkServed(folder), otherFiles(folder));
-  guard.close();
   const message = `state database ${file}: found a symbolic link, expected a regular file: STATE_DIR may name another folder`;
   assert.throws(() => Store.open(folder), { message });
   rmSync(`${file}.away`);
@@ -203,33 +215,6 @@ test("an empty or foreign database is refused unchanged, and a new database is c
   store.close();
 });
 
-test("commands are refused while the database file isn't the one that the server has open", () => {
-  const { folder, guard, file } = guarded();
-  checkServed(folder);
-  renameSync(file, `${file}.away`);
-  assert.throws(() => checkServed(folder), otherFiles(folder));
-  copyFileSync(`${file}.away`, file);
-  assert.throws(() => checkServed(folder), otherFiles(folder));
-  rmSync(file);
-  renameSync(`${file}.away`, file);
-  checkServed(folder);
-  guard.close();
-  checkServed(folder);
-});
-
-test("commands are refused while the database's -wal or -shm file is missing", () => {
-  const { folder, guard, file } = guarded();
-  checkServed(folder);
-  for (const beside of [`${file}-shm`, `${file}-wal`]) {
-    renameSync(beside, `${beside}.away`);
-    assert.match(guard.fault() ?? "", /was deleted$/);
-    assert.throws(() => checkServed(folder), otherFiles(folder));
-    renameSync(`${beside}.away`, beside);
-    checkServed(folder);
-  }
-  guard.close();
-});
-
 /** Makes a guarded database and a backup. The backup lacks the last account, which is only in the write-ahead log. */
 function guardedWithBackup() {
   const world = guarded();
@@ -247,68 +232,30 @@ function guardedWithBackup() {
 }
 
 function namesAtStart(folder: string): string[] {
-  const guard = new StateGuard(folder);
-  try {
-    const store = Store.open(folder);
-    guard.watch();
-    const names = namesIn(store);
-    store.close();
-    return names;
-  } finally {
-    guard.close();
-  }
+  const store = Store.open(folder);
+  const names = namesIn(store);
+  store.close();
+  return names;
 }
 
-const restores: Record<string, (file: string, backup: string) => void> = {
-  "in a new file": (file, backup) => copyFileSync(backup, file),
-  "by a rename": (file, backup) => renameSync(backup, file),
-};
-for (const [how, restore] of Object.entries(restores))
-  for (const isEarly of [false, true]) {
-    test(`a lost database's log isn't replayed onto a backup restored ${how} ${isEarly ? "before" : "after"} the server ends`, () => {
-      const { folder, guard, file, backup, end } = guardedWithBackup();
-      renameSync(file, `${file}.away`);
-      assert.equal(guard.fault(), `${file} was deleted`);
-      if (isEarly) restore(file, backup);
-      end();
-      if (!isEarly) {
-        assert.throws(() => new StateGuard(folder), lostDatabase(folder));
-        restore(file, backup);
-      }
-      for (let i = 0; i < 2; i++) {
-        assert.throws(() => checkServed(folder), foreignLog(folder));
-        assert.throws(() => new StateGuard(folder), foreignLog(folder));
-      }
-      for (const beside of ["-wal", "-shm"]) rmSync(file + beside, { force: true });
-      checkServed(folder);
-      assert.deepEqual(namesAtStart(folder), ["in the backup"]);
-      assert.ok(!readdirSync(folder).includes("server.database"));
-    });
-  }
+test("what a server had open means nothing after its end, whatever is there then", () => {
+  const { folder, file, backup, end } = guardedWithBackup();
+  end();
+  assert.ok(!readdirSync(folder).includes("server.database"));
+  // A server that was killed leaves the file behind.
+  writeFileSync(path.join(folder, "server.database"), "1:2:3\n1:2:4\n1:2:5\n");
+  renameSync(backup, file);
+  checkServed(folder);
+  new StateGuard(folder).close();
+  assert.deepEqual(namesAtStart(folder), ["in the backup"]);
+});
 
 test("a lost database that is put back after the server ends keeps the content of its log", () => {
   const { folder, file, end } = guardedWithBackup();
   renameSync(file, `${file}.away`);
   end();
   renameSync(`${file}.away`, file);
-  checkServed(folder);
   assert.deepEqual(namesAtStart(folder), ["in the backup", "in the log"]);
-});
-
-test("a lost database isn't replaced by an empty state unless server.database is deleted", () => {
-  const { folder, file, store, guard, end } = guardedWithBackup();
-  guard.checkpoint(store);
-  for (const path of [file, `${file}-wal`, `${file}-shm`]) rmSync(path);
-  assert.equal(guard.fault(), `${file} was deleted`);
-  end();
-  const lost = lostDatabase(folder);
-  for (let i = 0; i < 2; i++) {
-    assert.throws(() => checkServed(folder), lost);
-    assert.throws(() => namesAtStart(folder), lost);
-    assert.throws(() => registryOf({ STATE_DIR: folder }), lost);
-  }
-  rmSync(path.join(folder, "server.database"));
-  assert.deepEqual(namesAtStart(folder), []);
 });
 
 const damages: Record<string, (bytes: Buffer) => Buffer> = {
@@ -349,21 +296,22 @@ test("a database of another schema version is refused unchanged with advice", ()
   }
 });
 
-test("the log of a damaged database isn't replayed onto a backup that is copied over it", () => {
-  const { folder: served, file: original } = guardedWithBackup();
-  const backup = path.join(temporaryFolder(), "backup");
-  backUp(served, backup);
-  const folder = path.join(temporaryFolder(), "state");
-  mkdirSync(folder);
-  const file = path.join(folder, "state.sqlite");
-  for (const end of ["", "-wal"]) copyFileSync(original + end, file + end);
-  truncateSync(file, statSync(file).size / 2);
-  for (let i = 0; i < 2; i++) assert.throws(() => namesAtStart(folder), /found damage/);
-  copyFileSync(backup, file);
-  for (let i = 0; i < 2; i++) assert.throws(() => namesAtStart(folder), foreignLog(folder));
-  rmSync(`${file}-wal`);
-  assert.deepEqual(namesAtStart(folder), ["in the backup", "in the log"]);
-});
+for (const isRenamed of [false, true])
+  test(`a damaged database's log isn't replayed onto a backup that is ${isRenamed ? "renamed" : "copied"} over it`, () => {
+    const { folder: served, file: original } = guardedWithBackup();
+    const backup = path.join(temporaryFolder(), "backup");
+    backUp(served, backup);
+    const folder = temporaryFolder();
+    const file = path.join(folder, "state.sqlite");
+    for (const end of ["", "-wal"]) copyFileSync(original + end, file + end);
+    truncateSync(file, statSync(file).size / 2);
+    for (let i = 0; i < 2; i++) assert.throws(() => namesAtStart(folder), /found damage/);
+    const restore = isRenamed ? renameSync : copyFileSync;
+    restore(backup, file);
+    for (let i = 0; i < 2; i++) assert.throws(() => namesAtStart(folder), foreignLog(folder));
+    rmSync(`${file}-wal`);
+    assert.deepEqual(namesAtStart(folder), ["in the backup", "in the log"]);
+  });
 
 test("a server keeps a reserve for a start on a full disk, and isn't ready without room for it", (t) => {
   const { folder, guard } = guarded();
@@ -481,6 +429,32 @@ test("SQLite's error on a full disk names the file and says what to do, and keep
     code: "SQLITE_FULL",
     message: `state database ${folder}/state.sqlite: found no room on its disk, expected at least 64 KiB of room: delete other files from the disk, or move STATE_DIR to another disk`,
   });
+});
+
+test("SQLite's errors name the file in one sentence, except those of a constraint", () => {
+  const { store, file } = guarded();
+  store.accounts.create({ ...account, name: "a" }, new Date());
+  const unusable = (found: string) => ({
+    name: "SqliteError",
+    message: `state database ${file}: found ${found}, expected a database that can be read and written; STATE_DIR may name another folder`,
+  });
+  const locker = new Database(file);
+  locker.exec("BEGIN IMMEDIATE");
+  const second = Store.open(path.dirname(file), { maxWaitMs: 0 });
+  const create = () => second.accounts.create({ ...account, name: "b" }, new Date());
+  assert.throws(create, unusable("database is locked"));
+  assert.throws(() => second.atomically(create), unusable("database is locked"));
+  locker.close();
+  second.close();
+  assert.throws(() => store.accounts.create({ ...account, name: "a" }, new Date()), {
+    message: "UNIQUE constraint failed: accounts.name",
+  });
+  store.checkpoint();
+  for (const end of ["", "-wal"]) truncateSync(file + end);
+  assert.throws(
+    () => store.accounts.list("2026-01", new Date()),
+    unusable("database disk image is malformed"),
+  );
 });
 
 test("a start writes nothing that needs room: no journal of the lock, and not the same server.database again", (t) => {

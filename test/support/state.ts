@@ -30,13 +30,9 @@ export const otherFiles = (folder: string) => ({
   message: `state database ${folder}/state.sqlite: found other files than those that the running server has open, expected those: put them back, or stop the server, ${restoring}, and start again`,
 });
 
-/** The message about a write-ahead log whose database is gone. */
+/** The message about a backup that was put beside a write-ahead log. */
 export const foreignLog = (folder: string) => ({
-  message: `state database ${folder}/state.sqlite: found another one beside the write-ahead log of the one that was here, expected that one: put it back, or ${restoring}, and then ${folder}/server.database`,
-});
-
-export const lostDatabase = (folder: string) => ({
-  message: `state database ${folder}/state.sqlite: found none, although a server used one here and then crashed or lost it, expected that database: put it back, or ${restoring}, and then ${folder}/server.database; to begin a new state, delete all of these`,
+  message: `state database ${folder}/state.sqlite: found a backup beside the write-ahead log of another database, expected the backup alone: delete ${folder}/state.sqlite-wal and ${folder}/state.sqlite-shm`,
 });
 
 export const servedSha256 = "ab".repeat(32);

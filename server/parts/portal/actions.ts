@@ -6,6 +6,7 @@ import { maxKeys } from "../../accounts/key-table.ts";
 import { bearerKey, hashKey, isWellFormed } from "../../accounts/keys.ts";
 import { ApiError, constantError, echo } from "../../api/errors.ts";
 import type { Core } from "../../part.ts";
+import { maxPostsPerClient } from "../../serving/posts.ts";
 import type { PortalReply, PortalRequest } from "../../shared/messages.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { readFields } from "./fields.ts";
@@ -36,6 +37,10 @@ export interface PortalOptions
 }
 
 const maxClients = 10_000;
+/** What a client may do in a row: all requests of an address, and all changes of an account. Then it is one per second. */
+const clientBurst = maxPostsPerClient;
+/** Changes of all clients together, because each change waits for the disk. */
+const [changesBurst, changesPerSecond] = [50, 10];
 /** The rest of the key table is for the operator. */
 const maxOwnKeys = Math.floor(maxKeys * 0.9);
 
@@ -48,11 +53,8 @@ type Route = (request: PortalRequest, now: Date) => Reply;
 export class PortalActions {
   readonly #options: PortalOptions;
   readonly #signup: SignupOptions;
-  readonly #requestsOfClient = new Buckets(30, 1, maxClients);
-  readonly #requests = new Buckets(1000, 500, 1);
-  readonly #writesOfAccount = new Buckets(20, 0.2, maxClients);
-  /** All visitors share this limit, because each write waits for the disk. */
-  readonly #writes = new Buckets(50, 10, 1);
+  readonly #ofClients = new Buckets(clientBurst, 1, maxClients);
+  readonly #changes = new Buckets(changesBurst, changesPerSecond, 1);
   readonly #routes: ReadonlyMap<string, Route>;
 
   constructor(options: PortalOptions) {
@@ -61,11 +63,11 @@ export class PortalActions {
       this.#checkRoom();
       return this.#write(now, work);
     };
-    this.#signup = { ...options, emails: { underWay: 0 }, write };
+    this.#signup = { ...options, write };
     const own = new OwnAccount({
       ...options,
       write: (caller, now, work) => {
-        this.#take(this.#writesOfAccount, String(caller.account.id), now, "too many changes of your account");
+        this.#takeOf(`account ${caller.account.id}`, now, "too many changes of your account");
         return this.#write(now, work);
       },
       checkRoom: () => this.#checkRoom(),
@@ -110,8 +112,7 @@ export class PortalActions {
 
   async #act(request: PortalRequest, now: Date): Promise<PortalReply> {
     const { path, address } = request;
-    this.#take(this.#requestsOfClient, clientOf(address), now, "too many requests from your address");
-    this.#take(this.#requests, "", now, "too many requests");
+    this.#takeOf(clientOf(address), now, "too many requests from your address");
     const route = this.#routes.get(path);
     if (route === undefined) throw new ApiError("unknown_endpoint", `there is no endpoint at ${echo(path)}`);
     return route(request, now);
@@ -139,8 +140,8 @@ export class PortalActions {
     };
   }
 
-  #take(buckets: Buckets, name: string, now: Date, message: string): void {
-    const seconds = buckets.take(name, now.getTime());
+  #takeOf(client: string, now: Date, message: string): void {
+    const seconds = this.#ofClients.take(client, now.getTime());
     if (seconds > 0) throw tooMany(message, seconds);
   }
 
@@ -162,7 +163,8 @@ export class PortalActions {
   async #write<Result>(now: Date, work: () => Result): Promise<Result> {
     const { log, fault, change, takeEffect } = this.#options;
     if (fault() !== undefined) throw unavailable("nothing can be changed now; try again later", 60);
-    this.#take(this.#writes, "", now, "too many changes");
+    const seconds = this.#changes.take("", now.getTime());
+    if (seconds > 0) throw unavailable("too many people change something at once; try again", seconds);
     const result = await change(work);
     try {
       await takeEffect();

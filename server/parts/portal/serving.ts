@@ -118,11 +118,7 @@ function plain(status: string, text: string, ...headers: string[]): Reply {
   return { status: Number.parseInt(status, 10), head: lines.join("\r\n"), body: Buffer.from(text) };
 }
 
-/** Maximum posts of this thread that wait for the control thread's reply. */
-const maxUnderWay = 64;
-
 export function portalPosts({ trustedProxies, ask, report }: Omit<PagesContext, "read">): PostHandler {
-  let underWay = 0;
   return {
     clientOf: (head) => clientOf(clientAddress(head, trustedProxies)),
     busy: (who) =>
@@ -138,15 +134,9 @@ export function portalPosts({ trustedProxies, ask, report }: Omit<PagesContext, 
       // Another origin's page can't send JSON without a CORS preflight.
       if (!isJson(contentType)) return failure(notJson);
       if (!isUtf8(body)) return failure(new ApiError("invalid_parameter", "the body isn't UTF-8"));
-      if (underWay >= maxUnderWay) return failure(tooManyPosts);
-      underWay++;
-      try {
-        const address = clientAddress(post, trustedProxies);
-        const text = new TextDecoder().decode(body);
-        return jsonReply(await ask({ path, body: text, authorization, address, requestId }));
-      } finally {
-        underWay--;
-      }
+      const address = clientAddress(post, trustedProxies);
+      const text = new TextDecoder().decode(body);
+      return jsonReply(await ask({ path, body: text, authorization, address, requestId }));
     },
   };
 }

@@ -20,11 +20,6 @@ import type { PortalSettings } from "./settings.ts";
 const daySeconds = 86_400;
 const maxSignupsPerClient = 5;
 const maxLinksPerMailbox = 3;
-/**
- * Maximum number of e-mails being sent. A slow mail server can take seconds, and meanwhile the visitor's post counts
- * against `maxUnderWay` of the serving thread.
- */
-const maxEmailsUnderWay = 16;
 /** Faster senders of the form are taken for bots. */
 const minElapsedMs = 2000;
 const maxPersonNameLength = 100;
@@ -53,8 +48,6 @@ export interface SignupOptions extends Pick<Core, "store" | "log" | "mailer"> {
   settings: PortalSettings;
   /** The portal's URL for links, without a slash at the end. */
   publicUrl: string;
-  /** Number of e-mails that the mail server hasn't accepted yet. */
-  emails: { underWay: number };
   /** Runs a change in a transaction, perhaps several times. So the change has to read everything that it depends on. */
   write<Result>(now: Date, work: () => Result): Promise<Result>;
 }
@@ -104,27 +97,20 @@ async function mailLink(
   options: SignupOptions,
   now: Date,
 ): Promise<PortalReply> {
-  const { store, emails, publicUrl, write } = options;
-  if (emails.underWay >= maxEmailsUnderWay)
-    throw unavailable("too many e-mails wait to be sent; try again later", 10);
+  const { store, publicUrl, write } = options;
   const token = randomBytes(32).toString("base64url");
   const link = { token: hashed(token), name, email };
   // The e-mail has no text from the form. Otherwise the form could send messages to strangers.
   const text = `Somebody asked for an API key with this e-mail address. If it was you, open this link within 24 hours:\n\n${publicUrl}/signup?token=${token}\n\nIf it wasn't you, ignore this e-mail.\n`;
   const id = `signup-${link.token.toString("hex").slice(0, 32)}`;
   const subject = "Your API key for hospital charges: confirm your address";
-  emails.underWay++;
-  try {
-    const isNew = await write(now, () => {
-      if (check() >= maxLinksPerMailbox) return false;
-      store.signups.forget(dayBefore(now));
-      store.signups.createLink(signup, link, now);
-      return true;
-    });
-    if (isNew) await mail({ to: email, subject, text, id }, options);
-  } finally {
-    emails.underWay--;
-  }
+  const isNew = await write(now, () => {
+    if (check() >= maxLinksPerMailbox) return false;
+    store.signups.forget(dayBefore(now));
+    store.signups.createLink(signup, link, now);
+    return true;
+  });
+  if (isNew) await mail({ to: email, subject, text, id }, options);
   return linkSent;
 }
 

@@ -239,7 +239,7 @@ test("an account can create 20 keys a day, and its changes are rate limited acro
     );
     changes.push(`${reply.status} ${reply.headers?.["Retry-After"] ?? ""}`);
   }
-  assert.deepEqual(changes, [...Array(20).fill("200 "), ...Array(80).fill("429 5")]);
+  assert.deepEqual(changes, [...Array(32).fill("200 "), ...Array(68).fill("429 1")]);
 });
 
 test("a rejected webhook address doesn't count towards the limit of changes", async (t) => {
@@ -248,7 +248,7 @@ test("a rejected webhook address doesn't count towards the limit of changes", as
   const set = async (url: string, i: number) =>
     (await portal.ask("/portal/account/webhook", { url }, { key, at, address: `10.0.0.${i}` })).status;
   for (let i = 0; i < 30; i++) assert.equal(await set(`https://10.0.0.1/${i}`, i), 400);
-  for (let i = 0; i < 20; i++) assert.equal(await set(`https://example.com/${i}`, i), 200);
+  for (let i = 0; i < 32; i++) assert.equal(await set(`https://example.com/${i}`, i), 200);
   assert.equal(await set("https://example.com/", 0), 429);
 });
 
@@ -259,10 +259,25 @@ test("requests are rate limited per client, and other clients aren't affected", 
     const { status, headers } = await portal.ask("/portal/account", {}, { key, at: when, address });
     return `${status} ${headers?.["Retry-After"] ?? ""}`;
   };
-  for (let i = 0; i < 30; i++) assert.equal(await ask("2001:db8::1"), "200 ");
+  for (let i = 0; i < 32; i++) assert.equal(await ask("2001:db8::1"), "200 ");
   assert.equal(await ask("2001:db8::2"), "429 1");
   assert.equal(await ask("2001:db8:0:1::1"), "200 ");
   assert.equal(await ask("2001:db8::3", new Date(at.getTime() + 1000)), "200 ");
+});
+
+test("all clients together make 50 changes in a row and then 10 a second, and more get 503", async (t) => {
+  const portal = new Portal(t);
+  const keys = await Promise.all(["a", "b", "c"].map((name) => portal.signUp(`${name}@example.com`)));
+  const change = async (i: number, ms: number) => {
+    const asked = { key: keys[i % 3], address: `10.0.0.${i}`, at: later(3_600_000 + ms) };
+    const reply = await portal.ask("/portal/account/email", { email: `a${i}@example.com` }, asked);
+    return [reply.status, reply.headers?.["Retry-After"]].join(" ");
+  };
+  for (let i = 0; i < 50; i++) assert.equal(await change(i, 0), "200 ");
+  assert.equal(await change(50, 0), "503 1");
+  assert.equal((await portal.ask("/portal/keys", {}, { key: keys[0], at: later(3_600_000) })).status, 200);
+  for (let i = 50; i < 60; i++) assert.equal(await change(i, 1000), "200 ");
+  assert.equal(await change(60, 1000), "503 1");
 });
 
 test("changes get 503 while the database is lost or full, and reads still work", async (t) => {

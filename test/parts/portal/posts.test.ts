@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clientOf } from "../../../server/parts/portal/rate-limits.ts";
 import { portalPosts } from "../../../server/parts/portal/serving.ts";
-import type { Post } from "../../../server/serving/posts.ts";
+import { maxPosts, type Post } from "../../../server/serving/posts.ts";
 import type { PortalReply, PortalRequest } from "../../../server/shared/messages.ts";
 
 const post: Post = {
@@ -23,7 +23,11 @@ function posts(trustedProxies = 0, answer: () => Promise<PortalReply> = async ()
   };
   const report = (error: unknown) => assert.fail(String(error));
   const handler = portalPosts({ trustedProxies, ask, report });
-  return { asked, reply: (part: Partial<Post>) => handler.reply({ ...post, ...part }, "test-1") };
+  return {
+    asked,
+    busy: handler.busy,
+    reply: (part: Partial<Post>) => handler.reply({ ...post, ...part }, "test-1"),
+  };
 }
 
 for (const [proxies, forwardedFor, client] of [
@@ -43,18 +47,25 @@ for (const [proxies, forwardedFor, client] of [
     assert.equal(clientOf(asked[0].address), client);
   });
 
-test("a POST gets 503 with Retry-After while 64 others are in progress", async () => {
+test("as many POSTs as a thread takes may wait for the control thread", async () => {
   const { promise, resolve } = Promise.withResolvers<PortalReply>();
   const { asked, reply } = posts(0, () => promise);
-  const waiting = Array.from({ length: 64 }, () => reply({}));
-  const { status, head, body } = await reply({});
-  assert.equal(status, 503);
-  assert.match(String(head), /\r\nRetry-After: 1$/);
-  assert.equal(JSON.parse(String(body)).error.type, "service_unavailable");
+  const waiting = Array.from({ length: maxPosts }, () => reply({}));
+  assert.equal(asked.length, maxPosts);
   resolve(done);
-  assert.deepEqual(new Set((await Promise.all(waiting)).map((answer) => answer.status)), new Set([200]));
-  assert.equal((await reply({})).status, 200);
-  assert.equal(asked.length, 65);
+  assert.deepEqual(new Set((await Promise.all(waiting)).map(({ status }) => status)), new Set([200]));
+});
+
+test("a client with too many POSTs gets 429, and anyone gets 503 while there are too many in all", () => {
+  const { busy } = posts();
+  const told = (["client", "all"] as const).map(busy).map(({ status, head, body }) => {
+    assert.match(String(head), /\r\nRetry-After: 1$/);
+    return [status, JSON.parse(String(body)).error.type];
+  });
+  assert.deepEqual(told, [
+    [429, "rate_limit_exceeded"],
+    [503, "service_unavailable"],
+  ]);
 });
 
 for (const [contentType, status] of [
