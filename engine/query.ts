@@ -34,21 +34,10 @@ export { DataError, fileReasonOf, jsonIn, reasonOf, shown, systemCode } from "./
 export { arrowBytes, arrowPieces } from "./exports/arrow-stream.ts";
 export { csvBytes, csvPieces } from "./exports/csv.ts";
 export { type ExportScope, type RowStatus, rowStatuses } from "./exports/scope.ts";
-export {
-  attachImage,
-  detailsOf,
-  dollarsOf,
-  findGroup,
-  groupSize,
-  type Image,
-  imageFormatVersion,
-  stateGroup,
-  stateIndex,
-  summaryOf,
-  textAt,
-  textOf,
-} from "./image/image.ts";
+export { findGroup, groupSize, stateGroup, stateIndex } from "./image/group-numbers.ts";
+export { attachImage, type Image, imageFormatVersion, textAt, textOf } from "./image/image.ts";
 export { findPlace, type Places } from "./image/places.ts";
+export { detailsOf, dollarsOf, summaryOf } from "./image/statistics-fields.ts";
 export { groupOfCode, hcpcsCodeIn, procedureIncluding } from "./search/codes.ts";
 export { absentHospital, explainNoMatch } from "./search/no-match.ts";
 export { absentProcedure } from "./search/procedure-terms.ts";

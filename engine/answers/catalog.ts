@@ -1,5 +1,6 @@
 import type { TextColumn } from "../encode.ts";
-import { groupOf, type Image, textAt } from "../image/image.ts";
+import { groupOf } from "../image/group-numbers.ts";
+import { type Image, textAt } from "../image/image.ts";
 import { measureFields, stateCodes } from "../snapshot/schema.ts";
 
 export interface Coverage {

@@ -1,4 +1,6 @@
-import { groupSize, type Image, stateGroup, summaryOf } from "../image/image.ts";
+import { groupSize, stateGroup } from "../image/group-numbers.ts";
+import type { Image } from "../image/image.ts";
+import { summaryOf } from "../image/statistics-fields.ts";
 import { stateCodes } from "../snapshot/schema.ts";
 import { countBelow } from "./counts.ts";
 

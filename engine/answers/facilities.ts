@@ -1,7 +1,9 @@
 import type { TextColumn } from "../encode.ts";
 import { type RowStatus, rowStatuses, statusOfRow } from "../exports/scope.ts";
-import { groupSize, type Image, medianOf, stateGroup, textAt } from "../image/image.ts";
+import { groupSize, stateGroup } from "../image/group-numbers.ts";
+import { type Image, textAt } from "../image/image.ts";
 import { ratioInHundredths } from "../image/statistics.ts";
+import { medianOf } from "../image/statistics-fields.ts";
 import { blank, ccnPattern } from "../snapshot/schema.ts";
 import { withPrefix } from "../sorted.ts";
 import { countBelow, firstRow } from "./counts.ts";

@@ -1,15 +1,9 @@
 import { type RowStatus, rowStatuses, statusOfRow } from "../exports/scope.ts";
-import {
-  groupOf,
-  groupSize,
-  type Image,
-  type Summary,
-  stateIndex,
-  summaryFields,
-  summaryOf,
-} from "../image/image.ts";
+import { groupOf, groupSize, stateIndex } from "../image/group-numbers.ts";
+import type { Image } from "../image/image.ts";
 import { tenthsBetween } from "../image/places.ts";
 import { ratioInHundredths } from "../image/statistics.ts";
+import { type Summary, summaryFields, summaryOf } from "../image/statistics-fields.ts";
 import { summaryOfRows } from "../image/summaries.ts";
 import { facilitiesInCity } from "../search/cities.ts";
 import { blank, byField } from "../snapshot/schema.ts";

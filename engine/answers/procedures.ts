@@ -1,4 +1,6 @@
-import { groupOf, type Image, type Summary, summaryOf, textAt } from "../image/image.ts";
+import { groupOf } from "../image/group-numbers.ts";
+import { type Image, textAt } from "../image/image.ts";
+import { type Summary, summaryOf } from "../image/statistics-fields.ts";
 
 /** Amounts are in cents; `spread` is max/min × 100. */
 interface ProcedureSummary extends Summary {

@@ -1,4 +1,5 @@
-import { groupOf, type Image, stateIndex } from "../image/image.ts";
+import { groupOf, stateIndex } from "../image/group-numbers.ts";
+import type { Image } from "../image/image.ts";
 import { blank } from "../snapshot/schema.ts";
 
 export interface ExportScope {

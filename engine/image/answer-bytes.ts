@@ -3,7 +3,8 @@ import { DataError } from "../errors.ts";
 import { stateCodes } from "../snapshot/schema.ts";
 import type { TableParts } from "../snapshot/table.ts";
 import type { Groups } from "./groups.ts";
-import { inDollars, maxImageBytes, summaryFields } from "./image.ts";
+import { maxImageBytes } from "./image.ts";
+import { inDollars, summaryFields } from "./statistics-fields.ts";
 
 /** Encodes for each group the JSON of a price list up to its first row; empty for a group without priced rows. */
 export function encodeHeads(

@@ -6,17 +6,9 @@ import { byField, facilityFields, type HcpcsCode, versionName } from "../snapsho
 import type { Snapshot } from "../snapshot/snapshot.ts";
 import { ascending, partsOf } from "../snapshot/table.ts";
 import { encodeHeads, encodePrefixes, measureAnswers, writeAnswers } from "./answer-bytes.ts";
+import { stateGroup, stateIndex } from "./group-numbers.ts";
 import { groupRows } from "./groups.ts";
-import {
-  attachImage,
-  type Contents,
-  type Description,
-  type Image,
-  layOut,
-  maxImageBytes,
-  stateGroup,
-  stateIndex,
-} from "./image.ts";
+import { attachImage, type Contents, type Description, type Image, layOut, maxImageBytes } from "./image.ts";
 import { findPlace, noPlaces, type Places } from "./places.ts";
 import { summarize } from "./summaries.ts";
 

@@ -1,6 +1,6 @@
 import type { TextColumn } from "../encode.ts";
 import { DataError } from "../errors.ts";
-import { type Counts, type Provenance, stateCodes } from "../snapshot/schema.ts";
+import type { Counts, Provenance } from "../snapshot/schema.ts";
 
 /*
  * The image is the in-memory form of a data version: one shared buffer that any thread can attach to. Its sections are
@@ -152,41 +152,6 @@ export type Contents = Omit<Sections, "answers"> & { readonly answers: Written }
 const elementTypes = leavesOf<ElementType>(layout);
 const headerWords = 2 + 2 * elementTypes.length;
 
-/**
- * The statistics of a group, in their order in `summaries`. Amounts are in cents, the spread is in hundredths.
- * `services` is NaN if no row has services. The weighted charges are NaN if the services are unknown or add up to 0.
- * `weighted_facilities` counts the rows that have services.
- */
-export const summaryFields = [
-  "facilities",
-  "median_charge",
-  "min_charge",
-  "max_charge",
-  "spread",
-  "p10_charge",
-  "p25_charge",
-  "p75_charge",
-  "p90_charge",
-  "median_allowed",
-  "services",
-  "weighted_median_charge",
-  "weighted_mean_charge",
-  "weighted_facilities",
-] as const;
-
-/** Further statistics in their order in `details`: allowed amounts in cents, markups in hundredths. */
-export const detailFields = [
-  "min_allowed",
-  "p10_allowed",
-  "p25_allowed",
-  "p75_allowed",
-  "p90_allowed",
-  "max_allowed",
-  "p25_markup",
-  "median_markup",
-  "p75_markup",
-] as const;
-
 export interface Description {
   provenance: Provenance;
   counts: Counts;
@@ -216,87 +181,12 @@ export interface Image extends Omit<Sections, "description"> {
   readonly procedures: number;
 }
 
-/** State code → position in `stateCodes`. */
-export const stateIndex: ReadonlyMap<string, number> = new Map(stateCodes.map((code, i) => [code, i]));
-
-/** A group's statistics: amounts in cents, spread in hundredths. All are 0 for a group without priced rows. */
-export type Summary = Record<(typeof summaryFields)[number], number>;
-
-export function summaryOf({ summaries }: Pick<Image, "summaries">, group: number): Summary {
-  return fieldsAt(summaries, summaryFields, group);
-}
-
-const medianAt = summaryFields.indexOf("median_charge");
-
-/**
- * Returns a group's median charge in cents. Reading the whole summary would take longer than finding a charge's rank.
- */
-export function medianOf({ summaries }: Image, group: number): number {
-  return summaries[group * summaryFields.length + medianAt];
-}
-
-/** Returns a group's further statistics: allowed amounts in cents, markups in hundredths. */
-export function detailsOf({ details }: Image, group: number): Record<(typeof detailFields)[number], number> {
-  return fieldsAt(details, detailFields, group);
-}
-
-function fieldsAt<Field extends string>(values: Float64Array, fields: readonly Field[], group: number) {
-  const found: Partial<Record<Field, number>> = {};
-  for (const [i, field] of fields.entries()) found[field] = values[group * fields.length + i];
-  return found as Record<Field, number>;
-}
-
-/** Converts a summary to dollars and ratios. Unknown values are NaN, which JSON writes as null. */
-export function dollarsOf(summary: Summary): Summary {
-  return Object.fromEntries(
-    summaryFields.map((field) => [field, inDollars(field, summary[field])]),
-  ) as Summary;
-}
-
-const counts: ReadonlySet<keyof Summary> = new Set(["facilities", "services", "weighted_facilities"]);
-
-/** Converts a statistic from cents to dollars, or from hundredths to a ratio. Counts stay the same. */
-export function inDollars(field: keyof Summary, value: number): number {
-  return counts.has(field) ? value : value / 100;
-}
-
-/** Returns the group of a procedure in a state. @param state a known code; null for the nation */
-export function groupOf(image: Image, procedure: number, state: string | null): number {
-  return state === null ? procedure : stateGroup(image, procedure, stateIndex.get(state) ?? 0);
-}
-
-/** Returns the group of a procedure in a state. @param state from `stateIndex` */
-export function stateGroup(image: Image, procedure: number, state: number): number {
-  return image.procedures + procedure * stateCodes.length + state;
-}
-
-/** Returns the number of priced rows in a group. */
-export function groupSize({ groupStart }: Image, group: number): number {
-  return groupStart[group + 1] - groupStart[group];
-}
-
-/**
- * Finds the group of an APC code in a state. Returns −1 if the code or the state is unknown, or the group has no priced
- * row.
- *
- * @param state null for the nation
- */
-export function findGroup(image: Image, procedureCode: string, state: string | null): number {
-  const procedure = image.procedureOf.get(procedureCode);
-  if (procedure === undefined || (state !== null && !stateIndex.has(state))) return -1;
-  const group = groupOf(image, procedure, state);
-  return image.groupStart[group] === image.groupStart[group + 1] ? -1 : group;
-}
-
 /** Attaches to an image without copying or parsing its rows. @throws DataError when the buffer has another format */
 export function attachImage(buffer: SharedArrayBuffer): Image {
   const header = new Uint32Array(buffer, 0, Math.min(headerWords, Math.floor(buffer.byteLength / 4)));
-  if (header.length < headerWords || header[0] !== magic || header[1] !== imageFormatVersion)
-    throw new DataError(
-      "image",
-      header.length < headerWords ? `${buffer.byteLength} bytes` : `magic ${header[0]}, format ${header[1]}`,
-      `magic ${magic}, format ${imageFormatVersion}`,
-    );
+  if (header[0] !== magic) throw new DataError("image", "other data", "a buffer that layOut made");
+  if (header[1] !== imageFormatVersion)
+    throw new DataError("image", `format ${header[1]}`, `format ${imageFormatVersion}`);
   let section = 0;
   const sections = viewsOf(layout, (type) => {
     const at = 2 + 2 * section++;

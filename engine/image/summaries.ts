@@ -2,7 +2,6 @@ import { blank } from "../snapshot/schema.ts";
 import { identityOrder, stableOrder, taken } from "../snapshot/sort.ts";
 import type { TableParts } from "../snapshot/table.ts";
 import type { Groups } from "./groups.ts";
-import { detailFields, type Summary, summaryFields } from "./image.ts";
 import {
   percentile,
   ratioInHundredths,
@@ -10,6 +9,7 @@ import {
   weightedMean,
   weightedMedian,
 } from "./statistics.ts";
+import { detailFields, type Summary, summaryFields } from "./statistics-fields.ts";
 
 type Columns = Pick<TableParts["rows"], "charge" | "allowed" | "services">;
 

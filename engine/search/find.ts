@@ -1,4 +1,5 @@
-import { groupOf, groupSize, type Image, stateIndex } from "../image/image.ts";
+import { groupOf, groupSize, stateIndex } from "../image/group-numbers.ts";
+import type { Image } from "../image/image.ts";
 import { stableOrder } from "../snapshot/sort.ts";
 import { levelBits, type Term } from "./matching.ts";
 import { maxPoints, scorerOf } from "./scoring.ts";

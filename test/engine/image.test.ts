@@ -13,27 +13,17 @@ import {
 import { randomSnapshot, snapshotOf } from "../support/fixtures.ts";
 
 test("a buffer that holds no image is rejected", () => {
-  assert.throws(
-    () => attachImage(new SharedArrayBuffer(8)),
-    /^DataError: image: found 8 bytes, expected magic/,
-  );
-  assert.throws(() => attachImage(new SharedArrayBuffer(4096)), /^DataError: image: found magic 0, format 0/);
+  for (const length of [0, 8, 4096])
+    assert.throws(() => attachImage(new SharedArrayBuffer(length)), /^DataError: image: found other data/);
 });
 
-test("an image with another magic number or format version is rejected", () => {
-  const [magic, format] = new Uint32Array(buildImage(randomSnapshot(1)), 0, 2);
-  assert.equal(format, imageFormatVersion);
-  for (const [word, found] of [
-    [0, `magic ${magic + 1}, format ${format}`],
-    [1, `magic ${magic}, format ${format + 1}`],
-  ] as const) {
-    const buffer = buildImage(randomSnapshot(1));
-    new Uint32Array(buffer, 0, 2)[word]++;
-    assert.throws(
-      () => attachImage(buffer),
-      new DataError("image", found, `magic ${magic}, format ${format}`),
-    );
-  }
+test("an image of another format is rejected", () => {
+  const buffer = buildImage(randomSnapshot(1));
+  new Uint32Array(buffer, 0, 2)[1]++;
+  assert.throws(
+    () => attachImage(buffer),
+    new DataError("image", `format ${imageFormatVersion + 1}`, `format ${imageFormatVersion}`),
+  );
 });
 
 test("an image with sections beyond 2 GiB gives the same results as a small one", () => {

@@ -1,0 +1,79 @@
+import type { Image } from "./image.ts";
+
+/** The statistics of groups, as the image has them and as answers show them. */
+
+/**
+ * The statistics of a group, in their order in `summaries`. Amounts are in cents, the spread is in hundredths.
+ * `services` is NaN if no row has services. The weighted charges are NaN if the services are unknown or add up to 0.
+ * `weighted_facilities` counts the rows that have services.
+ */
+export const summaryFields = [
+  "facilities",
+  "median_charge",
+  "min_charge",
+  "max_charge",
+  "spread",
+  "p10_charge",
+  "p25_charge",
+  "p75_charge",
+  "p90_charge",
+  "median_allowed",
+  "services",
+  "weighted_median_charge",
+  "weighted_mean_charge",
+  "weighted_facilities",
+] as const;
+
+/** Further statistics in their order in `details`: allowed amounts in cents, markups in hundredths. */
+export const detailFields = [
+  "min_allowed",
+  "p10_allowed",
+  "p25_allowed",
+  "p75_allowed",
+  "p90_allowed",
+  "max_allowed",
+  "p25_markup",
+  "median_markup",
+  "p75_markup",
+] as const;
+
+/** A group's statistics: amounts in cents, spread in hundredths. All are 0 for a group without priced rows. */
+export type Summary = Record<(typeof summaryFields)[number], number>;
+
+export function summaryOf({ summaries }: Pick<Image, "summaries">, group: number): Summary {
+  return fieldsAt(summaries, summaryFields, group);
+}
+
+const medianAt = summaryFields.indexOf("median_charge");
+
+/**
+ * Returns a group's median charge in cents. Reading the whole summary would take longer than finding a charge's rank.
+ */
+export function medianOf({ summaries }: Image, group: number): number {
+  return summaries[group * summaryFields.length + medianAt];
+}
+
+/** Returns a group's further statistics: allowed amounts in cents, markups in hundredths. */
+export function detailsOf({ details }: Image, group: number): Record<(typeof detailFields)[number], number> {
+  return fieldsAt(details, detailFields, group);
+}
+
+function fieldsAt<Field extends string>(values: Float64Array, fields: readonly Field[], group: number) {
+  const found: Partial<Record<Field, number>> = {};
+  for (const [i, field] of fields.entries()) found[field] = values[group * fields.length + i];
+  return found as Record<Field, number>;
+}
+
+/** Converts a summary to dollars and ratios. Unknown values are NaN, which JSON writes as null. */
+export function dollarsOf(summary: Summary): Summary {
+  return Object.fromEntries(
+    summaryFields.map((field) => [field, inDollars(field, summary[field])]),
+  ) as Summary;
+}
+
+const counts: ReadonlySet<keyof Summary> = new Set(["facilities", "services", "weighted_facilities"]);
+
+/** Converts a statistic from cents to dollars, or from hundredths to a ratio. Counts stay the same. */
+export function inDollars(field: keyof Summary, value: number): number {
+  return counts.has(field) ? value : value / 100;
+}
