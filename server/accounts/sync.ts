@@ -58,9 +58,9 @@ export class Accounts {
   readonly #keyDays = new Map<number, number>();
   #eventRow = 0;
   #changes = "";
-  #taken: Changes = { accounts: 0, keys: 0 };
+  #applied: Changes = { accounts: 0, keys: 0 };
   /** Whether this server has recorded in the database which changes it has applied. */
-  #gaveWord = false;
+  #isAppliedSaved = false;
   /** Whether a key works on this server even after its expiry. Called when the key is read from the database. */
   neverExpires: (key: StoredKey) => boolean = () => false;
 
@@ -101,11 +101,11 @@ export class Accounts {
   }
 
   /** Tells commands that their changes are applied. @param makeLasting makes the changes durable, or throws */
-  giveWord(makeLasting: () => void): void {
-    if (this.#gaveWord) return;
+  saveApplied(makeLasting: () => void): void {
+    if (this.#isAppliedSaved) return;
     makeLasting();
-    this.#store.progress.saveApplied(this.#taken);
-    this.#gaveWord = true;
+    this.#store.progress.saveApplied(this.#applied);
+    this.#isAppliedSaved = true;
   }
 
   #refresh(savedUse: (account: number, month: number) => number): void {
@@ -113,7 +113,7 @@ export class Accounts {
     if (changes === this.#changes) return;
     this.#store.consistently(() => this.#read(savedUse));
     this.#changes = changes;
-    this.#gaveWord = false;
+    this.#isAppliedSaved = false;
   }
 
   #read(savedUse: (account: number, month: number) => number): void {
@@ -123,11 +123,11 @@ export class Accounts {
     } finally {
       this.tables.keys.setSlots(changedSlots);
     }
-    for (const { changed, ...key } of this.#store.keys.since(this.#taken.keys)) {
+    for (const { changed, ...key } of this.#store.keys.since(this.#applied.keys)) {
       const entry = this.#entries.get(key.account);
       const read = this.neverExpires(key) ? { ...key, expires_at: null } : key;
       if (entry !== undefined) this.tables.keys.put(read, entry.slot, entry.account.suspended_at !== null);
-      this.#taken.keys = changed;
+      this.#applied.keys = changed;
     }
     this.#readEvents();
   }
@@ -146,14 +146,14 @@ export class Accounts {
     savedUse: (account: number, month: number) => number,
     changedSlots: Map<number, SlotState>,
   ): void {
-    for (const { id, account, changed } of this.#store.accounts.since(this.#taken.accounts)) {
+    for (const { id, account, changed } of this.#store.accounts.since(this.#applied.accounts)) {
       const known = this.#entries.get(id);
       if (account === undefined) {
         // The slot stays, but its counts are no longer saved.
         if (known !== undefined) changedSlots.set(known.slot, "deleted");
         // All events are read again, because SQLite may reuse the row numbers of the deleted events.
         this.#eventRow = 0;
-        this.#taken.accounts = changed;
+        this.#applied.accounts = changed;
         continue;
       }
       const entry = known ?? { account, slot: this.#entries.size, counts: [] };
@@ -171,7 +171,7 @@ export class Accounts {
         this.#entries.set(account.id, entry);
         this.#bySlot.push(entry);
       }
-      this.#taken.accounts = changed;
+      this.#applied.accounts = changed;
     }
   }
 

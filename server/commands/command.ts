@@ -15,8 +15,8 @@ import { runProgram } from "./program.ts";
 /** Runs operators' commands on the state, and waits until a running server has applied the change. */
 
 /** Maximum wait for a running server to apply a change. The server looks for changes ten times a second. */
-const maxObeyMs = 3000;
-const askObeyedMs = 10;
+const maxApplyMs = 3000;
+const askAppliedMs = 10;
 
 /** The option `--overlap`, a number of hours. */
 export const overlapOptions = v.object({ overlap: v.pipe(v.string(), wholeNumber(0, maxOverlapHours)) });
@@ -163,10 +163,10 @@ const reaches = (done: Changes, wanted: Changes) =>
 async function doubtAbout(store: Store, folder: string, changes: Changes): Promise<string | undefined> {
   const stored = "this is stored, but the running server";
   try {
-    for (const end = performance.now() + maxObeyMs; performance.now() < end; await delay(askObeyedMs)) {
+    for (const end = performance.now() + maxApplyMs; performance.now() < end; await delay(askAppliedMs)) {
       if (reaches(store.progress.applied(), changes) || !isServed(folder)) return undefined;
     }
-    return `${stored} hasn't applied it within ${maxObeyMs / 1000} s; it will as soon as it can`;
+    return `${stored} hasn't applied it within ${maxApplyMs / 1000} s; it will as soon as it can`;
   } catch (error) {
     return `${stored} can't be asked whether it has applied it: ${reasonOf(error)}`;
   }

@@ -122,7 +122,7 @@ export function keepState(
     if (health.fault !== undefined) return;
     logEvents(log, accounts.enterMonths(Date.now()));
     accounts.refresh();
-    accounts.giveWord(() => guard.checkpoint(store));
+    accounts.saveApplied(() => guard.checkpoint(store));
   });
   repeat("saving usage", saveMs, () => {
     health.isSaved = false;

@@ -172,7 +172,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         meter: meterOf(metrics),
       });
       permits = sharing;
-      directory.onTaken = () => accounts.refresh();
+      directory.onRead = () => accounts.refresh();
       accounts.refresh();
 
       const goAlone = () => {

@@ -35,7 +35,7 @@ export class Directory {
   /** Resolves when the newest read or change has ended. Reads and changes run in turn. */
   #turn: Promise<unknown> = Promise.resolve();
   /** Called when rows were written to the copy. */
-  onTaken: () => void = () => {};
+  onRead: () => void = () => {};
 
   constructor(store: Store, database: Database) {
     this.#store = store;
@@ -122,10 +122,10 @@ export class Directory {
     const { rows, end } = await this.#rest(own, isRestored ? await this.#page(own, 0, "") : first);
     if (isRestored) {
       this.#store.directory.withdraw(rows, new Date());
-      this.onTaken();
+      this.onRead();
       this.#store.directory.replace(rows, end);
     } else this.#store.directory.take(rows, end);
-    this.onTaken();
+    this.onRead();
   }
 
   /** Reads all further pages. Later versions of a row replace earlier ones, so all rows are of the last page's time. */
