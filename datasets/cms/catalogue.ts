@@ -7,7 +7,7 @@ import {
   releasedPattern,
 } from "../../engine/index.ts";
 import { openAddress, ProxyRefusal, readText, retried } from "../http.ts";
-import { type Caller, cmsPatience } from "./download.ts";
+import { type Caller, cmsPatience } from "./release-download.ts";
 
 export const catalogueUrl = "https://data.cms.gov/data.json";
 /** CMS's title of the files, in lower-case letters and digits only. */

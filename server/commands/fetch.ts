@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { catalogueUrl, type Offer, offerOf, offers } from "../../datasets/cms/catalogue.ts";
-import { type Caller, downloadRelease } from "../../datasets/cms/download.ts";
 import { downloadPath, type Listed, listOf } from "../../datasets/cms/listing.ts";
 import { checkEnds } from "../../datasets/cms/release.ts";
+import { type Caller, downloadRelease } from "../../datasets/cms/release-download.ts";
 import { type Clock, systemClock } from "../../datasets/http.ts";
 import { proxiesIn } from "../../datasets/proxy.ts";
 import {

@@ -167,7 +167,7 @@ test("a server confirms its own and others' changes only after it has applied th
       assert.notDeepEqual(other.progress.applied(), other.progress.latest());
       accounts.refresh();
       assert.throws(() =>
-        accounts.giveWord(() => {
+        accounts.saveApplied(() => {
           throw new Error("no room");
         }),
       );
@@ -176,7 +176,7 @@ test("a server confirms its own and others' changes only after it has applied th
         other.progress.latest(),
         "what may still be lost gets no word",
       );
-      accounts.giveWord(() => {});
+      accounts.saveApplied(() => {});
       assert.deepEqual(other.progress.applied(), other.progress.latest());
     }
   }
