@@ -116,6 +116,8 @@ for (const target of ["/", "/livez", "/readyz", "/metrics", "/console/stream", "
       { Host: "127.0.0.1", Origin: "http://evil.example" },
       { Host: "127.0.0.1", Origin: "null" },
       { Host: "127.0.0.1", Origin: "http://6.6.6.6" },
+      { Host: "127.0.0.1:9090", Origin: "http://127.0.0.1:8080" },
+      { Host: "127.0.0.1:9090", Origin: "http://127.0.0.1" },
       { Host: "127.0.0.1", "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors" },
     ] as Record<string, string>[])
       assert.equal((await ask(`GET ${target}`, headers)).status, 403);

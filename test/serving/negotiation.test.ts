@@ -183,6 +183,24 @@ for (const [accepted, coding] of codings)
     assert.equal(codingOf(accepted), coding ?? "identity");
   });
 
+test("in a tie br comes first, then gzip, then the plain body", () => {
+  for (const [accepted, coding] of [
+    ["gzip, br", "br"],
+    ["br;q=0.5, gzip;q=0.5", "br"],
+    ["gzip;q=0.6, br;q=0.5", "gzip"],
+    ["*", "br"],
+    ["*;q=0.5, br;q=0.4", "gzip"],
+    ["gzip, identity", "gzip"],
+    ["gzip;q=0.5, identity;q=0.5", "gzip"],
+    ["gzip;q=0.4, identity;q=0.5", "identity"],
+    ["br;q=0, gzip;q=0", "identity"],
+    ["br;q=x, gzip", "gzip"],
+    ["deflate", "identity"],
+    ["", "identity"],
+  ] as const)
+    assert.equal(codingOf(accepted), coding, accepted);
+});
+
 test("ever-changing Accept-Encoding headers don't leak memory", () => {
   setFlagsFromString("--expose-gc");
   const collect: () => void = runInNewContext("gc");

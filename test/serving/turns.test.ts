@@ -1,7 +1,8 @@
+import type { HttpResponse } from "uWebSockets.js";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Taker } from "../../server/serving/reply.ts";
-import { madeBytesPerSecond, Turns } from "../../server/serving/streaming.ts";
+import { madeBytesPerSecond, streamBody, Turns } from "../../server/serving/streaming.ts";
 
 /** Tests how streams share a thread, on a clock that the test moves. */
 
@@ -141,3 +142,65 @@ test("an account that has made its bytes isn't free until their time is over, an
   nowMs += 1000;
   assert.ok(turns.isFree(1));
 });
+
+/** A response that takes all bytes, and notes them. */
+function openResponse() {
+  const taken: number[] = [];
+  let isClosed = false;
+  const res = {
+    tryEnd(chunk: Uint8Array, total: number) {
+      taken.push(chunk.length);
+      return [true, taken.reduce((sum, length) => sum + length) === total];
+    },
+    cork: (work: () => void) => work(),
+    onWritable() {},
+    close() {
+      isClosed = true;
+    },
+  } as unknown as HttpResponse;
+  return { res, taken, isClosed: () => isClosed };
+}
+
+/** Makes some chunks, and then fails. */
+function* broken(chunks: number): Generator<Uint8Array> {
+  for (let i = 0; i < chunks; i++) yield new Uint8Array(100_000);
+  throw new Error("no more data");
+}
+
+/** Ends before the length that was said. */
+function* short(): Generator<Uint8Array> {
+  yield new Uint8Array(100_000);
+}
+
+for (const [what, source] of [
+  ["throws at its first chunk", broken(0)],
+  ["throws at a later chunk", broken(3)],
+  ["throws near the end", broken(9)],
+  ["ends too early", short()],
+] as const)
+  test(`the connection is closed if a stream's source ${what}`, async () => {
+    const { res, taken, isClosed } = openResponse();
+    let nowMs = 1000;
+    const turns = new Turns(
+      () => 0,
+      (waitMs, callback) => {
+        nowMs += waitMs;
+        setImmediate(callback);
+        return () => {};
+      },
+      () => nowMs,
+    );
+    const wait = { isOver: false, end: () => {} };
+    streamBody(
+      res,
+      { length: 1_000_000, source, taker: 1 },
+      wait,
+      turns,
+      () => {},
+      () => {},
+      undefined,
+    );
+    for (let i = 0; i < 30 && !isClosed(); i++) await new Promise((resolve) => setImmediate(resolve));
+    assert.ok(isClosed());
+    assert.ok(taken.reduce((sum, length) => sum + length, 0) < 1_000_000);
+  });

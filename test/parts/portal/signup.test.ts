@@ -329,6 +329,18 @@ test("signup links are limited to 5 a day per address and SIGNUP_DAILY in total"
   assert.deepEqual([one.get(202), many.get(202), smtp.mails.length], [5, 2, 7]);
 });
 
+test("signups for one mailbox at the same time are mailed three links, and all get the same reply", async (t) => {
+  const { smtp, mailer } = await mailing(t);
+  const portal = new Portal(t, { signup: "email", signupDaily: 30, mailer });
+  const replies = await Promise.all(
+    Array.from({ length: 9 }, (_, i) =>
+      portal.ask("/portal/signup", form("ann@example.com"), { address: `192.0.2.${i}` }),
+    ),
+  );
+  assert.deepEqual(replies, Array(9).fill({ status: 202, body: { sent: true } }));
+  assert.equal(smtp.mails.length, 3);
+});
+
 test("signup gets 503 if the mail server rejects the e-mail, and works when repeated", async (t) => {
   const { smtp, portal } = await mailing(t);
   smtp.answers = (word, line) => (word === "RCPT" ? "451 4.3.0 later" : takesAll(word, line));
