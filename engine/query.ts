@@ -50,9 +50,11 @@ export {
 } from "./image/image.ts";
 export { findPlace, type Places } from "./image/places.ts";
 export { groupOfCode, hcpcsCodeIn, procedureIncluding } from "./search/codes.ts";
+export { type Matches, sureScore } from "./search/find.ts";
 export { absentHospital, explainNoMatch } from "./search/no-match.ts";
-export { absentProcedure } from "./search/procedure-terms.ts";
-export { unsure } from "./search/procedures.ts";
-export { search, unpricedMatches } from "./search/search.ts";
+export { otherCodeIn } from "./search/other-codes.ts";
+export type { Absent } from "./search/procedure-words.ts";
+export { regionAsked } from "./search/regions.ts";
+export { absentIn, search, unpricedMatches } from "./search/search.ts";
 export { type DocumentKind, documentKinds } from "./search/text-index.ts";
 export * from "./snapshot/schema.ts";
