@@ -39,9 +39,11 @@ export { attachImage, type Image, imageFormatVersion, textAt, textOf } from "./i
 export { findPlace, type Places } from "./image/places.ts";
 export { detailsOf, dollarsOf, summaryOf } from "./image/statistics-fields.ts";
 export { groupOfCode, hcpcsCodeIn, procedureIncluding } from "./search/codes.ts";
+export { type Matches, sureScore } from "./search/find.ts";
 export { absentHospital, explainNoMatch } from "./search/no-match.ts";
-export { absentProcedure } from "./search/procedure-terms.ts";
-export { unsure } from "./search/procedures.ts";
-export { search, unpricedMatches } from "./search/search.ts";
+export { otherCodeIn } from "./search/other-codes.ts";
+export type { Absent } from "./search/procedure-words.ts";
+export { regionAsked } from "./search/regions.ts";
+export { absentIn, search, unpricedMatches } from "./search/search.ts";
 export { type DocumentKind, documentKinds } from "./search/text-index.ts";
 export * from "./snapshot/schema.ts";

@@ -43,3 +43,8 @@ export function tenthsBetween(
     Math.cos(latitude * radiansPerMillionth) * Math.cos(otherLatitude * radiansPerMillionth) * east * east;
   return Math.round(20 * earthMiles * Math.asin(Math.sqrt(Math.min(1, squared))));
 }
+
+/** Tells whether a word is a ZIP code of the table. */
+export function isZip({ placeZip }: { placeZip: Int32Array }, word: string): boolean {
+  return /^[0-9]{5}$/.test(word) && findPlace(placeZip, word) >= 0;
+}

@@ -16,7 +16,7 @@ import { wordsBesideName } from "./other-names.ts";
 import { plainWordsOf } from "./procedure-words.ts";
 import { initialsOf, meaningOf, otherNameWords, procedureWords, splitWords } from "./text.ts";
 import { type Document, placeWordsOf, tokensOf } from "./tokens.ts";
-import { genericWords } from "./vocabulary.ts";
+import { directions, genericWords, sharedStateWords } from "./vocabulary.ts";
 
 /** Estimated heap bytes, like the constants below. */
 const bytesPerDocument = 512;
@@ -88,7 +88,7 @@ export function facilityDocuments(facilities: Facilities, wordsOf: WordsOf) {
     const city = wordsOf(facilities.city[i]);
     return [
       { words: name.meant, field: nameField },
-      { words: otherNameWords(name.meant), field: nameField },
+      { words: otherNameWords(name.meant).filter((word) => !directions.has(word)), field: nameField },
       // The index has the long forms. With the written words, their prefixes are found too.
       { words: replacedWords(name), field: repeatField },
       { words: replacedWords(city), field: repeatField },
@@ -96,7 +96,12 @@ export function facilityDocuments(facilities: Facilities, wordsOf: WordsOf) {
       { words: initials[i], field: beyondField },
       ...placeWordsOf(city.meant, cityField, cityPartField),
       { words: [facilities.state[i].toLowerCase()], field: stateField },
-      ...placeWordsOf(wordsOf(stateNames[facilities.state[i]]).meant, stateField, statePartField),
+      ...placeWordsOf(wordsOf(stateNames[facilities.state[i]]).meant, stateField, statePartField).map(
+        ({ words, field }) => ({
+          words: field === stateField ? words : words.filter((word) => !sharedStateWords.has(word)),
+          field,
+        }),
+      ),
       { words: wordsOf(facilities.zip[i]).meant, field: beyondField },
     ];
   });

@@ -1,7 +1,7 @@
 import type { Image } from "../image/image.ts";
-import { stateCodes } from "../snapshot/schema.ts";
 import { cityField } from "./fields.ts";
-import { citiesOf, meaningOf, otherMeanings, splitWords, stateWords } from "./text.ts";
+import { facilitiesIn, facilitiesOfNickname, stateOf } from "./nicknames.ts";
+import { meaningOf, splitWords } from "./text.ts";
 import { documentsOf, findWord, hasToken, indexOf } from "./text-index.ts";
 
 /**
@@ -9,23 +9,25 @@ import { documentsOf, findWord, hasToken, indexOf } from "./text-index.ts";
  * follow: `saint louis mo`.
  */
 export function facilitiesInCity(image: Image, city: string): Set<number> {
-  const words = splitWords(city);
-  const named = facilitiesInCities(image, words.map(meaningOf));
-  const last = words.at(-1) ?? "";
-  if (named.size > 0 || words.length < 2 || !stateWords.has(last)) return named;
-  const codes = [last, ...otherMeanings(last)];
-  const inState = (facility: number) => codes.includes(stateCodes[image.stateOf[facility]].toLowerCase());
-  return new Set([...facilitiesInCities(image, words.slice(0, -1).map(meaningOf))].filter(inState));
+  return facilitiesInCityOf(image, splitWords(city));
 }
 
-function facilitiesInCities(image: Image, words: readonly string[]): Set<number> {
+/** Finds the facilities in a city, like `facilitiesInCity`. @param words see `splitWords` */
+export function facilitiesInCityOf(image: Image, words: readonly string[]): Set<number> {
   const index = indexOf(image, "facility");
-  const facilities = new Set<number>();
-  for (const name of citiesOf(words.join(""))) {
-    const word = findWord(index, name);
-    if (word < 0) continue;
-    for (const facility of documentsOf(index, word))
-      if (hasToken(index, facility, word, cityField)) facilities.add(facility);
+  const joined = words.map(meaningOf).join("");
+  const nicknamed = facilitiesOfNickname(index, joined);
+  if (nicknamed.length > 0) return new Set(nicknamed);
+  const word = findWord(index, joined);
+  const named = word < 0 ? [] : documentsOf(index, word);
+  const found = named.filter((facility) => hasToken(index, facility, word, cityField));
+  if (found.length > 0) return new Set(found);
+  // The state's name may have several words.
+  for (let end = words.length - 1; end > 0; end--) {
+    const state = stateOf(words.slice(end).join(""));
+    if (state === undefined) continue;
+    const there = facilitiesIn(index, words.slice(0, end).map(meaningOf).join(""), state.toLowerCase());
+    if (there.length > 0) return new Set(there);
   }
-  return facilities;
+  return new Set();
 }

@@ -29,6 +29,11 @@ export function groupOfCode(image: Image, code: string): string | undefined {
   return procedure < 0 ? vocabularyCodes.get(code) : image.codes[procedure];
 }
 
+/** Tells whether a word looks like a HCPCS or CPT code, in small or capital letters. */
+export function isHcpcsCode(word: string): boolean {
+  return hcpcsPattern.test(word.toUpperCase());
+}
+
 /** Returns the first word that looks like a HCPCS or CPT code, in capitals, or undefined if there is none. */
 export function hcpcsCodeIn(text: string): string | undefined {
   return splitWords(text)

@@ -2,6 +2,7 @@ import { groupOf, groupSize, stateIndex } from "../image/group-numbers.ts";
 import type { Image } from "../image/image.ts";
 import { stableOrder } from "../snapshot/sort.ts";
 import { levelBits, type Term } from "./matching.ts";
+import type { Place } from "./places.ts";
 import { maxPoints, scorerOf } from "./scoring.ts";
 import { type DocumentKind, documentsOf, type SearchIndex } from "./text-index.ts";
 
@@ -14,6 +15,10 @@ export interface Matches {
   scores: number[];
   /** The codes and words by which each procedure was found, except its own code and the words of its name. */
   matched?: string[][];
+  /** Words of the query that were set aside. */
+  ignored?: readonly string[];
+  /** The place that was read in the query. */
+  place?: Place | null;
 }
 
 export const nothing: Matches = { total: 0, documents: new Uint32Array(0), scores: [] };
@@ -73,7 +78,21 @@ function matchedTerms(index: SearchIndex, terms: readonly Term[]): Uint16Array {
   return matched;
 }
 
-/** Multiplies the scores by a factor, and rounds them to three decimals. */
-export function lowered(matches: Matches, factor: number): Matches {
-  return { ...matches, scores: matches.scores.map((score) => Math.round(1000 * score * factor) / 1000) };
+/** From this score on, every significant word matched, and nothing else fits as well. */
+export const sureScore = 0.5;
+
+/** Raises the scores of matches that are meant to 0.5 and more. */
+export function sure(matches: Matches): Matches {
+  return { ...matches, scores: matches.scores.map((score) => rounded(sureScore + (1 - sureScore) * score)) };
 }
+
+/** Lowers the scores of matches that may not be meant below 0.5. @param factor lowers them further, at most 1 */
+export function guessed(matches: Matches, factor = 1): Matches {
+  const most = sureScore - 0.001;
+  return {
+    ...matches,
+    scores: matches.scores.map((score) => Math.max(0.001, rounded(most * factor * score))),
+  };
+}
+
+const rounded = (score: number) => Math.round(1000 * score) / 1000;

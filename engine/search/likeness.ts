@@ -2,9 +2,12 @@ import { describedField, fieldBits, fieldMask, termStart } from "./fields.ts";
 import { levelsOf } from "./levels.ts";
 import { exact, levelBits, levelMask, none, type Term } from "./matching.ts";
 import { countOf, findWord, type SearchIndex } from "./text-index.ts";
+import { fillerWords, sentenceWords } from "./vocabulary.ts";
 
 /** Lowers the weight of a generic word, such as removal, in the likeness to a term. */
 const genericWeight = 0.3;
+/** Lowers the weight of a word of a sentence, such as open, which only tells terms apart that are alike otherwise. */
+const smallWeight = 0.05;
 /**
  * A word that is a whole term, and that at most this many groups have, finds these groups whatever the query's other
  * words are.
@@ -48,7 +51,9 @@ export function likenessOf(
       const documents = countOf(index, match >>> levelBits);
       if (level > best || (level === best && documents < count)) [best, count] = [level, documents];
     }
-    return term.isNeeded ? rarities[count] : best === exact ? genericWeight * rarities[count] : 0;
+    const isSmall = sentenceWords.has(term.word) || fillerWords.has(term.word);
+    if (term.isNeeded) return rarities[count];
+    return best === exact ? (isSmall ? smallWeight : genericWeight) * rarities[count] : 0;
   });
   const weight = weights.reduce((sum, each) => sum + each, 0);
   // A single word of a longer query says too little, unless the word is a rare term by itself.

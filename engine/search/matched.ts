@@ -39,8 +39,8 @@ export function matchedBy(image: Image, terms: readonly Term[], procedures: Uint
         continue;
       }
       // The document has the word as several words, or not at all.
-      const field = phrases.get(document);
-      if (field !== undefined && (nameFields & (1 << field)) === 0) found.add(word);
+      const phrase = phrases.get(document);
+      if (phrase !== undefined && (nameFields & (1 << (phrase & fieldMask))) === 0) found.add(word);
     }
     return [...found];
   });

@@ -1,12 +1,15 @@
 import { findFacility } from "../answers/facilities.ts";
 import { type Image, textAt } from "../image/image.ts";
+import { isZip } from "../image/places.ts";
 import { withPrefix } from "../sorted.ts";
-import { procedureIncluding } from "./codes.ts";
+import { groupOfCode, isHcpcsCode } from "./codes.ts";
 import { beyondField, cityField, fieldBits, fieldMask, stateField } from "./fields.ts";
+import { facilitiesOfNickname } from "./nicknames.ts";
 import { absentWords } from "./procedure-terms.ts";
-import { citiesOf, meanings, otherMeanings, otherNumbers, stateWords } from "./text.ts";
+import { meanings, otherMeanings, otherNumbers, stateWords } from "./text.ts";
 import { countOf, documentsOf, findWord, isInFields, type SearchIndex } from "./text-index.ts";
-import { allowedTypos, forEachClose } from "./typos.ts";
+import { allowedTypos, forEachClose, medicalEnding } from "./typos.ts";
+import { directions } from "./vocabulary.ts";
 
 /** Levels of a match, from none to best. */
 export const [none, twoTypos, oneTypo, prefix, exact] = [0, 1, 2, 3, 4];
@@ -25,9 +28,14 @@ export interface Term {
    * a second time.
    */
   isPlace: boolean;
+  /** Whether the word may be the beginning of a word. */
+  isPrefix: boolean;
   /** Words of the index: word << levelBits | level. */
   matches: number[];
-  /** For each document that has the word as several consecutive words, the field of these words. */
+  /**
+   * For each document that has the word as several consecutive words, or that is in a city which the word or several
+   * words are a nickname of, the field and the level: level << fieldBits | field.
+   */
   phrases: Map<number, number>;
   /** The document that the word identifies by a CCN, an APC code, a HCPCS code or an unofficial name; −1 for none. */
   code: number;
@@ -45,11 +53,17 @@ export function matchNeeded(image: Image, index: SearchIndex, term: Term): void 
   if (!isMeant) matchTypos(index, term, word);
   // The index of procedures has only singulars, and the word may be a mistyped plural.
   if (word.endsWith("s") && typed < 0) matchTypos(index, term, word.slice(0, -1));
-  if (kind === "facility" || !absentWords.has(word)) matchPrefix(index, Buffer.from(word), [term]);
+  if (term.isPrefix && (kind === "facility" || !(absentWords.has(word) || /^[0-9]+$/.test(word))))
+    matchPrefix(index, Buffer.from(word), [term]);
+  // The index has North Carolina as one word.
+  if (kind === "facility" && directions.has(word))
+    term.matches = term.matches.filter((match) => index.fields[match >>> levelBits] !== 1 << stateField);
+  // A number beside other words may be a level.
+  if (kind === "procedure" && /^[1-8]$/.test(word)) matchExactly(index, `level${word}`, prefix, [term]);
   // A word that the index has as typed is unlikely to stand for its singular or plural, or for a city's nickname.
   const other = typed < 0 ? exact : prefix;
   for (const same of otherNumbers(word)) matchExactly(index, same, other, [term]);
-  for (const city of citiesOf(word)) matchExactly(index, city, term.isPlace ? exact : other, [term]);
+  if (kind === "facility") matchNickname(index, word, term.isPlace ? exact : other, [term]);
   // Without `hasState`, Maryland would match the M. D. of a name.
   for (const other of otherMeanings(word))
     if (!stateWords.has(other) || hasState(index, other)) matchExactly(index, other, prefix, [term]);
@@ -57,7 +71,7 @@ export function matchNeeded(image: Image, index: SearchIndex, term: Term): void 
   term.code =
     kind === "facility"
       ? facilityWithCode(image, index, word)
-      : (image.procedureOf.get(word) ?? procedureIncluding(image, word));
+      : (image.procedureOf.get(word) ?? procedureWithCode(image, word));
 }
 
 /** Tells whether any facility is in a state. @param word the state's code, or its name as one word, in lower case */
@@ -65,10 +79,15 @@ export function hasState(index: SearchIndex, word: string): boolean {
   return isInFields(index, findWord(index, word), 1 << stateField);
 }
 
-/** Five digits are a CCN without its leading zero, unless the index has these digits as a word. */
+/** Five digits are a CCN without its leading zero, unless they are a ZIP code or a word of the index. */
 function facilityWithCode(image: Image, index: SearchIndex, word: string): number {
-  const isShort = /^[0-9]{5}$/.test(word) && findWord(index, word) < 0;
+  const isShort = /^[0-9]{5}$/.test(word) && findWord(index, word) < 0 && !isZip(image, word);
   return findFacility(image, isShort ? `0${word}` : word);
+}
+
+function procedureWithCode(image: Image, word: string): number {
+  const group = isHcpcsCode(word) ? groupOfCode(image, word.toUpperCase()) : undefined;
+  return group === undefined ? -1 : (image.procedureOf.get(group) ?? -1);
 }
 
 /** Adds a word and the word that it means, if the index has them, to the matches of the terms. */
@@ -82,6 +101,17 @@ export function matchExactly(index: SearchIndex, word: string, level: number, te
   if (meaning !== word) enter(meaning);
 }
 
+/** Adds the facilities in the cities that a nickname stands for to the matches of the terms. */
+export function matchNickname(
+  index: SearchIndex,
+  nickname: string,
+  level: number,
+  terms: readonly Term[],
+): void {
+  for (const facility of facilitiesOfNickname(index, nickname))
+    for (const { phrases } of terms) phrases.set(facility, (level << fieldBits) | cityField);
+}
+
 /** Adds the words of the index that begin with `start` to the matches of the terms. */
 export function matchPrefix(index: SearchIndex, start: Uint8Array, terms: readonly Term[]): void {
   const found = withPrefix(index.words, start);
@@ -89,19 +119,18 @@ export function matchPrefix(index: SearchIndex, start: Uint8Array, terms: readon
     for (const { matches } of terms) matches.push((i << levelBits) | prefix);
 }
 
-/**
- * Matches endings of medical words. Words with different stems, such as vasectomy and mastectomy, don't match with
- * typos.
- */
-export const medicalEnding = /(ectomy|oscopy|otomy|ostomy|plasty|graphy|tripsy|lysis|desis|pexy|centesis)$/;
-
-function matchTypos(index: SearchIndex, { matches }: Term, word: string): void {
+/** Adds the words of the index that differ from a word by at most `allowed` typos to the term's matches. */
+export function matchTypos(
+  index: SearchIndex,
+  { matches }: Term,
+  word: string,
+  allowed = allowedTypos([...word].length),
+): void {
   const { kind } = index;
   const letters = [...word].length;
-  const allowed = allowedTypos(letters);
   // Numbers don't match with typos, because another number means another place or procedure.
   if (allowed === 0 || /^[0-9]+$/.test(word)) return;
-  if (kind === "procedure" && absentWords.has(word)) return;
+  if (kind === "procedure" && (absentWords.has(word) || /[0-9]/.test(word))) return;
   forEachClose(index, word, letters, allowed, (close, typos) => {
     if (typos === 0) return;
     if (kind === "procedure") {
@@ -161,7 +190,7 @@ function addPhrase(index: SearchIndex, words: readonly number[], phrases: Map<nu
       if (part < words.length) continue;
       const field = tokens[at] & fieldMask;
       if (field === cityField || field === stateField) continue;
-      if (!phrases.has(document)) phrases.set(document, field);
+      if (!phrases.has(document)) phrases.set(document, (exact << fieldBits) | field);
     }
   }
 }

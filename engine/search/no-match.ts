@@ -1,4 +1,5 @@
 import { type Image, textAt } from "../image/image.ts";
+import { read } from "./asked.ts";
 import { find, type Matches, pricedIn } from "./find.ts";
 import { documentsWith, hasState, type Term } from "./matching.ts";
 import { termsOf } from "./terms.ts";
@@ -12,7 +13,7 @@ interface NoMatch {
   word: string | undefined;
   /** Whether no document matches the word. Otherwise some documents match the word, but not the other words. */
   isUnknown: boolean;
-  /** Similar words, or names of documents that match the other words. */
+  /** Similar words of procedures, or names of documents with similar words or with the other words. */
   near: string[];
 }
 
@@ -23,7 +24,8 @@ const mostLeftOut = 8;
 export function explainNoMatch(image: Image, kind: DocumentKind, text: string): NoMatch {
   const index = indexOf(image, kind);
   const isPriced = pricedIn(image, kind, null);
-  const terms = termsOf(image, index, text);
+  const { words } = read(image, kind, text);
+  const terms = termsOf(image, index, words);
   const namesOf = ({ documents }: Matches) => [
     ...new Set(Array.from(documents.subarray(0, mostNear), (document) => nameOf(image, kind, document))),
   ];
@@ -33,10 +35,22 @@ export function explainNoMatch(image: Image, kind: DocumentKind, text: string): 
       terms.filter((term) => term !== left),
       isPriced,
     );
+  /** The facilities that have one of the words in place of the unknown one. */
+  const namesWith = (close: readonly string[]) => {
+    const read = close.map((word) =>
+      termsOf(
+        image,
+        index,
+        words.map((typed) => (typed === unknown?.word ? word : typed)),
+      ),
+    );
+    return read.flatMap((terms) => namesOf(find(index, terms, isPriced))).slice(0, mostNear);
+  };
   const unknown = terms.find((term) => term.isNeeded && documentsWith(index, term) === 0);
   if (unknown !== undefined) {
     const close = closeWords(index, unknown.word);
-    const near = close.length > 0 ? close : namesOf(without(unknown));
+    const near =
+      close.length === 0 ? namesOf(without(unknown)) : kind === "procedure" ? close : namesWith(close);
     return { word: unknown.word, isUnknown: true, near };
   }
   let word: string | undefined;

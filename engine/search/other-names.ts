@@ -44,7 +44,9 @@ function hospitalsByWords(): { hospitals: Map<string, string>; mostWords: number
   for (const [ccn, names] of otherNames)
     for (const words of names.map(indexWords)) {
       const [all, specific] = significant(words).map((positions) => positions.map((i) => words[i]));
-      for (const key of specific.length > 1 ? [all, specific] : [all]) hospitals.set(key.join(" "), ccn);
+      // A county alone isn't its hospital.
+      const isSpecific = specific.length > 1 && specific.at(-1) !== "county";
+      for (const key of isSpecific ? [all, specific] : [all]) hospitals.set(key.join(" "), ccn);
       mostWords = Math.max(mostWords, all.length);
     }
   return { hospitals, mostWords };

@@ -1,39 +1,70 @@
-import { absentTerms, asideWords, bodyPartAsides, bodyParts, plainWordsOf } from "./procedure-words.ts";
+import {
+  type Absent,
+  absentTerms,
+  allAbsentTerms,
+  asideWords,
+  bodyPartAsides,
+  bodyParts,
+  plainWordsOf,
+  procedureMeaning,
+  wordForms,
+} from "./procedure-words.ts";
 import { procedureWords } from "./text.ts";
+import { medicalEnding } from "./typos.ts";
 import { fillerWords, sentenceWords } from "./vocabulary.ts";
 
 interface ProcedureTerm {
   text: string;
   words: readonly string[];
   isAbsent: boolean;
+  /** Whether groups have terms with the words of an absent term. */
+  isAlsoHeld: boolean;
+  absent?: Absent | undefined;
 }
 
 /** Terms of one word for procedures in no group. These words aren't matched by prefix or with typos. */
 export const absentWords: ReadonlySet<string> = new Set(absentTerms.filter((term) => !term.includes(" ")));
 
+/** Whether a word is medical, so that a search can't do without it. */
+export function isMedical(word: string): boolean {
+  return absentWords.has(word) || wordForms.has(word) || medicalEnding.test(word);
+}
+
 const significantWords = (text: string) => procedureWords(text).filter((word) => !fillerWords.has(word));
 
 function allTerms(): Map<string, ProcedureTerm[]> {
-  const texts = [
-    ...Object.values(plainWordsOf).flatMap(({ terms }) => terms.map((text) => ({ text, isAbsent: false }))),
-    ...absentTerms.map((text) => ({ text, isAbsent: true })),
-  ];
-  const terms = texts.map((term): ProcedureTerm => ({ ...term, words: significantWords(term.text) }));
+  const held = Object.values(plainWordsOf).flatMap(({ terms }) =>
+    terms.map((text) => ({ text, isAbsent: false, isAlsoHeld: false })),
+  );
+  const absent = allAbsentTerms.map((term) => ({ ...term, isAbsent: true }));
+  const terms = [...held, ...absent].map(
+    (term): ProcedureTerm => ({ ...term, words: significantWords(term.text) }),
+  );
   return Map.groupBy(terms, ({ words }) => words[0]);
 }
 
 /** Many threads never search for a procedure. */
 let termsByWord: ReturnType<typeof allTerms> | undefined;
 
+/** The terms of a text: see `termsIn`. */
+interface TermsOfText {
+  held: ProcedureTerm | undefined;
+  absent: ProcedureTerm | undefined;
+  /** What this data can't have, once each. */
+  named: readonly Absent[];
+}
+
 /**
  * Finds the longest term for a procedure in a group, and the longest for a procedure in no group. The words of a term
  * may be in any order. The second term is left out if it is a part of a term for a group's procedure, or says nothing
  * beside such a term. O(words · terms that begin with one of the words).
+ *
+ * @param query see `read`
  */
-export function termsInText(text: string): Record<"held" | "absent", ProcedureTerm | undefined> {
+export function termsIn(query: readonly string[]): TermsOfText {
   termsByWord ??= allTerms();
   const terms = termsByWord;
-  const words = procedureWords(text);
+  const words = query.map(procedureMeaning);
   // A query may have two words for a term of one word, such as `gall bladder`. Then neither has a meaning of its own.
   const pairs = words
     .slice(1)
@@ -57,8 +88,24 @@ export function termsInText(text: string): Record<"held" | "absent", ProcedureTe
     words.every((word) => bodyParts.has(word) || bodyPartAsides.has(word) || isMeaningless(word));
   const isAside = ({ text }: ProcedureTerm) =>
     held !== undefined && asideWords.has(text) && !(isBodyPart && bodyPartAsides.has(text));
-  const absent = longestOf(found.filter((term) => term.isAbsent && !isPart(term) && !isAside(term)));
-  return { held, absent };
+  // A fistula for dialysis isn't dialysis.
+  const isBesideHeld = ({ isAlsoHeld, words }: ProcedureTerm) =>
+    isAlsoHeld && helds.some((other) => !other.words.some((word) => words.includes(word)));
+  const absents = found.filter(
+    (term) => term.isAbsent && !isPart(term) && !isAside(term) && !isBesideHeld(term),
+  );
+  const isInOther = (term: ProcedureTerm) =>
+    absents.some(
+      ({ words }) => words.length > term.words.length && term.words.every((word) => words.includes(word)),
+    );
+  const named = absents
+    .filter((term) => !isInOther(term))
+    .flatMap(({ absent }) => (absent === undefined ? [] : [absent]));
+  return {
+    held,
+    absent: longestOf(absents.filter(({ isAlsoHeld }) => !isAlsoHeld)),
+    named: named.filter(({ name }, i) => named.findIndex((other) => other.name === name) === i),
+  };
 }
 
 const isMeaningless = (word: string) => fillerWords.has(word) || sentenceWords.has(word);
@@ -68,8 +115,3 @@ const longestOf = (terms: readonly ProcedureTerm[]) =>
     (longest, term) => (term.words.length > (longest?.words.length ?? 0) ? term : longest),
     undefined,
   );
-
-/** Returns the text's term for a procedure in no group, or undefined if there is none. See `termsInText`. */
-export function absentProcedure(text: string): string | undefined {
-  return termsInText(text).absent?.text;
-}

@@ -30,12 +30,52 @@ export const plainWordsOf: Readonly<Record<string, { terms: readonly string[]; c
     }),
   );
 
-/** Terms for procedures and other things that no comprehensive APC includes. */
-export const absentTerms: readonly string[] = [
+/** A procedure that this data can't have, why, and a URL where its prices are. */
+export interface Absent {
+  name: string;
+  reason: string;
+  see: string;
+}
+
+const absentKinds = new Map(
+  linesOf("absent-kinds.txt")
+    .filter((line) => line !== "")
+    .map((line) => {
+      const [kind, reason, see] = line.split(" | ");
+      return [kind, { reason, see }];
+    }),
+);
+
+interface AbsentTerm {
+  text: string;
+  /** Undefined for what isn't care. */
+  absent: Absent | undefined;
+  /** Whether groups have terms with the same words. */
+  isAlsoHeld: boolean;
+}
+
+const absentParagraphs = [
   ...paragraphsOf("absent-procedures.txt"),
-  asides,
-  asidesOfBodyParts,
-].flatMap(termsIn);
+  `nothing |\n${asides}`,
+  `nothing |\n${asidesOfBodyParts}`,
+];
+
+/** Terms for procedures and other things that no comprehensive APC includes. */
+export const allAbsentTerms: readonly AbsentTerm[] = absentParagraphs.flatMap((paragraph) => {
+  const [head, ...lines] = paragraph.split("\n");
+  const [heading, name] = head.split(" |").map((part) => part.trim());
+  const isAlsoHeld = heading.startsWith("also ");
+  const kind = absentKinds.get(heading.replace("also ", ""));
+  return termsIn(lines.join(" ")).map((text) => ({
+    text,
+    absent: kind && { name: name === "" ? text : name, ...kind },
+    isAlsoHeld,
+  }));
+});
+/** The terms of procedures in no group, without those that groups have too. */
+export const absentTerms: readonly string[] = allAbsentTerms
+  .filter(({ isAlsoHeld }) => !isAlsoHeld)
+  .map(({ text }) => text);
 
 /** Words that, together with only a part of the body, ask for no procedure. */
 export const bodyPartAsides: ReadonlySet<string> = new Set(termsIn(asidesOfBodyParts));

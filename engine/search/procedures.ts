@@ -1,42 +1,47 @@
-import { hcpcsPattern } from "../snapshot/schema.ts";
+import type { Image } from "../image/image.ts";
+import type { Asked } from "./asked.ts";
+import { isHcpcsCode } from "./codes.ts";
 import { describedField, nameField } from "./fields.ts";
-import { find, lowered, type Matches, nothing, type Wanted } from "./find.ts";
+import { find, guessed, type Matches, nothing, sure, type Wanted } from "./find.ts";
 import { likenessOf } from "./likeness.ts";
-import { documentsWith, exact, levelBits, levelMask, medicalEnding, prefix, type Term } from "./matching.ts";
-import { termsInText } from "./procedure-terms.ts";
-import { findWord, isInFields, type SearchIndex } from "./text-index.ts";
+import { documentsWith, exact, levelBits, levelMask, prefix, type Term } from "./matching.ts";
+import { termsIn } from "./procedure-terms.ts";
+import { findWord, indexOf, isInFields, type SearchIndex } from "./text-index.ts";
+import { medicalEnding } from "./typos.ts";
 
 /**
- * Finds the procedure groups that match every needed word. Nothing is found if the longest term in the text is for a
+ * Finds the procedure groups that match every needed word. Nothing is found if the longest term in the query is for a
  * procedure in no group: the removal of a kidney stone is not the removal of a kidney. If no group matches every word,
- * the groups whose terms are most like the text are found, with low scores, unless the text has a term for a procedure
- * in no group, or an unknown medical word or code. If the best group has all words, but in different terms, the scores
- * are low too, or nothing is found; see `isPartOfTerms`.
+ * the groups whose terms are most like the query are found, as guesses, unless the query has a term for a procedure in
+ * no group, or an unknown medical word or number. If the best group has all words, but in different terms, it may be a
+ * guess too, or nothing is found; see `isPartOfTerms`.
  */
 export function findProcedures(
-  index: SearchIndex,
+  image: Image,
+  { words, ignored }: Asked,
   terms: readonly Term[],
-  text: string,
   isWanted: Wanted,
 ): Matches {
-  const { held, absent } = termsInText(text);
+  if (!terms.some(({ isNeeded }) => isNeeded)) return nothing;
+  const index = indexOf(image, "procedure");
+  const { held, absent } = termsIn(words);
   // A group's term of one word, such as `kidney` for kidney surgery, doesn't outweigh the term of a procedure in no
   // group, such as `kidney ultrasound`.
   const heldWords = held === undefined || held.words.length === 1 ? [] : held.words;
   const isAbsent = absent !== undefined && !absent.words.every((word) => isInNames(index, word));
-  if (isAbsent && absent.words.length > heldWords.length) return nothing;
+  const isSetAside = ignored.length > 0;
+  if (isAbsent && absent.words.length > heldWords.length && !isSetAside) return nothing;
   const found = find(index, terms, isWanted);
   if (found.total > 0) {
-    const isSure =
-      terms.some(({ code }) => code >= 0) || likenessOf(index, terms, 0)(found.documents[0]) > likeEnough;
-    if (isSure) return found;
-    return isPartOfTerms(index, terms, found) ? nothing : lowered(found, unsure);
+    const isCode = terms.some(({ code }) => code >= 0);
+    const likeness = isCode ? 1 : likenessOf(index, terms, 0)(found.documents[0]);
+    if (likeness <= likeEnough && isPartOfTerms(index, terms, found)) return nothing;
+    return likeness > leastSure && !isSetAside ? sure(found) : guessed(found);
   }
-  const isUnknown = (term: Term) => term.isNeeded && documentsWith(index, term) === 0;
-  const isCode = (word: string) => /^[0-9]{4}$/.test(word) || hcpcsPattern.test(word.toUpperCase());
-  const isTechnical = ({ word }: Term) => medicalEnding.test(word) || isCode(word);
-  if (isAbsent || terms.some((term) => isUnknown(term) && isTechnical(term))) return nothing;
-  return mostAlike(index, terms, isWanted);
+  const unknown = terms.filter((term) => term.isNeeded && documentsWith(index, term) === 0);
+  const isKept = ({ word }: Term) => medicalEnding.test(word) || /^[0-9]+$/.test(word) || isHcpcsCode(word);
+  if (isAbsent || unknown.some(isKept)) return nothing;
+  return { ...mostAlike(index, terms, isWanted), ignored: unknown.map(({ word }) => word) };
 }
 
 /**
@@ -58,26 +63,28 @@ function isPartOfTerms(index: SearchIndex, terms: readonly Term[], { documents }
 
 function mostAlike(index: SearchIndex, terms: readonly Term[], isWanted: Wanted): Matches {
   const likenessTo = likenessOf(index, terms);
-  const found = Array.from(index.byName.filter(isWanted), (document) => ({
+  // A group that lacks a number or level of the query isn't like it.
+  const numbers = terms.filter(({ isNeeded, word }) => isNeeded && /^(level)?[0-9]+$/.test(word));
+  const documents =
+    numbers.length === 0 ? index.byName.filter(isWanted) : find(index, numbers, isWanted).documents;
+  const found = Array.from(documents, (document) => ({
     document,
     likeness: likenessTo(document),
   }))
     .filter(({ likeness }) => likeness >= leastLike)
     .toSorted((a, b) => b.likeness - a.likeness);
-  return {
+  return guessed({
     total: found.length,
     documents: Uint32Array.from(found, ({ document }) => document),
-    scores: found.map(({ likeness }) => Math.round(1000 * unsure * likeness ** 2) / 1000),
-  };
+    scores: found.map(({ likeness }) => likeness ** 2),
+  });
 }
 
 /**
- * Above `likeEnough`, a group that has every word is meant. From `leastLike` on, a group that lacks some words may be
- * meant.
+ * Above `likeEnough`, a group whose term has a single word of the query is meant. Above `leastSure`, a group that has
+ * every word is meant. From `leastLike` on, a group that lacks some words may be meant.
  */
-const [likeEnough, leastLike] = [0.5, 0.33];
-/** Lowers the scores of groups that may not be meant, so it is also the highest score of such a group. */
-export const unsure = 0.5;
+const [likeEnough, leastSure, leastLike] = [0.5, 0.25, 0.33];
 
 function isInNames(index: SearchIndex, word: string): boolean {
   return isInFields(index, findWord(index, word), 1 << nameField);

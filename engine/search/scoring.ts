@@ -50,6 +50,9 @@ const procedureWorth = worths(
 const optionalWeight = 0.15;
 /** Flags of a word of the index: whether it matches a place, an optional or a needed word of the query. */
 const [askedAsPlace, askedAsOptional, askedAsNeeded] = [1, 2, 4];
+const nameFields = (1 << nameField) | (1 << fillerField) | (1 << repeatField);
+/** Least likeness of a group whose name has all words. Only groups with the words as a whole term come before it. */
+const likenessOfName = 0.85;
 /** Factor for names whose first significant word isn't in the query: Virginia's university isn't West Virginia's. */
 const notLed = 0.8;
 
@@ -127,9 +130,10 @@ export function scorerOf(index: SearchIndex, terms: readonly Term[]): (document:
     }
     if (hasPhrases)
       for (let i = 0; i < count; i++) {
-        const field = levels[i] === exact ? undefined : terms[i].phrases.get(document);
-        if (field === undefined) continue;
-        levels[i] = exact;
+        const phrase = terms[i].phrases.get(document) ?? none;
+        if (phrase >>> fieldBits <= levels[i]) continue;
+        const field = phrase & fieldMask;
+        levels[i] = phrase >>> fieldBits;
         fields[i] = 1 << field;
         if (field !== nameField) continue;
         nameWords++;
@@ -141,7 +145,11 @@ export function scorerOf(index: SearchIndex, terms: readonly Term[]): (document:
       if (needs[i] !== 0 && levels[i] < worst) worst = levels[i];
       sum += weights[i] * levels[i] * worths[i][fields[i]];
     }
-    if (likeness !== undefined) return pointsOf(worst, sum / weight, likeness(document));
+    if (likeness !== undefined) {
+      const isInName =
+        worst === exact && fields.every((matched, i) => needs[i] === 0 || (matched & nameFields) !== 0);
+      return pointsOf(worst, sum / weight, Math.max(likeness(document), isInName ? likenessOfName : 0));
+    }
     const isNamed = (asked & askedAsNeeded) !== 0;
     return pointsOf(
       worst,

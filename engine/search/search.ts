@@ -1,7 +1,11 @@
 import type { Image } from "../image/image.ts";
+import { read } from "./asked.ts";
 import { findFacilities } from "./facilities.ts";
-import { find, type Matches, pricedIn } from "./find.ts";
+import { find, type Matches, nothing, pricedIn } from "./find.ts";
 import { matchedBy } from "./matched.ts";
+import { otherCodeIn } from "./other-codes.ts";
+import { termsIn } from "./procedure-terms.ts";
+import type { Absent } from "./procedure-words.ts";
 import { findProcedures } from "./procedures.ts";
 import { termsOf } from "./terms.ts";
 import { type DocumentKind, indexOf } from "./text-index.ts";
@@ -31,22 +35,35 @@ export function search(
   limit: number,
   state: string | null = null,
 ): Matches {
+  if (otherCodeIn(text) !== undefined) return nothing;
   const isWanted = pricedIn(image, kind, state);
-  if (kind === "facility") return pageOf(findFacilities(image, text, isWanted), offset, limit);
-  const index = indexOf(image, kind);
-  const terms = termsOf(image, index, text);
-  const page = pageOf(findProcedures(index, terms, text, isWanted), offset, limit);
-  return { ...page, matched: matchedBy(image, terms, page.documents) };
+  const asked = read(image, kind, text);
+  if (kind === "facility") return pageOf(findFacilities(image, asked.words, isWanted), offset, limit);
+  const terms = termsOf(image, indexOf(image, kind), asked.words);
+  const page = pageOf(findProcedures(image, asked, terms, isWanted), offset, limit);
+  return {
+    ...page,
+    matched: matchedBy(image, terms, page.documents),
+    place: asked.place,
+    ignored: [...asked.ignored, ...(page.ignored ?? [])],
+  };
 }
 
-function pageOf({ total, documents, scores }: Matches, offset: number, limit: number): Matches {
+function pageOf(matches: Matches, offset: number, limit: number): Matches {
   const end = offset + limit;
-  return { total, documents: documents.slice(offset, end), scores: scores.slice(offset, end) };
+  const { documents, scores } = matches;
+  return { ...matches, documents: documents.slice(offset, end), scores: scores.slice(offset, end) };
+}
+
+/** Names what a search asks for and this data can't have, whatever else is found. */
+export function absentIn(image: Image, text: string): readonly Absent[] {
+  return termsIn(read(image, "procedure", text).words).named;
 }
 
 /** Finds the facilities or procedures without prices that match a text. Returns their positions, best first. */
 export function unpricedMatches(image: Image, kind: DocumentKind, text: string): Uint32Array {
   const index = indexOf(image, kind);
   const isPriced = pricedIn(image, kind, null);
-  return find(index, termsOf(image, index, text), (document) => !isPriced(document)).documents;
+  const terms = termsOf(image, index, read(image, kind, text).words);
+  return find(index, terms, (document) => !isPriced(document)).documents;
 }

@@ -1,16 +1,41 @@
-import { findFacility } from "../answers/facilities.ts";
 import type { Image } from "../image/image.ts";
 import { stateNames } from "../snapshot/schema.ts";
 import { withPrefix } from "../sorted.ts";
+import { matchBegun } from "./begun-words.ts";
 import { cityField, cityPartField, stateField, statePartField } from "./fields.ts";
-import { exact, matchExactly, matchNeeded, matchPrefix, mostParts, type Term } from "./matching.ts";
-import { otherNameIn } from "./other-names.ts";
-import { absentWords } from "./procedure-terms.ts";
+import {
+  exact,
+  levelBits,
+  matchExactly,
+  matchNeeded,
+  matchNickname,
+  matchPrefix,
+  mostParts,
+  oneTypo,
+  type Term,
+} from "./matching.ts";
+import { enterOtherName } from "./named-hospital.ts";
+import { facilitiesIn, otherStateNames, stateOf } from "./nicknames.ts";
+import { absentWords, termsIn } from "./procedure-terms.ts";
 import { asideWords, wordForms } from "./procedure-words.ts";
-import { citiesOf, meaningOf, meanings, splitWords, stateWords } from "./text.ts";
-import { documentsOf, findWord, hasToken, isInFields, lettersOf, type SearchIndex } from "./text-index.ts";
-import { codePoints, hasMoreBits, oneTypoLetters, typosBetween } from "./typos.ts";
-import { fillerWords, genericWords, placeWords, sentenceWords, wordsBeforeSelf } from "./vocabulary.ts";
+import { meaningOf, meanings, stateWords } from "./text.ts";
+import { findWord, isInFields, lettersOf, type SearchIndex } from "./text-index.ts";
+import {
+  allowedTypos,
+  codePoints,
+  forEachClose,
+  hasMoreBits,
+  oneTypoLetters,
+  typosBetween,
+} from "./typos.ts";
+import {
+  fillerWords,
+  genericWords,
+  placeWords,
+  questionWords,
+  sentenceWords,
+  sharedStateWords,
+} from "./vocabulary.ts";
 
 /** Joined words with so many letters match a word of the index by prefix. */
 const joinedPrefixLetters = 6;
@@ -18,28 +43,46 @@ const placeFields = (1 << cityField) | (1 << stateField) | (1 << cityPartField) 
 
 /**
  * Returns the terms of a query's words, in order, with their matches. A repeated word gives one term. If the word may
- * also name a place, it gives a second term for the place.
+ * also name a place, it gives a second term for the place. No term is needed if all words say nothing.
+ *
+ * @param query see `read`
+ * @param isAside tells which words may be missing, beside those that say nothing
  */
-export function termsOf(image: Image, index: SearchIndex, text: string): Term[] {
+export function termsOf(
+  image: Image,
+  index: SearchIndex,
+  query: readonly string[],
+  isAside: (word: string) => boolean = () => false,
+): Term[] {
   const { kind } = index;
-  const split = splitWords(text);
-  const typed = (kind === "procedure" ? withoutGaps(index, split) : withoutSelf(split)).map((word) =>
+  const typed = (kind === "procedure" ? withoutGaps(index, query) : query).map((word) =>
     kindMeant(index, word),
   );
   const words = typed.filter((word, i) => {
     if (typed.indexOf(word) === i) return true;
     return typed.lastIndexOf(word) === i && isInPlace(index, word);
   });
+  const isStateAtEnd = (word: string, i: number) =>
+    isStateCode(word) && i + 1 === words.length && typed.at(-1) === word;
   const isFiller = (word: string, i: number) =>
     kind === "procedure"
-      ? fillerWords.has(word) || isMeaningless(word, words[i - 1])
-      : fillerWords.has(word) && !(isStateCode(word) && i + 1 === words.length && typed.at(-1) === word);
+      ? fillerWords.has(word) || isMeaningless(word)
+      : fillerWords.has(word) && !isStateAtEnd(word, i);
   const isLast = (i: number) => i > 0 && i + 1 === words.length;
-  const isMeaningful = words.map(
-    (word, i) => !isFiller(word, i) && !genericWords[kind].has(meanings[kind](word)),
+  const says = words.map(
+    (word, i) =>
+      !isFiller(word, i) &&
+      !genericWords[kind].has(meanings[kind](word)) &&
+      (kind === "procedure" || !questionWords.has(word) || isStateAtEnd(word, i)),
   );
-  // Generic words may be in a name, so they are needed if all words are generic or fillers, except with "near me".
-  const isAnyNeeded = isMeaningful.includes(true) || typed.length < split.length;
+  // A word such as regional says nothing alone, but tells hospitals apart beside other words.
+  const isTelling = says.map((is, i) => is && !sharedNames.has(meaningOf(words[i])));
+  // Several words that say nothing alone may be a term for procedures, such as ed implant.
+  const held = kind === "procedure" && !says.includes(true) ? termsIn(words).held : undefined;
+  const isHeld = (word: string) =>
+    held !== undefined && held.words.length > 1 && held.words.includes(meanings[kind](word));
+  const isMeaningful = says.map((is, i) => (is ? isTelling.includes(true) : isHeld(words[i])));
+  const isBegun = kind === "facility" && !isMeaningful.includes(true);
   // Before a word for a hospital, or beside only such words, "va" means Veterans Affairs and not Virginia. The data has
   // no hospitals of Veterans Affairs.
   const isForVeterans =
@@ -51,47 +94,55 @@ export function termsOf(image: Image, index: SearchIndex, text: string): Term[] 
   const inCity = new Set(
     kind === "facility" ? cityWithState(index, words, isMeaningful.lastIndexOf(true) + 1) : [],
   );
+  const isOnly = isMeaningful.filter((is) => is).length === 1;
   const terms = words.map((word, i): Term => {
-    const isNeeded = !isForVeterans && (isMeaningful[i] || (!isAnyNeeded && !isFiller(word, i)));
+    const isNeeded = !isForVeterans && isMeaningful[i] && !isAside(word);
     const isPlace = (places >= 0 && i > places) || inCity.has(i) || words.indexOf(word) < i;
-    const term = { word, isNeeded, isPlace, matches: [], phrases: new Map(), code: -1 };
+    // "Fla hospitals" are in Florida, and not in Flagstaff.
+    const isPrefix = !(otherStateNames.has(word) && isOnly && i + 1 < words.length);
+    const term = { word, isNeeded, isPlace, isPrefix, matches: [], phrases: new Map(), code: -1 };
     if (isNeeded) matchNeeded(image, index, term);
-    matchExactly(index, word, exact, [term]);
+    if (isBegun && i + 1 === words.length) matchBegun(index, term, query.at(-1) ?? "");
+    else matchExactly(index, word, exact, [term]);
     return term;
   });
   // Words typed apart may be one word of the index.
   for (let start = 0; start < words.length; start++)
     for (let end = start + 2; end <= Math.min(words.length, start + mostParts); end++) {
-      if (isFiller(words[end - 1], end - 1) || isFiller(words[start], start)) break;
+      if (isFiller(words[start], start)) break;
+      if (isFiller(words[end - 1], end - 1)) continue;
       const span = terms.slice(start, end);
       const asTyped = words.slice(start, end);
       const joined = asTyped.join("");
       const meant = asTyped.map(meanings[kind]).join("");
-      for (const city of citiesOf(joined)) matchExactly(index, city, exact, span);
+      matchExactly(index, joined, exact, span);
+      if (kind === "facility") {
+        matchNickname(index, joined, exact, span);
+        if (otherStateNames.has(joined))
+          matchExactly(index, stateOf(joined)?.toLowerCase() ?? "", exact, span);
+        if (asTyped.some((word) => sharedStateWords.has(word))) matchState(index, joined, span);
+      }
       if (meant !== joined) matchExactly(index, meant, exact, span);
       if (joined.length >= joinedPrefixLetters) matchPrefix(index, Buffer.from(joined), span);
     }
-  if (kind === "facility") enterOtherName(image, terms);
+  if (kind === "facility") enterOtherName(image, index, terms);
   return terms;
 }
 
-/** Finds the longest unofficial name of a hospital in the query. Its words get the hospital's code. */
-function enterOtherName(image: Image, terms: readonly Term[]): void {
-  const found = otherNameIn(terms.map(({ word }) => word));
-  const facility = found === undefined ? -1 : findFacility(image, found.ccn);
-  if (found === undefined || facility < 0) return;
-  for (const at of found.positions) terms[at].code = facility;
-}
-
-/** In "near me", the "me" isn't Maine. */
-function withoutSelf(words: readonly string[]): string[] {
-  return words.filter((word, i) => word !== "me" || i === 0 || !wordsBeforeSelf.has(words[i - 1]));
+/** A misspelt state of two words, such as north carolna. One of its words says nothing about the state. */
+function matchState(index: SearchIndex, joined: string, terms: readonly Term[]): void {
+  const length = [...joined].length;
+  if (findWord(index, joined) >= 0) return;
+  forEachClose(index, joined, length, Math.min(1, allowedTypos(length)), (close) => {
+    if (!isInFields(index, close, 1 << stateField)) return;
+    for (const { matches } of terms) matches.push((close << levelBits) | oneTypo);
+  });
 }
 
 /** Joins two words that have a meaning only together: over active, heart burn, a fib, by pass. */
 function withoutGaps(index: SearchIndex, words: readonly string[]): string[] {
   const joined: string[] = [];
-  for (const word of withoutSelf(words)) {
+  for (const word of words) {
     const last = joined.at(-1);
     const both = `${last}${word}`;
     const isGap =
@@ -121,12 +172,14 @@ function kindMeant(index: SearchIndex, word: string): string {
   return word;
 }
 
-/** A number of up to three digits, an ordinal (3rd), a single letter, or a vertebra (l4, c5). */
-const numberOrLetter = /^([clst]?[0-9]{1,3}|[a-z]|1st|2nd|3rd|[4-9]th)$/;
+/** An ordinal (3rd), a single letter, or a vertebra (l4, c5). */
+const ordinalOrLetter = /^([clst][0-9]{1,2}|[a-z]|1st|2nd|3rd|[4-9]th)$/;
 
-/** A number tells procedure groups apart only after "level", as in official names. */
-const isMeaningless = (word: string, before?: string) =>
-  sentenceWords.has(word) || asideWords.has(word) || (numberOrLetter.test(word) && before !== "level");
+const isMeaningless = (word: string) =>
+  sentenceWords.has(word) || asideWords.has(word) || ordinalOrLetter.test(word);
+
+/** Words of many hospitals' names that say nothing alone. */
+const sharedNames: ReadonlySet<string> = new Set(["regional"]);
 
 const isKnown = (word: string) => absentWords.has(word) || wordForms.has(word);
 
@@ -157,16 +210,7 @@ function cityWithState(index: SearchIndex, words: readonly string[], end: number
 }
 
 function isCityIn(index: SearchIndex, words: readonly string[], state: string): boolean {
-  const city = findWord(index, citiesOf(words.map(meaningOf).join(""))[0]);
-  const there = findWord(index, state);
-  return (
-    isInFields(index, city, 1 << cityField) &&
-    isInFields(index, there, 1 << stateField) &&
-    documentsOf(index, city).some(
-      (document) =>
-        hasToken(index, document, city, cityField) && hasToken(index, document, there, stateField),
-    )
-  );
+  return facilitiesIn(index, words.map(meaningOf).join(""), state).length > 0;
 }
 
 function isStateCode(word: string): boolean {

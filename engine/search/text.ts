@@ -1,6 +1,8 @@
 import { stateNames } from "../snapshot/schema.ts";
+import { otherStateNames } from "./nicknames.ts";
+import { withLevels } from "./numbered-levels.ts";
 import { procedureMeaning } from "./procedure-words.ts";
-import { abbreviations, ambiguousForms, cityNicknames, fillerWords, institutions } from "./vocabulary.ts";
+import { abbreviations, ambiguousForms, fillerWords, institutions } from "./vocabulary.ts";
 
 /** Letters that Unicode doesn't decompose into a plain letter and an accent. */
 const plainLetters: Readonly<Record<string, string>> = {
@@ -66,7 +68,7 @@ export function indexWords(text: string): string[] {
 
 /** Splits a text into words in the form that the index of procedures has. */
 export function procedureWords(text: string): string[] {
-  return splitWords(text).map(procedureMeaning);
+  return withLevels(splitWords(text)).map(procedureMeaning);
 }
 
 /** Returns the words of other names for the institutions in a hospital's name. */
@@ -115,15 +117,11 @@ for (const [short, long] of [...ambiguousForms, ...stateForms]) {
   others.set(short, [...(others.get(short) ?? []), long]);
   others.set(long, [...(others.get(long) ?? []), short]);
 }
+for (const [name, code] of otherStateNames) others.set(name, [...(others.get(name) ?? []), code]);
 
 /** Returns words that may mean the same: a state's code or name, or other forms of an ambiguous word. */
 export function otherMeanings(word: string): readonly string[] {
   return others.get(word) ?? [];
-}
-
-/** Returns the cities that a nickname stands for, or the given text. Cities and nicknames are written as one word. */
-export function citiesOf(joined: string): readonly string[] {
-  return cityNicknames.get(joined) ?? [joined];
 }
 
 /**

@@ -5,6 +5,12 @@ import { lettersOf, type SearchIndex } from "./text-index.ts";
 export const oneTypoLetters = 5;
 const twoTyposLetters = 9;
 
+/**
+ * Matches endings of medical words. Words with different stems, such as vasectomy and mastectomy, don't match with
+ * typos.
+ */
+export const medicalEnding = /(ectomy|oscopy|otomy|ostomy|plasty|graphy|tripsy|lysis|desis|pexy|centesis)$/;
+
 export function allowedTypos(letters: number): number {
   return letters >= twoTyposLetters ? 2 : letters >= oneTypoLetters ? 1 : 0;
 }

@@ -1,3 +1,5 @@
+import { linesOf } from "./data.ts";
+
 /** Long form → its other forms in CMS's directory, also cut forms and misspellings. The index has the long form. */
 const shortFormsOf: Readonly<Record<string, string>> = {
   association: "assoc assn",
@@ -75,54 +77,42 @@ export const ambiguousForms: readonly (readonly [short: string, long: string])[]
   ["w", "west"],
 ];
 
-/** Nicknames of places → words of the index, without spaces. */
-export const cityNicknames: ReadonlyMap<string, readonly string[]> = new Map(
-  Object.entries({
-    abq: "albuquerque",
-    atl: "atlanta",
-    atx: "austin",
-    bham: "birmingham",
-    bmore: "baltimore",
-    cincy: "cincinnati",
-    dfw: "dallas fortworth",
-    dtla: "losangeles",
-    indy: "indianapolis",
-    jax: "jacksonville",
-    kc: "kansascity",
-    la: "losangeles la",
-    longisland: "manhasset newhydepark mineola bayshore patchogue stonybrook huntington riverhead roslyn",
-    manhattan: "newyork manhattan",
-    mpls: "minneapolis",
-    nola: "neworleans",
-    nyc: "newyork brooklyn bronx statenisland flushing jamaica elmhurst farrockaway",
-    newyorkcity: "newyork brooklyn bronx statenisland flushing jamaica elmhurst farrockaway",
-    okc: "oklahomacity",
-    pdx: "portland",
-    pgh: "pittsburgh",
-    philly: "philadelphia",
-    phx: "phoenix",
-    queens: "jamaica flushing elmhurst farrockaway",
-    satx: "sanantonio",
-    sf: "sanfrancisco",
-    slc: "saltlakecity",
-    stl: "saintlouis",
-    vegas: "lasvegas",
-    washingtonstate: "wa",
-    newyorkstate: "ny",
-  }).map(([nickname, cities]) => [nickname, cities.split(" ")]),
-);
-
 const setOf = (words: string) => new Set(words.split(" "));
+
+/** Parts of states' names that are also parts of many other names. */
+export const directions: ReadonlySet<string> = setOf("north south west new");
+
+/** Words that are half a state's name and say nothing about the state alone: a north or an island is anywhere. */
+export const sharedStateWords: ReadonlySet<string> = setOf(
+  "north south west new york island islands virginia columbia district of american samoa northern",
+);
 
 /** Words that a place may follow. */
 export const placeWords: ReadonlySet<string> = setOf("around in near");
 
 /** Words before a "me" that means the person who asks. */
-export const wordsBeforeSelf: ReadonlySet<string> = setOf("near nearest around by to beside");
+export const wordsBeforeSelf: ReadonlySet<string> = setOf(
+  "near nearest around by to beside show tell give find list help get",
+);
+
+const phrasesOf = (file: string) =>
+  linesOf(file)
+    .join(" ")
+    .split(", ")
+    .map((phrase) => phrase.split(" "));
+
+/** Words of questions and sentences that say nothing about which hospital is meant. */
+export const questionWords: ReadonlySet<string> = new Set(linesOf("questions.txt").join(" ").split(" "));
+
+/** Departments of hospitals, as words. They say nothing about which hospital is meant, unless its name has them. */
+export const departments: readonly (readonly string[])[] = phrasesOf("departments.txt");
+
+/** Regions that no field of a hospital has. */
+export const regions: ReadonlySet<string> = new Set(linesOf("regions.txt"));
 
 /** Words without meaning in a query. They are never needed, except a state's code at the end, such as `in` and `or`. */
 export const fillerWords: ReadonlySet<string> = setOf(
-  "a an and at by for from in near of on or the to with apc ccn inc llc llp lp pllc cpt hcpcs corp",
+  "a an and at by for from in near of on or the to with apc ccn inc llc llp lp pllc cpt hcpcs corp code codes",
 );
 
 /** Words of questions and sentences that no search for procedures needs. */
@@ -135,7 +125,7 @@ export const sentenceWords: ReadonlySet<string> = setOf(
     "recovery no but during while admitted er ed emergency anesthesia doctor hospital medicare average typical " +
     "cheap left right small big large minor major side one two three both with plus some any all operating room w wo rt " +
     "lt bilat possible aunt uncle sister brother wife friend last week month year today status unit units hour hours hr " +
-    "dx tx using via due next instead needing grown surgeon",
+    "dx tx using via due next instead needing grown surgeon list show find give tell please number codes charge same sedation sides dads moms grandson granddaughter nephew niece boyfriend girlfriend assisted medtronic",
 );
 
 /** Generic words aren't needed beside other words, but they improve the score. */

@@ -1,3 +1,5 @@
+import type { Absent } from "../../engine/query.ts";
+
 /** Documents the API's errors: a table with the status and the headers of each error. */
 
 interface ErrorHeader {
@@ -145,6 +147,8 @@ interface ErrorDetails {
   /** The parameter or field at fault. */
   param?: string;
   ceiling?: ReachedCeiling;
+  /** What the search asks for and this data can't have. */
+  absent?: readonly Absent[];
   /** Value of the error's header if the table has no value: the seconds to wait, or the file's size. */
   header?: number | string;
 }
@@ -154,14 +158,16 @@ export class ApiError extends Error {
   readonly type: ErrorType;
   readonly param: string | undefined;
   readonly ceiling: ReachedCeiling | undefined;
+  readonly absent: readonly Absent[] | undefined;
   readonly #header: number | string | undefined;
 
-  constructor(type: ErrorType, message: string, { param, ceiling, header }: ErrorDetails = {}) {
+  constructor(type: ErrorType, message: string, { param, ceiling, absent, header }: ErrorDetails = {}) {
     super(message);
     this.name = "ApiError";
     this.type = type;
     this.param = param;
     this.ceiling = ceiling;
+    this.absent = absent;
     this.#header = header;
   }
 
@@ -180,9 +186,9 @@ export class ApiError extends Error {
   }
 
   get body() {
-    const { type, message, param, ceiling } = this;
+    const { type, message, param, ceiling, absent } = this;
     // JSON leaves out undefined fields.
-    return { error: { type, message, param, ceiling } };
+    return { error: { type, message, param, ceiling, absent } };
   }
 }
 

@@ -1,10 +1,7 @@
 import {
-  absentHospital,
-  absentProcedure,
   type Coverage,
   coverageOf,
   type DocumentKind,
-  explainNoMatch,
   type FacilityList,
   findFacility,
   groupOfCode,
@@ -12,14 +9,11 @@ import {
   type Image,
   listFacilities,
   procedureCodePattern,
-  procedureIncluding,
   type RowCounts,
-  rowsOfFacility,
   rowsOfScope,
   search,
+  sureScore,
   textAt,
-  unpricedMatches,
-  unsure,
   versionName,
 } from "../../engine/query.ts";
 import { basePath, type Versions } from "./endpoint.ts";
@@ -145,84 +139,8 @@ export function noFacility(versions: Versions, image: Image, ccn: string): ApiEr
   return notFound(image, `there is no facility ${echo(ccn)}`, elsewhere ?? shortCcn(ccn));
 }
 
-/** What to add to a search whose words match everything, such as `the` or `hospitals near me`. */
-const whatToAdd = {
-  facility:
-    "these words fit any hospital; add a part of a name, a city, a state, a ZIP code or a CCN, " +
-    "or list hospitals around a ZIP code by /healthcare/facilities?near=",
-  procedure: "these words fit any procedure; add what is done, the part of the body, or an APC code",
-};
-
-const whatIsThere: Readonly<Record<DocumentKind, string>> = {
-  facility:
-    "this data set has hospitals that Medicare pays under the OPPS: no critical access, VA or military hospitals",
-  procedure: "/healthcare/procedures lists all procedure groups",
-};
-
-/**
- * Makes the error for a search without matches. The error says why nothing is found: a word has no match, for example,
- * or all matches are in other states.
- */
-export function noMatches(
-  image: Image,
-  kind: DocumentKind,
-  text: string,
-  state: string | undefined,
-): ApiError {
-  const what = `no ${kind} matches ${echo(text)}`;
-  const code = kind === "procedure" ? hcpcsCodeIn(text) : undefined;
-  if (code !== undefined && procedureIncluding(image, code) < 0)
-    return notFound(
-      image,
-      what,
-      groupIncluding(image, text) ??
-        `no procedure group is known to include the code ${code}; ${searchFor(image, text)}`,
-    );
-  const elsewhere = state === undefined ? 0 : search(image, kind, text, 0, 1).total;
-  if (elsewhere > 0)
-    return notFound(image, `${what}${inState(state)}`, `${elsewhere} with prices match in other states`);
-  const { word, isUnknown, near } = explainNoMatch(image, kind, text);
-  const absent = absentProcedure(text);
-  if (absent !== undefined && (kind === "procedure" || (isUnknown && absent.split(" ").includes(word ?? ""))))
-    return notFound(
-      image,
-      what,
-      `${echo(absent)} is not in this data set, which holds comprehensive APCs only: procedures that Medicare pays as ` +
-        "one with all that belongs to them; inpatient operations, imaging, tests, visits and drugs are paid otherwise",
-    );
-  const unpricedOnes = unpricedMatches(image, kind, text);
-  if (unpricedOnes.length > 0) {
-    const counts = { rows: 0, suppressed: 0 };
-    for (const found of unpricedOnes) {
-      const { rows, suppressed } =
-        kind === "facility"
-          ? rowsOfFacility(image, found)
-          : rowsOfScope(image, { procedure: found, state: null });
-      counts.rows += rows;
-      counts.suppressed += suppressed;
-    }
-    return notFound(image, `no ${kind} that matches ${echo(text)} has prices`, unpriced(counts));
-  }
-  const absentKind = kind === "facility" ? absentHospital(image, text) : undefined;
-  if (absentKind !== undefined) return notFound(image, what, absentKind);
-  if (word === undefined)
-    return notFound(image, what, /[\p{L}\p{N}]/u.test(text) ? whatToAdd[kind] : "it has no word in it");
-  const fault = isUnknown
-    ? `nothing matches ${echo(word)}`
-    : `nothing that matches the other words matches ${echo(word)}`;
-  const isWhole = text.trim().toLowerCase() === word;
-  const { message, type } = notFound(image, what, isWhole ? undefined : fault);
-  const isProcedure = kind === "facility" && findsSurely(image, text);
-  const hints = [
-    ...(near.length === 0 ? [] : [`near: ${near.join(", ")}`]),
-    ...(isProcedure ? ["procedures match with type=procedure"] : []),
-  ];
-  if (hints.length === 0) hints.push(whatIsThere[kind]);
-  return new ApiError(type, [message, ...hints].join("; "));
-}
-
 /** @param what names the missing data, without the data version */
-function notFound({ description }: Image, what: string, reason?: string): ApiError {
+export function notFound({ description }: Image, what: string, reason?: string): ApiError {
   return withReason(`${what} in data version ${versionName(description.provenance)}`, reason);
 }
 
@@ -261,7 +179,7 @@ function groupWritten(image: Image, text: string): string | undefined {
 }
 
 /** Names the group that includes the HCPCS or CPT code in a text; undefined if there is no code, or no known group. */
-function groupIncluding(image: Image, text: string): string | undefined {
+export function groupIncluding(image: Image, text: string): string | undefined {
   const code = hcpcsCodeIn(text);
   const group = code && groupOfCode(image, code);
   if (group === undefined) return undefined;
@@ -270,16 +188,16 @@ function groupIncluding(image: Image, text: string): string | undefined {
   return `${group} (${name}) includes the code ${code}`;
 }
 
-/** Whether a search for procedures finds a group that is meant, and not only groups that may be meant. */
-function findsSurely(image: Image, text: string): boolean {
-  const { scores } = search(image, "procedure", text, 0, 1);
-  return scores.length > 0 && scores[0] > unsure;
+/** Whether a search finds what is meant, and not only guesses. */
+export function findsSurely(image: Image, kind: DocumentKind, text: string): boolean {
+  const { scores } = search(image, kind, text, 0, 1);
+  return scores.length > 0 && scores[0] >= sureScore;
 }
 
 /** Names the search for a text, if it surely finds what is meant; otherwise a search for words. */
-function searchFor(image: Image, text: string): string {
+export function searchFor(image: Image, text: string): string {
   const isShown = text.length <= maxSearchCharacters && echoBare(text) === text;
-  return isShown && findsSurely(image, text)
+  return isShown && findsSurely(image, "procedure", text)
     ? `${searchPath(text)} finds them by these words`
     : `a search finds them by words, such as ${searchPath("knee replacement")}`;
 }
@@ -290,9 +208,9 @@ function whereElse({ images }: Versions, has: (image: Image) => boolean): string
   return other && `data version ${versionName(other.description.provenance)} has it`;
 }
 
-const inState = (state: string | undefined) => (state === undefined ? "" : ` in ${state}`);
+export const inState = (state: string | undefined) => (state === undefined ? "" : ` in ${state}`);
 
-function unpriced({ rows, suppressed }: RowCounts): string | undefined {
+export function unpriced({ rows, suppressed }: RowCounts): string | undefined {
   if (rows === 0) return undefined;
   const kind =
     suppressed === rows ? "suppressed" : suppressed === 0 ? "incomplete" : "suppressed or incomplete";

@@ -135,6 +135,11 @@ const errorSchema = errorOf(["type", "message"], {
   type: { type: "string", enum: allErrorTypes, description: "Stable. Programs should decide by this field." },
   message: errorMessage,
   param: { type: "string", description: "The parameter with the error, if there is one." },
+  absent: {
+    type: "array",
+    description: "What the words of a search ask for and this data can't have.",
+    items: reference("schemas", "Absent"),
+  },
 });
 const ceilingErrorSchema = errorOf(["type", "message", "ceiling"], {
   type: {

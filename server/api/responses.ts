@@ -325,7 +325,16 @@ export const facilitiesResponse = v.object({
   next,
 });
 
-const score = described("Higher is better. Scores can be compared within one answer", v.number());
+const score = described(
+  "0.5 and more where every significant word matched and nothing else fits as well; below, words were dropped or guessed",
+  v.number(),
+);
+/** What words ask for and this data can't have. */
+const absent = rows("What the words ask for and this data can't have", "Absent", {
+  name: described("What it is, such as `MRI`", v.string()),
+  reason: described("Why this data can't have it", v.string()),
+  see: described("URL where such prices are", v.string()),
+});
 
 export const searchResponse = v.object({
   list: list("search"),
@@ -333,14 +342,25 @@ export const searchResponse = v.object({
     q: text("As it was asked", "harbor valley"),
     type: described("What was searched for", v.picklist(documentKinds)),
     state: textOrNull("The state's code; null for the whole nation"),
+    ignored: described("Words that nothing has and that were set aside", v.array(v.string())),
+    place: described(
+      "The place in the words, as a parameter of `/healthcare/facilities`: `near`, a ZIP code or a city with its state, or `state`",
+      v.nullable(
+        v.union([
+          v.object({ near: described("A ZIP code, or a city with its state", v.string()) }),
+          v.object({ state: described("State code", v.string()) }),
+        ]),
+      ),
+    ),
   }),
+  absent: v.optional(absent),
   summary: object("Of the list", { matches: count("Matches on all pages") }),
   data: described(
     "The matches, best first",
     v.array(
       v.variant("type", [
         v.pipe(
-          v.object({ type: described("What it is", v.literal("facility")), ...facilityFields, score }),
+          v.object({ type: described("What it is", v.literal("facility")), ...facilityFields, zip, score }),
           v.title("FacilityMatch"),
         ),
         v.pipe(

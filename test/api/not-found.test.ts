@@ -155,9 +155,9 @@ describe("the message of a search without results", () => {
 
   for (const [what, query, message] of [
     [
-      "names the word that nothing matches, and words near it",
+      "names the word that nothing matches, and hospitals with a word near it",
       "gorgetwn+hospital",
-      'no facility matches "gorgetwn hospital" in data version 2024.3: nothing matches "gorgetwn"; near: georgetown',
+      'no facility matches "gorgetwn hospital" in data version 2024.3: nothing matches "gorgetwn"; near: Georgetown Hospital (000001, Tampa FL)',
     ],
     [
       "names what the other words find where nothing is near",
@@ -167,7 +167,7 @@ describe("the message of a search without results", () => {
     [
       "of one word names it once",
       "Gorgetwn",
-      'no facility matches "Gorgetwn" in data version 2024.3; near: georgetown',
+      'no facility matches "Gorgetwn" in data version 2024.3; near: Georgetown Hospital (000001, Tampa FL)',
     ],
     [
       "of one word without others near says what hospitals there are",
@@ -204,15 +204,15 @@ describe("the message of a search without results", () => {
 
   test("the message names procedures that the data set does not hold", () => {
     for (const [q, term] of [
-      ["MRI", "mri"],
-      ["ct+scan", "ct scan"],
-      ["emergency+visit", "emergency visit"],
-      ["er", "er"],
-      ["c-section", "c section"],
+      ["MRI", "MRI"],
+      ["ct+scan", "CT scan"],
+      ["emergency+visit", "Emergency department visit"],
+      ["er", "Emergency department visit"],
+      ["c-section", "Childbirth"],
     ]) {
       const said = new RegExp(`: "${term}" is not in this data set, which holds comprehensive APCs only`);
       assert.match(told(`q=${q}&type=procedure`), said);
-      if (term !== "er") assert.match(told(`q=${q}`), said);
+      if (q !== "er") assert.match(told(`q=${q}`), said);
     }
   });
 
@@ -247,7 +247,7 @@ describe("searches over rows without a price", () => {
   test("a search lists only facilities with prices", () => {
     const found = v.parse(
       v.object({ summary: v.object({ matches: v.number() }), data: v.array(v.object({ ccn: v.string() })) }),
-      ask(versions, "/search?q=hospital&limit=50"),
+      ask(versions, "/search?q=hosp&limit=50"),
     );
     assert.deepEqual(
       found.data.map(({ ccn }) => ccn),

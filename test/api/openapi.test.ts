@@ -62,7 +62,7 @@ test("an operation below a version path has the plain operation's description an
 const found = new Map([
   ["/api/v1", "/api/v1"],
   ["/api/v1/healthcare/prices", "/api/v1/healthcare/prices?procedure=5072&limit=2"],
-  ["/api/v1/search", "/api/v1/search?q=hospital&limit=2"],
+  ["/api/v1/search", "/api/v1/search?q=hosp&limit=2"],
   ["/api/v1/healthcare/procedures", "/api/v1/healthcare/procedures?limit=1"],
   ["/api/v1/healthcare/procedures/{code}", "/api/v1/healthcare/procedures/5072?bins=3"],
   [
@@ -324,7 +324,7 @@ test("every page of every list in every version matches the document", () => {
       "/healthcare/prices?procedure=5072&limit=7",
       "/healthcare/prices?procedure=5072&state=al&limit=20",
       "/healthcare/procedures?limit=1&sort=spread",
-      "/search?q=hospital&limit=50",
+      "/search?q=hosp&limit=50",
       "/search?q=level&type=procedure&limit=1",
       "/healthcare/facilities?limit=3&order=desc",
       "/healthcare/facilities?procedure=5072&status=all&sort=markup&order=desc&limit=3",

@@ -77,7 +77,7 @@ describe("any text", () => {
         "hollow",
         "o",
       ],
-      ...["ca", "texas", "ny", "level", "imaging", "without", "x-ray", "5072", "990901", "zzzzz"],
+      ...["ca", "texas", "ny", "level", "implant", "without", "x-ray", "5072", "990901", "zzzzz"],
     ];
     const kinds: DocumentKind[] = ["facility", "procedure"];
     const found = (image: Image, kind: DocumentKind, text: string) =>

@@ -63,7 +63,7 @@ async function requestsOf(server: TestServer): Promise<string[]> {
     requestText(`GET ${pricesPath}?procedure=5072&limit=10`, { ...key, "If-None-Match": etag }),
     requestText(`HEAD ${pricesPath}?procedure=5072`, key),
     requestText(`GET ${next}`, key),
-    requestText("GET /api/v1/search?q=hospital", key),
+    requestText("GET /api/v1/search?q=hosp", key),
     requestText("GET /api/v1/healthcare/procedures?limit=0", key),
     requestText(`POST ${pricesPath}`, { ...key, "Content-Length": "5" }).concat("hello"),
     requestText(`POST ${pricesPath}`, { ...key, "Content-Length": "0" }),

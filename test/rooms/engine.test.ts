@@ -6,6 +6,7 @@ import "../engine/exports.test.ts";
 import "../engine/image.test.ts";
 import "../engine/prices.test.ts";
 import "../engine/search.test.ts";
+import "../engine/search-questions.test.ts";
 import "../engine/search-texts.test.ts";
 import "../engine/snapshot.test.ts";
 import "../engine/sort.test.ts";

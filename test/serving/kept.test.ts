@@ -14,8 +14,8 @@ const versions = versionsOf(imageOf(snapshotOf(rows)));
 const asks = 100;
 
 for (const [path, query, acceptEncoding] of [
-  ["/api/v1/search", "q=hospital", ""],
-  ["/api/v1/search", "q=hospital", "br"],
+  ["/api/v1/search", "q=hosp", ""],
+  ["/api/v1/search", "q=hosp", "br"],
   [pricesPath, "procedure=5072&limit=50", ""],
   [pricesPath, "procedure=5072&limit=50", "gzip"],
 ])

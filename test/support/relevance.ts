@@ -24,11 +24,12 @@ export interface Hospital {
   name: string;
   city: string;
   state: string;
+  zip?: string;
 }
 
 const directoryName = "hospital_directory_dy23.csv";
 const directorySchema = v.array(
-  v.object({ CCN: v.string(), Org_Name: v.string(), City: v.string(), State: v.string() }),
+  v.object({ CCN: v.string(), Org_Name: v.string(), City: v.string(), State: v.string(), Zip5: v.string() }),
 );
 
 /** undefined if CMS's directory of 2023 isn't beside the repository */
@@ -41,6 +42,7 @@ export function realHospitals(): Hospital[] | undefined {
     name: record.Org_Name,
     city: record.City,
     state: record.State,
+    zip: record.Zip5,
   }));
 }
 
@@ -57,7 +59,7 @@ export function snapshotOfHospitals(hospitals: readonly Hospital[]): Snapshot {
       city: hospitals.map(({ city }) => city),
       state: hospitals.map(({ state }) => state),
       street: nothing,
-      zip: nothing,
+      zip: hospitals.map(({ zip }) => zip ?? ""),
       ruralUrbanCode: nothing,
       ruralUrbanDescription: nothing,
     },

@@ -75,7 +75,7 @@ async function ask<Data>(path: string): Promise<Data | undefined> {
 
 async function load(): Promise<void> {
   await call(server, `GET ${pricesPath}?procedure=5072`);
-  await call(server, "GET /api/v1/search?q=hospital");
+  await call(server, "GET /api/v1/search?q=hosp");
   await call(server, "GET /api/v1/nothing");
   await call(server, "GET /api/v1/usage", { Authorization: undefined });
   await call(server, "GET /api/v1/usage", { Authorization: `Bearer ${spent}` });

@@ -153,7 +153,7 @@ const passedHeaders = [
 type Asked = [request: string, status: number, headers?: Record<string, string | undefined>];
 
 async function requestsFor({ service, spentKey }: Proxied): Promise<Asked[]> {
-  const { next } = (await call(service, "GET /api/v1/search?q=hospital&limit=2")).json() as { next: string };
+  const { next } = (await call(service, "GET /api/v1/search?q=hosp&limit=2")).json() as { next: string };
   const queries: Record<string, string> = {
     "/healthcare/prices": "/healthcare/prices?procedure=5072&limit=50",
     "/search": "/search?q=hospital+al%2C",

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import {
+  absentIn,
   type DocumentKind,
   documentKinds,
   search as findMatches,
@@ -8,7 +9,7 @@ import {
   textAt,
 } from "../../../engine/query.ts";
 import { type Endpoint, endpoint, sourceOf } from "../endpoint.ts";
-import { noMatches } from "../not-found.ts";
+import { noMatches } from "../no-matches.ts";
 import { nextPage, queryOf } from "../paging.ts";
 import { rowLimit, state, textUpTo } from "../parameters.ts";
 import { searchResponse } from "../responses.ts";
@@ -27,6 +28,13 @@ const howItMatches =
   "A match is ranked by its worst word: exact words come before beginnings, and these before typos. Among equals, a name " +
   "counts more than a city, and a city more than a state. Then come the matches whose name is covered best by the query, " +
   "and whose name begins with it.\n\n" +
+  "`score` is 0.5 and more where every significant word matched and nothing else fits as well; below, words were dropped " +
+  "or guessed. `query.ignored` lists words that nothing has and that were set aside, because what remains names " +
+  "something. A number is a significant word, however short. Question words say nothing. English and Spanish words are " +
+  "understood.\n\n" +
+  "A ZIP code, and a place after `near`, list the hospitals within 50 miles, the nearest first. A place in a search for " +
+  "procedures (`in Houston`, `Chicago IL`) is taken off, and returned in `query.place` as a parameter of " +
+  "`/healthcare/facilities`. `absent` names what this data can't have, such as an MRI or a visit, and where to look.\n\n" +
   "Only what has prices is listed; with `state`, only what has prices there. A procedure group that isn't found by its name " +
   "alone says in `matched` by which of patients' words. If nothing matches, the answer is 404; its message names the word that has no match, " +
   "and similar words. If all matches lack prices, the message says so.";
@@ -67,6 +75,7 @@ export const search: Endpoint = endpoint({
     const { q, type, state, limit } = values;
     const matches = findMatches(image, type, q, offset, limit, state);
     if (matches.total === 0) throw noMatches(image, type, q, state);
+    const absent = type === "procedure" ? absentIn(image, q) : [];
     const next = nextPage(context, search.name, matches.total, limit, () => queryOf(values));
     const row = (document: number, i: number) => {
       const matched = matches.matched?.[i] ?? [];
@@ -79,7 +88,14 @@ export const search: Endpoint = endpoint({
     };
     return {
       list: search.name,
-      query: { q, type, state: state ?? null },
+      query: {
+        q,
+        type,
+        state: state ?? null,
+        ignored: matches.ignored ?? [],
+        place: matches.place ?? null,
+      },
+      ...(absent.length > 0 && { absent }),
       summary: { matches: matches.total },
       data: Array.from(matches.documents, row),
       source: sourceOf(image),
@@ -90,6 +106,6 @@ export const search: Endpoint = endpoint({
 
 function nameDocument(image: Image, kind: DocumentKind, document: number) {
   return kind === "facility"
-    ? nameFacility(image, document)
+    ? { ...nameFacility(image, document), zip: textAt(image.zip, document) || null }
     : { code: textAt(image.code, document), name: textAt(image.procedureName, document) };
 }
