@@ -60,6 +60,26 @@ describe("lists of facilities", () => {
     assert.deepEqual(by("sort=charge&order=desc"), ["000002", "000003", "000001", "000004", "000005"]);
   });
 
+  test("a hospital due north or south is found up to the radius itself", () => {
+    // A degree of latitude has 69.09 miles.
+    const north = { ...places, latitude: Int32Array.of(40_000_000, 41_000_000, 39_276_300, 38_000_000) };
+    const there = { ...north, longitude: new Int32Array(4).fill(-73_000_000) };
+    const on = versionsOf(imageWith(withTexts(snapshot, { zip }), there));
+    const distances = (within: number) =>
+      v
+        .parse(
+          v.object({ data: v.array(v.object({ ccn: v.string(), distance: v.number() })) }),
+          ask(on, `/healthcare/facilities?near=00501&within=${within}&sort=distance`),
+        )
+        .data.map(({ ccn, distance }) => `${ccn} ${distance}`);
+    const [here, south, far, farthest] = ["000001 0", "000003 50", "000002 69.1", "000005 138.2"];
+    assert.deepEqual(distances(49), [here]);
+    assert.deepEqual(distances(50), [here, south]);
+    assert.deepEqual(distances(69), [here, south]);
+    assert.deepEqual(distances(70), [here, south, far]);
+    assert.deepEqual(distances(139), [here, south, far, farthest]);
+  });
+
   test("a list around a ZIP code has distances in miles and counts the facilities without a place", () => {
     const answer = ask(versions, "/healthcare/facilities?near=00501&within=60&sort=distance");
     const { data, summary } = v.parse(
