@@ -68,6 +68,8 @@ export interface OpsPages {
 /** A command's work on a copy of the state that servers share. */
 export interface SharedCommand {
   run(store: Store): CommandOutput;
+  /** Whether the work reads the accounts' use by day. */
+  readsDays: boolean;
   now: Date;
 }
 

@@ -103,7 +103,11 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
   const context = { settings, now: new Date(), accounts: subcommand.read?.(args) ?? [] };
   const work = (store: Store) => subcommand.run(args, { ...context, store });
   if (shared?.runCommand !== undefined) {
-    const { result, note = "" } = await shared.runCommand({ run: work, now: context.now });
+    const { result, note = "" } = await shared.runCommand({
+      run: work,
+      readsDays: subcommand.onlyReads === true,
+      now: context.now,
+    });
     process.stdout.write(result);
     process.stderr.write(note);
     return;

@@ -317,6 +317,90 @@ test("a server reads everything anew after a restore, and refuses an empty datab
   assert.match(stderr, /DATABASE_URL: found an empty database, though this server has a copy/);
 });
 
+test("while a backup is restored table by table, a server waits for all of it", async (t) => {
+  const own = await PostgresServer.start();
+  const key = await makeKey(own.url, "acme", 100, 1_000_000);
+  await own.query("CREATE TABLE backup AS SELECT * FROM hcqs.rows");
+  const later = await makeKey(own.url, "later", 100, 1_000_000);
+  const [server] = await startAll(t, 1, {}, own.url);
+  await own.query(
+    "DELETE FROM hcqs.changes WHERE version = (SELECT max(version) FROM hcqs.changes); DELETE FROM hcqs.rows",
+  );
+  await until("the server to notice", () => server.log.includes("is a backup being restored?"));
+  await own.query("INSERT INTO hcqs.rows SELECT * FROM backup");
+  await until("the whole backup to be read", () => server.log.includes("the database is back"));
+  const [client, other] = await Promise.all(
+    [key, later].map(async (each) => (await clientsOf([server], each, 1))[0]),
+  );
+  assert.equal(await client.ask(), "admitted");
+  await assert.rejects(other.ask(), /401 !== 429/);
+  client.close();
+  other.close();
+});
+
+test("a database that refuses to count is away until it counts", async (t) => {
+  const own = await PostgresServer.start();
+  const key = await makeKey(own.url, "acme", 100, 1_000_000);
+  await own.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'not now'; END $$`);
+  const [server] = await startAll(t, 1, {}, own.url);
+  const [client] = await clientsOf([server], key, 1);
+  await client.askUntil(() => client.counts.admitted > 20);
+  await own.query(
+    "CREATE TRIGGER refusal BEFORE UPDATE ON hcqs.limits FOR EACH ROW EXECUTE FUNCTION refuse()",
+  );
+  await until("the server to be alone", async () => {
+    await client.ask();
+    return server.log.includes("the database is away");
+  });
+  const before = client.counts.admitted;
+  await client.askUntil(() => client.counts.admitted > before + 300);
+  assert.equal(server.log.match(/the database is away/g)?.length, 1);
+  assert.doesNotMatch(server.log, /the database is back/);
+  const { code, stderr } = await runOn(own.url, "keys", "create", "--account", "x", "--plan", "free");
+  assert.equal(code, 0, stderr);
+  await own.query("DROP TRIGGER refusal ON hcqs.limits");
+  await until("the database to be back", () => server.log.includes("the database is back"));
+  client.close();
+});
+
+test("a user that may only read is refused by a start and by a command", async () => {
+  const own = await PostgresServer.start();
+  await makeKey(own.url, "acme", 10, 10);
+  await own.query("CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA hcqs TO reader");
+  await own.query("GRANT SELECT ON ALL TABLES IN SCHEMA hcqs TO reader");
+  const url = own.url.replace("hcqs@", "reader@");
+  const env = { STATE_DIR: temporaryFolder(), PORT: "0", OPS_PORT: "0", THREADS: "1", DATABASE_URL: url };
+  const server = new Running("server/main.ts", [], env);
+  for (const { code, stderr } of [await server.finished(), await runOn(url, "keys", "list")]) {
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /DATABASE_URL: found .*the user may not change the tables\), expected SELECT, INSERT/,
+    );
+  }
+});
+
+test("a command says in one sentence that the database refuses or doesn't answer", async () => {
+  const own = await PostgresServer.start();
+  await makeKey(own.url, "acme", 10, 10);
+  await own.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'audit says no'; END $$`);
+  await own.query("CREATE TRIGGER audit BEFORE INSERT ON hcqs.rows FOR EACH ROW EXECUTE FUNCTION refuse()");
+  const refused = await runOn(own.url, "keys", "create", "--account", "x", "--plan", "free");
+  assert.deepEqual([refused.code, refused.stdout], [1, ""]);
+  assert.match(
+    refused.stderr,
+    /^DATABASE_URL: found a database that refuses \(audit says no\), expected .*\n$/,
+  );
+  const locker = new Client({ connectionString: own.url });
+  await locker.connect();
+  await locker.query("BEGIN; LOCK TABLE hcqs.rows");
+  const late = await runOn(own.url, "keys", "list");
+  await locker.end();
+  assert.match(late.stderr, /^DATABASE_URL: found no answer within 1 s, expected .*\n$/);
+});
+
 test("a server with accounts of its own refuses a database, and a copy refuses to be served alone", async (t) => {
   const stateDir = temporaryFolder();
   const made = await runKeys(stateDir, "create", "--account", "own", "--plan", "free");

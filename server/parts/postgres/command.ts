@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { DatabaseError } from "pg";
 import { DataError, reasonOf } from "../../../engine/query.ts";
 import { permitLifeMs } from "../../accounts/permit-table.ts";
 import type { CommandOutput, SharedCommand } from "../../part.ts";
@@ -9,6 +10,9 @@ import { Database } from "./connection.ts";
 import { Directory, type ImportedUse } from "./directory.ts";
 
 /** Runs an operator's command on the accounts in PostgreSQL, from any machine. */
+
+/** An account has at most 62 days. */
+const accountsPerRead = 500;
 
 /**
  * Runs a command on a copy of the accounts in memory, makes its changes in the database, and waits until they hold on
@@ -23,7 +27,7 @@ export async function runShared(urls: readonly string[], command: SharedCommand)
     const directory = new Directory(store, database);
     await directory.read();
     const wasNew = directory.version === 0;
-    await readUse(store, database);
+    await readUse(store, database, command.readsDays);
     const before = directory.version;
     let work = command.run;
     let said: CommandOutput;
@@ -43,10 +47,7 @@ export async function runShared(urls: readonly string[], command: SharedCommand)
     await delay(permitLifeMs);
     return wasNew ? { ...said, note: `${said.note ?? ""}the database had no accounts before\n` } : said;
   } catch (error) {
-    const fault =
-      error instanceof StateUnavailable
-        ? new DataError("DATABASE_URL", `a database that can't be used (${reasonOf(error)})`, error.expected)
-        : error;
+    const fault = inWords(error);
     throw state === undefined ? fault : new Error(`${reasonOf(fault)}; ${state}`);
   } finally {
     database.close();
@@ -54,14 +55,35 @@ export async function runShared(urls: readonly string[], command: SharedCommand)
   }
 }
 
-/** Reads the use and the days of all accounts into the copy, for lists and exports. */
-async function readUse(store: Store, database: Database): Promise<void> {
+function inWords(error: unknown): unknown {
+  if (error instanceof StateUnavailable)
+    return new DataError(
+      "DATABASE_URL",
+      `a database that can't be used (${reasonOf(error)})`,
+      error.expected,
+    );
+  if (!(error instanceof DatabaseError)) return error;
+  const isLate = error.code === "57014";
+  return new DataError(
+    "DATABASE_URL",
+    isLate ? "no answer within 1 s" : `a database that refuses (${reasonOf(error)})`,
+    isLate ? "a database whose schema hcqs isn't locked" : "a user and a schema hcqs that allow changes",
+  );
+}
+
+/** Reads the use of all accounts into the copy, for lists and exports, and for exports their days. */
+async function readUse(store: Store, database: Database, withDays: boolean): Promise<void> {
   const limits = await database.query<{ account: string; month: number; used: number; used_before: number }>(
     "SELECT account, month, used, used_before FROM hcqs.limits",
   );
-  const days = await database.query<{ account: string; day: string; used: number }>(
-    "SELECT account, to_char(day, 'YYYY-MM-DD') AS day, used FROM hcqs.days ORDER BY account, day",
-  );
+  const days: { account: string; day: string; used: number }[] = [];
+  for (let i = 0; withDays && i < limits.length; i += accountsPerRead)
+    days.push(
+      ...(await database.query<(typeof days)[number]>(
+        "SELECT account, to_char(day, 'YYYY-MM-DD') AS day, used FROM hcqs.days WHERE account = ANY ($1)",
+        [limits.slice(i, i + accountsPerRead).map(({ account }) => account)],
+      )),
+    );
   store.atomically(() => {
     for (const { account, month, used, used_before } of limits) {
       if (used_before > 0) store.usage.save(monthName(month - 1), [[Number(account), used_before]]);

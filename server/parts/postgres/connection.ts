@@ -194,6 +194,11 @@ async function openBy(asked: URL, mode: string, place: string): Promise<Client> 
   }
 }
 
+/** Whether the user has the rights that servers and commands need, once the tables are made. */
+const mayWrite = `SELECT bool_and(has_table_privilege(t, 'SELECT') AND has_table_privilege(t, 'INSERT')
+    AND has_table_privilege(t, 'UPDATE') AND has_table_privilege(t, 'DELETE')) AS is_allowed
+  FROM unnest(ARRAY['changes', 'rows', 'limits', 'days', 'turns']) AS name, format('hcqs.%s', name) AS t`;
+
 /** Makes the schema if there is none. */
 async function prepare(client: Client, place: string): Promise<void> {
   const versionOf = async () => {
@@ -208,7 +213,11 @@ async function prepare(client: Client, place: string): Promise<void> {
     await inTime(client.query(installation));
     version = await versionOf();
   }
-  if (version === schemaVersion) return;
+  if (version === schemaVersion) {
+    if ((await inTime(client.query<{ is_allowed: boolean }>(mayWrite))).rows[0].is_allowed) return;
+    const rights = "SELECT, INSERT, UPDATE and DELETE on the tables of the schema hcqs";
+    throw new Unusable(place, "the user may not change the tables", rights, true);
+  }
   throw new Unusable(
     place,
     `schema version ${version}`,

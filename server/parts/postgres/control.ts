@@ -91,6 +91,8 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
   await readAtStart();
   let alone: Alone | undefined;
   let permits: Permits | undefined;
+  /** The accounts of the last call that failed. */
+  let failed: readonly Asked[] = [];
   let turnUntilMs = 0;
 
   async function readAtStart(): Promise<void> {
@@ -146,6 +148,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         contact.calling(nowMs);
         const rows = await calls.query<TakeRow>(takeSql, takeValues(asked, null)).catch((error) => {
           contact.reason = reasonOf(error);
+          failed = asked;
           throw error;
         });
         contact.answered();
@@ -199,15 +202,17 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         alone = undefined;
         contact.read(performance.now());
         contact.answered();
+        failed = [];
         table.isClosed = false;
         log.info("the database is back");
         await report();
         await counts.read(database);
       };
-      /** Reads succeed while commits hang, or while the accounts' limits are locked. */
+      /** Reads succeed while commits hang, and other calls while rows are locked. So what failed is tried. */
       const confirm = async () => {
         await calls.query("SELECT hcqs.take_turn('alive', $1, 0)", [holder]);
-        await calls.query(takeSql, takeValues([], null));
+        const tried = failed.map(({ account }) => ({ account, want: 0, back: 0, backMonth: table.month }));
+        await calls.query(takeSql, takeValues(tried, null));
       };
       /** Reports what was admitted alone, until the database has counted it. */
       const report = async () => {

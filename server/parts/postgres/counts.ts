@@ -102,11 +102,15 @@ export class Counts {
         FROM hcqs.limits WHERE at >= $1::timestamptz - make_interval(secs => ${overlapSeconds}) ORDER BY at`,
       [this.#readTo],
     );
-    // An account's days change with its first call of a day.
+    // An account's days change with its first call of a day: the days from the last call before are new.
     const changed = rows.filter(({ account, today }) => this.#daysReadOn.get(account) !== today);
     const days = await database.query<{ account: string; day: string; used: number }>(
-      "SELECT account, to_char(day, 'YYYY-MM-DD') AS day, used FROM hcqs.days WHERE account = ANY ($1)",
-      [changed.map(({ account }) => account)],
+      `SELECT account, to_char(day, 'YYYY-MM-DD') AS day, used FROM hcqs.days
+        JOIN unnest($1::bigint[], $2::date[]) AS a (account, since) USING (account) WHERE day >= since`,
+      [
+        changed.map(({ account }) => account),
+        changed.map(({ account }) => this.#daysReadOn.get(account) ?? "-infinity"),
+      ],
     );
     const { store } = this.#context;
     store.atomically(() => {

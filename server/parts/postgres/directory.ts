@@ -132,15 +132,19 @@ export class Directory {
   async #rest(own: number, first: PageRow[]): Promise<{ rows: Row[]; end: Position }> {
     const rows = new Map<string, Row>();
     let page = first;
+    let last = page.at(-1);
     for (;;) {
       const found = page.filter(({ name }) => name !== null);
       for (const { name, content } of found) if (name !== null) rows.set(name, { name, content });
-      const last = found.at(-1);
+      last = found.at(-1) ?? last;
       if (last === undefined || found.length < rowsPerPage) break;
       page = await this.#page(own, Number(last.version), last.name ?? "");
     }
     const [{ newest, newest_id }] = page;
     if (newest === null || newest_id === null) throw emptied();
+    // Each change has rows. While a backup is restored, they come after it.
+    if (last?.version !== newest)
+      throw new StateUnavailable("the newest change has no rows: is a backup being restored?");
     return { rows: [...rows.values()], end: { version: Number(newest), id: newest_id } };
   }
 

@@ -125,9 +125,9 @@ test("a webhook URL whose host name can't be public is rejected when it is set",
     "keys update --account a --webhook https://nas.local/",
   ]);
   const expected = "expected a public address\n";
-  assert.equal(made.stderr, `--webhook: found "https://localhost/", ${expected}`);
+  assert.equal(made.stderr, `--webhook is "https://localhost/", ${expected}`);
   assert.equal(changed.code, 0);
-  assert.equal(local.stderr, `--webhook: found "https://nas.local/", ${expected}`);
+  assert.equal(local.stderr, `--webhook is "https://nas.local/", ${expected}`);
 });
 
 /** Answers each look-up with the next list of addresses, or else the last list. @returns the hosts looked up */
