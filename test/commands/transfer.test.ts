@@ -474,7 +474,11 @@ test("with DATABASE_URL, accounts go into the database 500 at a time, and come f
   const [partly] = await run(folder, [`accounts import ${file}`], env);
   assert.deepEqual(
     [partly.code, partly.stdout, partly.stderr],
-    [1, "", "no; 500 of 1103 accounts are imported; import the others with --after 501\n"],
+    [
+      1,
+      "",
+      "DATABASE_URL: found a database that refuses (no), expected a user and a schema hcqs that allow changes; 500 of 1103 accounts are imported; import the others with --after 501\n",
+    ],
   );
   await database.query("DROP TRIGGER refuse ON hcqs.changes");
   const [entered, again, exportedAgain] = await run(
