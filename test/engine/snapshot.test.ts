@@ -699,10 +699,10 @@ test("an empty table, and a footer that declares too many bytes, are refused", a
     facilities.name = facilities.name.map((short) => short.padEnd(2 ** 20));
   });
   const expanding = encodeSnapshot(long);
-  const ceiling = columnBytesAllowance + 5 * maxColumnBytesPerRow;
+  const most = columnBytesAllowance + 5 * maxColumnBytesPerRow;
   assert.match(
     await refusal(expanding),
-    new RegExp(`^decoded size: found 31[0-9]{5} bytes, expected at most ${ceiling} for 5 rows$`),
+    new RegExp(`^decoded size: found 31[0-9]{5} bytes, expected at most ${most} for 5 rows$`),
   );
 });
 

@@ -7,7 +7,7 @@ import type { Sender } from "./outbox.ts";
 
 /** Sends events to accounts' e-mail addresses. */
 
-function letterOf({ id, threshold, payload: text }: StoredEvent, to: string): Email {
+function emailOf({ id, threshold, payload: text }: StoredEvent, to: string): Email {
   const { account, plan, month, quota } = payloadOf(text).data;
   // A small quota may already be used up at the first warning.
   const isUsedUp = quota.used >= quota.limit;
@@ -36,7 +36,7 @@ export function emailSender(mailer: Mailer | undefined, metrics: Metrics): Sende
       if (to === null) return { kind: "impossible", answer: "no e-mail address" };
       if (mailer === undefined) return { kind: "impossible", answer: "SMTP_URL isn't set" };
       try {
-        return { kind: "delivered", answer: await mailer.send(letterOf(event, to), signal) };
+        return { kind: "delivered", answer: await mailer.send(emailOf(event, to), signal) };
       } catch (error) {
         if (!(error instanceof UnknownRecipient)) throw error;
         return { kind: "failed", answer: error.message };

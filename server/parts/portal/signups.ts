@@ -114,10 +114,10 @@ async function mailLink(
   return linkSent;
 }
 
-async function mail(letter: Email, { mailer, log }: SignupOptions): Promise<void> {
+async function mail(email: Email, { mailer, log }: SignupOptions): Promise<void> {
   try {
     if (mailer === undefined) throw new Error("SMTP_URL isn't set");
-    await mailer.send(letter);
+    await mailer.send(email);
   } catch (error) {
     log.error({ reason: reasonOf(error) }, "the link of a signup can't be mailed");
     throw unavailable("the e-mail can't be sent now; try again later", 60);

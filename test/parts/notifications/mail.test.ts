@@ -8,7 +8,7 @@ import { later, now, Receiver, silent, World } from "../../support/quota-events.
 import { type Answers, SmtpServer, takesAll } from "../../support/smtp.ts";
 
 const from = { name: "Prices", address: "prices@example.com" };
-const letter = { to: "ann@example.com", subject: "s", text: "t", id: "1" };
+const email = { to: "ann@example.com", subject: "s", text: "t", id: "1" };
 
 function mailed(world: World, smtpUrl: string | undefined, maxMs?: number) {
   const mailer = smtpUrl === undefined ? undefined : new Mailer({ smtpUrl, from }, maxMs);
@@ -109,7 +109,7 @@ for (const [what, answers, state, said] of [
   ],
   ["wants the recipient later", answering("RCPT", "450 4.2.0 later"), "pending", /450 4\.2\.0 later/],
   ["has no room", answering("DATA", "452 4.3.1 full"), "pending", /452 4\.3\.1 full/],
-  ["doesn't take the letter", answering(".", "554 5.7.1 no"), "pending", /554 5\.7\.1 no/],
+  ["doesn't take the email", answering(".", "554 5.7.1 no"), "pending", /554 5\.7\.1 no/],
   ["refuses the login", answering("AUTH", "535 5.7.8 no"), "pending", /535 5\.7\.8 no/],
 ] as const)
   test(`an e-mail is ${state} after one attempt when the mail server ${what}`, async (t) => {
@@ -141,7 +141,7 @@ for (const [what, { greeting, answers }] of Object.entries({
   "says nothing": silence,
   "never ends its greeting": { ...silence, greeting: "220-wait\r\n" },
   "hangs at the recipient": hanging("RCPT"),
-  "hangs after the letter": hanging("."),
+  "hangs after the email": hanging("."),
 }))
   test(`an attempt ends at its deadline and closes its connection when the mail server ${what}`, {
     timeout: maxWaitMs,
@@ -151,7 +151,7 @@ for (const [what, { greeting, answers }] of Object.entries({
     smtp.answers = answers;
     const mailer = new Mailer({ smtpUrl: smtp.url(), from }, 300);
     await assert.rejects(
-      mailer.send(letter),
+      mailer.send(email),
       /hasn't accepted it in 300 ms|ETIMEDOUT|timed? ?out|never received/i,
     );
     await until("the connection to be closed", () => smtp.sockets.size === 0);
@@ -163,7 +163,7 @@ test("an aborted attempt rejects with the reason and closes its connection", {
   const smtp = await SmtpServer.open();
   smtp.answers = answering("RCPT", undefined);
   const end = new AbortController();
-  const sending = new Mailer({ smtpUrl: smtp.url(), from }).send(letter, end.signal);
+  const sending = new Mailer({ smtpUrl: smtp.url(), from }).send(email, end.signal);
   await until("the recipient", () => smtp.lines.some((line) => line.startsWith("RCPT")));
   end.abort(new Error("given up"));
   await assert.rejects(sending, /^Error: given up$/);
@@ -172,8 +172,7 @@ test("an aborted attempt rejects with the reason and closes its connection", {
 
 test("smtps rejects a self-signed certificate and a server without TLS", async () => {
   const [secure, plain] = [await SmtpServer.open(true), await SmtpServer.open()];
-  const send = (port: number) =>
-    new Mailer({ smtpUrl: `smtps://127.0.0.1:${port}`, from }, 5000).send(letter);
+  const send = (port: number) => new Mailer({ smtpUrl: `smtps://127.0.0.1:${port}`, from }, 5000).send(email);
   await assert.rejects(send(secure.port), /self.signed certificate/);
   await assert.rejects(send(plain.port));
   assert.deepEqual([secure.mails, plain.mails], [[], []]);
@@ -198,7 +197,7 @@ test("at most 20 e-mails are in flight, and none is cut off for a waiting one", 
   });
   const { deliver, outbox } = mailed(world, smtp.url());
   const delivering = [deliver()];
-  await until("the letters", () => smtp.lines.filter((line) => line.startsWith("RCPT")).length === 20);
+  await until("the e-mails", () => smtp.lines.filter((line) => line.startsWith("RCPT")).length === 20);
   delivering.push(deliver(later(5000)));
   outbox.stop();
   await Promise.all(delivering);
