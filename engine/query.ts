@@ -21,11 +21,10 @@ export {
 export {
   type FacilityFilter,
   type FacilityList,
-  facilityAt,
+  facilityOfItem,
+  facilityPage,
   facilitySorts,
   listFacilities,
-  orderFacilities,
-  summaryOfList,
 } from "./answers/facility-list.ts";
 export { encodePrices } from "./answers/prices.ts";
 export { listProcedures, procedureOrders } from "./answers/procedures.ts";

@@ -8,6 +8,7 @@ import { summaryOfRows } from "../image/summaries.ts";
 import { facilitiesInCity } from "../search/cities.ts";
 import { blank, byField } from "../snapshot/schema.ts";
 import { identityOrder, stableOrder } from "../snapshot/sort.ts";
+import { firstNotBefore } from "../sorted.ts";
 import { findFacility } from "./facilities.ts";
 
 /** Selects the facilities that meet all given conditions. */
@@ -43,12 +44,110 @@ export interface FacilityList {
 export const facilitySorts = ["name", "distance", "charge", "allowed", "markup", "services"] as const;
 type FacilitySort = (typeof facilitySorts)[number];
 
+/** A part of a sorted list. */
+export interface FacilityPage {
+  /** Number of facilities in the whole list. */
+  length: number;
+  /** The part's items, as in `FacilityList`. */
+  items: Uint32Array;
+  /** Their distances in tenths of a mile; empty without `near`. */
+  distances: Int32Array;
+  unplaced: number;
+  /** Computes the statistics of the whole list; see `summaryOfList`. */
+  summary(): Summary;
+}
+
 const pricedStatus = rowStatuses.indexOf("priced");
 /** Miles in a degree of latitude, rounded down. */
 const milesPerDegree = 69;
 const millionths = 1e6;
 /** With so many buckets, a bucket holds few facilities, and the list of counts is still short. */
 const selectionBuckets = 2 ** 11;
+
+/**
+ * Returns the items at the positions from `offset` on of a sorted list. Ties are ordered by CCN, and absent values come
+ * last. O(`count` + log rows) for all priced rows of a procedure, in the nation or in one state; otherwise as
+ * `listFacilities`.
+ */
+export function facilityPage(
+  image: Image,
+  filter: FacilityFilter,
+  sort: FacilitySort,
+  isDescending: boolean,
+  offset: number,
+  count: number,
+): FacilityPage {
+  const { procedure, status } = filter;
+  const isWhole =
+    procedure !== undefined && sort !== "distance" && status === "priced" && !isNarrowed(filter);
+  if (isWhole) {
+    const group = groupOf(image, procedure, filter.states?.[0] ?? null);
+    const length = groupSize(image, group);
+    return {
+      length,
+      items: pageOfGroup(
+        image,
+        group,
+        sort,
+        isDescending,
+        offset,
+        Math.min(count, Math.max(0, length - offset)),
+      ),
+      distances: new Int32Array(),
+      unplaced: 0,
+      summary: () => summaryOf(image, group),
+    };
+  }
+  const list = listFacilities(image, filter, sort);
+  const order = orderFacilities(list, isDescending, offset + count).subarray(offset, offset + count);
+  return {
+    length: list.items.length,
+    items: order.map((i) => list.items[i]),
+    distances: Int32Array.from(filter.near === undefined ? [] : order, (i) => list.distances[i]),
+    unplaced: list.unplaced,
+    summary: () => summaryOfList(image, list),
+  };
+}
+
+/** Whether a filter leaves out rows of a procedure in the nation or in a state. */
+const isNarrowed = ({ city, ccns, near, minCharge, maxCharge, states }: FacilityFilter) =>
+  [city, ccns, near, minCharge, maxCharge, states?.[1]].some((each) => each !== undefined);
+
+/** Returns rows of a group in the order of a sort. */
+function pageOfGroup(
+  image: Image,
+  group: number,
+  sort: Exclude<FacilitySort, "distance">,
+  isDescending: boolean,
+  offset: number,
+  count: number,
+): Uint32Array {
+  const { groupStart, charge, allowed } = image;
+  const order = sort === "charge" ? image.order : image.orders[sort];
+  const [start, end] = [groupStart[group], groupStart[group + 1]];
+  if (!isDescending) return order.slice(start + offset, start + offset + count);
+  const sortedAt = sortedBy(image, sort, true);
+  const valueAt = (i: number) => sortedAt(order[i], charge[order[i]], allowed[order[i]]);
+  // Absent values stay at the end.
+  const known = firstNotBefore(start, end, (i) => valueAt(i) !== blank);
+  const page = new Uint32Array(count);
+  /** The rest of the rows with one value, whose order stays ascending. */
+  let [next, runEnd] = [0, 0];
+  for (let i = 0; i < count; i++) {
+    const fromEnd = known - 1 - offset - i;
+    if (fromEnd < start) page[i] = order[start + offset + i];
+    else {
+      if (next === runEnd) {
+        const value = valueAt(fromEnd);
+        const runStart = firstNotBefore(start, known, (at) => valueAt(at) < value);
+        runEnd = firstNotBefore(runStart, known, (at) => valueAt(at) <= value);
+        next = runStart + runEnd - 1 - fromEnd;
+      }
+      page[i] = order[next++];
+    }
+  }
+  return page;
+}
 
 /** Lists the facilities that match a filter. O(rows of the procedure), or O(facilities) without a procedure. */
 export function listFacilities(image: Image, filter: FacilityFilter, sort: FacilitySort): FacilityList {
@@ -109,9 +208,9 @@ export function listFacilities(image: Image, filter: FacilityFilter, sort: Facil
   };
 }
 
-/** Returns the position of the facility at index `i` of a list. */
-export function facilityAt(image: Image, { filter, items }: FacilityList, i: number): number {
-  return filter.procedure === undefined ? items[i] : image.facility[items[i]];
+/** Returns the position of the facility of an item of a list with this filter. */
+export function facilityOfItem(image: Image, { procedure }: FacilityFilter, item: number): number {
+  return procedure === undefined ? item : image.facility[item];
 }
 
 /** Values are rounded as in answers, so that values that look equal are ties. */
@@ -212,9 +311,8 @@ function withLowest(
  * priced, all other statistics are NaN.
  */
 export function summaryOfList(image: Image, { filter, items: rows }: FacilityList): Summary {
-  const { procedure = 0, states, city, ccns, near, minCharge, maxCharge, status } = filter;
-  const narrowing = [city, ccns, near, minCharge, maxCharge, states?.[1]];
-  const isWhole = (status === "priced" || status === "all") && narrowing.every((each) => each === undefined);
+  const { procedure = 0, states, status } = filter;
+  const isWhole = (status === "priced" || status === "all") && !isNarrowed(filter);
   const group = groupOf(image, procedure, states?.[0] ?? null);
   const { charge, allowed } = image;
   const priced = isWhole ? rows : rows.filter((row) => charge[row] > 0 && allowed[row] > 0);

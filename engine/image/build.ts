@@ -38,7 +38,8 @@ export function buildImage(
   if (limits !== undefined) checkHeap(version, facilities, procedures, included, limits.heap, wordsOf);
   const source = { data_year: provenance.dataYear, data_version: version, caveat: provenance.caveat };
   const stateOf = Uint8Array.from(facilities.state, (code) => stateIndex.get(code) ?? 0);
-  const { priced, ...groups } = groupRows(rows, stateOf, procedures.code.length);
+  const nameOrder = ranksOf(facilities.name.map(foldedCase));
+  const { priced, ...groups } = groupRows(rows, stateOf, nameOrder, procedures.code.length);
   const { summaries, details } = summarize(rows, groups);
   const pricedProcedures = new Uint32Array(stateOf.length);
   for (const row of priced) pricedProcedures[rows.facility[row]]++;
@@ -68,7 +69,7 @@ export function buildImage(
     ...rows,
     stateOf,
     placeOf: Int32Array.from(facilities.zip, (zip) => findPlace(places.zip, zip)),
-    nameOrder: ranksOf(facilities.name.map(foldedCase)),
+    nameOrder,
     pricedProcedures,
     placeZip: places.zip,
     placeLatitude: places.latitude,

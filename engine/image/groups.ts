@@ -1,16 +1,24 @@
 import { blank, stateCodes } from "../snapshot/schema.ts";
 import { identityOrder, stableOrder, taken } from "../snapshot/sort.ts";
 import type { TableParts } from "../snapshot/table.ts";
+import { ratioInHundredths } from "./statistics.ts";
 
 export type Groups = Omit<ReturnType<typeof groupRows>, "priced">;
 
 /**
- * Groups the rows by procedure, and by procedure and state. A group's priced rows are ordered by charge, then by CCN.
+ * Groups the rows by procedure, and by procedure and state. A group's priced rows are ordered by charge, then by CCN,
+ * and likewise by each other value by which lists are sorted. Absent values come last.
  *
  * @param stateOf the state of each facility, by `stateIndex`
+ * @param nameOrder the rank of each facility's name
  * @param national number of national groups, one per procedure
  */
-export function groupRows(rows: TableParts["rows"], stateOf: Uint8Array, national: number) {
+export function groupRows(
+  rows: TableParts["rows"],
+  stateOf: Uint8Array,
+  nameOrder: Uint32Array,
+  national: number,
+) {
   const count = rows.charge.length;
   const priced = identityOrder(count).filter((row) => rows.charge[row] > 0 && rows.allowed[row] > 0);
   // Rows are in order of CCN, and the sort is stable.
@@ -20,9 +28,33 @@ export function groupRows(rows: TableParts["rows"], stateOf: Uint8Array, nationa
   for (let row = 0; row < count; row++)
     stateGroup[row] = rows.procedure[row] * stateCodes.length + stateOf[rows.facility[row]];
 
-  const order = new Uint32Array(2 * priced.length);
-  order.set(stableOrder(rows.procedure, byCharge));
-  order.set(stableOrder(stateGroup, byCharge), priced.length);
+  /** Orders the rows of each group as they are in `sorted`. */
+  const grouped = (sorted: Uint32Array<ArrayBuffer>) => {
+    const order = new Uint32Array(2 * priced.length);
+    order.set(stableOrder(rows.procedure, sorted));
+    order.set(stableOrder(stateGroup, sorted), priced.length);
+    return order;
+  };
+  const order = grouped(byCharge);
+  const keys = (keyOf: (row: number) => number) => Uint32Array.from(rows.charge, (_, row) => keyOf(row));
+  const markupOf = (row: number) =>
+    rows.allowed[row] > 0 ? ratioInHundredths(rows.charge[row], rows.allowed[row]) : 0;
+  // A markup may need more than 32 bits, so rows are sorted by its lower half, then by its upper half.
+  const byMarkup = stableOrder(
+    keys((row) => markupOf(row) / 2 ** 32),
+    stableOrder(
+      keys((row) => markupOf(row) % 2 ** 32),
+      priced,
+    ),
+  );
+  const services = keys((row) => (rows.services[row] === blank ? 2 ** 32 - 1 : rows.services[row]));
+  const names = keys((row) => nameOrder[rows.facility[row]]);
+  const orders = {
+    allowed: grouped(stableOrder(rows.allowed, priced)),
+    markup: grouped(byMarkup),
+    services: grouped(stableOrder(services, priced)),
+    name: grouped(stableOrder(names, priced)),
+  };
 
   const groups = national * (1 + stateCodes.length);
   const groupRows = new Uint32Array(groups);
@@ -46,5 +78,5 @@ export function groupRows(rows: TableParts["rows"], stateOf: Uint8Array, nationa
   const procedureCharge = taken(rows.charge, procedureRows);
   const procedureAllowed = taken(rows.allowed, procedureRows);
   const procedures = { procedureRows, procedureStart, procedureCharge, procedureAllowed };
-  return { priced, order, groupStart, groupRows, groupSuppressed, ...procedures };
+  return { priced, order, orders, groupStart, groupRows, groupSuppressed, ...procedures };
 }

@@ -20,7 +20,7 @@ const magic = 0x49514348; // "HCQI"
  * Number of the image's format. Increase it when the image's layout changes, or the bytes of any answer or cursor.
  * ETags contain the number, so clients don't keep an old answer.
  */
-export const imageFormatVersion = 20;
+export const imageFormatVersion = 21;
 /** Maximum bytes of an image, in which positions have 32 bits. */
 export const maxImageBytes = 2 ** 32 - 1;
 /** APC codes have four digits. */
@@ -123,6 +123,8 @@ const layout = {
   headEnd: uint32,
   /** The priced rows of each group in turn, ordered by charge, then by CCN. */
   order: uint32,
+  /** The same rows ordered by other values, absent ones last, then by CCN. */
+  orders: { allowed: uint32, markup: uint32, services: uint32, name: uint32 },
   /** For each row in `order`, its end in `answers`. */
   rowEnd: uint32,
   answers: bytes,

@@ -1,4 +1,4 @@
-import { facilityAt, listFacilities, orderFacilities } from "../answers/facility-list.ts";
+import { listFacilities, orderFacilities } from "../answers/facility-list.ts";
 import { type Image, textAt } from "../image/image.ts";
 import { findPlace, isZip } from "../image/places.ts";
 import { facilitiesInCityOf } from "./cities.ts";
@@ -35,7 +35,7 @@ export function nearbyIn(image: Image, words: readonly string[], isNamed: boolea
   const order = Array.from(orderFacilities(list, false));
   return {
     rest,
-    facilities: order.map((i) => facilityAt(image, list, i)),
+    facilities: order.map((i) => list.items[i]),
     miles: order.map((i) => list.distances[i] / 10),
     name,
   };

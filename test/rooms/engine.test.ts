@@ -3,6 +3,7 @@ import "../engine/arrange.test.ts";
 import "../engine/changes.test.ts";
 import "../engine/codes.test.ts";
 import "../engine/exports.test.ts";
+import "../engine/facility-page.test.ts";
 import "../engine/image.test.ts";
 import "../engine/prices.test.ts";
 import "../engine/search.test.ts";

@@ -3,7 +3,8 @@ import {
   dollarsOf,
   type FacilityFilter,
   type FacilityPrice,
-  facilityAt,
+  facilityOfItem,
+  facilityPage,
   facilitySorts,
   findFacility,
   findPlace,
@@ -11,10 +12,8 @@ import {
   listFacilities,
   maxCents,
   nameFacility,
-  orderFacilities,
   priceOfRow,
   rowStatuses,
-  summaryOfList,
   textAt,
 } from "../../../engine/query.ts";
 import { wholeNumber } from "../../shared/schemas.ts";
@@ -230,21 +229,23 @@ export const facilities: Endpoint = endpoint({
     const procedure = values.procedure === undefined ? undefined : image.procedureOf.get(values.procedure);
     if (values.procedure !== undefined && procedure === undefined)
       throw noProcedure(versions, image, values.procedure);
-    const list = listFacilities(image, filterOf(values, procedure, place), values.sort);
-    const { length } = list.items;
-    if (length === 0) throw noFacilities(image, queryOf(narrowing), list);
-    const order = orderFacilities(list, values.order === "desc", offset + values.limit);
+    const filter = filterOf(values, procedure, place);
+    const isDescending = values.order === "desc";
+    const page = facilityPage(image, filter, values.sort, isDescending, offset, values.limit);
+    const { length } = page;
+    if (length === 0)
+      throw noFacilities(image, queryOf(narrowing), listFacilities(image, filter, values.sort));
     const next = nextPage(context, facilities.name, length, values.limit, () => queryOf(values));
     const isPriced = procedure !== undefined;
     const unknown = values.ccn?.filter((ccn) => findFacility(image, ccn) < 0);
-    const row = (i: number) => {
-      const facility = facilityAt(image, list, i);
+    const row = (item: number, i: number) => {
+      const facility = facilityOfItem(image, filter, item);
       return {
         ...nameFacility(image, facility),
         zip: textAt(image.zip, facility) || null,
         procedures: image.pricedProcedures[facility],
-        ...(place !== undefined && { distance: list.distances[i] / 10 }),
-        ...(isPriced && priceFieldsOf(priceOfRow(image, list.items[i]))),
+        ...(place !== undefined && { distance: page.distances[i] / 10 }),
+        ...(isPriced && priceFieldsOf(priceOfRow(image, item))),
       };
     };
     return {
@@ -254,11 +255,11 @@ export const facilities: Endpoint = endpoint({
         procedure: { code: values.procedure, name: textAt(image.procedureName, procedure) },
       }),
       summary: {
-        ...(isPriced ? dollarsOf(summaryOfList(image, list)) : { facilities: length }),
-        ...(place !== undefined && { unplaced: list.unplaced }),
+        ...(isPriced ? dollarsOf(page.summary()) : { facilities: length }),
+        ...(place !== undefined && { unplaced: page.unplaced }),
         ...(unknown !== undefined && { unknown }),
       },
-      data: Array.from(order.subarray(offset, offset + values.limit), row),
+      data: Array.from(page.items, row),
       source: { ...sourceOf(image), places: image.description.places },
       next: next?.toString() ?? null,
     };
