@@ -307,14 +307,25 @@ test("a server reads everything anew after a restore, and refuses an empty datab
   const later = await makeKey(own.url, "later", 100, 1000);
   await until("the lost account to be gone", async () => (await statusOf(lost)) === 401);
   assert.deepEqual([await statusOf(key), await statusOf(later)], [200, 200]);
-  await server.stop();
+  // A dump is restored into a database that nobody has touched.
   await own.query("DROP SCHEMA hcqs CASCADE");
+  await until("the server to be alone", () => server.log.includes("the database is away"));
+  const schemas = await own.query("SELECT 1 FROM pg_namespace WHERE nspname = 'hcqs'");
+  assert.equal(schemas.length, 0);
+  await own.query("CREATE SCHEMA hcqs; CREATE TABLE hcqs.installed (schema_version integer)");
+  const half = await runOn(own.url, "keys", "list");
+  assert.match(half.stderr, /its schema hcqs isn't complete\), expected a backup that is restored whole\n$/);
+  await own.query("DROP SCHEMA hcqs CASCADE");
+  await server.stop();
   const again = new Running("server/main.ts", [], {
     ...{ DATABASE_URL: own.url, STATE_DIR: server.stateDir, PORT: "0", OPS_PORT: "0", THREADS: "1" },
   });
   const { code, stderr } = await again.finished();
   assert.equal(code, 1);
-  assert.match(stderr, /DATABASE_URL: found an empty database, though this server has a copy/);
+  assert.match(
+    stderr,
+    /DATABASE_URL: found .*it is empty, though this server has a copy.*, expected the database of those/,
+  );
 });
 
 test("while a backup is restored table by table, a server waits for all of it", async (t) => {

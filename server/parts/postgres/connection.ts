@@ -33,8 +33,14 @@ export class Database {
   /** The fault of the last try to connect. */
   #fault: Unusable | undefined;
 
-  /** @param urls one for each host, tried in turn */
-  constructor(urls: readonly string[]) {
+  readonly #mayInstall: () => boolean;
+
+  /**
+   * @param urls one for each host, tried in turn
+   * @param mayInstall whether the tables are to be made in a database without them
+   */
+  constructor(urls: readonly string[], mayInstall: () => boolean) {
+    this.#mayInstall = mayInstall;
     this.#hosts = urls.map((url) => ({ url, failures: 0, nextTryMs: Number.NEGATIVE_INFINITY }));
   }
 
@@ -73,7 +79,7 @@ export class Database {
     const faults: Unusable[] = [];
     for (const host of hosts)
       try {
-        const client = await open(host.url);
+        const client = await open(host.url, this.#mayInstall());
         client.once("end", () => this.#drop(client));
         this.#client = client;
         host.failures = 0;
@@ -137,25 +143,25 @@ const modesOf: Record<string, readonly string[]> = {
 };
 
 /** @throws Unusable */
-async function open(url: string): Promise<Client> {
+async function open(url: string, mayInstall: boolean): Promise<Client> {
   const asked = new URL(url);
   const place = `${asked.hostname}:${asked.port || 5432}`;
   const mode = asked.searchParams.get("sslmode") ?? "prefer";
   const [first, second] = modesOf[mode] ?? [mode];
   try {
     try {
-      return await openBy(asked, first, place);
+      return await openBy(asked, first, place, mayInstall);
     } catch (error) {
       const isRefused = error instanceof DatabaseError && error.code === "28000";
       if (second === undefined || !(isRefused || isAboutTls(error))) throw error;
-      return await openBy(asked, second, place);
+      return await openBy(asked, second, place, mayInstall);
     }
   } catch (error) {
     throw error instanceof Unusable ? error : inWords(error, place);
   }
 }
 
-async function openBy(asked: URL, mode: string, place: string): Promise<Client> {
+async function openBy(asked: URL, mode: string, place: string, mayInstall: boolean): Promise<Client> {
   const url = new URL(asked);
   url.searchParams.set("sslmode", mode);
   // `pg` reads modes as libpq does only if it is told to.
@@ -186,7 +192,7 @@ async function openBy(asked: URL, mode: string, place: string): Promise<Client> 
         "the primary: name all hosts in DATABASE_URL, with commas between them",
         false,
       );
-    await prepare(client, place);
+    await prepare(client, place, mayInstall);
     return client;
   } catch (error) {
     client.connection.stream.destroy();
@@ -195,29 +201,42 @@ async function openBy(asked: URL, mode: string, place: string): Promise<Client> 
 }
 
 /** Whether the user has the rights that servers and commands need, once the tables are made. */
-const mayWrite = `SELECT bool_and(has_table_privilege(t, 'SELECT') AND has_table_privilege(t, 'INSERT')
-    AND has_table_privilege(t, 'UPDATE') AND has_table_privilege(t, 'DELETE')) AS is_allowed
-  FROM unnest(ARRAY['changes', 'rows', 'limits', 'days', 'turns']) AS name, format('hcqs.%s', name) AS t`;
+const mayWrite = `SELECT bool_and(t IS NOT NULL) AS is_whole,
+    bool_and(has_table_privilege(t, 'SELECT') AND has_table_privilege(t, 'INSERT')
+      AND has_table_privilege(t, 'UPDATE') AND has_table_privilege(t, 'DELETE')) AS is_allowed
+  FROM unnest(ARRAY['changes', 'rows', 'limits', 'days', 'turns']) AS name, to_regclass(format('hcqs.%s', name)) AS t`;
 
-/** Makes the schema if there is none. */
-async function prepare(client: Client, place: string): Promise<void> {
+/** Checks the schema, and makes it if there is none. */
+async function prepare(client: Client, place: string, mayInstall: boolean): Promise<void> {
   const versionOf = async () => {
     const is = await inTime(client.query("SELECT to_regclass('hcqs.installed') IS NOT NULL AS there"));
     if (!is.rows[0].there) return undefined;
-    return Number(
-      (await inTime(client.query("SELECT schema_version FROM hcqs.installed"))).rows[0].schema_version,
-    );
+    const { rows } = await inTime(client.query("SELECT max(schema_version) AS newest FROM hcqs.installed"));
+    return Number(rows[0].newest);
   };
   let version = await versionOf();
+  // Whoever restores a backup finds the database as he made it.
+  if (version === undefined && !mayInstall)
+    throw new Unusable(
+      place,
+      "it is empty, though this server has a copy of shared accounts",
+      "the database of those accounts, restored from a backup if it was lost; to begin anew, use an empty STATE_DIR",
+      true,
+    );
   if (version === undefined) {
     await inTime(client.query(installation));
     version = await versionOf();
   }
   if (version === schemaVersion) {
-    if ((await inTime(client.query<{ is_allowed: boolean }>(mayWrite))).rows[0].is_allowed) return;
+    const [{ is_whole, is_allowed }] = (
+      await inTime(client.query<{ is_whole: boolean; is_allowed: boolean }>(mayWrite))
+    ).rows;
+    if (!is_whole) throw incomplete(place);
+    if (is_allowed) return;
     const rights = "SELECT, INSERT, UPDATE and DELETE on the tables of the schema hcqs";
     throw new Unusable(place, "the user may not change the tables", rights, true);
   }
+  if (version === 0) throw incomplete(place);
   throw new Unusable(
     place,
     `schema version ${version}`,
@@ -225,6 +244,9 @@ async function prepare(client: Client, place: string): Promise<void> {
     true,
   );
 }
+
+const incomplete = (place: string) =>
+  new Unusable(place, "its schema hcqs isn't complete", "a backup that is restored whole", false);
 
 /** What is expected, by the beginning of an error's code, or what its message is about. */
 const refusals: readonly (readonly [pattern: RegExp, expected: string])[] = [

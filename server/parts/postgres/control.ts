@@ -76,7 +76,8 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
     });
   };
   // Calls for permits don't wait behind reads and changes of accounts.
-  const [calls, database] = [new Database(urls), new Database(urls)];
+  const mayInstall = () => store.directory.position() === undefined;
+  const [calls, database] = [new Database(urls, mayInstall), new Database(urls, mayInstall)];
   atEnd(() => {
     calls.close();
     database.close();
