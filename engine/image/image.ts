@@ -20,7 +20,7 @@ const magic = 0x49514348; // "HCQI"
  * Number of the image's format. Increase it when the image's layout changes, or the bytes of any answer or cursor.
  * ETags contain the number, so clients don't keep an old answer.
  */
-export const imageFormatVersion = 20;
+export const imageFormatVersion = 21;
 /** Maximum bytes of an image, in which positions have 32 bits. */
 export const maxImageBytes = 2 ** 32 - 1;
 /** APC codes have four digits. */
@@ -97,6 +97,14 @@ const layout = {
   placeLatitude: int32,
   /** The longitude of each ZIP code in millionths of a degree. */
   placeLongitude: int32,
+  /** The cities of the ZIP codes: their names as one word, a space, and the state's code; in byte order. */
+  placeCity: texts,
+  /** The same cities as they are shown, such as `Saint Louis, MO`. */
+  placeCityName: texts,
+  /** The mean latitude of each city's ZIP codes in millionths of a degree. */
+  placeCityLatitude: int32,
+  /** The mean longitude of each city's ZIP codes in millionths of a degree. */
+  placeCityLongitude: int32,
   /** The rows of each procedure in turn. */
   procedureRows: uint32,
   /** The start of each procedure's rows in `procedureRows`, followed by the end of the last procedure's rows. */
