@@ -6,7 +6,7 @@ import { type Places, stateIndex } from "../engine/query.ts";
 const version = "8.0.0";
 const name = `GeoNames postal codes (CC BY 4.0), as in npm's zipcodes ${version}`;
 const place =
-  /"zip":"(\d{5})","latitude":(-?[\d.]+),"longitude":(-?[\d.]+),"city":"[^"]*","state":"([A-Z]{2})"/g;
+  /"zip":"(\d{5})","latitude":(-?[\d.]+),"longitude":(-?[\d.]+),"city":"([^"]*)","state":"([A-Z]{2})"/g;
 /** The United States lie west of the first longitude or east of the second. */
 const [eastmost, westmost] = [-60, 140];
 
@@ -16,16 +16,15 @@ let places: Places | undefined;
 type Keep = (name: string, make: () => Buffer) => Buffer;
 
 /**
- * Returns the coordinates of ZIP codes in the states and territories. npm's `zipcodes` is read as text, because
+ * Returns the coordinates and cities of ZIP codes in the states and territories. npm's `zipcodes` is read as text, because
  * importing its 42,000 objects is many times slower and takes 22 MB of heap.
  *
  * @param keep caches the table between threads and starts, because reading the text takes 0.1 s
  */
 export function readPlaces(keep: Keep = (_, make) => make()): Places {
   places ??= columnsOf(
-    keep(`zipcodes-${version}`, () =>
-      tableOf(readFileSync(createRequire(import.meta.url).resolve("zipcodes/lib/codes.js"), "latin1")),
-    ),
+    keep(`zipcodes-${version}`, () => tableOf(entries())),
+    keep(`zipcodes-${version}-cities`, () => citiesOf(entries())).toString(),
   );
   return places;
 }
@@ -36,24 +35,41 @@ export function zipsByStart(): Map<string, string[]> {
   return Map.groupBy(zips, (zip) => zip.slice(0, 2));
 }
 
-function columnsOf(table: Buffer): Places {
+function columnsOf(table: Buffer, cities: string): Places {
   const all = new Int32Array(new Uint8Array(table).buffer);
   const count = all.length / 3;
   const [zip, latitude, longitude] = [0, 1, 2].map((i) => all.subarray(i * count, (i + 1) * count));
-  return { name, zip, latitude, longitude };
+  return { name, zip, latitude, longitude, city: cities.split("\n") };
 }
 
-/** The ZIP codes ascending, their latitudes and their longitudes, as 32-bit integers of this machine. */
-function tableOf(text: string): Buffer {
-  const found = new Map<number, [latitude: number, longitude: number]>();
-  for (const [, zip, latitude, longitude, state] of text.matchAll(place)) {
+interface Entry {
+  latitude: number;
+  longitude: number;
+  city: string;
+}
+
+/** Reads the package's entries by ZIP code, ascending. */
+function entries(): Map<number, Entry> {
+  const text = readFileSync(createRequire(import.meta.url).resolve("zipcodes/lib/codes.js"), "utf8");
+  const found = new Map<number, Entry>();
+  for (const [, zip, latitude, longitude, city, state] of text.matchAll(place)) {
     const east = Number(longitude);
     // Leaves out military addresses abroad, and an entry whose longitude lacks its minus sign.
     if (stateIndex.has(state) && (east < eastmost || east > westmost))
-      found.set(Number(zip), [Number(latitude), east]);
+      found.set(Number(zip), { latitude: Number(latitude), longitude: east, city: `${city}, ${state}` });
   }
-  const zip = Int32Array.from(found.keys()).sort();
-  const column = (axis: 0 | 1) =>
-    Int32Array.from(zip, (code) => Math.round(1e6 * (found.get(code)?.[axis] ?? 0)));
-  return Buffer.concat([zip, column(0), column(1)].map(({ buffer }) => Buffer.from(buffer)));
+  return new Map([...found].sort(([a], [b]) => a - b));
+}
+
+/** The ZIP codes ascending, their latitudes and their longitudes, as 32-bit integers of this machine. */
+function tableOf(entries: Map<number, Entry>): Buffer {
+  const column = (axis: "latitude" | "longitude") =>
+    Int32Array.from(entries.values(), (entry) => Math.round(1e6 * entry[axis]));
+  const columns = [Int32Array.from(entries.keys()), column("latitude"), column("longitude")];
+  return Buffer.concat(columns.map(({ buffer }) => Buffer.from(buffer)));
+}
+
+/** The city and state of each ZIP code, a line each, in the order of the ZIP codes. */
+function citiesOf(entries: Map<number, Entry>): Buffer {
+  return Buffer.from(Array.from(entries.values(), ({ city }) => city).join("\n"));
 }

@@ -1,7 +1,7 @@
 import { type RowStatus, rowStatuses, statusOfRow } from "../exports/scope.ts";
 import { groupOf, groupSize, stateIndex } from "../image/group-numbers.ts";
 import type { Image } from "../image/image.ts";
-import { tenthsBetween } from "../image/places.ts";
+import { type Point, tenthsBetween } from "../image/places.ts";
 import { ratioInHundredths } from "../image/statistics.ts";
 import { type Summary, summaryFields, summaryOf } from "../image/statistics-fields.ts";
 import { summaryOfRows } from "../image/summaries.ts";
@@ -24,8 +24,12 @@ export interface FacilityFilter {
   states?: readonly string[] | undefined;
   city?: string | undefined;
   ccns?: readonly string[] | undefined;
-  /** A circle around a place. `place` is a position in the table of places. */
-  near?: { place: number; miles: number } | undefined;
+  /** A circle around a point. */
+  near?: Circle | undefined;
+}
+
+interface Circle extends Point {
+  miles: number;
 }
 
 /** The facilities that match a filter, ascending by CCN. */
@@ -243,9 +247,8 @@ function chosenFacilities(image: Image, { ccns, city }: FacilityFilter): Readonl
  * The returned function computes a facility's distance in tenths of a mile. It returns −1 if the facility is too far
  * away, and undefined if the facility's location is unknown.
  */
-function distancesFrom(image: Image, { place, miles }: { place: number; miles: number }) {
+function distancesFrom(image: Image, { latitude, longitude, miles }: Circle) {
   const { placeOf, placeLatitude, placeLongitude } = image;
-  const [latitude, longitude] = [placeLatitude[place], placeLongitude[place]];
   const mostNorth = ((miles + 1) / milesPerDegree) * millionths;
   return (facility: number): number | undefined => {
     const there = placeOf[facility];

@@ -1,7 +1,7 @@
 import { encodeRepeated, encodeText } from "../encode.ts";
 import { csvLengths } from "../exports/csv.ts";
 import { checkHeap, facilityDocuments, procedureDocuments, wordsByText } from "../search/build.ts";
-import { foldedCase } from "../search/text.ts";
+import { cityWord, foldedCase } from "../search/text.ts";
 import { byField, facilityFields, type HcpcsCode, versionName } from "../snapshot/schema.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
 import { ascending, partsOf } from "../snapshot/table.ts";
@@ -74,6 +74,7 @@ export function buildImage(
     placeZip: places.zip,
     placeLatitude: places.latitude,
     placeLongitude: places.longitude,
+    ...citiesOf(places),
     ...groups,
     csvBytes: new Float64Array(groups.groupRows.length),
     summaries,
@@ -105,6 +106,32 @@ function includesText(codes: readonly HcpcsCode[] | null): string {
   const shown = codes?.map(({ code, description }) => ({ code, description: description || null }));
   return JSON.stringify(shown ?? null);
 }
+
+/** The cities of a table of places, and the means of their ZIP codes' coordinates. */
+function citiesOf({ city = [], latitude, longitude }: Places) {
+  const keys = new Map<string, string>();
+  const keyOf = (name: string) => {
+    const state = name.slice(-stateLetters);
+    const key = keys.get(name) ?? `${cityWord(name.slice(0, name.lastIndexOf(",")))} ${state}`;
+    keys.set(name, key);
+    return key;
+  };
+  const zipsOf = Map.groupBy(city.keys(), (i) => keyOf(city[i]));
+  const names = [...zipsOf.keys()].sort();
+  const meansOf = (axis: Int32Array) =>
+    Int32Array.from(names, (key) => {
+      const zips = zipsOf.get(key) ?? [];
+      return Math.round(zips.reduce((sum, i) => sum + axis[i], 0) / zips.length);
+    });
+  return {
+    placeCity: encodeText(names),
+    placeCityName: encodeText(names.map((key) => city[zipsOf.get(key)?.[0] ?? 0])),
+    placeCityLatitude: meansOf(latitude),
+    placeCityLongitude: meansOf(longitude),
+  };
+}
+
+const stateLetters = 2;
 
 /** Equal texts have the same rank. */
 function ranksOf(names: string[]): Uint32Array {

@@ -97,6 +97,14 @@ const layout = {
   placeLatitude: int32,
   /** The longitude of each ZIP code in millionths of a degree. */
   placeLongitude: int32,
+  /** The cities of the ZIP codes: their names as one word, a space, and the state's code; in byte order. */
+  placeCity: texts,
+  /** The same cities as they are shown, such as `Saint Louis, MO`. */
+  placeCityName: texts,
+  /** The mean latitude of each city's ZIP codes in millionths of a degree. */
+  placeCityLatitude: int32,
+  /** The mean longitude of each city's ZIP codes in millionths of a degree. */
+  placeCityLongitude: int32,
   /** The rows of each procedure in turn. */
   procedureRows: uint32,
   /** The start of each procedure's rows in `procedureRows`, followed by the end of the last procedure's rows. */

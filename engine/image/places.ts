@@ -9,6 +9,14 @@ export interface Places {
   latitude: Int32Array;
   /** Longitudes in millionths of a degree. */
   longitude: Int32Array;
+  /** The city and state of each ZIP code, such as `Boston, MA`. Without it, no city has a place. */
+  city?: readonly string[];
+}
+
+/** Coordinates in millionths of a degree. */
+export interface Point {
+  latitude: number;
+  longitude: number;
 }
 
 const none = new Int32Array(0);
@@ -47,4 +55,12 @@ export function tenthsBetween(
 /** Tells whether a word is a ZIP code of the table. */
 export function isZip({ placeZip }: { placeZip: Int32Array }, word: string): boolean {
   return /^[0-9]{5}$/.test(word) && findPlace(placeZip, word) >= 0;
+}
+
+/** Returns the coordinates of a place. @param place its position in the table of places */
+export function pointAt(
+  { placeLatitude, placeLongitude }: { placeLatitude: Int32Array; placeLongitude: Int32Array },
+  place: number,
+): Point {
+  return { latitude: placeLatitude[place], longitude: placeLongitude[place] };
 }

@@ -1,7 +1,9 @@
-import type { Image } from "../image/image.ts";
+import { type Image, textAt } from "../image/image.ts";
+import type { Point } from "../image/places.ts";
+import { withPrefix } from "../sorted.ts";
 import { cityField } from "./fields.ts";
 import { facilitiesIn, facilitiesOfNickname, stateOf } from "./nicknames.ts";
-import { meaningOf, splitWords } from "./text.ts";
+import { cityWord, meaningOf, splitWords } from "./text.ts";
 import { documentsOf, findWord, hasToken, indexOf } from "./text-index.ts";
 
 /**
@@ -30,4 +32,38 @@ export function facilitiesInCityOf(image: Image, words: readonly string[]): Set<
     if (there.length > 0) return new Set(there);
   }
   return new Set();
+}
+
+export interface City extends Point {
+  /** The city with its state's code, such as `Boston, MA`. */
+  name: string;
+  state: string;
+}
+
+/**
+ * Finds the cities that a text names among the cities of the table of places, one for each state, ordered by state. The
+ * state's code or name may follow: `Boston, MA`, `saint louis missouri`. O(log cities).
+ */
+export function citiesNamed(image: Image, text: string): City[] {
+  const words = splitWords(text);
+  const whole = citiesWithName(image, words);
+  if (whole.length > 0) return whole;
+  for (let end = 1; end < words.length; end++) {
+    const state = stateOf(words.slice(end).join(""));
+    const there = citiesWithName(image, words.slice(0, end)).filter((city) => city.state === state);
+    if (there.length > 0) return there;
+  }
+  return [];
+}
+
+function citiesWithName(image: Image, words: readonly string[]): City[] {
+  const { placeCity, placeCityName, placeCityLatitude, placeCityLongitude } = image;
+  const word = cityWord(words.join(" "));
+  const { start, end } = withPrefix(placeCity, Buffer.from(`${word} `));
+  return Array.from({ length: end - start }, (_, i) => ({
+    name: textAt(placeCityName, start + i),
+    state: textAt(placeCity, start + i).slice(word.length + 1),
+    latitude: placeCityLatitude[start + i],
+    longitude: placeCityLongitude[start + i],
+  }));
 }

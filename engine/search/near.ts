@@ -1,6 +1,6 @@
 import { listFacilities, orderFacilities } from "../answers/facility-list.ts";
 import { type Image, textAt } from "../image/image.ts";
-import { findPlace, isZip } from "../image/places.ts";
+import { findPlace, isZip, pointAt } from "../image/places.ts";
 import { facilitiesInCityOf } from "./cities.ts";
 import { stateOf } from "./nicknames.ts";
 import { meaningOf } from "./text.ts";
@@ -31,7 +31,11 @@ export function nearbyIn(image: Image, words: readonly string[], isNamed: boolea
   const named = zipIn(image, words, isNamed) ?? cityAfterNear(image, words);
   if (named === undefined) return undefined;
   const { rest, place, name } = named;
-  const list = listFacilities(image, { status: "all", near: { place, miles: nearMiles } }, "distance");
+  const list = listFacilities(
+    image,
+    { status: "all", near: { ...pointAt(image, place), miles: nearMiles } },
+    "distance",
+  );
   const order = Array.from(orderFacilities(list, false));
   return {
     rest,

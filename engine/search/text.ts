@@ -58,6 +58,11 @@ export function meaningOf(word: string): string {
   return abbreviations.get(word) ?? word;
 }
 
+/** Returns a city's name as one word, so that abbreviations, spaces, case and accents don't matter. */
+export function cityWord(name: string): string {
+  return indexWords(name).join("");
+}
+
 /** The functions that return a word's form in each index. */
 export const meanings = { facility: meaningOf, procedure: procedureMeaning } as const;
 

@@ -30,8 +30,11 @@ export class Context {
   readonly offset: number;
   /** Whether the answer shows the account's state. */
   isLive = false;
-  /** Whether the answer never changes, because the request names all data versions that the answer uses. */
-  isPinned = false;
+  /**
+   * Whether the answer never changes, because the request names all data versions that the answer uses. Undefined: it
+   * never changes if the path names an exact version or a page.
+   */
+  isPinned: boolean | undefined;
   readonly #usage: () => Usage;
   readonly #findImage: () => Image;
   #image: Image | undefined;

@@ -143,10 +143,17 @@ export const reachedCeilings = {
 
 export type ReachedCeiling = keyof typeof reachedCeilings;
 
+interface Candidate {
+  code: string;
+  name: string;
+}
+
 interface ErrorDetails {
   /** The parameter or field at fault. */
   param?: string;
   ceiling?: ReachedCeiling;
+  /** The procedure groups that the words of `procedure` may mean. */
+  candidates?: readonly Candidate[];
   /** What the search asks for and this data can't have. */
   absent?: readonly Absent[];
   /** Value of the error's header if the table has no value: the seconds to wait, or the file's size. */
@@ -158,15 +165,21 @@ export class ApiError extends Error {
   readonly type: ErrorType;
   readonly param: string | undefined;
   readonly ceiling: ReachedCeiling | undefined;
+  readonly candidates: readonly Candidate[] | undefined;
   readonly absent: readonly Absent[] | undefined;
   readonly #header: number | string | undefined;
 
-  constructor(type: ErrorType, message: string, { param, ceiling, absent, header }: ErrorDetails = {}) {
+  constructor(
+    type: ErrorType,
+    message: string,
+    { param, ceiling, candidates, absent, header }: ErrorDetails = {},
+  ) {
     super(message);
     this.name = "ApiError";
     this.type = type;
     this.param = param;
     this.ceiling = ceiling;
+    this.candidates = candidates;
     this.absent = absent;
     this.#header = header;
   }
@@ -186,9 +199,9 @@ export class ApiError extends Error {
   }
 
   get body() {
-    const { type, message, param, ceiling, absent } = this;
+    const { type, message, param, ceiling, candidates, absent } = this;
     // JSON leaves out undefined fields.
-    return { error: { type, message, param, ceiling, absent } };
+    return { error: { type, message, param, ceiling, candidates, absent } };
   }
 }
 

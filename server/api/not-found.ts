@@ -161,21 +161,22 @@ const maxSearchCharacters = 64;
  */
 function wayToGroup(image: Image, asked: string): string | undefined {
   if (procedureCodePattern.test(asked)) return undefined;
-  const way = groupWritten(image, asked) ?? groupIncluding(image, asked) ?? searchFor(image, asked);
+  const written = groupWritten(image, asked);
+  const way =
+    written === undefined
+      ? (groupIncluding(image, asked) ?? searchFor(image, asked))
+      : `${image.codes[written]} (${textAt(image.procedureName, written)}) may be meant`;
   return `procedure groups have four digits; ${way}`;
 }
 
-/** Names the group whose code a text has in another form, such as 5,072, APC 5072 or 5072.0; undefined if none. */
-function groupWritten(image: Image, text: string): string | undefined {
+/** Finds the group whose code a text has in another form, such as 5,072, APC 5072 or 5072.0; undefined if none. */
+export function groupWritten(image: Image, text: string): number | undefined {
   const code = text
     .trim()
     .replace(/^apc/i, "")
     .replace(/\.0*$/, "")
     .replace(/[\p{P}\p{S}\p{Z}]/gu, "");
-  const procedure = procedureCodePattern.test(code) ? image.procedureOf.get(code) : undefined;
-  return procedure === undefined
-    ? undefined
-    : `${code} (${textAt(image.procedureName, procedure)}) may be meant`;
+  return procedureCodePattern.test(code) ? image.procedureOf.get(code) : undefined;
 }
 
 /** Names the group that includes the HCPCS or CPT code in a text; undefined if there is no code, or no known group. */
@@ -198,7 +199,8 @@ export function findsSurely(image: Image, kind: DocumentKind, text: string): boo
 export function searchFor(image: Image, text: string): string {
   const isShown = text.length <= maxSearchCharacters && echoBare(text) === text;
   return isShown && findsSurely(image, "procedure", text)
-    ? `${searchPath(text)} finds them by these words`
+    ? `${basePath}/healthcare/facilities?${new URLSearchParams({ procedure: text })} takes these words, and ` +
+        `${searchPath(text)} finds groups by them`
     : `a search finds them by words, such as ${searchPath("knee replacement")}`;
 }
 

@@ -135,12 +135,25 @@ const errorSchema = errorOf(["type", "message"], {
   type: { type: "string", enum: allErrorTypes, description: "Stable. Programs should decide by this field." },
   message: errorMessage,
   param: { type: "string", description: "The parameter with the error, if there is one." },
+  candidates: {
+    type: "array",
+    description: "The procedure groups that the words of `procedure` may mean.",
+    items: reference("schemas", "Candidate"),
+  },
   absent: {
     type: "array",
     description: "What the words of a search ask for and this data can't have.",
     items: reference("schemas", "Absent"),
   },
 });
+const candidateSchema: JsonSchema = {
+  type: "object",
+  required: ["code", "name"],
+  properties: {
+    code: { type: "string", description: "APC code." },
+    name: { type: "string", description: "Name of the procedure group." },
+  },
+};
 const ceilingErrorSchema = errorOf(["type", "message", "ceiling"], {
   type: {
     type: "string",
@@ -164,7 +177,11 @@ function schemasOf(entries: readonly Endpoint[]): Record<string, unknown> {
     definitions,
     overrideRef: ({ referenceId }) => reference("schemas", referenceId).$ref,
   });
-  const schemas: Record<string, unknown> = { Error: errorSchema, CeilingError: ceilingErrorSchema };
+  const schemas: Record<string, unknown> = {
+    Error: errorSchema,
+    CeilingError: ceilingErrorSchema,
+    Candidate: candidateSchema,
+  };
   for (const [name, schema] of Object.entries($defs)) schemas[name] = withoutTitled(schema, schemas);
   return schemas;
 }

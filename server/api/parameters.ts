@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { stateCodes, zipPattern } from "../../engine/query.ts";
+import { stateCodes } from "../../engine/query.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import { ApiError, echo, echoBare } from "./errors.ts";
 
@@ -194,10 +194,11 @@ export const states = v.optional(
   ),
 );
 
-const aZip = "a ZIP code of five digits";
-export const zipCode = v.pipe(
+const aPlace = "a ZIP code of five digits, or a city with its state, such as Boston, MA";
+/** A ZIP code, or a city. */
+export const place = v.pipe(
   v.string(),
-  v.regex(zipPattern, ({ input }) => withHint(aZip, missingZeros(input, zipDigits))),
+  v.regex(/^([0-9]{5}|[^0-9]{2,100})$/, ({ input }) => withHint(aPlace, missingZeros(input, zipDigits))),
 );
 
 export const ccns = v.optional(

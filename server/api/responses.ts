@@ -263,16 +263,28 @@ const nullableFields = <Fields extends v.ObjectEntries>(fields: Fields) =>
 const textOrNull = (description: string) => v.nullable(described(description, v.string()));
 const textsOrNull = (description: string) => v.nullable(described(description, v.array(v.string())));
 
+/** What words ask for and this data can't have. */
+const absent = rows("What the words ask for and this data can't have", "Absent", {
+  name: described("What it is, such as `MRI`", v.string()),
+  reason: described("Why this data can't have it", v.string()),
+  see: described("URL where such prices are", v.string()),
+});
+
 export const facilitiesResponse = v.object({
   list: list("facilities"),
   query: object(
     "The query as the server understood it, with all defaults. Parameters that weren't given are null",
     {
-      procedure: textOrNull("APC code"),
+      procedure: described(
+        "The procedure group, and what was asked for",
+        v.nullable(
+          v.object({ ...procedureFields, asked: textOrNull("As it was asked; null on later pages") }),
+        ),
+      ),
       state: textsOrNull("State codes"),
       city: textOrNull("The city's name as it was given"),
       ccn: textsOrNull("The CCNs as they were given"),
-      near: textOrNull("ZIP code"),
+      near: textOrNull("ZIP code, or city with its state"),
       within: v.nullable(count("Miles")),
       min_charge: v.nullable(dollars("The lowest charge")),
       max_charge: v.nullable(dollars("The highest charge")),
@@ -283,6 +295,7 @@ export const facilitiesResponse = v.object({
     },
   ),
   procedure: v.optional(object("With `procedure`: the procedure group", procedureFields)),
+  absent: v.optional(absent),
   summary: object(
     "Statistics of all facilities that match. With `procedure` it also has the statistics of charges, over the priced facilities; null if none is priced",
     {
@@ -329,13 +342,6 @@ const score = described(
   "0.5 and more where every significant word matched and nothing else fits as well; below, words were dropped or guessed",
   v.number(),
 );
-/** What words ask for and this data can't have. */
-const absent = rows("What the words ask for and this data can't have", "Absent", {
-  name: described("What it is, such as `MRI`", v.string()),
-  reason: described("Why this data can't have it", v.string()),
-  see: described("URL where such prices are", v.string()),
-});
-
 export const searchResponse = v.object({
   list: list("search"),
   query: object("What was asked for", {

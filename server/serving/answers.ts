@@ -91,7 +91,7 @@ export class Answers {
     const isTagged = isFile || target.endpoint.kind === "versioned";
     // The same content may be compressed anew, so a snapshot file has the ETag of its bytes and isn't immutable.
     const signature = isFile ? body.signature : undefined;
-    const isFixed = signature === undefined && (context.isPinned || isImmutable(this.#versions, target));
+    const isFixed = signature === undefined && (context.isPinned ?? isImmutable(this.#versions, target));
     const head = {
       tag: signature ?? (isTagged ? requestTag(context.image, target, query) : digest(body)),
       cacheControl: isFixed ? immutable : current,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as v from "valibot";
 import { sealSnapshot } from "../../engine/index.ts";
 import { echo } from "../../server/api/errors.ts";
-import { searchResponse } from "../../server/api/responses.ts";
+import { facilitiesResponse, searchResponse } from "../../server/api/responses.ts";
 import { hcpcs } from "../support/addendum.ts";
 import { checkAnswer, openapiDocument } from "../support/answers.ts";
 import { ask, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
@@ -121,15 +121,13 @@ test("the message for a code without results says why", () => {
   );
 });
 
-/** The paths of all endpoints that take a procedure group. */
+/** The paths of all endpoints that take a procedure group by its code only. */
 const pathsOf = (procedure: string) => {
   const asked = encodeURIComponent(procedure);
   const query = `procedure=${asked}`;
   return [
-    ...["prices", "trends", "facilities", "facilities/010001/trends"].map(
-      (path) => `/healthcare/${path}?${query}`,
-    ),
-    ...[`/healthcare/prices?${query}&state=AL&limit=1`, `/healthcare/facilities?${query}&sort=charge`],
+    ...["prices", "trends", "facilities/010001/trends"].map((path) => `/healthcare/${path}?${query}`),
+    `/healthcare/prices?${query}&state=AL&limit=1`,
     ...[`/healthcare/procedures/${asked}`, `/export.csv?${query}`, `/export.arrow?${query}&state=AL`],
   ];
 };
@@ -139,7 +137,11 @@ const saidOf = (versions: typeof served, target: string) => {
   return message.replace(/ in (data version 2024\.3|any loaded data year \(2024\.3\))/, "");
 };
 
-test("every endpoint that takes a procedure group explains a code of another kind, and points from words to a search", () => {
+const takenWays = (words: string) =>
+  `/api/v1/healthcare/facilities?procedure=${words} takes these words, and ` +
+  `/api/v1/search?type=procedure&q=${words} finds groups by them`;
+
+test("every endpoint that takes only codes of procedure groups explains a code of another kind, and points from words to a search", () => {
   const form = "procedure groups have four digits";
   for (const [versions, asked, way] of [
     [served, "27447", "5115 (Level 5115 Zylinder) includes the code 27447"],
@@ -154,8 +156,8 @@ test("every endpoint that takes a procedure group explains a code of another kin
     [served, "xylophone", anySearch],
     [served, "511", anySearch],
     [served, "x".repeat(65), anySearch],
-    [served, "knee", "/api/v1/search?type=procedure&q=knee finds them by these words"],
-    [bare, "Knee Zylinder", "/api/v1/search?type=procedure&q=Knee+Zylinder finds them by these words"],
+    [served, "knee", takenWays("knee")],
+    [bare, "Knee Zylinder", takenWays("Knee+Zylinder")],
     ...[
       ...["5,072", "5 072", "5.072", "5072.0", "APC 5072", "apc5072", "#5072", "'5072", " 5072 ", "5’072"],
       ...["5\u00a0072", "5_072", "50-72"],
@@ -163,7 +165,7 @@ test("every endpoint that takes a procedure group explains a code of another kin
     [served, "9,999", anySearch],
     // A search for this finds a group that may not be meant.
     [served, "knee replacement xylophone", anySearch],
-    [served, "knee&<é>", "/api/v1/search?type=procedure&q=knee%26%3C%C3%A9%3E finds them by these words"],
+    [served, "knee&<é>", takenWays("knee%26%3C%C3%A9%3E")],
   ] as const)
     for (const target of pathsOf(asked)) {
       const said = saidOf(versions, target);
@@ -190,6 +192,75 @@ test("a message never shows more than 64 characters of a procedure, and no key",
       assert.doesNotMatch(message, /a1B2c3/);
       assert.ok(!message.includes(knees.slice(0, 65)) && message.includes(anySearch), message);
     }
+});
+
+test("a list of facilities takes words and HCPCS codes that mean one group, and names the group", () => {
+  const queried = (versions: typeof served, asked: string) => {
+    const target = `/healthcare/facilities?procedure=${encodeURIComponent(asked)}&status=all`;
+    const answer = ask(versions, target);
+    checkAnswer(openapiDocument, `/api/v1${target}`, 200, Buffer.from(JSON.stringify(answer)));
+    return v.parse(facilitiesResponse, answer).query.procedure;
+  };
+  for (const [versions, asked] of [
+    [served, "27447"],
+    [served, "CPT 27447"],
+    [bare, "27447"],
+    [served, "Knee Zylinder"],
+    [served, "kneee zylinder"],
+    [served, "APC 5115"],
+    [served, "5,115"],
+    [served, " 5115.0"],
+    [served, "5115"],
+  ] as const)
+    assert.deepEqual(queried(versions, asked), { code: "5115", name: "Level 5115 Zylinder", asked }, asked);
+  const byCode = v.parse(facilitiesResponse, ask(served, "/healthcare/facilities?procedure=5115"));
+  const byWords = v.parse(facilitiesResponse, ask(served, "/healthcare/facilities?procedure=Knee+Zylinder"));
+  assert.deepEqual([byWords.summary, byWords.data], [byCode.summary, byCode.data]);
+});
+
+test("words that fit several groups get up to five candidates, a place is to be left out, and unknown words aren't found", () => {
+  const told = (versions: typeof served, asked: string) =>
+    refusal(versions, `/healthcare/facilities?procedure=${encodeURIComponent(asked)}`);
+  const several = told(served, "zylinder");
+  assert.deepEqual([several.type, several.param], ["invalid_parameter", "procedure"]);
+  const candidates = several.candidates ?? [];
+  assert.ok(candidates.length > 1 && candidates.length <= 5, JSON.stringify(candidates));
+  for (const { code, name } of candidates) {
+    assert.equal(name, `Level ${code} Zylinder`);
+    assert.ok(several.message.includes(`${code} (${name})`));
+  }
+  checkAnswer(
+    openapiDocument,
+    "/api/v1/healthcare/facilities",
+    400,
+    Buffer.from(JSON.stringify(several.body)),
+  );
+  const guessed = told(served, "knee replacement 99213");
+  assert.deepEqual([guessed.type, guessed.candidates?.[0].code], ["invalid_parameter", "5115"]);
+  const placed = told(served, "knee zylinder in Texas");
+  assert.deepEqual([placed.type, placed.param], ["invalid_parameter", "procedure"]);
+  assert.match(placed.message, /which has a place; leave it out, and add state=TX$/);
+  for (const [asked, said] of [
+    ["xylophone", /no procedure matches "xylophone"/],
+    ["99213", /no procedure group is known to include the code 99213/],
+    ["10180", /5073 \(not in this data version\) includes the code 10180/],
+    ["9999", /there is no procedure "9999"/],
+    ["mri", /no procedure matches "mri"/],
+  ] as const) {
+    const { type, message } = told(served, asked);
+    assert.equal(type, "not_found", asked);
+    assert.match(message, said);
+  }
+  assert.equal(told(served, "mri").absent?.[0].name, "MRI");
+});
+
+test("later pages of a list by words have the group's code, and don't say what was asked", () => {
+  const base = "/healthcare/facilities?procedure=knee+zylinder&status=all&limit=1";
+  const { query, next } = v.parse(facilitiesResponse, ask(served, base));
+  assert.equal(query.procedure?.asked, "knee zylinder");
+  if (next === null) return;
+  const later = v.parse(facilitiesResponse, ask(served, next.slice("/api/v1".length)));
+  assert.deepEqual(later.query.procedure, { code: "5115", name: "Level 5115 Zylinder", asked: null });
 });
 
 test("a facility search for a code points to type=procedure", () => {

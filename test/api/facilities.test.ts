@@ -7,6 +7,7 @@ import { readPlaces } from "../../datasets/places.ts";
 import type { FacilityField, Snapshot } from "../../engine/index.ts";
 import type { Versions } from "../../server/api/endpoint.ts";
 import { facilitiesResponse } from "../../server/api/responses.ts";
+import { ask as askService, openService } from "../support/asking.ts";
 import { ask, assertRefused, imageOf, imageWith, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import { changed, type ShortRow, snapshotAs, snapshotOf } from "../support/fixtures.ts";
 
@@ -99,6 +100,67 @@ describe("lists of facilities", () => {
     assert.deepEqual(rowsOf(versions, "near=99501"), ["000005"]);
   });
 
+  test("a city is the mean of its ZIP codes, however it is written, and a city of several states needs its state", () => {
+    const zips = {
+      name: "Five places",
+      zip: Int32Array.of(501, 10001, 60601, 60602, 99501),
+      latitude: Int32Array.of(40_000_000, 42_000_000, 41_000_000, 41_000_000, 60_000_000),
+      longitude: Int32Array.of(-90_000_000, -90_000_000, -90_000_000, -80_000_000, -150_000_000),
+      city: ["Saint Ives, NY", "St. Ives, NY", "Port Iowa, IL", "Saint Ives, IL", "Saint Ives, AK"],
+    };
+    const there = versionsOf(imageWith(withTexts(snapshot, { zip }), zips));
+    const near = (city: string, version = there) => {
+      const answer = ask(version, `/healthcare/facilities?near=${encodeURIComponent(city)}&sort=distance`);
+      const { query, data } = v.parse(facilitiesResponse, answer);
+      return [query.near, ...data.map(({ ccn, distance }) => `${ccn} ${distance}`)];
+    };
+    for (const city of ["Port Iowa", "port iowa, il", "PORT IOWA illinois", "portiowa"])
+      assert.deepEqual(near(city), ["Port Iowa, IL", "000003 0"], city);
+    // Both ZIP codes are a degree of latitude away from their mean.
+    const answer = ask(there, "/healthcare/facilities?near=St+Ives,+NY&within=70&sort=distance");
+    const { data, query } = v.parse(facilitiesResponse, answer);
+    assert.equal(query.near, "Saint Ives, NY");
+    assert.deepEqual(
+      data.map(({ ccn, distance }) => `${ccn} ${distance}`),
+      ["000003 0", "000001 69.1", "000002 69.1"],
+    );
+    const told = (city: string) => refusal(there, `/healthcare/facilities?near=${encodeURIComponent(city)}`);
+    const several = told("st ives");
+    assert.deepEqual([several.type, several.param], ["invalid_parameter", "near"]);
+    assert.equal(
+      several.message,
+      'near is "st ives", a city in several states: AK, IL, NY; add one, as in Saint Ives, AK',
+    );
+    for (const city of ["Saint Ives, TX", "Nowhere", "Iowa", "--"])
+      assert.match(told(city).message, /expected a ZIP code, or a city with its state, whose coordinates/);
+    assert.match(
+      refusal(versions, "/healthcare/facilities?near=Port+Iowa").message,
+      /^near is "Port Iowa", /,
+    );
+  });
+
+  test("a list by words or a HCPCS code is never immutable, and one by an APC code is in an exact version", () => {
+    const { service, key } = openService(versions);
+    const cacheControl = (procedure: string, version: string) => {
+      const { status, headers } = askService(
+        service,
+        key,
+        `/api/v1${version}/healthcare/facilities`,
+        () => `procedure=${procedure}&status=all`,
+      );
+      assert.equal(status, 200, procedure);
+      return headers.get("Cache-Control");
+    };
+    // Kept answers have the same header.
+    for (let i = 0; i < 3; i++) {
+      for (const asked of ["level+5072", "cpt+10140", "10140"])
+        for (const version of ["", "/versions/2024", "/versions/2024.3"])
+          assert.equal(cacheControl(asked, version), "private, no-cache", asked);
+      assert.equal(cacheControl("5072", "/versions/2024.3"), "private, max-age=31536000, immutable");
+      assert.equal(cacheControl("5072", ""), "private, no-cache");
+    }
+  });
+
   test("CCNs that the data version lacks are listed in the order in which they were given", () => {
     const unknownIn = (query: string, base = "") => {
       const answer = ask(versions, `${base}/healthcare/facilities?${query}`);
@@ -183,15 +245,19 @@ describe("lists of facilities", () => {
     [
       "near=2115",
       "near",
-      /expected a ZIP code of five digits; a leading zero may be missing, which spreadsheets drop: 02115$/,
+      /expected a ZIP code of five digits, or a city .*; a leading zero may be missing, which spreadsheets drop: 02115$/,
     ],
     ["near=601", "near", /; leading zeros may be missing, which spreadsheets drop: 00601$/],
-    ["near=123456", "near", /expected a ZIP code of five digits$/],
-    ["near=", "near", /expected a ZIP code of five digits$/],
+    [
+      "near=123456",
+      "near",
+      /expected a ZIP code of five digits, or a city with its state, such as Boston, MA$/,
+    ],
+    ["near=", "near", /expected a ZIP code of five digits, or a city with its state, such as Boston, MA$/],
     [
       "near=12345",
       "near",
-      /^near is "12345", expected a ZIP code whose coordinates are known \(Four places\)$/,
+      /^near is "12345", expected a ZIP code, or a city with its state, whose coordinates are known \(Four places\)$/,
     ],
     ["state=NY,ZZ", "state", /expected 1 to 10 of AK, AL, /],
     ["ccn=12A", "ccn", /expected 1 to 50 CCNs of six letters or digits, separated by commas$/],
@@ -210,7 +276,7 @@ describe("lists of facilities", () => {
       "min_charge",
       /expected dollars from 0 to 21474836\.47, with at most two decimals$/,
     ],
-    ["procedure=", "procedure", /expected an APC code$/],
+    ["procedure=", "procedure", /expected an APC code, or 1 to 200 characters of words$/],
     ["page=2", "page", /^unknown parameter "page"; supported are procedure, state, city, ccn, near, /],
   ];
   for (const [query, param, message] of invalid)
@@ -342,5 +408,7 @@ test("places come from the installed zipcodes package and lie in US states and t
   assert.deepEqual(at(10001), [40.7484, -73.9967]);
   assert.deepEqual(at(96910), [13.47, 144.74]);
   // 09001 is a military address abroad. 10200 has a longitude with the wrong sign in the source table.
+  const { city = [] } = readPlaces();
+  assert.deepEqual([city.length, city[zip.indexOf(10001)]], [zip.length, "New York, NY"]);
   for (const absent of [9001, 10200]) assert.equal(zip.indexOf(absent), -1);
 });

@@ -178,11 +178,11 @@ const expectedParameters: Record<string, Record<string, object>> = {
     bins: { type: "integer", minimum: 1, maximum: 100, default: 30 },
   },
   "/healthcare/facilities": {
-    procedure,
+    procedure: { type: "string", minLength: 1, maxLength: 200 },
     state: listOf(aState),
     city: { type: "string", minLength: 1, maxLength: 100 },
     ccn: listOf("[0-9A-Za-z]{6}"),
-    near: text("[0-9]{5}"),
+    near: text("([0-9]{5}|[^0-9]{2,100})"),
     within: { type: "integer", minimum: 1, maximum: 500 },
     min_charge: dollars,
     max_charge: dollars,
@@ -216,7 +216,10 @@ const patterned: Record<string, { taken: string[]; refused: string[] }> = {
     taken: ["000003", "a0000z, 999999 ", list(ccns, 50), list(["000003"], 99)],
     refused: ["", "3", "0000003", "000003,", "00000é", list(ccns, 51)],
   },
-  near: { taken: ["60601"], refused: ["", "6060", "606010", "60601-1234", "x0601", "00000"] },
+  near: {
+    taken: ["60601", "Boston, MA", "boston massachusetts", " St Louis , mo "],
+    refused: ["", "6060", "606010", "60601-1234", "x0601", "00000", "x", "Boston", "Nowhere, MA", "MA"],
+  },
   min_charge: {
     taken: ["0", "0.5", "12.34", "21474836.47"],
     refused: ["", "-1", "1.234", "01", "1e3", ".5", "5.", "1,000", "21474836.48", "$5"],

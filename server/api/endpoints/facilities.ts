@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import {
+  citiesNamed,
   dollarsOf,
   type FacilityFilter,
   type FacilityPrice,
@@ -12,16 +13,20 @@ import {
   listFacilities,
   maxCents,
   nameFacility,
+  type Point,
+  pointAt,
   priceOfRow,
   rowStatuses,
   textAt,
+  zipPattern,
 } from "../../../engine/query.ts";
 import { wholeNumber } from "../../shared/schemas.ts";
 import { type Endpoint, endpoint, sourceOf } from "../endpoint.ts";
-import { ApiError } from "../errors.ts";
-import { noFacilities, noProcedure } from "../not-found.ts";
+import { ApiError, echo } from "../errors.ts";
+import { noFacilities } from "../not-found.ts";
 import { nextPage, queryOf } from "../paging.ts";
-import { ccns, dollars, rowLimit, states, textUpTo, zipCode } from "../parameters.ts";
+import { ccns, dollars, place, rowLimit, states, textUpTo } from "../parameters.ts";
+import { type ProcedureAsked, procedureAsked } from "../procedure-asked.ts";
 import { facilitiesResponse } from "../responses.ts";
 import { dollarsOrNull, standingOf } from "./facility.ts";
 
@@ -30,15 +35,15 @@ import { dollarsOrNull, standingOf } from "./facility.ts";
 const statuses = [...rowStatuses, "all"] as const;
 const orders = ["asc", "desc"] as const;
 const maxCityCharacters = 100;
+const maxProcedureCharacters = 200;
 const defaultMiles = 50;
 
 const parameters = v.object({
   procedure: v.optional(
     v.pipe(
-      v.string(),
-      v.nonEmpty("an APC code"),
+      textUpTo(maxProcedureCharacters, `an APC code, or 1 to ${maxProcedureCharacters} characters of words`),
       v.description(
-        "APC code of a procedure group. Only hospitals that have it are listed, each with its price.",
+        "APC code of a procedure group, or words such as `knee replacement`, or a HCPCS or CPT code. Only hospitals that have the group are listed, each with its price. Words that fit several groups are an error with `candidates`.",
       ),
       v.examples(["5072"]),
     ),
@@ -56,8 +61,10 @@ const parameters = v.object({
   ccn: ccns,
   near: v.optional(
     v.pipe(
-      zipCode,
-      v.description("A ZIP code. Only hospitals around it are listed, each with its distance."),
+      place,
+      v.description(
+        "A ZIP code, or a city with its state, such as `Boston, MA`. Only hospitals around it are listed, each with its distance.",
+      ),
       v.examples(["20001"]),
     ),
   ),
@@ -152,20 +159,31 @@ function checkTogether(values: Values): void {
     });
 }
 
-function placeOf(image: Image, zip: string): number {
-  const place = findPlace(image.placeZip, zip);
-  if (place >= 0) return place;
+interface Near extends Point {
+  /** The ZIP code, or the city with its state. */
+  name: string;
+}
+
+/** Finds the place that `near` means. @throws ApiError `invalid_parameter` */
+function nearOf(image: Image, asked: string): Near {
+  const zip = zipPattern.test(asked) ? findPlace(image.placeZip, asked) : -1;
+  if (zip >= 0) return { name: asked, ...pointAt(image, zip) };
+  const cities = citiesNamed(image, asked);
+  if (cities.length === 1) return cities[0];
   const { places } = image.description;
-  const message =
+  const states = cities.map(({ state }) => state).join(", ");
+  const reason =
     places === null
-      ? `near is "${zip}", but this data version has no coordinates of ZIP codes: omit near`
-      : `near is "${zip}", expected a ZIP code whose coordinates are known (${places})`;
-  throw new ApiError("invalid_parameter", message, { param: "near" });
+      ? "but this data version has no coordinates of ZIP codes: omit near"
+      : cities.length > 1
+        ? `a city in several states: ${states}; add one, as in ${cities[0].name}`
+        : `expected a ZIP code, or a city with its state, whose coordinates are known (${places})`;
+  throw new ApiError("invalid_parameter", `near is ${echo(asked)}, ${reason}`, { param: "near" });
 }
 
 const inCents = (amount: number | undefined) => (amount === undefined ? undefined : Math.round(amount * 100));
 
-function filterOf(values: Values, procedure: number | undefined, place: number | undefined): FacilityFilter {
+function filterOf(values: Values, procedure: number | undefined, near: Near | undefined): FacilityFilter {
   return {
     procedure,
     status: values.status ?? "priced",
@@ -174,16 +192,17 @@ function filterOf(values: Values, procedure: number | undefined, place: number |
     states: values.state,
     city: values.city,
     ccns: values.ccn,
-    near: place === undefined ? undefined : { place, miles: values.within ?? defaultMiles },
+    near: near && { ...near, miles: values.within ?? defaultMiles },
   };
 }
 
-/** The query with all defaults, and null for absent parameters. */
-function understood(values: Values) {
-  const { procedure, near } = values;
+/** The query with all defaults, and null for absent parameters. @param asked null on later pages */
+function understood(values: Values, procedure: ProcedureAsked | undefined, asked: string | null) {
+  const { near } = values;
   const all = Object.keys(parameters.entries).map((name) => [name, values[name as keyof Values] ?? null]);
   return {
     ...Object.fromEntries(all),
+    procedure: procedure === undefined ? null : { code: procedure.code, name: procedure.name, asked },
     within: near === undefined ? null : (values.within ?? defaultMiles),
     status: procedure === undefined ? null : (values.status ?? "priced"),
   };
@@ -220,23 +239,26 @@ export const facilities: Endpoint = endpoint({
   errors: ["not_found"],
   answer(context, values) {
     checkTogether(values);
-    const { sort, order: _, limit, ...narrowing } = values;
     const { versions, offset } = context;
     // Looked up in the newest version, so that a bad `near` is reported before an unknown version. All versions have
     // the same table of places.
-    const place = values.near === undefined ? undefined : placeOf(versions.images[0], values.near);
+    const near = values.near === undefined ? undefined : nearOf(versions.images[0], values.near);
     const { image } = context;
-    const procedure = values.procedure === undefined ? undefined : image.procedureOf.get(values.procedure);
-    if (values.procedure !== undefined && procedure === undefined)
-      throw noProcedure(versions, image, values.procedure);
-    const filter = filterOf(values, procedure, place);
+    const asked =
+      values.procedure === undefined ? undefined : procedureAsked(versions, image, values.procedure);
+    // What words mean may change with the software's release.
+    if (asked?.isSearched) context.isPinned = false;
+    const known = { ...values, procedure: asked?.code, near: near?.name };
+    const filter = filterOf(values, asked?.procedure, near);
     const isDescending = values.order === "desc";
     const page = facilityPage(image, filter, values.sort, isDescending, offset, values.limit);
     const { length } = page;
-    if (length === 0)
+    if (length === 0) {
+      const { sort: _, order: __, limit: ___, ...narrowing } = known;
       throw noFacilities(image, queryOf(narrowing), listFacilities(image, filter, values.sort));
-    const next = nextPage(context, facilities.name, length, values.limit, () => queryOf(values));
-    const isPriced = procedure !== undefined;
+    }
+    const next = nextPage(context, facilities.name, length, values.limit, () => queryOf(known));
+    const isPriced = asked !== undefined;
     const unknown = values.ccn?.filter((ccn) => findFacility(image, ccn) < 0);
     const row = (item: number, i: number) => {
       const facility = facilityOfItem(image, filter, item);
@@ -244,19 +266,18 @@ export const facilities: Endpoint = endpoint({
         ...nameFacility(image, facility),
         zip: textAt(image.zip, facility) || null,
         procedures: image.pricedProcedures[facility],
-        ...(place !== undefined && { distance: page.distances[i] / 10 }),
+        ...(near !== undefined && { distance: page.distances[i] / 10 }),
         ...(isPriced && priceFieldsOf(priceOfRow(image, item))),
       };
     };
     return {
       list: facilities.name,
-      query: understood(values),
-      ...(procedure !== undefined && {
-        procedure: { code: values.procedure, name: textAt(image.procedureName, procedure) },
-      }),
+      query: understood(known, asked, offset === 0 ? (values.procedure ?? null) : null),
+      ...(asked !== undefined && { procedure: { code: asked.code, name: asked.name } }),
+      ...(asked !== undefined && asked.absent.length > 0 && { absent: asked.absent }),
       summary: {
         ...(isPriced ? dollarsOf(page.summary()) : { facilities: length }),
-        ...(place !== undefined && { unplaced: page.unplaced }),
+        ...(near !== undefined && { unplaced: page.unplaced }),
         ...(unknown !== undefined && { unknown }),
       },
       data: Array.from(page.items, row),

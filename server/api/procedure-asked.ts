@@ -1,0 +1,74 @@
+import {
+  type Absent,
+  absentIn,
+  type Image,
+  type Matches,
+  procedureCodePattern,
+  search,
+  sureScore,
+  textAt,
+} from "../../engine/query.ts";
+import type { Versions } from "./endpoint.ts";
+import { ApiError, echo, echoBare } from "./errors.ts";
+import { noMatches } from "./no-matches.ts";
+import { groupWritten, noProcedure } from "./not-found.ts";
+
+/** Finds the procedure group that a request asks for by its APC code, by words, or by a HCPCS code. */
+
+export interface ProcedureAsked {
+  /** Position of the procedure. */
+  procedure: number;
+  code: string;
+  name: string;
+  /** Whether it was found by words or by a HCPCS code. */
+  isSearched: boolean;
+  /** What the words also ask for and this data can't have. */
+  absent: readonly Absent[];
+}
+
+const mostCandidates = 5;
+/** The first match is meant if its score is higher than the second match's by so many thousandths. */
+const clearLead = 10;
+
+/**
+ * Finds the procedure group that is asked for.
+ *
+ * @throws ApiError `invalid_parameter` where several groups fit, or the words have a place; `not_found` where none fits
+ */
+export function procedureAsked(versions: Versions, image: Image, asked: string): ProcedureAsked {
+  const named = (procedure: number) => ({
+    code: image.codes[procedure],
+    name: textAt(image.procedureName, procedure),
+  });
+  const written = groupWritten(image, asked);
+  if (written !== undefined) return { procedure: written, ...named(written), isSearched: false, absent: [] };
+  if (procedureCodePattern.test(asked)) throw noProcedure(versions, image, asked);
+  const matches = search(image, "procedure", asked, 0, mostCandidates);
+  if (matches.total === 0) throw noMatches(image, "procedure", asked, undefined);
+  const { place } = matches;
+  if (place) {
+    const way = new URLSearchParams(place).toString();
+    throw new ApiError(
+      "invalid_parameter",
+      `procedure is ${echo(asked)}, which has a place; leave it out, and add ${echoBare(way)}`,
+      { param: "procedure" },
+    );
+  }
+  const absent = absentIn(image, asked);
+  if (!isSure(matches)) {
+    const candidates = Array.from(matches.documents, named);
+    const list = candidates.map(({ code, name }) => `${code} (${name})`).join(", ");
+    throw new ApiError(
+      "invalid_parameter",
+      `procedure is ${echo(asked)}, which may mean ${list}; give the code of one, or add words`,
+      { param: "procedure", candidates, ...(absent.length > 0 && { absent }) },
+    );
+  }
+  const [procedure] = matches.documents;
+  return { procedure, ...named(procedure), isSearched: true, absent };
+}
+
+/** Whether a search found one group that is meant. */
+function isSure({ scores: [first, second = 0] }: Matches): boolean {
+  return first >= sureScore && Math.round(1000 * (first - second)) >= clearLead;
+}
