@@ -35,8 +35,8 @@ import {
 
 /** Tests the Explore page and a hospital's page in Debian's Chromium, from a visitor's view. */
 
-const maxFirstViewBytes = 160_000;
-const maxFirstViewRequests = 45;
+const maxFirstViewBytes = 130_000;
+const maxFirstViewRequests = 12;
 const maxLayoutShift = 0.01;
 /** Maximum milliseconds until something appears. A busy machine is slow. */
 const patienceMs = 120_000;

@@ -1,7 +1,7 @@
 import { basePath } from "../../api/endpoint.ts";
 import { openapiDocument } from "../../api/openapi.ts";
 import type { WebFile } from "../../shared/messages.ts";
-import { d3Files, headOf, type PageOptions, pageOf, readAssets } from "../../shared/web-assets.ts";
+import { headOf, type PageOptions, pageOf, readAssets } from "../../shared/web-assets.ts";
 import { webFile } from "../../shared/web-file.ts";
 import { defaultProcedure } from "./browser/choice.ts";
 import { tabTitle } from "./browser/words.ts";
@@ -19,22 +19,13 @@ export interface PageSettings {
   embeds: boolean;
   /** URL of the states' map. */
   states: string;
-  /** The page's module, which exports the component `Page`. */
-  page: string;
 }
-
-const libraries = {
-  drawing: [...d3Files, "d3-geo/dist/d3-geo.min.js", "topojson-client/dist/topojson-client.min.js"],
-  states: "us-atlas/states-albers-10m.json",
-};
-
-const browser = "parts/portal/browser";
 
 export const facilityPage = "/facilities/*";
 export const embedPage = "/embed/*";
 export const missingPage = "/*";
-/** The module of each page, and its title if the title doesn't depend on the URL. */
-const pages: Readonly<Record<string, readonly [module: string, title?: string]>> = {
+/** The script of each page, and its title if the title doesn't depend on the URL. */
+const pages: Readonly<Record<string, readonly [script: string, title?: string]>> = {
   "/": ["explore.ts"],
   [facilityPage]: ["facility.ts"],
   [embedPage]: ["explore.ts"],
@@ -43,6 +34,7 @@ const pages: Readonly<Record<string, readonly [module: string, title?: string]>>
   "/signup": ["signup.ts", "Get a key"],
   "/account": ["account.ts", "Your account"],
 };
+const style = "style.css";
 const missing = `<h1>There is no page here</h1><p><a href="/">Explore what hospitals charge</a></p>`;
 
 const links = [
@@ -86,35 +78,27 @@ function bodyOf(path: string): string {
 }
 
 export class Pages {
-  readonly #assets = readAssets("/portal/", browser, libraries);
+  readonly #assets = readAssets("/portal/", "parts/portal", { states: "us-atlas/states-albers-10m.json" });
   /** The pages read this document without a key. */
   readonly #openapi = webFile("/openapi.json", "application/json", openapiDocument(), "changing");
 
   /** Makes all files that the portal serves: the assets, the pages and the OpenAPI document. */
-  files(
-    settings: Omit<PageSettings, "states" | "embeds" | "page">,
-    embedOrigins: readonly string[],
-  ): WebFile[] {
+  files(settings: Omit<PageSettings, "states" | "embeds">, embedOrigins: readonly string[]): WebFile[] {
     const assets = this.#assets;
     const fileOf = (
       path: string,
       title: string,
-      options: Omit<PageOptions, "title" | "description" | "body">,
-    ) => pageOf(assets, path, { title, description, body: bodyOf(path), ...options });
-    const files = Object.entries(pages).map(([path, [page, name]]) => {
+      options: Omit<PageOptions, "title" | "description" | "body" | "style">,
+    ) => pageOf(assets, path, { title, description, style, body: bodyOf(path), ...options });
+    const files = Object.entries(pages).map(([path, [script, name]]) => {
       const title = tabTitle(name);
       const file = fileOf(path, title, {
-        scripts: ["drawing"],
-        ...(["/", embedPage].includes(path) && { first: `${browser}/ahead.ts` }),
-        modules: [`${browser}/main.ts`, `${browser}/${page}`],
-        // Only the Explore page preloads the map, because browsers warn about preloaded assets without use.
-        data: path === "/" ? ["states"] : [],
+        script,
         framedBy: path === embedPage ? embedOrigins : [],
         settings: {
           ...settings,
           embeds: embedOrigins.length > 0,
           states: assets.url("states"),
-          page,
         } satisfies PageSettings,
       });
       const sentence = sentences[path];

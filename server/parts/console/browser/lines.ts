@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import * as d3 from "../../../shared/browser/d3.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { figureSeconds, type Sample } from "./sample.ts";
 

@@ -1,3 +1,4 @@
+import * as d3 from "../../../shared/browser/d3.ts";
 import { html } from "../../../shared/browser/html.ts";
 
 /** Draws a figure's recent values as a small line, with gaps where there is no value. */

@@ -6,7 +6,7 @@ import type { Dataset, Entry } from "./answers.ts";
 import { asFailure } from "./api.ts";
 import { Command, copied, curlOf } from "./curl.ts";
 import type { Pinned } from "./explore-data.ts";
-import type { PictureFormat } from "./save-picture.ts";
+import { type PictureFormat, pictureOf } from "./save-picture.ts";
 import { isSynthetic, warningOf } from "./words.ts";
 
 /** Frames a picture. Offers its numbers as a table and as CSV, the picture as a file, a curl command and a link. */
@@ -73,7 +73,6 @@ export function Card(props: CardProps) {
   };
   const saveAs = (format: PictureFormat) => async () => {
     if (section.current === null || source === undefined) return;
-    const { pictureOf } = await import("./save-picture.ts");
     const note = section.current.querySelector("p.small:not(.source)")?.textContent ?? "";
     const below = [typeof about === "string" ? about.replace(/\.?$/, ".") : "", note, source];
     const caption = {

@@ -1,3 +1,4 @@
+import * as d3 from "../../../shared/browser/d3.ts";
 import { money, printable } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, FacilitiesAnswer, ProceduresAnswer, SearchAnswer } from "./answers.ts";

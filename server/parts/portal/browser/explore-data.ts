@@ -1,3 +1,4 @@
+import * as d3 from "../../../shared/browser/d3.ts";
 import type {
   Dataset,
   DatasetsAnswer,

@@ -1,4 +1,5 @@
 import { useId, useState } from "preact/hooks";
+import * as d3 from "../../../shared/browser/d3.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset } from "./answers.ts";
 import { asFailure, type Failure } from "./api.ts";

@@ -1,5 +1,7 @@
 import type { Feature } from "geojson";
 import { useEffect, useState } from "preact/hooks";
+import { feature } from "topojson-client";
+import * as d3 from "../../../shared/browser/d3.ts";
 import { counted, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, ProcedureAnswer, StateRow } from "./answers.ts";
@@ -22,8 +24,6 @@ interface Shape {
   centre: [number, number];
 }
 
-declare const topojson: typeof import("topojson-client");
-
 let shapes: Promise<Shape[]> | null = null;
 
 function loadShapes(): Promise<Shape[]> {
@@ -32,11 +32,11 @@ function loadShapes(): Promise<Shape[]> {
     .then((topology) => {
       const path = d3.geoPath();
       const codeOf = new Map(Object.entries(states).map(([code, { fips }]) => [fips, code]));
-      const found = topojson.feature(topology, topology.objects.states) as unknown as { features: Feature[] };
+      const found = feature(topology, topology.objects.states) as unknown as { features: Feature[] };
       return found.features
-        .flatMap((feature) => {
-          const code = codeOf.get(String(feature.id));
-          return code ? [{ code, path: path(feature) ?? "", centre: path.centroid(feature) }] : [];
+        .flatMap((outline) => {
+          const code = codeOf.get(String(outline.id));
+          return code ? [{ code, path: path(outline) ?? "", centre: path.centroid(outline) }] : [];
         })
         .sort((a, b) => d3.ascending(stateName(a.code), stateName(b.code)));
     });

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import * as d3 from "../../../shared/browser/d3.ts";
 import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { ProcedureAnswer } from "./answers.ts";

@@ -1,3 +1,4 @@
+import * as d3 from "../../../shared/browser/d3.ts";
 import { change, counted, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { TrendYear } from "./answers.ts";

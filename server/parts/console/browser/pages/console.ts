@@ -1,14 +1,14 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { counted, percent, whole } from "../../../shared/browser/format.ts";
-import { html } from "../../../shared/browser/html.ts";
-import type { State } from "../state.ts";
-import { Attention, leastRefusedShare } from "./attention.ts";
-import { Lines } from "./lines.ts";
-import { figureSeconds, keptMinutes, keptSeconds, merged, type Sample } from "./sample.ts";
-import { Sparkline } from "./sparkline.ts";
-import { Accounts, Events, Refused, Versions } from "./tables.ts";
-import { Traffic } from "./traffic.ts";
+import { counted, percent, whole } from "../../../../shared/browser/format.ts";
+import { html } from "../../../../shared/browser/html.ts";
+import type { State } from "../../state.ts";
+import { Attention, leastRefusedShare } from "../attention.ts";
+import { Lines } from "../lines.ts";
+import { figureSeconds, keptMinutes, keptSeconds, merged, type Sample } from "../sample.ts";
+import { Sparkline } from "../sparkline.ts";
+import { Accounts, Events, Refused, Versions } from "../tables.ts";
+import { Traffic } from "../traffic.ts";
 
 /** Starts the console: reads the server's stream and shows whether the server is up, and what needs attention. */
 

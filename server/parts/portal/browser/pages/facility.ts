@@ -1,24 +1,25 @@
 import { useEffect } from "preact/hooks";
-import { counted, whole } from "../../../shared/browser/format.ts";
-import { html } from "../../../shared/browser/html.ts";
+import { counted, whole } from "../../../../shared/browser/format.ts";
+import { html } from "../../../../shared/browser/html.ts";
 import type {
   Dataset,
   FacilitiesAnswer,
   FacilityAnswer,
   FacilityTrendsAnswer,
   TrendsAnswer,
-} from "./answers.ts";
-import { askOrFailure, Failure, pathOf, unlessFailed, writtenAt } from "./api.ts";
-import { Card, sourceText } from "./card.ts";
-import { YearField } from "./form.ts";
-import { addressText, hospitalText } from "./hospital-words.ts";
-import type { Sorted } from "./list.ts";
-import { ErrorBand, useDatasets, useLoaded, WarningBand } from "./load.ts";
-import { go, inYear, withParameters } from "./location.ts";
-import { nameOf, titleOf } from "./procedures.ts";
-import { Standings, sortedBy } from "./standings.ts";
-import { Trend, trendFigures } from "./trend.ts";
-import { isFew, isSynthetic, milesText, noHospital, tabTitle } from "./words.ts";
+} from "../answers.ts";
+import { askOrFailure, Failure, pathOf, unlessFailed, writtenAt } from "../api.ts";
+import { Card, sourceText } from "../card.ts";
+import { YearField } from "../form.ts";
+import { addressText, hospitalText } from "../hospital-words.ts";
+import type { Sorted } from "../list.ts";
+import { ErrorBand, useDatasets, useLoaded, WarningBand } from "../load.ts";
+import { go, inYear, withParameters } from "../location.ts";
+import { start } from "../main.ts";
+import { nameOf, titleOf } from "../procedures.ts";
+import { Standings, sortedBy } from "../standings.ts";
+import { Trend, trendFigures } from "../trend.ts";
+import { isFew, isSynthetic, milesText, noHospital, tabTitle } from "../words.ts";
 
 /** Shows a hospital: its procedures compared with nation and state, its trend, and the hospitals around it. */
 
@@ -62,7 +63,7 @@ async function load(ccn: string, year: string | null, code: string | null) {
 
 type View = Exclude<Awaited<ReturnType<typeof load>>, Failure>;
 
-export function Page({ url }: { url: URL }) {
+function Page({ url }: { url: URL }) {
   const [, , ccn] = url.pathname.split("/");
   const [year, procedure] = ["year", "procedure"].map((name) => url.searchParams.get(name));
   const loaded = useLoaded(JSON.stringify([ccn, year, procedure]), () => load(ccn, year, procedure));
@@ -146,3 +147,5 @@ function Near({ near, view }: { near: FacilitiesAnswer; view: View }) {
     }
   </section>`;
 }
+
+start(Page);

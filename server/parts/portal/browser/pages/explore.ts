@@ -1,15 +1,16 @@
 import { useEffect } from "preact/hooks";
-import { html } from "../../../shared/browser/html.ts";
-import type { Dataset } from "./answers.ts";
-import { type Failure, unlessFailed, writtenAt } from "./api.ts";
-import { choiceOf } from "./choice.ts";
-import { Controls } from "./controls.ts";
-import { knownOf, load, type PartProps, type View } from "./explore-data.ts";
-import { Facilities } from "./facilities.ts";
-import { ErrorBand, useDatasets, useLoaded, WarningBand } from "./load.ts";
-import { Charges, States, Years } from "./pictures.ts";
-import { Chips, Reading, Sentence, titleText } from "./sentence.ts";
-import { tabTitle } from "./words.ts";
+import { html } from "../../../../shared/browser/html.ts";
+import type { Dataset } from "../answers.ts";
+import { type Failure, unlessFailed, writtenAt } from "../api.ts";
+import { choiceOf } from "../choice.ts";
+import { Controls } from "../controls.ts";
+import { knownOf, load, type PartProps, type View } from "../explore-data.ts";
+import { Facilities } from "../facilities.ts";
+import { ErrorBand, useDatasets, useLoaded, WarningBand } from "../load.ts";
+import { start } from "../main.ts";
+import { Charges, States, Years } from "../pictures.ts";
+import { Chips, Reading, Sentence, titleText } from "../sentence.ts";
+import { tabTitle } from "../words.ts";
 
 /**
  * Shows a procedure's prices in a sentence, in pictures and as a list. A page below `/embed/` has the sentence and one
@@ -18,7 +19,7 @@ import { tabTitle } from "./words.ts";
 
 const embedded: Readonly<Record<string, typeof Charges>> = { charges: Charges, states: States, years: Years };
 
-export function Page({ url }: { url: URL }) {
+function Page({ url }: { url: URL }) {
   const choice = choiceOf(url);
   const loaded = useLoaded(JSON.stringify(choice), () => load(choice));
   const { view, failure, isLate, isOld } = loaded;
@@ -88,3 +89,5 @@ function Alone({ picture, view, datasets, search }: AloneProps) {
     <${picture} view=${view} datasets=${datasets} />
     <p class="quiet small"><a href=${`/${search}`} target="_blank">${tabTitle(titleText(view))}</a></p>`;
 }
+
+start(Page);

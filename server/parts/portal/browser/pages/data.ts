@@ -1,15 +1,16 @@
 import { useEffect, useState } from "preact/hooks";
-import { counted, whole } from "../../../shared/browser/format.ts";
-import { html } from "../../../shared/browser/html.ts";
-import type { Dataset, DatasetsAnswer, ProceduresAnswer } from "./answers.ts";
-import { ask, base, get, getFile, pathOf } from "./api.ts";
-import { Card, FiguresTable, figuresOf } from "./card.ts";
-import { columns, loadingLines } from "./columns.ts";
-import { Command } from "./curl.ts";
-import { Downloads } from "./download.ts";
-import { ErrorBand, useLoaded, WarningBand } from "./load.ts";
-import { useScrollToHash } from "./location.ts";
-import { whyMissing } from "./states.ts";
+import { counted, whole } from "../../../../shared/browser/format.ts";
+import { html } from "../../../../shared/browser/html.ts";
+import type { Dataset, DatasetsAnswer, ProceduresAnswer } from "../answers.ts";
+import { ask, base, get, getFile, pathOf } from "../api.ts";
+import { Card, FiguresTable, figuresOf } from "../card.ts";
+import { columns, loadingLines } from "../columns.ts";
+import { Command } from "../curl.ts";
+import { Downloads } from "../download.ts";
+import { ErrorBand, useLoaded, WarningBand } from "../load.ts";
+import { useScrollToHash } from "../location.ts";
+import { start } from "../main.ts";
+import { whyMissing } from "../states.ts";
 
 /** Shows the data versions: their content, their gaps, their files, and code that loads them. */
 
@@ -20,7 +21,7 @@ const statusWords = {
   superseded: "replaced by a newer version of the same year",
 };
 
-export function Page({ url }: { url: URL }) {
+function Page({ url }: { url: URL }) {
   const loaded = useLoaded("datasets", () => get<DatasetsAnswer>(path));
   const { view, isLate } = loaded;
   useScrollToHash(view !== null);
@@ -166,3 +167,5 @@ export function Loading({ version }: { version: Dataset }) {
       )}
     </section>`;
 }
+
+start(Page);
