@@ -78,10 +78,13 @@ const pathsIn = (folder: string) =>
     .map((one) => join(one.parentPath, one.name))
     .sort();
 
-/** Names a part's bundles by all their sources. `package.json` has the versions of the npm packages. */
+/** Files outside the folders of the pages that decide what a bundle has: modules, and the versions of npm packages. */
+const otherSources = ["../datasets/deductibles.ts", "../package.json"];
+
+/** Names a part's bundles by all their sources. */
 function nameOf(part: string): string {
   const folders = ["shared/browser", `${part}/browser`].map((folder) => join(serverFolder, folder));
-  const sources = [...folders.flatMap(pathsIn), join(serverFolder, "../package.json")];
+  const sources = [...folders.flatMap(pathsIn), ...otherSources.map((path) => join(serverFolder, path))];
   const texts = sources.map((path) => [basename(path), readFileSync(path, "utf8")]);
   return `${hash("sha256", JSON.stringify(texts))}.bundles`;
 }
@@ -133,8 +136,9 @@ export function headOf(title: string, description: string): string {
   ].join("\n");
 }
 
-/** Writes JSON for an element of a page. `</script>` in a text would end the element. */
-export const jsonIn = (value: object) => JSON.stringify(value).replaceAll("<", "\\u003c");
+/** Makes an element with JSON for a page's script. `</script>` in a text would end the element. */
+export const jsonElement = (id: string, value: object) =>
+  `<script type="application/json" id="${id}">${JSON.stringify(value).replaceAll("<", "\\u003c")}</script>`;
 
 export function pageOf(assets: Assets, path: string, options: PageOptions): WebFile {
   const { title, description, body, style, script, framedBy = [], settings = {} } = options;
@@ -159,7 +163,7 @@ export function pageOf(assets: Assets, path: string, options: PageOptions): WebF
     '<link rel="icon" href="data:,">',
     `<link rel="stylesheet" href="${assets.url(style)}">`,
     ...(script === undefined ? [] : [`<script type="module" src="${assets.url(script)}"></script>`]),
-    `<script type="application/json" id="settings">${jsonIn(settings)}</script>`,
+    jsonElement("settings", settings),
     "</head>",
     `<body>${body}</body>`,
     "</html>",

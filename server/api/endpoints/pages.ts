@@ -35,6 +35,6 @@ export const pages = endpoint({
     const image = context.versions.byName.get(cursor.version)?.image;
     if (image === undefined || contentOf(image) !== cursor.content)
       throw new ApiError("not_found", `data version ${cursor.version} of this page isn't loaded any more`);
-    return list.answer(context.onPage(image, cursor.offset), cursor.query);
+    return list.value(context.onPage(image, cursor.offset), cursor.query);
   },
 });

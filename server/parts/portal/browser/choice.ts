@@ -27,27 +27,19 @@ export interface Choice {
   versions: string | null;
   /** CCNs of the hospitals to compare. */
   pinned: string[];
-  /** The lowest charge in the list, in dollars; null without a limit. */
-  from: string | null;
-  to: string | null;
   sort: string;
   order: "asc" | "desc";
 }
 
-/** Returns an amount in dollars, such as `1200.50`, and null for any other text. */
-export const amountOf = (text: string | null | undefined): string | null =>
-  text && /^\d{1,7}(\.\d\d?)?$/.test(text) ? text : null;
-
-/** Reads the choices in an address. Invalid sort orders and amounts are ignored. */
+/** Reads the choices in an address. Invalid sort orders are ignored. */
 export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): Choice {
   const chosen = (name: string) => searchParams.get(name)?.trim() || null;
   const [near, state] = [chosen("near"), chosen("state")];
   const within = Number(chosen("within"));
   const city = chosen("city");
-  const [from, to] = ["from", "to"].map((name) => amountOf(chosen(name)));
-  const isTurned = from !== null && to !== null && Number(from) > Number(to);
   const pinned = searchParams.getAll("with").join(",").split(",").filter(Boolean);
-  const sort = sorts.find((one) => one === chosen("sort")) ?? "charge";
+  const usual = near === null ? "charge" : "distance";
+  const sort = sorts.find((one) => one === chosen("sort")) ?? usual;
   return {
     procedure: chosen("procedure"),
     // A text that names no state is kept, so that the page can show it when nothing is found.
@@ -58,21 +50,9 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
     year: chosen("year"),
     versions: chosen("versions"),
     pinned: [...new Set(pinned)].slice(0, maxPinned),
-    ...(isTurned ? { from: to, to: from } : { from, to }),
     sort: near === null && sort === "distance" ? "charge" : sort,
     order: chosen("order") === "desc" ? "desc" : "asc",
   };
 }
 
 export const placeOf = ({ state, near, within }: Choice) => (near === null ? { state } : { near, within });
-
-/** A range of charges in dollars, including both limits. */
-export interface Range {
-  from: number;
-  to: number;
-}
-
-export function rangeOf({ from, to }: Choice): Range | null {
-  if (from === null && to === null) return null;
-  return { from: Number(from ?? 0), to: Number(to ?? Number.POSITIVE_INFINITY) };
-}

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
-import { getFile, pathOf, request } from "./api.ts";
+import { getFile, request } from "./api.ts";
+import { pathOf } from "./asking.ts";
 import { save } from "./card.ts";
 import { otherError, useAction } from "./form.ts";
 

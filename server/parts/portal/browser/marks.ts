@@ -10,8 +10,8 @@ interface MarksProps {
   x: Scale;
   width: number;
   floor: number;
-  /** Vertical position of the marks of charges: a number for all hospitals, or a function of a hospital's CCN. */
-  chargeY: number | ((ccn: string) => number);
+  /** Finds the vertical position of the mark of a hospital's charge. */
+  chargeY: (ccn: string) => number;
   allowedY: number;
 }
 
@@ -36,7 +36,7 @@ function rowFor(ends: number[], start: number, end: number): number {
 export function Marks({ marks, x, width, floor, chargeY, allowedY }: MarksProps) {
   const free = () => markRows.map(() => Number.NEGATIVE_INFINITY);
   const [labels, charges, allowed] = [free(), free(), free()];
-  // There is text above the shapes. So overlapping shapes are drawn one below the other.
+  // Overlapping shapes are drawn one above or below the other.
   const down = (ends: number[], at: number) =>
     shapeSize * rowFor(ends, at - shapeSize / 2, at + shapeSize / 2);
   return marks
@@ -52,7 +52,7 @@ export function Marks({ marks, x, width, floor, chargeY, allowedY }: MarksProps)
         <line class="mark-line" x1=${at} x2=${at} y1=${markRows[row] + 4} y2=${floor} />
         <${PinShape} letter=${letter} x=${start + 6} y=${markRows[row] - 4} />
         <text x=${start + 15} y=${markRows[row]}>${text}</text>
-        <${PinShape} letter=${letter} x=${at} y=${typeof chargeY === "number" ? chargeY + down(charges, at) : chargeY(entry.ccn)} />
+        <${PinShape} letter=${letter} x=${at} y=${chargeY(entry.ccn) - down(charges, at)} />
         <${PinShape} letter=${letter} x=${allowedAt} y=${allowedY + down(allowed, allowedAt)} />
       </g>`;
     });

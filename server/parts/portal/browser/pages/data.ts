@@ -2,7 +2,8 @@ import { useEffect, useState } from "preact/hooks";
 import { counted, whole } from "../../../../shared/browser/format.ts";
 import { html } from "../../../../shared/browser/html.ts";
 import type { Dataset, DatasetsAnswer, ProceduresAnswer } from "../answers.ts";
-import { ask, base, get, getFile, pathOf } from "../api.ts";
+import { ask, get, getFile } from "../api.ts";
+import { base, pathOf } from "../asking.ts";
 import { Card, FiguresTable, figuresOf } from "../card.ts";
 import { columns, loadingLines } from "../columns.ts";
 import { Command } from "../curl.ts";
@@ -55,7 +56,6 @@ function Versions({ versions, year }: { versions: Dataset[]; year: string | null
       about="rows: one hospital and procedure each; suppressed: CMS leaves amounts out where a hospital had 10 services or fewer"
       name="versions"
       figures=${figures}
-      path=${path}
       isTable
     ><${FiguresTable} figures=${figures} caption="Figures of the versions" /><//>
     ${versions.map((version, i) => html`<${Version} key=${version.data_version} version=${version} isFirst=${i === Math.max(0, shown)} />`)}`;

@@ -1,15 +1,16 @@
 import { useEffect } from "preact/hooks";
 import { html } from "../../../../shared/browser/html.ts";
-import type { Dataset } from "../answers.ts";
-import { type Failure, unlessFailed, writtenAt } from "../api.ts";
+import { viewNow, viewOnce } from "../api.ts";
+import { type Ask, type Failure, unlessFailed } from "../asking.ts";
 import { choiceOf } from "../choice.ts";
 import { Controls } from "../controls.ts";
-import { knownOf, load, type PartProps, type View } from "../explore-data.ts";
+import { knownOf, type View, viewOf } from "../explore-data.ts";
+import { wordsOf } from "../explore-words.ts";
 import { Facilities } from "../facilities.ts";
-import { ErrorBand, useDatasets, useLoaded, WarningBand } from "../load.ts";
+import { ErrorBand, useLoaded, WarningBand } from "../load.ts";
 import { start } from "../main.ts";
 import { Charges, States, Years } from "../pictures.ts";
-import { Chips, Reading, Sentence, titleText } from "../sentence.ts";
+import { Chips, Reading, Sentence } from "../sentence.ts";
 import { tabTitle } from "../words.ts";
 
 /**
@@ -21,73 +22,72 @@ const embedded: Readonly<Record<string, typeof Charges>> = { charges: Charges, s
 
 function Page({ url }: { url: URL }) {
   const choice = choiceOf(url);
-  const loaded = useLoaded(JSON.stringify(choice), () => load(choice));
+  const make = (ask: Ask) => viewOf(choice, ask);
+  const loaded = useLoaded(
+    JSON.stringify(choice),
+    () => viewOnce(make),
+    () => viewNow(make),
+  );
   const { view, failure, isLate, isOld } = loaded;
-  const datasets = useDatasets(view !== null);
-  const title = view && titleText(view);
+  const title = view && wordsOf(view).title;
   useEffect(() => {
     if (title) document.title = tabTitle(title);
   }, [title]);
   const [, isEmbedded, picture = "charges"] = /^\/(embed)(?:\/(\w+))?$/.exec(url.pathname) ?? [];
   if (isEmbedded)
     return html`<div class="embed">
-      ${view ? html`<${Alone} picture=${embedded[picture]} view=${view} datasets=${datasets} search=${url.search} />` : html`<${Written} url=${url} /><${ErrorBand} of=${loaded} />`}
+      ${view ? html`<${Alone} picture=${embedded[picture]} view=${view} search=${url.search} />` : html`<${Blank} failure=${failure} /><${ErrorBand} of=${loaded} />`}
     </div>`;
   const shown = isOld ? (title ?? undefined) : undefined;
   return html`<div class=${`explore ${isLate || isOld ? "late" : ""}`} aria-busy=${isLate}>
-    <${Controls} choice=${choice} view=${view} datasets=${datasets} />
+    <${Controls} choice=${choice} view=${view} />
     <${ErrorBand} of=${loaded} shown=${shown} />
     ${shown && !failure && html`<p class="still" role="status">Still showing ${shown}…</p>`}
-    ${view ? html`<${Shown} view=${view} datasets=${datasets} />` : html`<${Blank} url=${url} failure=${failure} />`}
+    ${view ? html`<${Shown} view=${view} />` : html`<${Blank} failure=${failure} />`}
   </div>`;
 }
 
-const Written = ({ url }: { url: URL }) =>
-  html`<div class="sentence" dangerouslySetInnerHTML=${{ __html: writtenAt(url) }}></div>`;
-
-/** Reserves the page's layout before the first answer, so that nothing moves when it arrives. */
-function Blank({ url, failure }: { url: URL; failure: Failure | null }) {
-  if (failure)
-    return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">No numbers can be shown until this is solved.</p></div>`;
-  return html`<${Written} url=${url} />
-    <div class="pictures" aria-hidden="true">
-      <div class="card blank"></div>
-      <div class="card blank"></div>
-    </div>`;
+/** Reserves the page's layout if the server has written no numbers, so that nothing moves when they arrive. */
+function Blank({ failure }: { failure: Failure | null }) {
+  return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">${failure ? "No numbers can be shown until this is solved." : "Loading the numbers…"}</p></div>
+    ${!failure && html`<div class="pictures" aria-hidden="true"><div class="card blank"></div></div>`}`;
 }
 
-function Shown({ view, datasets }: PartProps) {
+function Shown({ view }: { view: View }) {
   const scope = unlessFailed(view.scope);
+  const list = scope && html`<${Facilities} view=${view} scope=${scope} />`;
+  const isNear = view.choice.near !== null;
   // The sentence is there before the first answer and must not move, so the warning comes below it.
   return html`<div class="sentence" aria-live="polite">
-      <${Sentence} view=${view} datasets=${datasets} />
+      <${Sentence} words=${wordsOf(view)} code=${view.code} />
       <${Chips} view=${view} />
     </div>
-    <${WarningBand} caveat=${caveatOf(view, datasets)} />
-    <div class="pictures">
-      <${Charges} view=${view} datasets=${datasets} />
-      <${States} view=${view} datasets=${datasets} />
-      ${scope && html`<${Facilities} view=${view} scope=${scope} />`}
-      <${Years} view=${view} datasets=${datasets} />
-      ${scope && html`<${Reading} scope=${scope} view=${view} datasets=${datasets} />`}
+    <${WarningBand} caveat=${caveatOf(view)} />
+    <div class=${`pictures ${isNear ? "near-place" : ""}`}>
+      ${isNear && list}
+      <${Charges} view=${view} />
+      ${!isNear && html`<${States} view=${view} />`}
+      ${!isNear && list}
+      <${Years} view=${view} />
+      ${scope && html`<${Reading} scope=${scope} view=${view} />`}
     </div>`;
 }
 
 /** The caveat of the numbers shown or, without numbers, of the newest data. */
-const caveatOf = (view: View, [newest]: Dataset[]) => knownOf(view)?.source.caveat ?? newest?.caveat;
+const caveatOf = (view: View) => knownOf(view)?.source.caveat ?? view.datasets[0]?.caveat;
 
 interface AloneProps {
   picture: typeof Charges;
   view: View;
-  datasets: Dataset[];
   search: string;
 }
 
-function Alone({ picture, view, datasets, search }: AloneProps) {
-  return html`<div class="sentence"><${Sentence} view=${view} datasets=${datasets} /></div>
-    <${WarningBand} caveat=${caveatOf(view, datasets)} />
-    <${picture} view=${view} datasets=${datasets} />
-    <p class="quiet small"><a href=${`/${search}`} target="_blank">${tabTitle(titleText(view))}</a></p>`;
+function Alone({ picture, view, search }: AloneProps) {
+  const words = wordsOf(view);
+  return html`<div class="sentence"><${Sentence} words=${words} code=${view.code} /></div>
+    <${WarningBand} caveat=${caveatOf(view)} />
+    <${picture} view=${view} />
+    <p class="quiet small"><a href=${`/${search}`} target="_blank">${tabTitle(words.title)}</a></p>`;
 }
 
 start(Page);
