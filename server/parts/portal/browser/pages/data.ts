@@ -1,8 +1,8 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { counted, whole } from "../../../../shared/browser/format.ts";
 import { html } from "../../../../shared/browser/html.ts";
-import type { Dataset, DatasetsAnswer, ProceduresAnswer } from "../answers.ts";
-import { ask, get, getFile } from "../api.ts";
+import type { Dataset, DatasetsAnswer } from "../answers.ts";
+import { get } from "../api.ts";
 import { base, pathOf } from "../asking.ts";
 import { Card, FiguresTable, figuresOf } from "../card.ts";
 import { columns, loadingLines } from "../columns.ts";
@@ -94,11 +94,9 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
         </section>
         <${Loading} version=${version} />
         <section class="wide">
-          <h3>Checksums (SHA-256)</h3>
+          <h3>Checksum (SHA-256)</h3>
           <dl class="facts">
             <dt>the rows, the same for every file format</dt><dd><code>${version.content_sha256}</code></dd>
-            <dt>the whole version</dt><dd><code>${version.sha256}</code></dd>
-            ${version.source_sha256 && html`<dt>the source's CSV</dt><dd><code>${version.source_sha256}</code></dd>`}
           </dl>
         </section>
       </div>`
@@ -126,25 +124,8 @@ function Gaps({ coverage }: { coverage: Dataset["coverage"] }) {
 const citationOf = ({ publisher, title, data_version, released, content_sha256 }: Dataset) =>
   `${publisher}${released === null ? "" : ` (${released})`}. ${title}. Version ${data_version}.\n${new URL(`/data#${data_version}`, location.origin)}\nSHA-256 of the rows: ${content_sha256}`;
 
-const shownRows = 3;
-
-export function Loading({ version }: { version: Dataset }) {
-  const { data_version, coverage } = version;
-  const [lines, setLines] = useState<string[]>([]);
-  useEffect(() => {
-    // The excerpt shown is small: one procedure group in one state.
-    const [state] = coverage.states;
-    ask<ProceduresAnswer>(pathOf("/healthcare/procedures", { state, limit: 1 }, data_version))
-      .then(({ data: [first] }) =>
-        getFile(pathOf("/export.csv", { state, procedure: first.code }, data_version)),
-      )
-      .then((file) => file.text())
-      .then(
-        (text) => setLines(text.split("\r\n").slice(0, 1 + shownRows)),
-        () => {},
-      );
-  }, [data_version]);
-  const names = lines[0]?.split(",") ?? Object.keys(columns);
+function Loading({ version }: { version: Dataset }) {
+  const names = Object.keys(columns);
   return html`<section class="wide">
       <h3>Columns</h3>
       <dl class="facts">${names.map((name) => {
@@ -152,16 +133,9 @@ export function Loading({ version }: { version: Dataset }) {
         return html`<dt><code>${name}</code></dt><dd>${meaning} <span class="quiet">· ${type}</span></dd>`;
       })}</dl>
     </section>
-    ${
-      lines.length > 0 &&
-      html`<section class="wide">
-        <h3>First rows</h3>
-        <pre class="answer" tabindex="0" role="region" aria-label=${`First rows of ${data_version}`}>${lines.join("\n")}</pre>
-      </section>`
-    }
     <section class="wide">
       <h3>Load the CSV</h3>
-      ${Object.entries(loadingLines(data_version, names)).map(
+      ${Object.entries(loadingLines(version.data_version, names)).map(
         ([tool, text]) =>
           html`<p class="quiet small">${tool}</p><${Command} text=${text} label=${`Loading by ${tool}`} />`,
       )}
