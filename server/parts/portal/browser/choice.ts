@@ -1,3 +1,4 @@
+import type { Priced } from "./answers.ts";
 import { stateOf } from "./states.ts";
 
 /** Reads the choices on the Explore page from the address. */
@@ -7,7 +8,25 @@ export const defaultProcedure = "5072";
 export const maxPinned = 3;
 export const defaultMiles = 25;
 export const radiusesInMiles = [10, defaultMiles, 50, 100];
-const sorts = ["charge", "name", "distance", "allowed", "markup", "services"];
+/** The radius, in miles, within which the nearest hospital is looked for. The API's maximum. */
+export const farthest = 500;
+
+type SortKey = (row: Priced) => number | string;
+
+/** The values by which the API sorts, by the name of the order. */
+export const sortKeys: Readonly<Record<string, SortKey>> = {
+  name: ({ facility }) => facility,
+  charge: ({ submitted_charge }) => submitted_charge,
+  allowed: ({ medicare_allowed }) => medicare_allowed,
+  markup: ({ submitted_charge, medicare_allowed }) => submitted_charge / medicare_allowed,
+  services: ({ services }) => services ?? 0,
+  distance: ({ distance }) => distance ?? farthest,
+};
+
+export const comparing = (key: SortKey) => (a: Priced, b: Priced) => {
+  const [first, second] = [key(a), key(b)];
+  return first < second ? -1 : first > second ? 1 : a.ccn < b.ccn ? -1 : 1;
+};
 
 /** Changes of parameters that remove the chosen place, so that the page shows the nation. */
 export const nowhere = { state: null, near: null, within: null, city: null };
@@ -39,7 +58,7 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
   const city = chosen("city");
   const pinned = searchParams.getAll("with").join(",").split(",").filter(Boolean);
   const usual = near === null ? "charge" : "distance";
-  const sort = sorts.find((one) => one === chosen("sort")) ?? usual;
+  const sort = Object.keys(sortKeys).find((one) => one === chosen("sort")) ?? usual;
   return {
     procedure: chosen("procedure"),
     // A text that names no state is kept, so that the page can show it when nothing is found.

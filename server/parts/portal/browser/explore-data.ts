@@ -12,7 +12,7 @@ import type {
   TrendsAnswer,
 } from "./answers.ts";
 import { type Ask, Failure, pathOf, unlessFailed } from "./asking.ts";
-import { type Choice, defaultProcedure, placeOf } from "./choice.ts";
+import { type Choice, comparing, defaultProcedure, farthest, placeOf, sortKeys } from "./choice.ts";
 import { entryOf, isPriced, type Standings } from "./words.ts";
 
 /** Makes the view of the Explore page from the API's answers. The server makes the same view for its words. */
@@ -21,8 +21,6 @@ import { entryOf, isPriced, type Standings } from "./words.ts";
 const mostDots = 50;
 const maxPageRows = 100;
 const bins = 20;
-/** The radius, in miles, within which the nearest hospital is looked for. The API's maximum. */
-const farthest = 500;
 
 type ChargeSummary = Pick<
   ProcedureAnswer["summary"],
@@ -154,23 +152,6 @@ export function rowsAt(path: string, ask: Ask): FacilitiesAnswer | Failure {
   const others = rowsAt(first.next, ask);
   return others instanceof Failure ? others : { ...first, data: [...first.data, ...others.data], next: null };
 }
-
-type SortKey = (row: Priced) => number | string;
-
-/** The values by which the API sorts, by the name of the order. */
-const sortKeys: Readonly<Record<string, SortKey>> = {
-  name: ({ facility }) => facility,
-  charge: ({ submitted_charge }) => submitted_charge,
-  allowed: ({ medicare_allowed }) => medicare_allowed,
-  markup: ({ submitted_charge, medicare_allowed }) => submitted_charge / medicare_allowed,
-  services: ({ services }) => services ?? 0,
-  distance: ({ distance }) => distance ?? farthest,
-};
-
-const comparing = (key: SortKey) => (a: Priced, b: Priced) => {
-  const [first, second] = [key(a), key(b)];
-  return first < second ? -1 : first > second ? 1 : a.ccn < b.ccn ? -1 : 1;
-};
 
 function sortedList(priced: readonly Priced[], { sort, order }: Choice): HospitalList {
   const ascending = priced.toSorted(comparing(sortKeys[sort]));
