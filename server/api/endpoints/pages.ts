@@ -23,7 +23,7 @@ export const pages = endpoint({
   segment: {
     name: "cursor",
     description: "From `next` of the previous page.",
-    example: "MjAyNC4xfjRlZTA0ZmFlfnByaWNlc34yfnByb2NlZHVyZT01MDcyJnN0YXRlPURDJmxpbWl0PTI7oAKR",
+    example: "MjAyNC4xfjljNGNjYTA4fnByaWNlc34yfnByb2NlZHVyZT01MDcyJnN0YXRlPURDJmxpbWl0PTLaU5fc",
   },
   parameters: v.object({}),
   response: v.variant("list", [pricesResponse, proceduresResponse, searchResponse, facilitiesResponse]),
