@@ -2,7 +2,7 @@ import { strict as assert } from "node:assert";
 import { once } from "node:events";
 import { request } from "node:http";
 import { buffer } from "node:stream/consumers";
-import { least, mean } from "d3";
+import { least, mean } from "d3-array";
 import type { Constant } from "./rivals/rival.ts";
 import type { Server } from "./servers.ts";
 

@@ -1,6 +1,6 @@
 import { strict as assert } from "node:assert";
 import { randomBytes } from "node:crypto";
-import { sum } from "d3";
+import { sum } from "d3-array";
 import { Bench, type BenchOptions } from "tinybench";
 import { readPlaces } from "../datasets/places.ts";
 import { defaultSampleSeed as seed, syntheticSnapshot } from "../datasets/sample/synthetic.ts";

@@ -1,4 +1,4 @@
-import { median } from "d3";
+import { median } from "d3-array";
 
 export type Spread = ReturnType<typeof spreadOf>;
 

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import { sum } from "d3";
+import { sum } from "d3-array";
 import { generateKey, hashKey } from "../server/accounts/keys.ts";
 import { Limits } from "../server/accounts/limits.ts";
 import { Accounts } from "../server/accounts/sync.ts";

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { sum } from "d3";
+import { sum } from "d3-array";
 import type { Load } from "./loads.ts";
 import { pinned } from "./options.ts";
 import type { List } from "./requests.ts";

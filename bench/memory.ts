@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { mean } from "d3";
+import { mean } from "d3-array";
 import { defaultSampleRows, defaultSampleSeed } from "../datasets/sample/synthetic.ts";
 import { temporaryFolder } from "../test/support/folders.ts";
 import { memoryBytes } from "../test/support/memory.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { bisect, cumsum } from "d3";
+import { bisect, cumsum } from "d3-array";
 import { defaultSampleSeed } from "../datasets/sample/synthetic.ts";
 import { encodePrices, findGroup, type Image, partsOf, search, stateCodes } from "../engine/index.ts";
 import { generateKey } from "../server/accounts/keys.ts";

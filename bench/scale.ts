@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
 import { statSync } from "node:fs";
 import { basename } from "node:path";
-import { sum } from "d3";
+import { sum } from "d3-array";
 import { defaultSampleSeed as seed } from "../datasets/sample/synthetic.ts";
 import { attachImage, csvPieces, findGroup, groupSize, type Image, textOf } from "../engine/index.ts";
 import { Loader } from "../server/snapshots/loader.ts";

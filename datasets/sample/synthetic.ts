@@ -14,6 +14,7 @@ import {
   syntheticPublisher,
   type TableParts,
 } from "../../engine/index.ts";
+import { outpatientDeductibles, stayDeductibles } from "../deductibles.ts";
 import { zipsByStart } from "../places.ts";
 import { procedureFigures, ruralUrbanFigures, stateFigures } from "./calibration.ts";
 
@@ -270,7 +271,7 @@ function rowsFor(
   const preferred = volume.slice();
   for (const busiestRow of busiest) if (busiestRow >= 0) preferred[busiestRow] = Infinity;
   const least = suppress(rows, preferred);
-  measureUse(rows, volume, least, allowedGrowth, use);
+  measureUse(rows, volume, least, { growth: allowedGrowth, dataYear }, use);
   return { procedures: usedProcedures(rows), rows };
 }
 
@@ -301,9 +302,10 @@ function measureUse(
   rows: Rows,
   volume: Float32Array,
   least: number,
-  growth: number,
+  { growth, dataYear }: { growth: number; dataYear: number },
   random: RandomSource,
 ): void {
+  const mostOfPatient = patientsMost(dataYear);
   const excessOf = (row: number) => Math.max(0, Math.exp(volume[row] - least) - 1);
   const excess = new Float64Array(procedureFigures.length);
   const missing = procedureFigures.map(({ services }) => (services * volume.length) / defaultSampleRows);
@@ -326,13 +328,19 @@ function measureUse(
     const outlierAmount = figures.outlierAmount * growth * logNormal(random.bell(), outlierSpread.amount);
     rows.services[row] = services;
     if (beneficiaries >= fewestShown) rows.beneficiaries[row] = beneficiaries;
-    rows.payment[row] = Math.round(
-      rows.allowed[row] * figures.paymentShare * (1 + random.bell() * paymentSpread),
-    );
+    const payment = rows.allowed[row] * figures.paymentShare * (1 + random.bell() * paymentSpread);
+    rows.payment[row] = Math.round(Math.max(payment, rows.allowed[row] - mostOfPatient));
     if (outliers > 0 && outliers < fewestShown) continue;
     rows.outlierServices[row] = outliers;
     rows.outlierAmount[row] = outliers === 0 ? 0 : cents(outlierAmount);
   }
+}
+
+/** The most that a patient pays for a procedure, in cents: both deductibles, of the nearest year that is known. */
+function patientsMost(dataYear: number): number {
+  const years = Object.keys(stayDeductibles).map(Number);
+  const year = Math.max(years[0], Math.min(dataYear, years[years.length - 1]));
+  return 100 * (stayDeductibles[year] + outpatientDeductibles[year]);
 }
 
 /** Small samples have procedures without rows. The rows are renumbered in place. */

@@ -121,6 +121,8 @@ export interface Endpoint {
    * @throws ApiError `missing_parameter`, `invalid_parameter` or `not_found`
    */
   answer(context: Context, query: string): Uint8Array | FileBody;
+  /** Makes the same answer before it is written as JSON, for the pages; bytes where there is no such object. */
+  value(context: Context, query: string): object;
   keyed?: Keyed;
 }
 
@@ -140,16 +142,18 @@ export interface Keyed {
 
 /** Defines an endpoint. Its `answer` gets the checked parameters, and an object that it returns is sent as JSON. */
 export function endpoint<Schema extends Parameters>(
-  definition: Omit<Endpoint, "parameters" | "answer"> & {
+  definition: Omit<Endpoint, "parameters" | "answer" | "value"> & {
     parameters: v.ObjectSchema<Schema, undefined>;
     answer(context: Context, values: v.InferOutput<v.ObjectSchema<Schema, undefined>>): Uint8Array | object;
   },
 ): Endpoint {
+  const value = (context: Context, query: string) =>
+    definition.answer(context, checkParameters(definition.parameters, parseQuery(query)));
   return {
     ...definition,
+    value,
     answer(context, query) {
-      const values = checkParameters(definition.parameters, parseQuery(query));
-      const answer = definition.answer(context, values);
+      const answer = value(context, query);
       if (answer instanceof Uint8Array || answer instanceof FileBody) return answer;
       return Buffer.from(JSON.stringify(answer));
     },

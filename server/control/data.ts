@@ -22,7 +22,7 @@ export function checkSnapshots({ DATASETS_DIR: datasetsDir, isDefaultDatasetsDir
   throw new DataError(
     `DATASETS_DIR ${datasetsDir}`,
     "no snapshots",
-    "at least one <year>.<revision>.parquet",
+    "at least one <year>.<revision>.parquet: hcqs fetch, hcqs import and hcqs sample write them",
   );
 }
 

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { type Image, imageFormatVersion } from "../../engine/query.ts";
-import { Context, type Keyed, type Versions } from "../api/endpoint.ts";
+import { Context, FileBody, type Keyed, type Versions } from "../api/endpoint.ts";
 import { constantError } from "../api/errors.ts";
 import type { Usage } from "../api/responses.ts";
 import { decodeTarget, keyedPaths, resolve, type Target } from "../api/routes.ts";
@@ -64,15 +64,16 @@ export class Answers {
     this.#keyedHead = undefined;
   }
 
-  /** Answers a request without an account. Returns the parsed JSON. @param path undecoded @throws ApiError */
-  read(path: string, query: string): unknown {
+  /** Answers a request without an account, with an object. @param path undecoded @throws ApiError */
+  read(path: string, query: string): object {
     const target = decodeTarget(resolve(path));
     const context = this.#contextOf(target, () => {
       throw constantError("missing_api_key");
     });
-    const body = target.endpoint.answer(context, query);
-    if (!(body instanceof Uint8Array)) throw new Error(`${path} answers with a file, expected JSON`);
-    return JSON.parse(Buffer.from(body).toString());
+    const answer = target.endpoint.value(context, query);
+    if (answer instanceof Uint8Array || answer instanceof FileBody)
+      throw new Error(`${path} answers with bytes, expected an object`);
+    return answer;
   }
 
   /** Answers an admitted request. @param path undecoded @param remaining requests left this month @throws ApiError */

@@ -11,8 +11,8 @@ export interface PagesContext {
   trustedProxies: number;
   /** Passes a post to the control thread. @throws Error when the control thread has failed to reply and logged why */
   ask(request: PortalRequest): Promise<PortalReply>;
-  /** Answers a request without key and ceilings. @param query undecoded @returns the parsed JSON @throws ApiError */
-  read(path: string, query: string): unknown;
+  /** Answers a request without key and ceilings. @param query undecoded @returns the answer before it is written as JSON @throws ApiError */
+  read(path: string, query: string): object;
   /** Logs an error. @param requestId the id of the failed request, if it is known */
   report(error: unknown, requestId?: string): void;
 }

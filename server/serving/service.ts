@@ -51,7 +51,7 @@ export class Service {
   }
 
   /** Answers a request of the pages' code. No key is needed and no ceiling applies. @throws ApiError */
-  read(path: string, query: string): unknown {
+  read(path: string, query: string): object {
     return this.#answers.read(path, query);
   }
 

@@ -96,7 +96,10 @@ const pages = code.pagesModule === undefined ? undefined : await pagesIn(code.pa
 
 async function pagesIn(module: string): Promise<ServingPages> {
   const { pages: make }: { pages: MakePages } = await import(module);
-  const read: PagesContext["read"] = (path, query) => started?.service.read(path, query);
+  const read: PagesContext["read"] = (path, query) => {
+    if (started === undefined) throw new Error("a page was asked for before this thread had any data");
+    return started.service.read(path, query);
+  };
   return make({ trustedProxies: code.trustedProxies, ask: askControl, read, report });
 }
 

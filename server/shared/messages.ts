@@ -93,7 +93,7 @@ export interface WebFile {
   bodies: { identity: Uint8Array; br?: Uint8Array; gzip?: Uint8Array };
   etag: string;
   /** Texts of a page that serving threads replace with the numbers for the requested address; absent in other files. */
-  slots?: { head: string; sentence: string; noscript: string };
+  slots?: { head: string; sentence: string; noscript: string; answers: string };
 }
 
 /** Requests of an account that wait for permits. */

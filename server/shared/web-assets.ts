@@ -1,117 +1,110 @@
 import { hash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, extname, join } from "node:path";
-import { stripTypes } from "../strip-cache.js";
+import { basename, dirname, extname, join } from "node:path";
+import { kept } from "../strip-cache.js";
 import type { WebFile } from "./messages.ts";
 import { webFile } from "./web-file.ts";
 
-/** Reads the assets of web pages: the server's own modules without types, style sheets, and npm libraries. */
+/** Makes web pages, and bundles the TypeScript, the npm packages and the style sheets of each page into two files. */
 
 const serverFolder = dirname(import.meta.dirname);
+/** The npm package has its bundles in this folder. */
+const packedFolder = join(serverFolder, "bundles");
 const require = createRequire(import.meta.url);
 
 const types: Record<string, string> = {
   ".css": "text/css; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
   ".json": "application/json",
-  ".mjs": "text/javascript; charset=utf-8",
-  ".ts": "text/javascript; charset=utf-8",
 };
 
-const style = "style.css";
-
-const pageLibraries = {
-  preact: "preact/dist/preact.mjs",
-  "preact/hooks": "preact/hooks/dist/hooks.mjs",
-  htm: "htm/dist/htm.mjs",
-};
-/** The half of d3 that pictures use. Each part comes after the parts that it needs. */
-export const d3Files = [
-  ...["array", "color", "format", "interpolate", "path", "time", "time-format", "scale", "shape"],
-].map((part) => `d3-${part}/dist/d3-${part}.min.js`);
-
-function libraryFile(name: string): string {
-  const parts = name.split("/");
-  const packageName = parts.slice(0, name.startsWith("@") ? 2 : 1).join("/");
-  const folders = require.resolve.paths(packageName) ?? [];
-  const folder = folders.find((one) => existsSync(join(one, packageName, "package.json")));
-  if (folder === undefined) throw new Error(`npm package ${packageName} isn't installed`);
-  return join(folder, name);
+/** A file that a browser gets. */
+interface Bundle {
+  /** The entry's name, such as `explore.ts`. */
+  entry: string;
+  /** The entry's name with a hash of the content, such as `explore-ZQ3MYGVS.js`. */
+  name: string;
+  text: string;
 }
 
-interface Assets {
+export interface Assets {
   files: WebFile[];
-  /** The names of a module and of its direct and indirect imports. */
-  modulesOf(name: string): string[];
-  /** @param name an asset's path below `server/`, the name of a library, or `style.css` for all style sheets */
+  /** Returns the URL of an entry, or of an added file. */
   url(name: string): string;
-  importMap: string;
 }
 
 /**
- * Reads a page's assets, including the files that all pages share.
- * @param base the path that all URLs begin with; it ends with a slash
- * @param folder the folder of the page's own files, below `server/`
- * @param libraries more files of npm packages, by name; several files with the same name become one asset
+ * Bundles the pages of a part of the server: each module and style sheet in `browser/pages`, with all that it imports.
+ * The result is cached by its sources, because the bundler takes 0.2 seconds.
+ * @param base the path that the URLs of the assets begin with; it ends with a slash
+ * @param part the part's folder, below `server/`
+ * @param added names of further files, and their paths in an npm package
  */
-export function readAssets(
-  base: string,
-  folder: string,
-  libraries: Readonly<Record<string, string | readonly string[]>>,
-): Assets {
-  const own = ["shared/browser", folder].flatMap((part) =>
-    readdirSync(join(serverFolder, part))
-      .filter((name) => [".css", ".ts"].includes(extname(name)))
-      .sort()
-      .map((name) => join(part, name)),
-  );
-  const read = [
-    ...Object.entries({ ...pageLibraries, ...libraries }).map(([name, files]) => {
-      const from = [files].flat().map(libraryFile);
-      return { name, path: `lib/${name}${extname(from[0])}`, from };
-    }),
-    ...own.map((path) => ({ name: path, path, from: [join(serverFolder, path)] })),
-  ].map(({ from, ...file }) => {
-    const text = from
-      .map((one) => readFileSync(one, "utf8").replace(/\n\/\/# sourceMappingURL=.*\s*$/, "\n"))
-      .join("");
-    return { ...file, content: extname(file.path) === ".ts" ? stripTypes(text) : text };
+export function readAssets(base: string, part: string, added: Readonly<Record<string, string>> = {}): Assets {
+  const others = Object.entries(added).map(([entry, path]) => {
+    const text = readFileSync(require.resolve(path), "utf8");
+    const version = hash("sha256", text, "base64url").slice(0, 8);
+    return { entry, name: `${basename(path, extname(path))}-${version}${extname(path)}`, text };
   });
-  const styles = read.filter(({ path }) => extname(path) === ".css").map(({ content }) => content);
-  const sources = new Map(
-    // All style sheets are one asset, so a page needs only one request for them.
-    [
-      { name: style, path: style, content: styles.join("") },
-      ...read.filter(({ path }) => extname(path) !== ".css"),
-    ].map(({ name, path, content }) => [name, { path, content }]),
-  );
-  const version = hash(
-    "sha256",
-    [...sources.values()].map(({ path, content }) => `${path}\n${content}\n`).join(""),
-    "base64url",
-  ).slice(0, 12);
-  const urlOf = (path: string) => `${base}${version}/${path}`;
-  const files = [...sources.values()].map(({ path, content }) =>
-    webFile(urlOf(path), types[extname(path)], content, "immutable"),
-  );
-  const url = (name: string) => {
-    const source = sources.get(name);
-    if (source === undefined) throw new Error(`no asset ${name} below ${base}, expected one`);
-    return urlOf(source.path);
+  const all = [...bundlesOf(part), ...others];
+  const urls = new Map(all.map(({ entry, name }) => [entry, base + name]));
+  return {
+    files: all.map(({ name, text }) => webFile(base + name, types[extname(name)], text, "immutable")),
+    url(name) {
+      const url = urls.get(name);
+      if (url === undefined) throw new Error(`no asset ${name} below ${base}, expected one`);
+      return url;
+    },
   };
-  const libraryModules = read.filter(({ path }) => extname(path) === ".mjs");
-  const imports = Object.fromEntries(libraryModules.map(({ name, path }) => [name, urlOf(path)]));
-  const modulesOf = (name: string) => {
-    const found = new Set([name]);
-    for (const one of found)
-      for (const [, specifier] of sources
-        .get(one)
-        ?.content.matchAll(/^(?:import|export)\b[^;]*?\bfrom\s*"([^"]+)"/gm) ?? [])
-        found.add(specifier.startsWith(".") ? join(dirname(one), specifier) : specifier);
-    return [...found];
-  };
-  return { files, modulesOf, url, importMap: JSON.stringify({ imports }) };
+}
+
+/** Writes the bundles of a part's pages where an installed package finds them. */
+export function packBundles(part: string): void {
+  mkdirSync(packedFolder, { recursive: true });
+  writeFileSync(join(packedFolder, nameOf(part)), bundle(part));
+}
+
+function bundlesOf(part: string): Bundle[] {
+  const name = nameOf(part);
+  const packed = join(packedFolder, name);
+  const json = existsSync(packed) ? readFileSync(packed) : kept(name, () => bundle(part));
+  return JSON.parse(json.toString());
+}
+
+const pathsIn = (folder: string) =>
+  readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((one) => one.isFile())
+    .map((one) => join(one.parentPath, one.name))
+    .sort();
+
+/** Files outside the folders of the pages that decide what a bundle has: modules, and the versions of npm packages. */
+const otherSources = ["../datasets/deductibles.ts", "../package.json"];
+
+/** Names a part's bundles by all their sources. */
+function nameOf(part: string): string {
+  const folders = ["shared/browser", `${part}/browser`].map((folder) => join(serverFolder, folder));
+  const sources = [...folders.flatMap(pathsIn), ...otherSources.map((path) => join(serverFolder, path))];
+  const texts = sources.map((path) => [basename(path), readFileSync(path, "utf8")]);
+  return `${hash("sha256", JSON.stringify(texts))}.bundles`;
+}
+
+/** Bundles a part's pages, as the JSON of `Bundle[]`. @throws Error with the bundler's message */
+function bundle(part: string): Buffer {
+  // The bundler is loaded only if no cache has the bundles.
+  const { buildSync }: typeof import("esbuild") = require("esbuild");
+  const { outputFiles } = buildSync({
+    ...{ bundle: true, minify: true, write: false, format: "esm", target: "es2024", charset: "utf8" },
+    entryPoints: pathsIn(join(serverFolder, part, "browser/pages")),
+    ...{ entryNames: "[name]-[hash]", outdir: "/", logLevel: "silent", tsconfigRaw: "{}" },
+    banner: { js: "/* with preact (MIT), htm (Apache-2.0), d3 and topojson-client (ISC), from npm */" },
+  });
+  const bundles: Bundle[] = outputFiles.map(({ path, text }) => {
+    const name = basename(path);
+    const stem = name.slice(0, name.lastIndexOf("-"));
+    return { entry: `${stem}${extname(name).replace(".js", ".ts")}`, name, text };
+  });
+  return Buffer.from(JSON.stringify(bundles));
 }
 
 export interface PageOptions {
@@ -119,17 +112,13 @@ export interface PageOptions {
   description: string;
   /** The HTML of the body. */
   body: string;
-  /** Scripts that aren't modules. They run in this order, after `first` and before `modules`. */
-  scripts?: readonly string[];
-  /** A module that runs before the scripts and the other modules. */
-  first?: string;
-  /** The main module, and other modules, which are only preloaded. */
-  modules?: readonly string[];
-  /** Names of assets to preload. */
-  data?: readonly string[];
+  /** The entry with the page's style sheet. */
+  style: string;
+  /** The entry with the page's script; undefined for a page without a script. */
+  script?: string;
   /** Origins of pages that may show this page in a frame. */
   framedBy?: readonly string[];
-  /** Settings for the page's modules. The element `settings` has them as JSON. */
+  /** Settings for the page's script. The element `settings` has them as JSON. */
   settings?: object;
 }
 
@@ -147,15 +136,15 @@ export function headOf(title: string, description: string): string {
   ].join("\n");
 }
 
+/** Makes an element with JSON for a page's script. `</script>` in a text would end the element. */
+export const jsonElement = (id: string, value: object) =>
+  `<script type="application/json" id="${id}">${JSON.stringify(value).replaceAll("<", "\\u003c")}</script>`;
+
 export function pageOf(assets: Assets, path: string, options: PageOptions): WebFile {
-  const { title, description, body, scripts = [], first, modules = [], data = [], framedBy = [] } = options;
-  const ahead = first === undefined ? [] : [first];
-  const imported = new Set([...ahead, ...modules].flatMap((name) => assets.modulesOf(name)));
-  const run = (name: string) => `<script type="module" src="${assets.url(name)}"></script>`;
-  const importMapHash = hash("sha256", assets.importMap, "base64");
+  const { title, description, body, style, script, framedBy = [], settings = {} } = options;
   const policy = [
     "default-src 'none'",
-    `script-src 'self' 'sha256-${importMapHash}'`,
+    "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' data:",
     "connect-src 'self'",
@@ -163,8 +152,6 @@ export function pageOf(assets: Assets, path: string, options: PageOptions): WebF
     "base-uri 'none'",
     `frame-ancestors ${framedBy.length === 0 ? "'none'" : framedBy.join(" ")}`,
   ].join("; ");
-  // `</script>` in a text would end the element.
-  const json = JSON.stringify(options.settings ?? {}).replaceAll("<", "\\u003c");
   const lines = [
     "<!doctype html>",
     '<html lang="en">',
@@ -175,17 +162,8 @@ export function pageOf(assets: Assets, path: string, options: PageOptions): WebF
     '<meta name="color-scheme" content="light dark">',
     '<link rel="icon" href="data:,">',
     `<link rel="stylesheet" href="${assets.url(style)}">`,
-    `<script type="importmap">${assets.importMap}</script>`,
-    ...ahead.map(run),
-    // The scripts come first, because they are the largest files.
-    ...scripts.map((name) => `<script defer fetchpriority="high" src="${assets.url(name)}"></script>`),
-    // Without preloading, each module would be fetched only after the module that imports it.
-    ...[...imported].map((name) => `<link rel="modulepreload" href="${assets.url(name)}">`),
-    ...data.map(
-      (name) => `<link rel="preload" as="fetch" crossorigin fetchpriority="low" href="${assets.url(name)}">`,
-    ),
-    ...modules.slice(0, 1).map(run),
-    `<script type="application/json" id="settings">${json}</script>`,
+    ...(script === undefined ? [] : [`<script type="module" src="${assets.url(script)}"></script>`]),
+    jsonElement("settings", settings),
     "</head>",
     `<body>${body}</body>`,
     "</html>",

@@ -48,7 +48,7 @@ test("a DATASETS_DIR without snapshots is refused", async () => {
   const [empty, stateDir] = [temporaryFolder(), temporaryFolder()];
   assert.equal(
     await refusal({ DATASETS_DIR: empty }, stateDir),
-    `DATASETS_DIR ${empty}: found no snapshots, expected at least one <year>.<revision>.parquet\n`,
+    `DATASETS_DIR ${empty}: found no snapshots, expected at least one <year>.<revision>.parquet: hcqs fetch, hcqs import and hcqs sample write them\n`,
   );
   assert.deepEqual(
     [readdirSync(empty), readdirSync(stateDir)],

@@ -70,7 +70,8 @@ test("npm runs no install scripts, and no production package needs one", () => {
   const names = Object.keys(packages).filter(
     (name) => packages[name].hasInstallScript && !packages[name].dev,
   );
-  assert.deepEqual(names, []);
+  // The script of esbuild only makes its command start faster. Its program is a package of its own, without a script.
+  assert.deepEqual(names, ["node_modules/esbuild"]);
   for (const machine of ["x64", "arm64"])
     assert.equal(packages[`node_modules/node-linux-${machine}`].cpu, machine);
 });

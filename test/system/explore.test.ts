@@ -35,9 +35,9 @@ import {
 
 /** Tests the Explore page and a hospital's page in Debian's Chromium, from a visitor's view. */
 
-const maxFirstViewBytes = 160_000;
-const maxFirstViewRequests = 45;
-const maxLayoutShift = 0.01;
+const maxFirstViewBytes = 130_000;
+const maxFirstViewRequests = 12;
+const maxLayoutShift = 0;
 /** Maximum milliseconds until something appears. A busy machine is slow. */
 const patienceMs = 120_000;
 
@@ -48,7 +48,7 @@ const opened: GuardedPage[] = [];
 before(async () => {
   const stateDir = temporaryFolder();
   createKey(stateDir, "explore", ample);
-  const env = { PORTAL: "on", PORTAL_ACCOUNT: "explore" };
+  const env = { PORTAL: "on", PORTAL_ACCOUNT: "explore", EMBED_ORIGINS: "https://news.example.org" };
   [server, browser] = await Promise.all([
     startServer({ stateDir, datasetsDir: datasetsFolder(), env }),
     launch(),
@@ -75,6 +75,22 @@ afterEach(async () => {
   }
 });
 
+/** Changes an answer that comes with the page of a path. */
+async function changeAnswer(page: Page, path: string, target: string, change: (answer: object) => object) {
+  await page.route(`**${path}`, async (route) => {
+    const response = await route.fetch();
+    const html = (await response.text()).replace(
+      /(<script type="application\/json" id="answers">)(.*?)(?=<\/script>)/s,
+      (_, start: string, json: string) => {
+        const known = JSON.parse(json);
+        known[target].answer = change(known[target].answer);
+        return start + JSON.stringify(known);
+      },
+    );
+    await route.fulfill({ response, body: html });
+  });
+}
+
 const answerOf = async <T>(path: string): Promise<T> =>
   JSON.parse(String((await call(server, `GET ${path}`)).body));
 const procedures = "/api/v1/healthcare/procedures";
@@ -86,7 +102,7 @@ const drawn = (page: Page) => page.locator('.state[data-state="NY"]').waitFor();
 const card = (page: Page, title: string) =>
   page.locator("section.card", { has: page.getByRole("heading", { name: title }) });
 
-test("the first view shows the API's numbers with three API requests and few bytes", async (t) => {
+test("the first view shows the API's numbers without an API request, and with few bytes", async (t) => {
   const { page, asked } = await open("/");
   const answer = await answerOf<ProcedureAnswer>(`${procedures}/5072`);
   const { min_charge, max_charge, median_charge, median_allowed, facilities } = answer.summary;
@@ -96,12 +112,7 @@ test("the first view shows the API's numbers with three API requests and few byt
   );
   // The server writes the heading. The page's modules send the requests and draw the rows.
   await page.locator(".facilities tbody tr").nth(9).waitFor();
-  assert.deepEqual(asked.slice(0, 3).sort(), [
-    "/api/v1/healthcare/facilities?procedure=5072&sort=charge&limit=50",
-    `${procedures}/5072`,
-    "/api/v1/healthcare/trends?procedure=5072",
-  ]);
-  assert.equal(new Set(asked).size, asked.length, "no request is sent twice");
+  assert.deepEqual(asked, [], "the answers come with the page");
   const prices = await answerOf<FacilitiesAnswer>("/api/v1/healthcare/facilities?procedure=5072&sort=charge");
   const rows = await page.locator(".facilities tbody tr").allInnerTexts();
   assert.equal(rows.length, 10);
@@ -168,36 +179,37 @@ test("without JavaScript, pages show a table and the same title and sentence as 
   }
 });
 
-test("the trend line breaks where a procedure's name changed, with a note", async () => {
-  const { page } = await open("/data");
-  await page.getByRole("heading", { name: "The data" }).waitFor();
+test("the trend of three years breaks where a procedure's name changed, with a note; two years are a sentence", async () => {
   const path = "/api/v1/healthcare/trends?procedure=5072";
   const trends = await answerOf<TrendsAnswer>(path);
-  const { data } = trends;
-  const [, { name }] = data;
+  const [first, second] = trends.data;
+  const { page } = await open("/");
+  await page
+    .locator(".under", { hasText: `In 2023 the median charge was ${dollars(first.median_charge)}` })
+    .waitFor();
+  assert.equal(await card(page, "Over the years").count(), 0);
   for (const [before, runs] of [
     ["Another Definition", 2],
-    [name, 1],
+    [second.name, 1],
   ] as const) {
-    await page.route(`**${path}`, (route) =>
-      route.fulfill({ json: { ...trends, data: [{ ...data[0], name: before }, ...data.slice(1)] } }),
-    );
+    const earlier = [2021, 2022, 2023].map((data_year) => ({ ...first, data_year, name: before }));
+    await changeAnswer(page, "/", path, () => ({ ...trends, data: [...earlier, second] }));
     await page.goto("/");
     const years = card(page, "Over the years");
     await years.locator(".run").first().waitFor({ state: "attached" });
     assert.equal(await years.locator(".run").count(), runs);
-    const said = years.getByText(`Since 2024 it is “${name}”, before “Another Definition”: the line breaks`);
+    const said = years.getByText(
+      `Since 2024 it is “${second.name}”, before “Another Definition”: the line breaks`,
+    );
     assert.equal(await said.count(), runs - 1);
-    await page.unroute(`**${path}`);
+    await page.unroute("**/");
   }
 });
 
-test("each chart offers a table, a CSV and a curl command with the API's numbers", async () => {
+test("each picture offers a table, a CSV and a link below it, with the API's numbers", async () => {
   const { page } = await open("/?procedure=5072&state=NY");
-  const path = `${procedures}/5072?state=NY`;
-  const answer = await answerOf<ProcedureAnswer>(path);
   const charges = card(page, "How charges are spread");
-  await charges.getByRole("button", { name: "table" }).click();
+  await charges.getByRole("button", { name: "Table" }).click();
   // The picture has a dot for each facility, so the table has each facility's numbers.
   const { data } = await answerOf<FacilitiesAnswer>(
     "/api/v1/healthcare/facilities?procedure=5072&state=NY&sort=charge",
@@ -208,16 +220,11 @@ test("each chart offers a table, a CSV and a curl command with the API's numbers
     data.map(({ submitted_charge }) => dollars(submitted_charge ?? 0)),
   );
 
-  await charges.getByRole("button", { name: "curl" }).click();
-  const [, url] = /^curl -H "Authorization: Bearer \$KEY" \\\n {2}"(.*)"$/.exec(
-    (await charges.locator("pre").textContent()) ?? "",
-  ) ?? [undefined, assert.fail("a curl command")];
-  const response = await fetch(url, { headers: { Authorization: `Bearer ${server.key}` } });
-  assert.deepEqual(await response.json(), answer);
-
-  const saved = async (title: string, button: string | RegExp) => {
+  const saved = async (title: string, button: string) => {
     const download = page.waitForEvent("download");
-    await card(page, title).getByRole("button", { name: button }).click();
+    const opener = card(page, title).getByRole("button", { name: "Download" });
+    if ((await opener.getAttribute("aria-expanded")) === "false") await opener.click();
+    await card(page, title).getByRole("button", { name: button, exact: true }).click();
     const stream = await (await download).createReadStream();
     return Buffer.concat(await stream.toArray())
       .toString()
@@ -227,12 +234,15 @@ test("each chart offers a table, a CSV and a curl command with the API's numbers
   const [head, first] = await saved("How charges are spread", "CSV");
   assert.equal(head, "ccn,hospital,city,state,zip,charge,allowed,services");
   assert.equal(first.split(",").at(-3), String(data[0].submitted_charge));
-  assert.equal((await saved("20 hospitals", "as CSV")).length, 1 + 20);
+  // The last line names the source.
+  const lines = await saved("How charges are spread", "CSV");
+  assert.equal(lines.length, 1 + 20 + 1);
+  assert.match(lines[21], /^"?Source: .*\(version 2024\.3\)/);
+  assert.equal((await saved("20 hospitals", "CSV")).length, 1 + 10, "the rows that are shown");
+  assert.equal((await saved("20 hospitals", "CSV with all rows")).length, 1 + 20);
 
-  assert.equal((await saved("How charges are spread", "CSV")).length, 1 + 20);
-
-  const map = card(page, "Where it costs more");
-  await map.getByRole("button", { name: "table" }).click();
+  const map = card(page, "Where hospitals charge more");
+  await map.getByRole("button", { name: "Table" }).click();
   const states = await map.locator("tbody tr").allInnerTexts();
   const nation = await answerOf<ProcedureAnswer>(`${procedures}/5072`);
   const dearest = nation.data.toSorted((a, b) => b.median_charge - a.median_charge);
@@ -247,16 +257,11 @@ test("each chart offers a table, a CSV and a curl command with the API's numbers
     ),
   );
   assert.ok(states.some((row) => /^Maryland\t0\t.*sets its own hospital prices/.test(row)));
-  const years = card(page, "Over the years, New York");
-  await years.getByRole("button", { name: "table" }).click();
-  assert.deepEqual(await years.locator("tbody td:first-child").allInnerTexts(), ["2023", "2024"]);
 
   const compared = (await open("/?procedure=5072&with=000041")).page;
-  for (const title of ["Over the years", "How charges are spread"]) {
-    await card(compared, title).getByRole("button", { name: "table" }).click();
-    const numbers = card(compared, title).locator(".figures");
-    assert.match(await numbers.innerText(), /A: .* \(000041\)/, title);
-  }
+  await card(compared, "How charges are spread").getByRole("button", { name: "Table" }).click();
+  const numbers = card(compared, "How charges are spread").locator(".figures");
+  assert.match(await numbers.innerText(), /A: .* \(000041\)/);
 });
 
 test("choosing a state, procedure, year or hospital updates charts and URL, and Back restores them", async () => {
@@ -294,17 +299,12 @@ test("choosing a state, procedure, year or hospital updates charts and URL, and 
     "each charge is drawn once",
   );
   assert.equal(await page.getByText("the middle half $").count(), 0);
-  await page.getByText("is drawn for fewer than 8 hospitals").waitFor();
-  assert.equal(await page.locator(".run path, .dots line.median").count(), 0);
+  assert.equal(await page.locator(".dots line.median").count(), 0);
   assert.equal(new URL(page.url()).search, "?state=AL&procedure=5073");
 
   await page.getByLabel("Year", { exact: true }).selectOption("2023");
   const before = await answerOf<ProcedureAnswer>(`/api/v1/versions/2023${`${procedures}/5073`.slice(7)}`);
   await heading(page, dollars(before.summary.max_charge));
-  // The trend shows the place's numbers. It labels the newest year, and marks the chosen year.
-  const newest = await answerOf<ProcedureAnswer>(`${procedures}/5073?state=AL`);
-  await page.locator(".end.charge", { hasText: dollars(newest.summary.median_charge) }).waitFor();
-  await page.locator(".tick.strong", { hasText: "2023" }).waitFor();
   await page.getByLabel("Year", { exact: true }).selectOption("2024");
   await page.goto("/?procedure=5073");
   await page.getByRole("combobox", { name: "Compare a hospital" }).fill("000045");
@@ -424,27 +424,18 @@ test("text confirmed by Enter or Tab before suggestions appear selects its match
 });
 
 test("the keyboard focus stays near a chosen, entered or removed item", async () => {
-  const { page } = await open("/?procedure=5072&state=AL&with=000001&from=5000");
+  const { page } = await open("/?procedure=5072&state=AL&with=000001");
   await drawn(page);
   const focused = () =>
     page.evaluate<string>("document.activeElement.closest('.field, form, .more, .card')?.className ?? ''");
   for (const [name, where] of [
-    ["Remove: $5,000 or more", "charges"],
     ["Remove: Alabama", "place"],
     ["Remove: A Hospital 000001", "hospital"],
   ]) {
-    await page.locator(".tools, .sentence").getByRole("button", { name }).click();
+    await page.locator(".sentence").getByRole("button", { name }).click();
     assert.match(await focused(), new RegExp(where), name);
     await page.getByRole("button", { name }).first().waitFor({ state: "detached" });
   }
-  const from = page.getByRole("textbox", { name: "from $" });
-  await from.fill("1");
-  await from.press("Enter");
-  await page.getByRole("heading", { name: "60 hospitals that charge $1" }).waitFor();
-  assert.match(await focused(), /charges/);
-  await from.fill("abc");
-  await from.press("Enter");
-  assert.equal(new URL(page.url()).searchParams.get("from"), "1");
   for (const _ of [1, 2]) await page.getByRole("button", { name: "Show 25 more" }).click();
   await page.getByText("These are all 60.").waitFor();
   await page.locator(".more :focus").waitFor();
@@ -457,14 +448,6 @@ test("a choice by touch removes the focus from its field, so the phone's keyboar
   await page.getByRole("option", { name: "Alabama" }).tap();
   await heading(page, "In Alabama");
   assert.equal(await page.locator("input:focus").count(), 0);
-});
-
-test("when nothing is found, the remaining charts are side by side", async () => {
-  const { page } = await open("/?procedure=5072&near=00000", { mayFail: (_, status) => status === 400 });
-  const boxes = await Promise.all(
-    ["Where it costs more", "Over the years"].map((title) => card(page, title).boundingBox()),
-  );
-  assert.equal(boxes[0]?.y, boxes[1]?.y);
 });
 
 test("the browser's large text size is respected without horizontal overflow", async () => {
@@ -495,43 +478,6 @@ test("the browser's large text size is respected without horizontal overflow", a
   await context.close();
 });
 
-test("clicking a histogram bar lists its hospitals and keeps its price range as a filter", async () => {
-  const { page } = await open("/?procedure=5072", { mayFail: (_, status) => status === 404 });
-  const { histogram } = await answerOf<ProcedureAnswer>(`${procedures}/5072`);
-  const [count] = histogram.counts;
-  await page.locator(".facilities tbody tr").first().waitFor();
-  const before = await page.locator(".bar").first().boundingBox();
-  await page.locator(".bar").first().click();
-  const [from, to] = histogram.edges;
-  // A bar's range ends one cent below the bar's upper edge.
-  const end = Math.round(to * 100 - 1) / 100;
-  const title = `${count} ${count === 1 ? "hospital that charges" : "hospitals that charge"} ${dollars(from)} to ${dollars(end)}`;
-  await page.getByRole("heading", { name: title }).waitFor();
-  assert.equal(new URL(page.url()).search, `?procedure=5072&from=${from}&to=${end}`);
-  const rows = page.locator(".facilities tbody tr");
-  if (count > 10) await page.getByRole("button", { name: /^Show/ }).click();
-  await rows.nth(count - 1).waitFor();
-  assert.equal(await rows.count(), count);
-  await page.getByRole("button", { name: `these ${count} as CSV` }).waitFor();
-  assert.deepEqual(await page.locator(".bar").first().boundingBox(), before, "the bar stays where it is");
-  // Choosing another place keeps the price range, even if no hospital there is in it.
-  await page.getByRole("combobox", { name: "State, city or ZIP code" }).fill("New York");
-  await page.keyboard.press("Enter");
-  await heading(page, "In New York");
-  assert.equal(new URL(page.url()).searchParams.get("from"), String(from));
-  await page.getByRole("button", { name: `Remove: ${dollars(from)} to ${dollars(end)}` }).click();
-  await page.getByRole("heading", { name: "20 hospitals", exact: true }).waitFor();
-  await page.getByRole("button", { name: "Remove: New York" }).click();
-  await page.getByRole("heading", { name: "60 hospitals", exact: true }).waitFor();
-  await page.getByRole("textbox", { name: "from $" }).fill("$9,000,000");
-  await page.keyboard.press("Enter");
-  await page.getByRole("heading", { name: "0 hospitals that charge $9,000,000 or more" }).waitFor();
-  await page.getByText("No hospital charges that.").waitFor();
-  await page.getByRole("textbox", { name: "from $" }).fill("8000k");
-  await page.keyboard.press("Enter");
-  await page.getByRole("heading", { name: "0 hospitals that charge $8,000,000 or more" }).waitFor();
-});
-
 test("a hospital with an unusually low allowed amount is marked", async () => {
   const path = "/api/v1/healthcare/facilities?procedure=5072&sort=charge&limit=50";
   const list = await answerOf<FacilitiesAnswer>(path);
@@ -539,7 +485,7 @@ test("a hospital with an unusually low allowed amount is marked", async () => {
   const { page } = await open("/data");
   await page.getByRole("heading", { name: "The data" }).waitFor();
   const data = [{ ...first, medicare_allowed: 1 }, ...others];
-  await page.route(`**${path}`, (route) => route.fulfill({ json: { ...list, data } }));
+  await changeAnswer(page, "/?procedure=5072", path, () => ({ ...list, data }));
   await page.goto("/?procedure=5072");
   const rows = page.locator(".facilities tbody tr");
   await rows.nth(9).waitFor();
@@ -695,10 +641,11 @@ describe("the explore page", () => {
         else await route.fulfill(refusal(status, "no", "86400"));
       });
       await page.goto("/");
+      await page.locator('.state[data-state="NY"]').click();
       await page.getByText(text).waitFor();
       await page.getByLabel("Your key").fill(server.key);
       await page.getByRole("button", { name: "Use this key" }).click();
-      await heading(page, "60 hospitals");
+      await heading(page, "In New York");
       await page.evaluate("localStorage.clear()");
       await page.unroute("**/api/**");
     }
@@ -729,7 +676,8 @@ test("related elements are aligned", async () => {
   await drawn(page);
   const [title] = await boxesOf(".card:has(.map) h2");
   const [button] = await boxesOf(".card:has(.map) .actions button");
-  assert.ok(button.y > title.y, "the buttons have a line of their own");
+  const [drawing] = await boxesOf(".card:has(.map) .picture");
+  assert.ok(button.y >= drawing.bottom, "the tools are below the picture");
   // The button's text begins nine pixels inside the button's edge, which is visible only on hover.
   assert.ok(Math.abs(button.x + 9 - title.x) <= 1, `${button.x} and ${title.x}`);
   await page.goto("/reference");

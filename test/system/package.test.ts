@@ -24,10 +24,14 @@ const env = {
   npm_config_userconfig: npmSetting("userconfig"),
   npm_config_loglevel: "error",
 };
-const packed = execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], {
-  cwd: repository,
-  encoding: "utf8",
-}).trim();
+const packed = execFileSync(
+  "npm",
+  ["pack", "--silent", "--ignore-scripts=false", "--pack-destination", folder],
+  {
+    cwd: repository,
+    encoding: "utf8",
+  },
+).trim();
 const install =
   readmeBlocks("sh").find((text) => text.includes(packed)) ?? assert.fail(`no block of ${packed}`);
 const inFolder = { ...env, npm_config_prefix: folder, npm_config_prefer_offline: "true" };
@@ -44,7 +48,11 @@ test("the package contains the programs and documents but no tests", () => {
     .trim()
     .split("\n")
     .map((path) => path.replace("package/", ""));
-  assert.deepEqual(names.sort(), wanted.sort());
+  const [bundles, others] = [true, false].map((isBundle) =>
+    names.filter((name) => name.startsWith("server/bundles/") === isBundle),
+  );
+  assert.deepEqual(others.sort(), wanted.sort());
+  assert.equal(bundles.length, 2, "the bundles of the portal and of the console");
 });
 
 test("npx runs the command in a project that has installed the package", () => {

@@ -6,7 +6,7 @@ import { publishSnapshot } from "../../datasets/revisions.ts";
 import { defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
 import type { FacilitiesAnswer, FacilityTrendsAnswer } from "../../server/parts/portal/browser/answers.ts";
-import { milesText } from "../../server/parts/portal/browser/words.ts";
+import { milesText, shareOf } from "../../server/parts/portal/browser/words.ts";
 import { launch, openPage } from "../support/browser.ts";
 import { ample, call, createKey, startServer, type TestServer, temporaryFolder } from "../support/server.ts";
 
@@ -107,7 +107,7 @@ test("a patient finds what a knee replacement costs within 25 miles of a city, a
       .getByRole("button", { name: `Remove: Within 25 miles of ${city}, ${state} (ZIP code ${zip})` })
       .waitFor();
     const around = `/facilities?procedure=${procedure}&near=${zip}&within=25`;
-    const { summary, data } = await answerOf<FacilitiesAnswer>(`${around}&sort=charge`);
+    const { summary, data, source } = await answerOf<FacilitiesAnswer>(`${around}&sort=distance`);
     assert.ok(data.length > 1, "several hospitals");
     await heading(page, dollars(summary.max_charge ?? 0));
     await heading(page, `for a ${name}`);
@@ -117,6 +117,11 @@ test("a patient finds what a knee replacement costs within 25 miles of a city, a
     await heading(page, `Medicare allows ${data.length < 8 ? least : dollars(summary.median_allowed ?? 0)}`);
     const first = page.locator(".facilities tbody tr").first();
     await first.filter({ hasText: data[0].facility }).waitFor();
+    // The first amount of a row is the patient's.
+    for (const [i, { medicare_allowed }] of data.slice(0, 3).entries()) {
+      const share = shareOf(medicare_allowed ?? 0, source.data_year);
+      assert.equal(await page.locator(".facilities tbody td.pays").nth(i).innerText(), dollars(share));
+    }
     assert.ok((await first.innerText()).includes(milesText(data[0].distance, data[0].zip === zip)));
     await act(first.getByRole("link", { name: data[0].facility }).click());
     const charge = dollars(data[0].submitted_charge ?? 0);
@@ -131,7 +136,7 @@ test("a journalist gets a state's dearest hospitals, a chart with its source, an
     await act(field(page, "State, city or ZIP code", "texas"));
     await act(option(page, "Texas"));
     await heading(page, "In Texas, ");
-    await act(page.getByRole("button", { name: "most expensive first" }).click());
+    await act(page.getByRole("columnheader", { name: "Charge" }).getByRole("button").click());
     const dearest = "/facilities?procedure=5072&state=TX&sort=charge&order=desc&limit=10";
     const { data, source } = await answerOf<FacilitiesAnswer>(dearest);
     await page.locator(".facilities tbody tr").first().filter({ hasText: data[0].facility }).waitFor();
@@ -144,6 +149,8 @@ test("a journalist gets a state's dearest hospitals, a chart with its source, an
     const charges = card("How charges are spread");
     const saved = async (format: string, picture = charges) => {
       const download = page.waitForEvent("download");
+      const opener = picture.getByRole("button", { name: "Download" });
+      if ((await opener.getAttribute("aria-expanded")) === "false") await opener.click();
       await picture.getByRole("button", { name: format, exact: true }).click();
       return textOf(await download);
     };
@@ -165,7 +172,8 @@ test("a journalist gets a state's dearest hospitals, a chart with its source, an
     const ofYears = String(await saved("SVG", card("Over the years")));
     assert.match(ofYears, /Source: .*\(synthetic\)/);
     for (const picture of [svg, ofYears]) assert.deepEqual(await page.evaluate(textsBeyond, picture), []);
-    await act(charges.getByRole("button", { name: "copy link" }).click());
+    await act(charges.getByRole("button", { name: "Share" }).click());
+    await charges.getByRole("button", { name: "Copy link" }).click();
     await charges.getByRole("button", { name: "copied" }).waitFor();
     const link = await page.evaluate(() => navigator.clipboard.readText());
     assert.equal(new URL(link).searchParams.get("year"), source.data_version);

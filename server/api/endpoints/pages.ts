@@ -23,7 +23,7 @@ export const pages = endpoint({
   segment: {
     name: "cursor",
     description: "From `next` of the previous page.",
-    example: "MjAyNC4xfjRlZTA0ZmFlfnByaWNlc34yfnByb2NlZHVyZT01MDcyJnN0YXRlPURDJmxpbWl0PTI7oAKR",
+    example: "MjAyNC4xfjljNGNjYTA4fnByaWNlc34yfnByb2NlZHVyZT01MDcyJnN0YXRlPURDJmxpbWl0PTLaU5fc",
   },
   parameters: v.object({}),
   response: v.variant("list", [pricesResponse, proceduresResponse, searchResponse, facilitiesResponse]),
@@ -35,6 +35,6 @@ export const pages = endpoint({
     const image = context.versions.byName.get(cursor.version)?.image;
     if (image === undefined || contentOf(image) !== cursor.content)
       throw new ApiError("not_found", `data version ${cursor.version} of this page isn't loaded any more`);
-    return list.answer(context.onPage(image, cursor.offset), cursor.query);
+    return list.value(context.onPage(image, cursor.offset), cursor.query);
   },
 });

@@ -52,8 +52,12 @@ export const procedure = endpoint({
     const summary = summaryOf(image, group);
     const detail = detailsOf(image, group);
     const { rows, suppressed } = rowsOfScope(image, { procedure: place, state: values.state ?? null });
-    const named = JSON.stringify({ code, name: textAt(image.procedureName, place) });
-    const rest = JSON.stringify({
+    return {
+      procedure: {
+        code,
+        name: textAt(image.procedureName, place),
+        includes: JSON.parse(textAt(image.includes, place)),
+      },
       scope: { state: values.state ?? "national" },
       summary: dollarsOf(summary),
       rows: { priced: summary.facilities, suppressed, incomplete: rows - summary.facilities - suppressed },
@@ -86,8 +90,6 @@ export const procedure = endpoint({
           median_allowed: row.median_allowed / 100,
         })),
       source: sourceOf(image),
-    });
-    const includes = textAt(image.includes, place);
-    return Buffer.from(`{"procedure":${named.slice(0, -1)},"includes":${includes}},${rest.slice(1)}`);
+    };
   },
 });

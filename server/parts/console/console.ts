@@ -1,13 +1,12 @@
 import type { ServerResponse } from "node:http";
 import type { OpsPages } from "../../part.ts";
 import type { WebFile } from "../../shared/messages.ts";
-import { d3Files, pageOf, readAssets } from "../../shared/web-assets.ts";
+import { pageOf, readAssets } from "../../shared/web-assets.ts";
 import type { History } from "./history.ts";
 import type { State } from "./state.ts";
 
 /** Serves the operator's console: a page, and a stream of its data. */
 
-const browser = "parts/console/browser";
 const streamPath = "/console/stream";
 const maxViewers = 16;
 /** A viewer with more unread bytes is disconnected. */
@@ -94,13 +93,13 @@ export class OperatorConsole implements OpsPages {
 }
 
 function filesOf(): WebFile[] {
-  const assets = readAssets("/console/", browser, { drawing: d3Files });
+  const assets = readAssets("/console/", "parts/console");
   const page = pageOf(assets, "/", {
     title: "Console",
     description: "The state of the service.",
     body: '<div id="app"></div><noscript>The console needs JavaScript; /metrics has the numbers as text.</noscript>',
-    scripts: ["drawing"],
-    modules: [`${browser}/console.ts`],
+    style: "console.css",
+    script: "console.ts",
     settings: { stream: streamPath },
   });
   return [page, ...assets.files];

@@ -1,10 +1,11 @@
 import { basePath } from "../../api/endpoint.ts";
 import { openapiDocument } from "../../api/openapi.ts";
 import type { WebFile } from "../../shared/messages.ts";
-import { d3Files, headOf, type PageOptions, pageOf, readAssets } from "../../shared/web-assets.ts";
+import { headOf, jsonElement, type PageOptions, pageOf, readAssets } from "../../shared/web-assets.ts";
 import { webFile } from "../../shared/web-file.ts";
 import { defaultProcedure } from "./browser/choice.ts";
 import { tabTitle } from "./browser/words.ts";
+import { controlsOf } from "./written-html.ts";
 
 /** Makes the portal's pages. */
 
@@ -19,22 +20,13 @@ export interface PageSettings {
   embeds: boolean;
   /** URL of the states' map. */
   states: string;
-  /** The page's module, which exports the component `Page`. */
-  page: string;
 }
-
-const libraries = {
-  drawing: [...d3Files, "d3-geo/dist/d3-geo.min.js", "topojson-client/dist/topojson-client.min.js"],
-  states: "us-atlas/states-albers-10m.json",
-};
-
-const browser = "parts/portal/browser";
 
 export const facilityPage = "/facilities/*";
 export const embedPage = "/embed/*";
 export const missingPage = "/*";
-/** The module of each page, and its title if the title doesn't depend on the URL. */
-const pages: Readonly<Record<string, readonly [module: string, title?: string]>> = {
+/** The script of each page, and its title if the title doesn't depend on the URL. */
+const pages: Readonly<Record<string, readonly [script: string, title?: string]>> = {
   "/": ["explore.ts"],
   [facilityPage]: ["facility.ts"],
   [embedPage]: ["explore.ts"],
@@ -43,6 +35,7 @@ const pages: Readonly<Record<string, readonly [module: string, title?: string]>>
   "/signup": ["signup.ts", "Get a key"],
   "/account": ["account.ts", "Your account"],
 };
+const style = "style.css";
 const missing = `<h1>There is no page here</h1><p><a href="/">Explore what hospitals charge</a></p>`;
 
 const links = [
@@ -56,7 +49,7 @@ const name = tabTitle(undefined);
 const description =
   "What each US hospital charges for an outpatient procedure, and what Medicare allows: explore, compare, download.";
 const sentences: Readonly<Record<string, string>> = {
-  "/": '<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. Loading the numbers…</p></div>',
+  "/": `${controlsOf({ procedure: "", detail: defaultProcedure, place: "", year: "" })}<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. Loading the numbers…</p></div>`,
   [facilityPage]: '<div class="sentence hospital-head"></div>',
   [embedPage]: '<div class="sentence"></div>',
 };
@@ -65,62 +58,49 @@ const exports = ["csv", "arrow", "parquet"]
   .join(", ");
 const noscript = `<noscript><p>This page needs JavaScript. Without it, these have all the numbers:</p><ul><li><a href="/">Explore</a>: prices of a procedure, as a table</li><li>the API at ${basePath}, with a key; <a href="/openapi.json">its description</a> needs none</li><li>all rows, with a key: ${exports}</li></ul><p>A key comes from the form at <a href="/signup">Get a key</a>, which needs JavaScript, or from whoever runs this server.</p></noscript>`;
 
+const answers = jsonElement("answers", {});
+
 /** Makes a page's body. The browser's modules render the same elements again, so that nothing moves. */
 function bodyOf(path: string): string {
   const link = ([href, text]: (typeof links)[number]) =>
     `<a href="${href}" class="${href === "/signup" ? "accent" : ""}"${href === path ? ' aria-current="page"' : ""}>${text}</a>`;
-  const field = (name: string, label: string, more = "") =>
-    `<div class="field ${name}"><label>${label}</label><input type="text" disabled>${more}</div>`;
-  const fields = [
-    field("procedure", "Procedure", `<small class="detail quiet">${defaultProcedure}</small>`),
-    field("place", "State, city or ZIP code"),
-    field("hospital", "Compare a hospital"),
-    field("year", "Year"),
-  ];
-  const controls = path === "/" ? `<search class="controls">${fields.join("")}</search>` : "";
   const kind = path === embedPage ? "embed" : "explore ";
-  const shown = path in sentences ? `<div class="${kind}">${controls}${sentences[path]}</div>` : "";
+  const shown = path in sentences ? `<div class="${kind}">${sentences[path]}</div>` : "";
   const main = `<main id="main" tabindex="-1">${path === missingPage ? missing : shown + noscript}</main>`;
-  if (path === embedPage) return `<div id="app">${main}</div>`;
-  return `<div id="app"><header class="top"><a class="skip" href="#main">Skip to the content</a><a class="name" href="/">${name}</a><span class="about">Medicare outpatient, by hospital</span><nav aria-label="Pages">${links.map(link).join(" ")}</nav></header>${main}</div>`;
+  if (path === embedPage) return `<div id="app">${main}</div>${answers}`;
+  return `<div id="app"><header class="top"><a class="skip" href="#main">Skip to the content</a><a class="name" href="/">${name}</a><span class="about">Medicare outpatient, by hospital</span><nav aria-label="Pages">${links.map(link).join(" ")}</nav></header>${main}</div>${answers}`;
 }
 
 export class Pages {
-  readonly #assets = readAssets("/portal/", browser, libraries);
+  readonly #assets = readAssets("/portal/", "parts/portal", { states: "us-atlas/states-albers-10m.json" });
   /** The pages read this document without a key. */
   readonly #openapi = webFile("/openapi.json", "application/json", openapiDocument(), "changing");
 
   /** Makes all files that the portal serves: the assets, the pages and the OpenAPI document. */
-  files(
-    settings: Omit<PageSettings, "states" | "embeds" | "page">,
-    embedOrigins: readonly string[],
-  ): WebFile[] {
+  files(settings: Omit<PageSettings, "states" | "embeds">, embedOrigins: readonly string[]): WebFile[] {
     const assets = this.#assets;
     const fileOf = (
       path: string,
       title: string,
-      options: Omit<PageOptions, "title" | "description" | "body">,
-    ) => pageOf(assets, path, { title, description, body: bodyOf(path), ...options });
-    const files = Object.entries(pages).map(([path, [page, name]]) => {
+      options: Omit<PageOptions, "title" | "description" | "body" | "style">,
+    ) => pageOf(assets, path, { title, description, style, body: bodyOf(path), ...options });
+    // Without EMBED_ORIGINS no site may show a picture in a frame, so there are no pages for frames.
+    const shown = Object.entries(pages).filter(([path]) => path !== embedPage || embedOrigins.length > 0);
+    const files = shown.map(([path, [script, name]]) => {
       const title = tabTitle(name);
       const file = fileOf(path, title, {
-        scripts: ["drawing"],
-        ...(["/", embedPage].includes(path) && { first: `${browser}/ahead.ts` }),
-        modules: [`${browser}/main.ts`, `${browser}/${page}`],
-        // Only the Explore page preloads the map, because browsers warn about preloaded assets without use.
-        data: path === "/" ? ["states"] : [],
+        script,
         framedBy: path === embedPage ? embedOrigins : [],
         settings: {
           ...settings,
           embeds: embedOrigins.length > 0,
           states: assets.url("states"),
-          page,
         } satisfies PageSettings,
       });
       const sentence = sentences[path];
       // Without a key of the pages, visitors need their own key to see numbers, so the server writes none.
       if (settings.key === null || sentence === undefined) return file;
-      return { ...file, slots: { head: headOf(title, description), sentence, noscript } };
+      return { ...file, slots: { head: headOf(title, description), sentence, noscript, answers } };
     });
     return [...assets.files, ...files, fileOf(missingPage, tabTitle("No page"), {}), this.#openapi];
   }

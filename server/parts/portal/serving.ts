@@ -67,7 +67,7 @@ export class Portal {
     const found =
       (path === missingPage ? undefined : this.#files.get(path)) ??
       (/^\/facilities\/[^/]+$/.test(path) ? this.#page(facilityPage) : undefined) ??
-      (/^\/embed(\/(charges|states|years))?$/.test(path) ? this.#page(embedPage) : undefined);
+      (/^\/embed(\/(charges|states|years))?$/.test(path) ? this.#files.get(embedPage) : undefined);
     const accepted = listIn(request, "accept-encoding");
     if (found === undefined) {
       const { head, body } = formOf(this.#page(missingPage), accepted, "");
@@ -90,7 +90,7 @@ export class Portal {
       const written = write(path, new URLSearchParams(request.getQuery()), this.#context.read);
       let html = Buffer.from(page.bodies.identity).toString();
       // `$` has a special meaning in a replacement text, so a function is used.
-      for (const name of ["head", "sentence", "noscript"] as const)
+      for (const name of ["head", "sentence", "noscript", "answers"] as const)
         html = html.replace(page.slots[name], () => written[name]);
       const body = Buffer.from(html);
       return {

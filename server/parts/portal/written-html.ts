@@ -1,28 +1,56 @@
 import { basePath } from "../../api/endpoint.ts";
 import type { WebFile } from "../../shared/messages.ts";
-import { escapeHtml, headOf } from "../../shared/web-assets.ts";
+import { escapeHtml, headOf, jsonElement } from "../../shared/web-assets.ts";
+import type { Known } from "./browser/asking.ts";
 import { isSynthetic, tabTitle, type Word, warningOf } from "./browser/words.ts";
 
 /** Makes the HTML that the server writes into pages. */
 
 export type Written = NonNullable<WebFile["slots"]>;
 
-/**
- * Makes the texts that the server writes into a page. `title` and `description` are plain text, `sentence` and `tables`
- * are HTML.
- */
+/** Makes the fields of the Explore page, as the page's script shows them, so that nothing moves. All texts are plain. */
+export function controlsOf(shown: Record<"procedure" | "detail" | "place" | "year", string>): string {
+  const field = (name: string, label: string, value: string, more = "") =>
+    `<div class="field ${name}"><label>${label}</label><input type="text" disabled value="${escapeHtml(value)}">${more}</div>`;
+  const fields = [
+    field(
+      "procedure",
+      "Procedure",
+      shown.procedure,
+      `<small class="detail quiet">${escapeHtml(shown.detail)}</small>`,
+    ),
+    field("place", "State, city or ZIP code", shown.place),
+    field("hospital", "Compare a hospital", ""),
+    field("year", "Year", shown.year),
+  ];
+  return `<search class="controls">${fields.join("")}</search>`;
+}
+
+interface Words {
+  /** HTML of the fields before the sentence. */
+  controls?: string;
+  /** Plain text. */
+  title: string;
+  /** Plain text. */
+  description: string;
+  /** HTML. */
+  sentence: string;
+  /** HTML. */
+  tables: string[];
+  isHospital?: boolean;
+}
+
+/** Makes the texts that the server writes into a page. @param known the answers that the words are made from */
 export function written(
-  title: string,
-  description: string,
-  sentence: string,
-  tables: string[],
-  isHospital = false,
+  { title, description, controls = "", sentence, tables, isHospital }: Words,
+  known: Known,
 ): Written {
   const more = `Charts and menus need JavaScript. All the numbers are in the API at ${basePath}: <a href="/openapi.json">its description</a>.`;
   return {
     head: headOf(tabTitle(title), description),
-    sentence: `<div class="sentence${isHospital ? " hospital-head" : ""}">${sentence}</div>`,
+    sentence: `${controls}<div class="sentence${isHospital ? " hospital-head" : ""}">${sentence}</div>`,
     noscript: `<noscript>${tables.join("")}<p>${more}</p></noscript>`,
+    answers: jsonElement("answers", known),
   };
 }
 

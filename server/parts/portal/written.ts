@@ -1,177 +1,120 @@
-import { basePath } from "../../api/endpoint.ts";
 import { ApiError } from "../../api/errors.ts";
 import { money } from "../../shared/browser/format.ts";
 import { escapeHtml } from "../../shared/web-assets.ts";
-import type {
-  DatasetsAnswer,
-  FacilitiesAnswer,
-  FacilityAnswer,
-  ProceduresAnswer,
-} from "./browser/answers.ts";
-import { type Choice, choiceOf, defaultProcedure, placeOf } from "./browser/choice.ts";
-import { addressText, hospitalText } from "./browser/hospital-words.ts";
-import { nothingText } from "./browser/nothing.ts";
+import type { Priced } from "./browser/answers.ts";
+import { type Ask, Failure, isAbsence, type Known, unlessFailed } from "./browser/asking.ts";
+import { choiceOf } from "./browser/choice.ts";
+import { knownOf, viewOf } from "./browser/explore-data.ts";
+import { type ExploreWords, wordsOf } from "./browser/explore-words.ts";
+import { addressText, hospitalText, hospitalViewOf } from "./browser/hospital-words.ts";
 import { titleOf } from "./browser/procedures.ts";
-import {
-  comparison,
-  entryOf,
-  isPriced,
-  leastForQuartiles,
-  mainClause,
-  noHospital,
-  ownClause,
-  type Prices,
-  pricesTitle,
-  textOf,
-  whatIsPaid,
-  withoutPrice,
-} from "./browser/words.ts";
-import { caveatOf, htmlOf, noteOf, tableOf, type Written, written } from "./written-html.ts";
+import { noHospital, placeTitle, shareOf, textOf } from "./browser/words.ts";
+import { caveatOf, controlsOf, htmlOf, noteOf, tableOf, type Written, written } from "./written-html.ts";
 
 /**
- * Writes the numbers for a URL into the page, for link previews and browsers without JavaScript. In other browsers the
- * page's modules render the numbers again.
+ * Writes the numbers for a URL into the page, for link previews and browsers without JavaScript. The page gets the same
+ * answers, from which its script draws the pictures.
  */
 
-type Query = Record<string, string | number | null>;
-/** Reads an answer of the chosen data version, or below another base path. @throws ApiError */
-type Ask = <T>(path: string, query?: Query, base?: string) => T;
-type PricesAnswer = Prices & { source: { data_year: number; data_version: string; caveat: string } };
-
 const listed = 10;
+
+/** Answers a request of a page. @throws ApiError */
+type Read = (path: string, query: string) => object;
 
 /**
  * Writes the numbers for a URL.
  * @param path the undecoded path of the Explore page, a hospital or a picture
- * @param read the function of `PagesContext` that answers requests
  */
-export function write(
-  path: string,
-  parameters: URLSearchParams,
-  read: (path: string, query: string) => unknown,
-): Written {
-  const choice = choiceOf({ searchParams: parameters });
-  const { year, procedure } = choice;
-  const base = year === null ? basePath : `${basePath}/versions/${encodeURIComponent(year)}`;
-  const ask: Ask = <T>(below: string, query: Query = {}, from = base) => {
-    const given = new URLSearchParams();
-    for (const [name, value] of Object.entries(query)) if (value !== null) given.set(name, String(value));
-    return read(from + below, String(given)) as T;
+export function write(path: string, parameters: URLSearchParams, read: Read): Written {
+  const answers = new Map<string, object | Failure>();
+  const answerAt = (target: string) => {
+    const answer = answers.get(target) ?? answerOf(target, read);
+    answers.set(target, answer);
+    return answer;
   };
-  return path.startsWith("/facilities/")
-    ? writeHospital(path, year, procedure, ask)
-    : writePrices(path, parameters, choice, ask);
+  const ask: Ask = <Answers extends object[]>(...paths: { [I in keyof Answers]: string }) =>
+    paths.map(answerAt) as { [I in keyof Answers]: Answers[I] | Failure };
+  const words = path.startsWith("/facilities/")
+    ? writeHospital(path, parameters, ask)
+    : writePrices(path, parameters, ask);
+  const known: Known = {};
+  for (const [target, answer] of answers)
+    known[target] =
+      answer instanceof Failure
+        ? { failed: [answer.status, answer.type, answer.message, ...(answer.param ? [answer.param] : [])] }
+        : { answer };
+  return written(words, known);
 }
 
-function writePrices(path: string, parameters: URLSearchParams, choice: Choice, ask: Ask): Written {
-  const { state, near, year, from, to, sort, order, pinned } = choice;
-  const place = placeOf(choice);
-  const pricesOf = (code: string) =>
-    near === null
-      ? ask<PricesAnswer>(`/healthcare/procedures/${encodeURIComponent(code)}`, { state, bins: 1 })
-      : aroundOf(
-          ask<FacilitiesAnswer & PricesAnswer>("/healthcare/facilities", {
-            ...{ procedure: code, ...place },
-            limit: leastForQuartiles,
-          }),
-        );
-  // The browser chooses the same procedure: the default, unless the nation has no price for it.
-  const isUsual = () =>
-    orNone(() => ask(`/healthcare/procedures/${defaultProcedure}`, { bins: 1 })) !== undefined;
-  const most = () =>
-    orNone(() => ask<ProceduresAnswer>("/healthcare/procedures", { sort: "facilities", limit: 1 }))?.data[0]
-      ?.code;
-  let code = choice.procedure ?? defaultProcedure;
-  let answer: PricesAnswer;
+/** @throws ApiError if not only the data is absent */
+function answerOf(target: string, read: Read): object | Failure {
+  const [path, query = ""] = target.split("?");
   try {
-    const usual = choice.procedure === null ? orNone(() => pricesOf(code)) : undefined;
-    if (choice.procedure === null && usual === undefined && !isUsual()) code = most() ?? code;
-    answer = usual ?? pricesOf(code);
+    return read(path, query);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    return writeNothing(path, parameters, choice, code, error.param !== "near", ask);
+    const failure = new Failure(Number.parseInt(error.status, 10), error.type, error.message, error.param);
+    if (!isAbsence(failure)) throw error;
+    return failure;
   }
-  const { procedure, source } = answer;
-  const list = (query: Query) =>
-    orNone(() => ask<FacilitiesAnswer>("/healthcare/facilities", { procedure: procedure.code, ...query }))
-      ?.data ?? [];
-
-  // Hospitals are read one by one, so that a missing hospital doesn't hide the rest.
-  const own = pinned.flatMap((ccn) => {
-    const found = orNone(() => ask<FacilityAnswer>(`/healthcare/facilities/${encodeURIComponent(ccn)}`));
-    return found === undefined ? [] : [entryOf(found, procedure.code)];
-  });
-  // Around a ZIP code, a rank would need the prices of all hospitals there, so the clauses have none.
-  const clauses = own.map((entry) => {
-    const clause = isPriced(entry)
-      ? ownClause(choice, answer, entry, near === null ? entry : {}, null)
-      : [withoutPrice];
-    const letter = "ABC"[pinned.findIndex((ccn) => ccn.toUpperCase() === entry.ccn)];
-    const link = `<a href="${escapeHtml(hospitalPath(entry.ccn, year))}">${escapeHtml(entry.facility)}</a>`;
-    return {
-      text: entry.facility + textOf(clause),
-      html: `<p class="under"><b class="letter">${letter}</b> ${link}${htmlOf(clause)}</p>`,
-    };
-  });
-  const clause = mainClause(choice, answer);
-  const paid = whatIsPaid(source.data_year, answer.summary.median_allowed, answer.summary.facilities > 1);
-  const under = `${clauses.map(({ html }) => html).join("")}<p class="under">${escapeHtml(paid)}</p><p class="under quiet">${escapeHtml(comparison(answer))}</p>`;
-  const title = pricesTitle(procedure, choice, source.data_year);
-  const rows = list({ ...place, min_charge: from, max_charge: to, sort, order, limit: listed });
-  return written(
-    title,
-    [textOf(clause), ...clauses.map(({ text }) => text), caveatOf(source)].filter(Boolean).join(" "),
-    `<h1>${htmlOf(clause)}</h1>${path.startsWith("/embed") ? "" : under}`,
-    [
-      noteOf(source),
-      tableOf(
-        `The first hospitals of the list, data version ${source.data_version}`,
-        ["Hospital", "Charge", "Medicare allows"],
-        rows
-          .filter(isPriced)
-          .map((row) => [
-            { href: hospitalPath(row.ccn, year), text: row.facility, more: `${row.city}, ${row.state}` },
-            money(row.submitted_charge),
-            money(row.medicare_allowed),
-          ]),
-      ),
-    ],
-  );
 }
 
-/** Converts an answer about a ZIP code to prices. Adds the range of allowed amounts if the answer has all hospitals. */
-function aroundOf(answer: FacilitiesAnswer & PricesAnswer): PricesAnswer {
-  const amounts = answer.data.filter(isPriced).map(({ medicare_allowed }) => medicare_allowed);
-  const isAll = amounts.length === answer.summary.facilities;
-  return isAll ? { ...answer, allowed: { min: Math.min(...amounts), max: Math.max(...amounts) } } : answer;
+function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
+  const choice = choiceOf({ searchParams: parameters });
+  const view = viewOf(choice, ask);
+  const words = wordsOf(view);
+  const source = knownOf(view)?.source ?? { caveat: view.datasets[0]?.caveat ?? "" };
+  const official = knownOf(view)?.procedure?.name;
+  const controls = path.startsWith("/embed")
+    ? ""
+    : controlsOf({
+        procedure: titleOf({ code: view.code, name: official ?? view.code }),
+        detail: official === undefined ? view.code : `${view.code} · ${official}`,
+        place: placeTitle(choice) || "Whole nation",
+        year: choice.year ?? String(knownOf(view)?.source.data_year ?? ""),
+      });
+  if (words.found === null) return { controls, ...writeNothing(path, parameters, words, source) };
+  const { main, own, paid, comparison } = words.found;
+  const { year } = choice;
+  const ownHtml = own.map(({ letter, ccn, name, clause }) => {
+    const link =
+      name === null ? "" : `<a href="${escapeHtml(hospitalPath(ccn, year))}">${escapeHtml(name)}</a>`;
+    return `<p class="under"><b class="letter">${letter}</b> ${link}${htmlOf(clause)}</p>`;
+  });
+  const ownText = own.flatMap(({ name, clause }) => (name === null ? [] : [name + textOf(clause)]));
+  const under = `${ownHtml.join("")}<p class="under">${escapeHtml(paid)}</p><p class="under quiet">${escapeHtml(comparison)}</p>`;
+  const { data_year, data_version } = unlessFailed(view.scope)?.source ?? { data_year: 0, data_version: "" };
+  const isNear = choice.near !== null;
+  const rowOf = ({ ccn, facility, city, state, distance, submitted_charge, medicare_allowed }: Priced) => [
+    { href: hospitalPath(ccn, year), text: facility, more: `${city}, ${state}` },
+    ...(isNear ? [String(distance ?? "–")] : []),
+    money(shareOf(medicare_allowed, data_year)),
+    money(medicare_allowed),
+    money(submitted_charge),
+  ];
+  return {
+    controls,
+    title: words.title,
+    description: [textOf(main), ...ownText, caveatOf(source)].filter(Boolean).join(" "),
+    sentence: `<h1>${htmlOf(main)}</h1>${path.startsWith("/embed") ? "" : under}`,
+    tables: [
+      noteOf(source),
+      tableOf(
+        `The first hospitals of the list, data version ${data_version}`,
+        ["Hospital", ...(isNear ? ["Miles"] : []), "You pay about", "Medicare allows", "Charge"],
+        view.list.data.slice(0, listed).map(rowOf),
+      ),
+    ],
+  };
 }
 
 function writeNothing(
   path: string,
   parameters: URLSearchParams,
-  choice: Choice,
-  code: string,
-  isZipKnown: boolean,
-  ask: Ask,
-): Written {
-  const nation = orNone(() =>
-    ask<PricesAnswer>(`/healthcare/procedures/${encodeURIComponent(code)}`, { bins: 1 }),
-  );
-  const unpriced = orNone(() =>
-    ask<FacilitiesAnswer>("/healthcare/facilities", {
-      procedure: code,
-      ...placeOf(choice),
-      status: "all",
-      limit: 100,
-    }),
-  );
-  const datasets = orNone(() => ask<DatasetsAnswer>("/datasets", {}, basePath))?.data ?? [];
-  const known = unpriced ?? nation;
-  const { title, why, ways } = nothingText({
-    ...{ choice, code, isZipKnown, datasets, unpriced: unpriced ?? null },
-    official: known?.procedure?.name,
-    version: nation?.source.data_version,
-  });
+  words: ExploreWords,
+  source: { caveat: string },
+) {
+  const { title, why, ways } = words.nothing ?? { title: "Nothing was found", why: "", ways: [] };
   const links = ways.map(({ text, changes }) => {
     const query = new URLSearchParams(parameters);
     for (const [name, value] of Object.entries(changes ?? {}))
@@ -179,33 +122,32 @@ function writeNothing(
       else query.set(name, value);
     return `<a href="${escapeHtml(changes === null ? "/" : `${path}?${query}`)}">${text}</a>`;
   });
-  const tab = known?.procedure
-    ? pricesTitle({ code, name: known.procedure.name }, choice, known.source.data_year)
-    : title;
-  return written(
-    tab,
-    `${title}. ${why}`,
-    `<h1>${escapeHtml(title)}.</h1><p class="under">${escapeHtml(why)} ${links.join(" · ")}</p>`,
-    [noteOf({ caveat: known?.source.caveat ?? datasets[0]?.caveat ?? "" })],
-  );
+  return {
+    title: words.title || title,
+    description: `${title}. ${why}`,
+    sentence: `<h1>${escapeHtml(title)}.</h1><p class="under">${escapeHtml(why)} ${links.join(" · ")}</p>`,
+    tables: [noteOf(source)],
+  };
 }
 
-function writeHospital(path: string, year: string | null, procedure: string | null, ask: Ask): Written {
-  const answer = orNone(() => ask<FacilityAnswer>(`/healthcare${path}`));
-  if (answer === undefined) {
-    const why = noHospital(path.slice("/facilities/".length), year);
+function writeHospital(path: string, parameters: URLSearchParams, ask: Ask) {
+  const ccn = path.slice("/facilities/".length);
+  const [year, procedure] = ["year", "procedure"].map((name) => parameters.get(name));
+  const view = hospitalViewOf(ccn, year, procedure, ask);
+  if (view instanceof Failure) {
+    const why = noHospital(ccn, year);
     const sentence = `<h1>Nothing was found.</h1><p class="under">${escapeHtml(why)} <a href="/">Explore what there is</a></p>`;
-    return written("Nothing was found", why, sentence, [], true);
+    return { title: "Nothing was found", description: why, sentence, tables: [], isHospital: true };
   }
-  const { facility, data, source } = answer;
-  const text = hospitalText(answer, procedure);
+  const { facility, data, source } = view.answer;
+  const text = hospitalText(view.answer, procedure);
   const explore = (code: string) =>
     `/?${new URLSearchParams({ ...(year !== null && { year }), procedure: code, with: facility.ccn })}`;
-  return written(
-    facility.facility,
-    [`${addressText(answer)}. ${text}`, caveatOf(source)].filter(Boolean).join(" "),
-    `<div><h1>${escapeHtml(facility.facility)}</h1><p class="under quiet">${escapeHtml(addressText(answer))}</p><p class="under">${escapeHtml(text)}</p></div>`,
-    [
+  return {
+    title: facility.facility,
+    description: [`${addressText(view.answer)}. ${text}`, caveatOf(source)].filter(Boolean).join(" "),
+    sentence: `<div><h1>${escapeHtml(facility.facility)}</h1><p class="under quiet">${escapeHtml(addressText(view.answer))}</p><p class="under">${escapeHtml(text)}</p></div>`,
+    tables: [
       noteOf(source),
       tableOf(
         `What it charges, ${source.data_year}`,
@@ -218,18 +160,9 @@ function writeHospital(path: string, year: string | null, procedure: string | nu
         ]),
       ),
     ],
-    true,
-  );
+    isHospital: true,
+  };
 }
 
 const hospitalPath = (ccn: string, year: string | null) =>
   `/facilities/${ccn}${year === null ? "" : `?${new URLSearchParams({ year })}`}`;
-
-function orNone<T>(ask: () => T): T | undefined {
-  try {
-    return ask();
-  } catch (error) {
-    if (error instanceof ApiError) return undefined;
-    throw error;
-  }
-}

@@ -10,7 +10,7 @@ const count = new Intl.NumberFormat("en-US");
 const cents = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" });
 
 /** Dollars, with cents below ten: $10,035, $7.50. */
-export const money = (amount: number) => (amount < 10 ? cents : dollars).format(amount);
+export const money = (amount: number) => (amount > 0 && amount < 10 ? cents : dollars).format(amount);
 export const whole = (number: number) => count.format(number);
 export const times = (ratio: number) => `${ratio.toFixed(1)}×`;
 /** A percentage from 0 to 100, with a decimal below 1 and above 99: 62%, 99.9%. */

@@ -9,15 +9,18 @@ const leastQuotaShare = 0.9;
 
 interface AttentionProps {
   state: State;
-  /** Shares are of recent requests, from 0 to 1. */
+  /** Names the time that the shares are about, such as "an hour". */
+  range: string;
+  /** Shares of requests in that time, from 0 to 1. */
   refusedShare: number;
   failedShare: number;
-  /** The time within which 99% of recent requests were answered; undefined if the time is short. */
+  /** The time within which 99% of the requests were answered; undefined if the time is short. */
   slow: string | undefined;
 }
 
-export function Attention({ state, refusedShare, failedShare, slow }: AttentionProps) {
+export function Attention({ state, range, refusedShare, failedShare, slow }: AttentionProps) {
   const { accounts, events, refused } = state;
+  const time = `the last ${range.replace(/^an? /, "")}`;
   const of = (all: typeof accounts) => all.map(({ name }) => name).join(", ");
   const exhausted = accounts.filter(({ used, quota }) => used >= quota);
   const near = accounts.filter(({ used, quota }) => used < quota && used >= leastQuotaShare * quota);
@@ -27,13 +30,13 @@ export function Attention({ state, refusedShare, failedShare, slow }: AttentionP
     count > 0 && `${counted(count, one, more)} ${what}`;
   const bad = [
     failedShare > 0 &&
-      `${percent(100 * failedShare)} of requests fail by the server's fault (5xx): see the log.`,
+      `${percent(100 * failedShare)} of requests in ${time} fail by the server's fault (5xx): see the log.`,
     some(refused.length, "file is", "files are", "refused; the previous data is still served."),
     some(failed, "delivery has", "deliveries have", "failed for good; hcqs events retry starts again."),
   ];
   const warn = [
     refusedShare >= leastRefusedShare &&
-      `${percent(100 * refusedShare)} of requests are refused, being over a rate or quota (429).`,
+      `${percent(100 * refusedShare)} of requests in ${time} are refused, being over a rate or quota (429).`,
     slow !== undefined && `Answers are slow: 1 % of requests take ${slow} or longer.`,
     some(exhausted.length, "account has", "accounts have", `used up the month's quota: ${of(exhausted)}.`),
     some(near.length, "account is", "accounts are", `near the month's quota: ${of(near)}.`),

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
+import * as d3 from "../../../shared/browser/d3.ts";
 import { html } from "../../../shared/browser/html.ts";
-import { figureSeconds, type Sample } from "./sample.ts";
+import type { Sample } from "./sample.ts";
 
 /** Draws live lines over time, with a legend that has the values at the pointer, and a table of the numbers. */
 
@@ -14,8 +15,10 @@ interface Series {
 interface LinesProps {
   title: string;
   samples: Sample[];
-  /** The merged samples of the last seconds. The legend shows them unless the pointer is on the drawing. */
+  /** All samples merged. The legend shows them unless the pointer is on the drawing. */
   now: Sample | undefined;
+  /** Names the time of the samples, such as "an hour". */
+  range: string;
   series: Series[];
   isLogarithmic: boolean;
   text(value: number): string;
@@ -41,7 +44,7 @@ export function Lines(props: LinesProps) {
   </section>`;
 }
 
-function Drawing({ title, samples, now, series, isLogarithmic, text }: LinesProps) {
+function Drawing({ title, samples, now, range, series, isLogarithmic, text }: LinesProps) {
   /** Unix milliseconds below the pointer; null while the pointer isn't on the drawing. */
   const [pointed, setPointed] = useState<number | null>(null);
   const timeOf = ({ at }: Sample) => at * 1000;
@@ -78,7 +81,7 @@ function Drawing({ title, samples, now, series, isLogarithmic, text }: LinesProp
       .defined((_, i) => isDrawn(one, i))
       .x((sample) => x(timeOf(sample)))
       .y((sample) => y(one.value(sample) ?? 0))(samples);
-  return html`<${Legend} series=${series} sample=${shown ?? now} time=${shown ? clock(timeOf(shown), "2-digit") : `last ${figureSeconds} s`} text=${text} />
+  return html`<${Legend} series=${series} sample=${shown ?? now} time=${shown ? clock(timeOf(shown), "2-digit") : `last ${range.replace(/^an? /, "")}`} text=${text} />
     <div class="plot">
     <svg width="100%" height=${height} aria-hidden="true">${rows.map((row) => html`<text x="100%" y=${y(row)} dy="0.32em" text-anchor="end">${text(row)}</text>`)}</svg>
     <svg width="100%" height=${height} role="img" aria-label=${`${title}: lines over time; the table has the numbers`} onPointerMove=${onPointerMove} onPointerLeave=${() => setPointed(null)}>

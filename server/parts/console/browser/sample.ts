@@ -1,7 +1,5 @@
 /** Describes samples of the traffic, and merges samples into a sample of a longer time. */
 
-/** Figures, legends and a route's current rate are computed from so many one-second samples. */
-export const figureSeconds = 10;
 /** The server and the page keep so many one-second samples. */
 export const keptSeconds = 600;
 export const keptMinutes = 1440;

@@ -1,22 +1,17 @@
 import type { PageSettings } from "../pages.ts";
-import type { FacilitiesAnswer } from "./answers.ts";
+import { type Ask, Failure, isAbsence, type Known } from "./asking.ts";
 
 /** Reads the server's texts in the page. Sends requests with the visitor's key, or else the key of `PORTAL_ACCOUNT`. */
 
 export let settings: PageSettings = settingsIn(document);
 
 function settingsIn(page: Document): PageSettings {
-  return JSON.parse(page.querySelector("#settings")?.textContent ?? "{}");
+  return jsonIn(page, "settings");
 }
 
-const first = location.href;
-const sentence = document.querySelector(".sentence")?.innerHTML;
-
-/** Whether the server wrote prices into the page. If not, it wrote why there are none, or nothing. */
-export const hasWrittenPrices = sentence?.includes('class="charge"') ?? false;
-
-/** The sentence that the server wrote into the page; empty if the URL isn't the page's first URL. */
-export const writtenAt = ({ href }: URL): string => (href === first && sentence) || "";
+function jsonIn(page: Document, id: string) {
+  return JSON.parse(page.getElementById(id)?.textContent ?? "{}");
+}
 
 /** The server replaces the pages' key daily. @returns whether the key has changed */
 async function renewSettings(): Promise<boolean> {
@@ -26,27 +21,9 @@ async function renewSettings(): Promise<boolean> {
   return settings.key !== before;
 }
 
-export const base = "/api/v1";
 /** Maximum seconds to wait before a retry. A longer Retry-After means that a limit of a day or month is used up. */
 const maxWaitSeconds = 5;
 const maxRetries = 5;
-
-/** A failed request. Its type is the type of the API's error, or `offline` if the server can't be reached. */
-export class Failure extends Error {
-  /** The HTTP status; 0 without an answer. */
-  readonly status: number;
-  readonly type: string;
-  readonly param: string | undefined;
-  readonly retrySeconds: number | undefined;
-
-  constructor(status: number, type: string, message: string, param?: string, retrySeconds?: number) {
-    super(message);
-    this.status = status;
-    this.type = type;
-    this.param = param;
-    this.retrySeconds = retrySeconds;
-  }
-}
 
 export const asFailure = (error: unknown): Failure =>
   error instanceof Failure
@@ -128,65 +105,90 @@ async function failureOf(response: Response): Promise<Failure> {
   return new Failure(response.status, type, message, param, retry === null ? undefined : Number(retry));
 }
 
-/** Leaves out parameters that are null or empty. @param version a data version or a year */
-export function pathOf(
-  path: string,
-  parameters: Record<string, string | number | null> = {},
-  version: string | null = null,
-): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(parameters))
-    if (value !== null && value !== "") query.set(name, String(value));
-  const of = version === null ? "" : `/versions/${encodeURIComponent(version)}`;
-  return `${base}${of}${path}${query.size === 0 ? "" : `?${query}`}`;
+/** The latest answers by path, oldest first. From them the back button shows a view at once. */
+const known = new Map<string, { answer: object | Failure; atMs: number }>();
+const maxKnownAnswers = 60;
+const maxKnownMs = 300_000;
+/** Answers that are on their way, by path. */
+const asked = new Map<string, Promise<object | Failure>>();
+
+// The page comes with the answers from which the server has written its words.
+for (const [path, one] of Object.entries<Known[string]>(jsonIn(document, "answers")))
+  know(path, "answer" in one ? one.answer : new Failure(...one.failed));
+
+function know(path: string, answer: object | Failure): void {
+  known.delete(path);
+  known.set(path, { answer, atMs: Date.now() });
+  const [oldest] = known.keys();
+  if (known.size > maxKnownAnswers) known.delete(oldest);
 }
 
-/** The latest answers by path, oldest first. From them the back button shows a view at once. */
-const kept = new Map<string, { answer: Promise<unknown>; atMs: number }>();
-const maxKeptAnswers = 60;
-const maxKeptMs = 300_000;
+function knownAt(path: string): object | Failure | undefined {
+  const found = known.get(path);
+  return found !== undefined && Date.now() - found.atMs < maxKnownMs ? found.answer : undefined;
+}
 
-/** Whether an error means that there is no data for the arguments. The same request would fail again. */
-const isAbsence = (error: unknown): error is Failure =>
-  error instanceof Failure && (error.status === 404 || error.status === 400);
-
-/** Keeps answers, and failures with status 400 or 404, for some minutes. Shares requests in flight. @throws Failure */
-export function ask<T>(path: string): Promise<T> {
-  const known = kept.get(path);
-  if (known !== undefined && Date.now() - known.atMs < maxKeptMs) return known.answer as Promise<T>;
-  const answer = get<T>(path);
-  kept.delete(path);
-  kept.set(path, { answer, atMs: Date.now() });
-  answer.catch((error) => {
-    if (!isAbsence(error) && kept.get(path)?.answer === answer) kept.delete(path);
-  });
-  const [oldest] = kept.keys();
-  if (kept.size > maxKeptAnswers) kept.delete(oldest);
+/**
+ * Returns an answer, or a failure if there is no data for the arguments. Keeps both for some minutes, and shares
+ * requests in flight. @throws Failure of any other kind
+ */
+export async function askOrFailure<T extends object>(path: string): Promise<T | Failure> {
+  const found = knownAt(path) ?? asked.get(path);
+  if (found !== undefined) return found as T | Failure | Promise<T | Failure>;
+  const answer = get<T>(path)
+    .catch((error: unknown) => {
+      if (isAbsence(error)) return error;
+      throw error;
+    })
+    .then((arrived) => {
+      know(path, arrived);
+      return arrived;
+    })
+    .finally(() => asked.delete(path));
+  asked.set(path, answer);
   return answer;
 }
 
-/** @returns a failure only if there is no data for the arguments @throws Failure of any other kind */
-export async function askOrFailure<T>(path: string): Promise<T | Failure> {
+/** Like `askOrFailure`, but throws every failure. @throws Failure */
+export async function ask<T extends object>(path: string): Promise<T> {
+  const answer = await askOrFailure<T>(path);
+  if (answer instanceof Failure) throw answer;
+  return answer;
+}
+
+/** Thrown by a view that lacks answers. */
+class Lacking extends Error {
+  readonly paths: readonly string[];
+
+  constructor(paths: readonly string[]) {
+    super("answers are lacking");
+    this.paths = paths;
+  }
+}
+
+const askKnown: Ask = <Answers extends object[]>(...paths: { [I in keyof Answers]: string }) => {
+  const lacking = paths.filter((path) => knownAt(path) === undefined);
+  if (lacking.length > 0) throw new Lacking(lacking);
+  return paths.map(knownAt) as { [I in keyof Answers]: Answers[I] | Failure };
+};
+
+/** Makes a view from the answers that are here already; null if some are lacking. */
+export function viewNow<T>(view: (ask: Ask) => T): T | null {
   try {
-    return await ask<T>(path);
+    return view(askKnown);
   } catch (error) {
-    if (isAbsence(error)) return error;
+    if (error instanceof Lacking) return null;
     throw error;
   }
 }
 
-export const unlessFailed = <T extends object>(answer: T | Failure | null): T | null =>
-  answer instanceof Failure ? null : answer;
-
-/** @returns an answer with the rows of all pages, or a failure if there is no data */
-export async function rowsAt(path: string): Promise<FacilitiesAnswer | Failure> {
-  const first = await askOrFailure<FacilitiesAnswer>(path);
-  if (first instanceof Failure) return first;
-  const data = [...first.data];
-  for (let { next } = first; next !== null; ) {
-    const page = await ask<FacilitiesAnswer>(next);
-    data.push(...page.data);
-    next = page.next;
-  }
-  return { ...first, data, next: null };
+/** Makes a view, and fetches the answers that it lacks. @throws Failure */
+export async function viewOnce<T>(view: (ask: Ask) => T): Promise<T> {
+  for (;;)
+    try {
+      return view(askKnown);
+    } catch (error) {
+      if (!(error instanceof Lacking)) throw error;
+      await Promise.all(error.paths.map((path) => askOrFailure(path)));
+    }
 }

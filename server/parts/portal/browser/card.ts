@@ -4,30 +4,28 @@ import { money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, Entry } from "./answers.ts";
 import { asFailure } from "./api.ts";
-import { Command, copied, curlOf } from "./curl.ts";
+import { copied } from "./curl.ts";
 import type { Pinned } from "./explore-data.ts";
-import type { PictureFormat } from "./save-picture.ts";
+import { type PictureFormat, pictureOf } from "./save-picture.ts";
 import { isSynthetic, warningOf } from "./words.ts";
 
-/** Frames a picture. Offers its numbers as a table and as CSV, the picture as a file, a curl command and a link. */
+/** Frames a picture. Offers below it the picture and its numbers as files, a link, and the numbers as a table. */
 
 interface CardProps {
   title: string;
   about: ComponentChildren;
-  beside?: ComponentChildren;
   /** The name of saved files without an ending. */
   name: string;
   /** Undefined until the numbers are loaded. */
   figures?: Figures | undefined;
-  path?: string | undefined;
   isTable?: boolean;
   /** A button that saves all rows, if the picture shows only a part of them. */
-  csv?: { title: string; save: () => Promise<void> } | undefined;
+  all?: { title: string; save: () => Promise<void> } | undefined;
   /** Text after the title in a saved file, such as the procedure and the year. */
   subject?: string;
   /** Text above the picture in a saved file. */
   sentence?: string;
-  /** Text below the picture in a saved file, in a frame and on paper; undefined without a picture. */
+  /** Text below the picture in a saved file, in a frame and on paper; undefined if the picture can't be saved. */
   source?: string | undefined;
   /** Permanent URLs of the page with all pictures, and of the picture alone. */
   links?: { page: string; embed?: string | undefined } | undefined;
@@ -51,11 +49,11 @@ export function sourceText(
 }
 
 export function Card(props: CardProps) {
-  const { title, about, name, figures, path, isTable = false, csv, source, links, children } = props;
-  const { subject = "", sentence = "", beside } = props;
+  const { title, about, name, figures, isTable = false, all, source, links, children } = props;
+  const { subject = "", sentence = "" } = props;
   const id = useId();
   const section = useRef<HTMLElement>(null);
-  const [isCurl, setCurl] = useState(false);
+  const [open, setOpen] = useState<"Download" | "Share" | null>(null);
   const [isFigures, setFigures] = useState(false);
   const [message, setMessage] = useState("");
   /** Name of the button that has just copied a text; empty after any other action. */
@@ -67,13 +65,9 @@ export function Card(props: CardProps) {
   };
   const button = (text: string, work: () => Promise<void>) =>
     html`<button type="button" class="plain" aria-describedby=${id} onClick=${() => act(work)}>${text}</button>`;
-  const saveCsv = async () => {
-    if (csv) await csv.save();
-    else if (figures) save(`${name}.csv`, csvFile(figures));
-  };
+  const saveCsv = async () => save(`${name}.csv`, csvFile(figures ?? { columns: [], rows: [] }, source));
   const saveAs = (format: PictureFormat) => async () => {
     if (section.current === null || source === undefined) return;
-    const { pictureOf } = await import("./save-picture.ts");
     const note = section.current.querySelector("p.small:not(.source)")?.textContent ?? "";
     const below = [typeof about === "string" ? about.replace(/\.?$/, ".") : "", note, source];
     const caption = {
@@ -88,28 +82,29 @@ export function Card(props: CardProps) {
       if (await copied(text)) setCopiedBy(name);
       else setMessage(text);
     });
-  const toggle = (text: string, isOn: boolean, set: (isOn: boolean) => void) =>
-    html`<button type="button" class="plain" aria-expanded=${isOn} aria-describedby=${id} onClick=${() => set(!isOn)}>
-      ${text}
-    </button>`;
+  const toggle = (text: string, isOn: boolean, set: () => void) =>
+    html`<button type="button" class="plain" aria-expanded=${isOn} aria-describedby=${id} onClick=${set}>${text}</button>`;
+  const opener = (text: "Download" | "Share") =>
+    toggle(text, open === text, () => setOpen(open === text ? null : text));
   return html`<section class=${`card ${props.class ?? ""}`} aria-labelledby=${id} ref=${section}>
     <header>
       <h2 id=${id}>${title}</h2>
-      ${beside}
-      <div class="actions">
-        ${source && html`<span class=${isFigures ? "away" : undefined}>${button("PNG", saveAs("png"))} ${button("SVG", saveAs("svg"))}</span>`}
-        ${figures && button(csv?.title ?? "CSV", saveCsv)}
-        ${path && toggle("curl", isCurl, setCurl)} ${figures && !isTable && toggle(isFigures ? "picture" : "table", isFigures, setFigures)}
-        ${links && copyButton("copy link", links.page)}
-        ${links?.embed && copyButton("embed", `<iframe src="${links.embed}" title="${title}" width="640" height="860"></iframe>`)}
-      </div>
       <p class="about quiet">${about}</p>
     </header>
-    <p class="said quiet" role="status">${message}</p>
-    <p class="unseen" role="status">${copiedBy && "Copied."}</p>
-    ${isCurl && path && html`<${Command} text=${curlOf(path)} />`}
     ${isFigures && figures ? html`<${FiguresTable} figures=${figures} caption=${title} />` : children}
     ${source && html`<p class="source quiet small">${source}</p>`}
+    <div class="actions">
+      ${figures && opener("Download")} ${links && opener("Share")}
+      ${figures && !isTable && toggle("Table", isFigures, () => setFigures(!isFigures))}
+      ${open === "Download" && html`<span>${source && !isFigures && html`${button("PNG", saveAs("png"))} ${button("SVG", saveAs("svg"))}`} ${button("CSV", saveCsv)} ${all && button(all.title, all.save)}</span>`}
+      ${
+        open === "Share" &&
+        links &&
+        html`<span>${copyButton("Copy link", links.page)} ${links.embed && copyButton("Embed", `<iframe src="${links.embed}" title="${title}" width="640" height="860"></iframe>`)}</span>`
+      }
+    </div>
+    <p class="said quiet" role="status">${message}</p>
+    <p class="unseen" role="status">${copiedBy && "Copied."}</p>
   </section>`;
 }
 
@@ -179,17 +174,19 @@ export function FiguresTable({ figures, caption }: { figures: Figures; caption: 
   </div>`;
 }
 
-/** Writes CSV by RFC 4180. */
-function csvOf({ columns, rows }: Figures): string {
+/** Writes CSV by RFC 4180. @param source a text for the last line's first field */
+function csvOf({ columns, rows }: Figures, source: string | undefined): string {
   const field = (cell: Cell) => {
     const text = cell === null ? "" : String(cell);
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
-  const lines = [columns.map(({ title }) => title), ...rows];
+  const last = source === undefined ? [] : [[source, ...columns.slice(1).map(() => null)]];
+  const lines = [columns.map(({ title }) => title), ...rows, ...last];
   return lines.map((line) => `${line.map(field).join(",")}\r\n`).join("");
 }
 
-export const csvFile = (figures: Figures) => new Blob([csvOf(figures)], { type: "text/csv" });
+const csvFile = (figures: Figures, source: string | undefined) =>
+  new Blob([csvOf(figures, source)], { type: "text/csv" });
 
 export function save(name: string, content: Blob): void {
   const link = document.createElement("a");

@@ -1,3 +1,4 @@
+import type { Priced } from "./answers.ts";
 import { stateOf } from "./states.ts";
 
 /** Reads the choices on the Explore page from the address. */
@@ -7,7 +8,25 @@ export const defaultProcedure = "5072";
 export const maxPinned = 3;
 export const defaultMiles = 25;
 export const radiusesInMiles = [10, defaultMiles, 50, 100];
-const sorts = ["charge", "name", "distance", "allowed", "markup", "services"];
+/** The radius, in miles, within which the nearest hospital is looked for. The API's maximum. */
+export const farthest = 500;
+
+type SortKey = (row: Priced) => number | string;
+
+/** The values by which the API sorts, by the name of the order. */
+export const sortKeys: Readonly<Record<string, SortKey>> = {
+  name: ({ facility }) => facility,
+  charge: ({ submitted_charge }) => submitted_charge,
+  allowed: ({ medicare_allowed }) => medicare_allowed,
+  markup: ({ submitted_charge, medicare_allowed }) => submitted_charge / medicare_allowed,
+  services: ({ services }) => services ?? 0,
+  distance: ({ distance }) => distance ?? farthest,
+};
+
+export const comparing = (key: SortKey) => (a: Priced, b: Priced) => {
+  const [first, second] = [key(a), key(b)];
+  return first < second ? -1 : first > second ? 1 : a.ccn < b.ccn ? -1 : 1;
+};
 
 /** Changes of parameters that remove the chosen place, so that the page shows the nation. */
 export const nowhere = { state: null, near: null, within: null, city: null };
@@ -27,27 +46,19 @@ export interface Choice {
   versions: string | null;
   /** CCNs of the hospitals to compare. */
   pinned: string[];
-  /** The lowest charge in the list, in dollars; null without a limit. */
-  from: string | null;
-  to: string | null;
   sort: string;
   order: "asc" | "desc";
 }
 
-/** Returns an amount in dollars, such as `1200.50`, and null for any other text. */
-export const amountOf = (text: string | null | undefined): string | null =>
-  text && /^\d{1,7}(\.\d\d?)?$/.test(text) ? text : null;
-
-/** Reads the choices in an address. Invalid sort orders and amounts are ignored. */
+/** Reads the choices in an address. Invalid sort orders are ignored. */
 export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): Choice {
   const chosen = (name: string) => searchParams.get(name)?.trim() || null;
   const [near, state] = [chosen("near"), chosen("state")];
   const within = Number(chosen("within"));
   const city = chosen("city");
-  const [from, to] = ["from", "to"].map((name) => amountOf(chosen(name)));
-  const isTurned = from !== null && to !== null && Number(from) > Number(to);
   const pinned = searchParams.getAll("with").join(",").split(",").filter(Boolean);
-  const sort = sorts.find((one) => one === chosen("sort")) ?? "charge";
+  const usual = near === null ? "charge" : "distance";
+  const sort = Object.keys(sortKeys).find((one) => one === chosen("sort")) ?? usual;
   return {
     procedure: chosen("procedure"),
     // A text that names no state is kept, so that the page can show it when nothing is found.
@@ -58,21 +69,9 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
     year: chosen("year"),
     versions: chosen("versions"),
     pinned: [...new Set(pinned)].slice(0, maxPinned),
-    ...(isTurned ? { from: to, to: from } : { from, to }),
     sort: near === null && sort === "distance" ? "charge" : sort,
     order: chosen("order") === "desc" ? "desc" : "asc",
   };
 }
 
 export const placeOf = ({ state, near, within }: Choice) => (near === null ? { state } : { near, within });
-
-/** A range of charges in dollars, including both limits. */
-export interface Range {
-  from: number;
-  to: number;
-}
-
-export function rangeOf({ from, to }: Choice): Range | null {
-  if (from === null && to === null) return null;
-  return { from: Number(from ?? 0), to: Number(to ?? Number.POSITIVE_INFINITY) };
-}

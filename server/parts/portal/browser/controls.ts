@@ -1,7 +1,9 @@
+import * as d3 from "../../../shared/browser/d3.ts";
 import { money, printable } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { Dataset, FacilitiesAnswer, ProceduresAnswer, SearchAnswer } from "./answers.ts";
-import { ask, askOrFailure, Failure, pathOf, unlessFailed } from "./api.ts";
+import type { FacilitiesAnswer, ProceduresAnswer, SearchAnswer } from "./answers.ts";
+import { ask, askOrFailure } from "./api.ts";
+import { Failure, pathOf, unlessFailed } from "./asking.ts";
 import {
   type Choice,
   defaultMiles,
@@ -23,11 +25,11 @@ import { placeTitle } from "./words.ts";
 interface ControlsProps {
   choice: Choice;
   view: View | null;
-  datasets: Dataset[];
 }
 
-export function Controls({ choice, view, datasets }: ControlsProps) {
+export function Controls({ choice, view }: ControlsProps) {
   const { year, pinned } = choice;
+  const datasets = view?.datasets ?? [];
   const nation = view && unlessFailed(view.nation);
   const code = choice.procedure ?? view?.code ?? defaultProcedure;
   const official = view?.code === code ? (nation ?? view.unpriced)?.procedure?.name : undefined;

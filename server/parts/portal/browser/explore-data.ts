@@ -11,25 +11,25 @@ import type {
   Standing,
   TrendsAnswer,
 } from "./answers.ts";
-import { ask, askOrFailure, Failure, pathOf, rowsAt, unlessFailed } from "./api.ts";
-import { type Choice, defaultProcedure, placeOf } from "./choice.ts";
-import { entryOf, isPriced } from "./words.ts";
+import { type Ask, Failure, pathOf, unlessFailed } from "./asking.ts";
+import { type Choice, comparing, defaultProcedure, farthest, placeOf, sortKeys } from "./choice.ts";
+import { entryOf, isPriced, type Standings } from "./words.ts";
 
-/** Fetches the data of the Explore page. */
+/** Makes the view of the Explore page from the API's answers. The server makes the same view for its words. */
 
-/** Maximum number of hospitals for a picture with a dot for each hospital. */
+/** Maximum number of hospitals for a picture with a dot for each hospital. It is also the list's first page. */
 const mostDots = 50;
-const pageRows = 50;
 const maxPageRows = 100;
 const bins = 20;
 
 type ChargeSummary = Pick<
   ProcedureAnswer["summary"],
-  "facilities" | `${"min" | "p10" | "p25" | "median" | "p75" | "p90" | "max"}_charge` | "median_allowed"
+  "facilities" | `${"min" | "p25" | "median" | "p75" | "max"}_charge` | "median_allowed"
 >;
-export type Scope = Pick<ProcedureAnswer, "rows" | "allowed" | "histogram" | "source"> & {
+export type Scope = Pick<ProcedureAnswer, "rows" | "histogram" | "source"> & {
   procedure: { code: string; name: string };
   summary: ChargeSummary;
+  allowed: Pick<ProcedureAnswer["allowed"], "min" | "p25" | "median" | "p75" | "max">;
 };
 
 export interface Pinned {
@@ -37,13 +37,16 @@ export interface Pinned {
   ccn: string;
   /** Null if the data doesn't have the hospital. */
   entry: Entry | null;
-  /** The rank of the hospital's charge around a ZIP code; null if the hospital isn't there. */
-  standing: Pick<Standing, "rank" | "facilities"> | null;
+  /** The ranks of the hospital's charge: around the ZIP code, if it is there, else in nation and state. */
+  standings: Standings;
   trend: FacilityTrendsAnswer | null;
 }
 
-export type HospitalList = Pick<FacilitiesAnswer, "data" | "next"> & { summary: { facilities: number } };
-const emptyList: HospitalList = { data: [], next: null, summary: { facilities: 0 } };
+export interface HospitalList {
+  data: Priced[];
+  next: string | null;
+  facilities: number;
+}
 
 export interface View {
   choice: Choice;
@@ -57,125 +60,119 @@ export interface View {
   few: Priced[] | null;
   trends: TrendsAnswer | Failure;
   pinned: Pinned[];
-  /**
-   * The procedure's unpriced hospitals if no hospital in the place has a price; null otherwise or without hospitals.
-   */
+  /** The procedure's unpriced hospitals if no hospital in the place has a price; null otherwise or without any. */
   unpriced: FacilitiesAnswer | null;
+  /** The nearest hospital with a price if none around the ZIP code has one; null otherwise or without any. */
+  nearest: Priced | null;
+  datasets: Dataset[];
 }
 
 export const knownOf = ({ scope, nation, unpriced }: View) =>
   unlessFailed(scope) ?? unlessFailed(nation) ?? unpriced;
 
-/** Properties of parts of the page. `datasets` is empty until the data versions are loaded. */
-export interface PartProps {
-  view: View;
-  datasets: Dataset[];
-}
-
-const facilitiesPath = (parameters: Record<string, string | number | null>, year: string | null) =>
-  pathOf("/healthcare/facilities", parameters, year);
-
 function pathsOf(code: string, choice: Choice): View["paths"] {
-  const { state, near, year, from, to, sort, order, versions } = choice;
+  const { state, near, year, sort, order, versions } = choice;
   const segment = `/healthcare/procedures/${encodeURIComponent(code)}`;
   const place = { procedure: code, ...placeOf(choice) };
-  const asked = { sort, ...(order === "desc" && { order }) };
+  const sorted = { sort, ...(order === "desc" && { order }), limit: mostDots };
+  // Around a ZIP code, all rows come at once, priced or not, and are sorted here.
+  const around = { status: "all", sort: "distance", limit: maxPageRows };
+  const list = pathOf("/healthcare/facilities", { ...place, ...(near === null ? sorted : around) }, year);
   return {
-    scope:
-      near === null
-        ? pathOf(segment, { state }, year)
-        : facilitiesPath({ ...place, status: "all", sort: "charge", limit: maxPageRows }, year),
+    scope: near === null ? pathOf(segment, { state }, year) : list,
     nation: pathOf(segment, {}, year),
-    list: facilitiesPath({ ...place, min_charge: from, max_charge: to, ...asked, limit: pageRows }, year),
+    list,
     trends: pathOf("/healthcare/trends", { procedure: code, state, versions }),
     export: pathOf("/export.csv", { procedure: code, state }, year),
   };
 }
 
-/** Sends the requests for a choice early. A later `load` finds their answers in the cache of `ask`. */
-export function askAhead(choice: Choice): void {
-  const { nation, scope, list, trends } = pathsOf(choice.procedure ?? defaultProcedure, choice);
-  for (const path of [nation, scope, list, trends])
-    ask(path).catch(() => {
-      // `load` gets the same failures, and the page shows them.
-    });
-}
-
-/** Loads the data for a choice. A place and hospitals to compare need further requests. @throws Failure */
-export async function load(choice: Choice): Promise<View> {
-  const code = choice.procedure ?? defaultProcedure;
-  const paths = pathsOf(code, choice);
-  const nationAsked = askOrFailure<ProcedureAnswer>(paths.nation);
-  const { hasPrices, isCovered } = await coverageOf(choice, nationAsked);
-  const aroundAsked = choice.near === null ? null : rowsAt(paths.scope);
-  const stateAsked =
-    choice.near !== null ? null : hasPrices ? askOrFailure<ProcedureAnswer>(paths.scope) : noPrice;
-  const [nation, around, inState, listed, trends, pinned] = await Promise.all([
-    nationAsked,
-    aroundAsked,
-    stateAsked,
-    hasPrices ? askOrFailure<FacilitiesAnswer>(paths.list) : noPrice,
-    isCovered ? askOrFailure<TrendsAnswer>(paths.trends) : noPrice,
-    pinnedOf(choice, code),
-  ]);
-  if (choice.procedure === null && nation instanceof Failure) {
-    const path = pathOf("/healthcare/procedures", { sort: "facilities", limit: 1 }, choice.year);
-    const most = await askOrFailure<ProceduresAnswer>(path);
-    const found = unlessFailed(most)?.data[0]?.code;
-    if (found && found !== code) return { ...(await load({ ...choice, procedure: found })), choice };
-  }
-  const scope = around instanceof Failure ? around : around ? aroundScope(around) : (inState ?? nation);
-  const unpricedThere = () => {
-    if (nation instanceof Failure) return unpricedOf({ ...choice, state: null, near: null }, code);
-    // For a ZIP code, `around` already includes the hospitals without prices.
-    if (around) return unlessFailed(around);
-    return isCovered ? unpricedOf(choice, code) : null;
-  };
-  const list = unlessFailed(listed) ?? emptyList;
-  const few = around && !(around instanceof Failure) ? around.data.filter(isPriced) : null;
-  return {
-    ...{ choice, code, paths, scope, nation, list, trends, pinned: amongAround(pinned, few) },
-    few: few && few.length <= mostDots ? few : await fewOf(scope, choice, code),
-    unpriced: scope instanceof Failure && scope.status === 404 ? await unpricedThere() : null,
-  };
-}
-
 const noPrice = new Failure(404, "not_found", "no hospital there has a price");
 
-/**
- * Finds out whether the chosen state has prices for the procedure, and whether a data version has the state. Missing
- * data isn't requested, because the browser would write each 404 to its console.
- */
-async function coverageOf({ state }: Choice, nationAsked: Promise<ProcedureAnswer | Failure>) {
-  const nation = state === null ? null : unlessFailed(await nationAsked);
-  if (nation?.data.every((row) => row.state !== state) !== true) return { hasPrices: true, isCovered: true };
-  const { data } = await ask<DatasetsAnswer>(pathOf("/datasets"));
-  return { hasPrices: false, isCovered: data.some(({ coverage }) => coverage.states.includes(state ?? "")) };
+export function viewOf(choice: Choice, ask: Ask): View {
+  const code = choice.procedure ?? defaultProcedure;
+  const paths = pathsOf(code, choice);
+  const { state, near, year } = choice;
+  const [first, rest] = [[paths.nation, pathOf("/datasets")] as const, [paths.list, paths.trends] as const];
+  // Asked together, a browser waits once. But a state may have no prices, and each refused request would be an error
+  // on the browser's console.
+  if (state === null) ask<object[]>(...first, ...rest);
+  const [nation, versions] = ask<[ProcedureAnswer, DatasetsAnswer]>(...first);
+  if (choice.procedure === null && nation instanceof Failure) {
+    const most = pathOf("/healthcare/procedures", { sort: "facilities", limit: 1 }, year);
+    const found = unlessFailed(ask<[ProceduresAnswer]>(most)[0])?.data[0]?.code;
+    if (found && found !== code) return { ...viewOf({ ...choice, procedure: found }, ask), choice };
+  }
+  const datasets = unlessFailed(versions)?.data ?? [];
+  const isCovered =
+    state === null ||
+    nation instanceof Failure ||
+    datasets.some(({ coverage }) => coverage.states.includes(state));
+  const hasPrices =
+    nation instanceof Failure || state === null || nation.data.some((row) => row.state === state);
+  const [trends] = isCovered ? ask<[TrendsAnswer]>(paths.trends) : [noPrice];
+  const around = near === null ? null : rowsAt(paths.list, ask);
+  const scope = around ? aroundScope(around) : hasPrices ? ask<[ProcedureAnswer]>(paths.scope)[0] : noPrice;
+  const few = around && unlessFailed(around) ? pricedOf(unlessFailed(around)) : null;
+  const list = few ? sortedList(few, choice) : hasPrices ? listAt(paths.list, ask) : emptyList;
+  const unpriced = scope instanceof Failure && scope.status === 404;
+  return {
+    ...{ choice, code, paths, scope, nation, list, trends, datasets },
+    few: fewOf(few ?? (list.next === null ? byCharge(list.data) : null)),
+    pinned: pinnedOf(choice, code, few, ask),
+    unpriced: !unpriced
+      ? null
+      : nation instanceof Failure
+        ? unpricedOf({ ...choice, state: null, near: null }, code, ask)
+        : around
+          ? unlessFailed(around)
+          : isCovered
+            ? unpricedOf(choice, code, ask)
+            : null,
+    nearest: unpriced && near !== null && unlessFailed(nation) ? nearestOf(code, near, year, ask) : null,
+  };
 }
 
-/** Gives hospitals around the ZIP code their distance, and their rank among the priced hospitals there. */
-const amongAround = (pinned: Pinned[], around: Priced[] | null): Pinned[] =>
-  pinned.map((one) => {
-    const entry = around?.find(({ ccn }) => ccn === one.ccn);
-    if (!around || !entry) return one;
-    const cheaper = around.findIndex(({ submitted_charge }) => submitted_charge === entry.submitted_charge);
-    return { ...one, entry, standing: { rank: cheaper + 1, facilities: around.length } };
-  });
+const emptyList: HospitalList = { data: [], next: null, facilities: 0 };
+const fewOf = (priced: Priced[] | null) => (priced && priced.length <= mostDots ? priced : null);
+const byCharge = (priced: readonly Priced[]) =>
+  priced.toSorted(comparing(({ submitted_charge }) => submitted_charge));
+const pricedOf = (answer: FacilitiesAnswer | null) => byCharge(answer?.data.filter(isPriced) ?? []);
+
+function listAt(path: string, ask: Ask): HospitalList {
+  const answer = unlessFailed(ask<[FacilitiesAnswer]>(path)[0]);
+  if (answer === null) return emptyList;
+  return { data: answer.data.filter(isPriced), next: answer.next, facilities: answer.summary.facilities };
+}
+
+/** @returns an answer with the rows of all pages, or a failure if there is no data */
+export function rowsAt(path: string, ask: Ask): FacilitiesAnswer | Failure {
+  const [first] = ask<[FacilitiesAnswer]>(path);
+  if (first instanceof Failure || first.next === null) return first;
+  const others = rowsAt(first.next, ask);
+  return others instanceof Failure ? others : { ...first, data: [...first.data, ...others.data], next: null };
+}
+
+function sortedList(priced: readonly Priced[], { sort, order }: Choice): HospitalList {
+  const ascending = priced.toSorted(comparing(sortKeys[sort]));
+  const data = order === "asc" ? ascending : ascending.reverse();
+  return { data, next: null, facilities: data.length };
+}
 
 /** Summarizes prices around a ZIP code. The answer must list every hospital in the circle, priced or not. */
-function aroundScope({ procedure, summary, data, source }: FacilitiesAnswer): Scope | Failure {
+function aroundScope(answer: FacilitiesAnswer | Failure): Scope | Failure {
+  if (answer instanceof Failure) return answer;
+  const { procedure, summary, data, source } = answer;
   if (procedure === undefined || !isKnown(summary)) return noPrice;
   const rows = data.filter(isPriced);
-  const amounts = rows.map(({ medicare_allowed }) => medicare_allowed);
-  const [min, p10, p25, median, p75, p90, max] = [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1].map(
-    (share) => d3.quantile(amounts, share) ?? 0,
-  );
+  const amounts = rows.map(({ medicare_allowed }) => medicare_allowed).sort((a, b) => a - b);
+  const [min, p25, median, p75, max] = [0, 0.25, 0.5, 0.75, 1].map((share) => quantile(amounts, share));
   const isOf = (status: string) => data.filter((row) => row.status === status).length;
   return {
     ...{ procedure, source },
     summary: { ...summary, facilities: rows.length },
     rows: { priced: rows.length, suppressed: isOf("suppressed"), incomplete: isOf("incomplete") },
-    allowed: { min, p10, p25, median, p75, p90, max },
+    allowed: { min, p25, median, p75, max },
     histogram: histogramOf(
       rows.map(({ submitted_charge }) => submitted_charge),
       summary,
@@ -186,48 +183,59 @@ function aroundScope({ procedure, summary, data, source }: FacilitiesAnswer): Sc
 const isKnown = (summary: FacilitiesAnswer["summary"] | ChargeSummary): summary is ChargeSummary =>
   typeof summary.median_charge === "number";
 
+/** Interpolates between the two nearest amounts. @param sorted at least one amount, ascending */
+export function quantile(sorted: readonly number[], share: number): number {
+  const at = share * (sorted.length - 1);
+  const [low, high] = [sorted[Math.floor(at)], sorted[Math.ceil(at)]];
+  return low + (high - low) * (at % 1);
+}
+
 /** Counts charges in bins of equal width on a logarithmic scale. If all charges are equal, there is one bin. */
 function histogramOf(charges: number[], { min_charge: min, max_charge: max }: ChargeSummary) {
   if (min === max) return { edges: [min, max], counts: [charges.length] };
-  const cents = (dollars: number) => Math.round(dollars * 100) / 100;
-  const edges = d3.range(bins + 1).map((i) => cents(min * (max / min) ** (i / bins)));
-  const bars = d3.bin().domain([min, max]).thresholds(edges.slice(1, -1))(charges);
-  return { edges, counts: bars.map(({ length }) => length) };
+  const edges = Array.from(
+    { length: bins + 1 },
+    (_, i) => Math.round(100 * min * (max / min) ** (i / bins)) / 100,
+  );
+  const counts = new Array<number>(bins).fill(0);
+  for (const charge of charges)
+    counts[Math.max(0, edges.slice(1, -1).filter((edge) => edge <= charge).length)]++;
+  return { edges, counts };
 }
 
-/**
- * Fetches all priced hospitals of a state or the nation. If the page's list needs the same request, it is sent once.
- * @returns null if the place has no priced hospital, or more than `mostDots`
- */
-async function fewOf(scope: Scope | Failure, choice: Choice, procedure: string): Promise<Priced[] | null> {
-  if (scope instanceof Failure || scope.summary.facilities > mostDots) return null;
-  const place = { procedure, ...placeOf(choice) };
-  const all = await askOrFailure<FacilitiesAnswer>(
-    facilitiesPath({ ...place, sort: "charge", limit: mostDots }, choice.year),
-  );
-  return unlessFailed(all)?.data.filter(isPriced) ?? null;
+/** @param around all priced hospitals around the ZIP code, cheapest first; null without a ZIP code */
+function pinnedOf({ pinned, year }: Choice, procedure: string, around: Priced[] | null, ask: Ask): Pinned[] {
+  const segments = pinned.map((ccn) => `/healthcare/facilities/${encodeURIComponent(ccn)}`);
+  const answers = ask<FacilityAnswer[]>(...segments.map((segment) => pathOf(segment, {}, year)));
+  const entries = answers.map((answer) => (answer instanceof Failure ? null : entryOf(answer, procedure)));
+  const trendOf = (entry: Entry | null, i: number) =>
+    entry && isPriced(entry) ? [pathOf(`${segments[i]}/trends`, { procedure })] : [];
+  ask<FacilityTrendsAnswer[]>(...entries.flatMap(trendOf));
+  return entries.map((entry, i) => {
+    const [trend = null] = ask<FacilityTrendsAnswer[]>(...trendOf(entry, i));
+    const there = around?.find(({ ccn }) => ccn === entry?.ccn);
+    return {
+      ...{ letter: "ABC"[i], ccn: pinned[i], entry: there ?? entry, trend: unlessFailed(trend) },
+      standings: there && around ? { around: rankAmong(around, there) } : (entry ?? {}),
+    };
+  });
 }
 
-function pinnedOf({ pinned, year }: Choice, procedure: string): Promise<Pinned[]> {
-  return Promise.all(
-    pinned.map(async (ccn, i) => {
-      const segment = `/healthcare/facilities/${encodeURIComponent(ccn)}`;
-      const answer = await askOrFailure<FacilityAnswer>(pathOf(segment, {}, year));
-      const entry = answer instanceof Failure ? null : entryOf(answer, procedure);
-      const trend =
-        entry && isPriced(entry)
-          ? await askOrFailure<FacilityTrendsAnswer>(pathOf(`${segment}/trends`, { procedure }))
-          : null;
-      return { letter: "ABC"[i], ccn, entry, standing: null, trend: unlessFailed(trend) };
-    }),
-  );
+function rankAmong(
+  cheapestFirst: readonly Priced[],
+  { submitted_charge: own }: Priced,
+): Pick<Standing, "rank" | "facilities"> {
+  const cheaper = cheapestFirst.filter(({ submitted_charge }) => submitted_charge < own).length;
+  return { rank: cheaper + 1, facilities: cheapestFirst.length };
 }
 
-/** @returns null if the data has no row */
-async function unpricedOf(choice: Choice, procedure: string): Promise<FacilitiesAnswer | null> {
-  const path = facilitiesPath(
-    { procedure, ...placeOf(choice), status: "all", limit: maxPageRows },
-    choice.year,
-  );
-  return unlessFailed(await askOrFailure<FacilitiesAnswer>(path));
+function unpricedOf(choice: Choice, procedure: string, ask: Ask): FacilitiesAnswer | null {
+  const parameters = { procedure, ...placeOf(choice), status: "all", limit: maxPageRows };
+  return unlessFailed(ask<[FacilitiesAnswer]>(pathOf("/healthcare/facilities", parameters, choice.year))[0]);
+}
+
+function nearestOf(procedure: string, near: string, year: string | null, ask: Ask): Priced | null {
+  const parameters = { procedure, near, within: farthest, sort: "distance", limit: 1 };
+  const found = unlessFailed(ask<[FacilitiesAnswer]>(pathOf("/healthcare/facilities", parameters, year))[0]);
+  return found?.data.find(isPriced) ?? null;
 }

@@ -1,17 +1,18 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { money, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { Entry, FacilitiesAnswer, Priced } from "./answers.ts";
-import { asFailure, Failure, get, getFile, rowsAt } from "./api.ts";
-import { Card, csvFile, priceFigures, save } from "./card.ts";
-import { maxPinned, rangeOf } from "./choice.ts";
+import type { FacilitiesAnswer, Priced } from "./answers.ts";
+import { asFailure, get, getFile } from "./api.ts";
+import { Card, priceFigures, save } from "./card.ts";
+import { maxPinned } from "./choice.ts";
 import type { HospitalList, Scope, View } from "./explore-data.ts";
 import { type Column, DotsLegend, List, type Row, ratioColumn } from "./list.ts";
-import { choose, inYear, pin } from "./location.ts";
-import { Chip, dollarScale, Letter } from "./picture.ts";
-import { hospitals, isPriced, leastForQuartiles, milesText, placeText, rangeText } from "./words.ts";
+import { inYear, pin } from "./location.ts";
+import { dollarScale, Letter } from "./picture.ts";
+import { linksOf } from "./pictures.ts";
+import { hospitals, isPriced, leastForQuartiles, milesText, orderText, placeText, shareOf } from "./words.ts";
 
-/** Lists hospitals, with their amounts as dots on one scale. The visitor chooses the order and a range of charges. */
+/** Lists hospitals, with what a patient pays, and the amounts as dots on one scale. The heads choose the order. */
 
 /** Number of rows to show at first. With more rows the other pictures would be too far down. */
 const firstShown = 10;
@@ -20,7 +21,7 @@ const unusualFactor = 4;
 
 interface More {
   of: HospitalList;
-  data: Entry[];
+  data: Priced[];
   next: string | null;
   shown: number;
 }
@@ -39,13 +40,12 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     chosen.current = "";
   }, [view]);
   const added = more?.of === list ? more : { of: list, data: [], next: list.next, shown: firstShown };
-  const range = rangeOf(choice);
   const median = summary.facilities < leastForQuartiles ? null : summary.median_charge;
   /** Hospitals with a lower allowed amount may do other procedures than the group's name says. */
   const leastUsual = median === null ? 0 : summary.median_allowed / unusualFactor;
   const isNear = choice.near !== null;
   const top = pinned.flatMap(({ letter, entry }) => (entry && isPriced(entry) ? [{ letter, entry }] : []));
-  const loaded = [...list.data, ...added.data].filter(isPriced);
+  const loaded = [...list.data, ...added.data];
   const rows = loaded.slice(0, added.shown);
   const own = top.flatMap(({ entry }) => [entry.submitted_charge, entry.medicare_allowed]);
   const x = dollarScale([allowed.min, allowed.max, summary.min_charge, summary.max_charge, ...own], 0, 100);
@@ -56,7 +56,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     try {
       while (next !== null && list.data.length + data.length < shown) {
         const page: FacilitiesAnswer = await get(next);
-        data = [...data, ...page.data];
+        data = [...data, ...page.data.filter(isPriced)];
         next = page.next;
       }
       setMore({ of: list, data, next, shown });
@@ -66,15 +66,11 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
       setMessage(`${asFailure(error).message}: try again`);
     }
   };
-  const count = list.summary.facilities;
+  const count = list.facilities;
   const place = isNear ? `-${choice.near}-${choice.within}mi` : choice.state ? `-${choice.state}` : "";
   const name = `opps-${source.data_version}-${code}${place}`;
-  const saveList = async () => {
-    if (range === null && !isNear) return save(`${name}.csv`, await getFile(paths.export));
-    const all = await rowsAt(paths.list);
-    if (all instanceof Failure) throw all;
-    save(`${name}${range ? "-part" : ""}.csv`, csvFile(priceFigures(all.data)));
-  };
+  // Unlike the list, the file of a state or of the nation has suppressed rows.
+  const saveAll = async () => save(`${name}-all.csv`, await getFile(paths.export));
   const rowOf = (entry: Priced, letter?: string): Row => {
     const { ccn, facility, city, state, zip, distance, services } = entry;
     const { submitted_charge: charged, medicare_allowed: allowed } = entry;
@@ -95,9 +91,10 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
         ${(isPinned || pinned.length < maxPinned) && html`<button type="button" class="plain" data-ccn=${ccn} aria-label=${`${isPinned ? "Remove" : "Compare"} ${facility}`} onClick=${compare}>${isPinned ? "remove" : "compare"}</button>`}</small>`;
     const miles = html`${milesText(distance, zip === choice.near)}${distance === undefined || zip === choice.near ? "" : html`<span class="narrow-only"> mi</span>`}`;
     const numbers = [
-      money(charged),
-      money(allowed),
-      html`${times(charged / allowed)}<span class="narrow-only"> allowed</span>`,
+      html`<span class="narrow-only">you pay about<br /></span>${money(shareOf(allowed, source.data_year))}`,
+      html`<span class="narrow-only">allowed </span>${money(allowed)}`,
+      html`<span class="narrow-only">charge </span>${money(charged)}`,
+      ...(isNear ? [] : [html`${times(charged / allowed)}<span class="narrow-only"> allowed</span>`]),
     ];
     return {
       ...{ key: letter ?? ccn, kind: letter ? "pinned" : "", onClick },
@@ -113,37 +110,27 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const columns: Column[] = [
     { title: "Hospital", kind: "name", sort: "name" },
     ...(isNear ? [{ title: "Miles", kind: "number miles", sort: "distance" }] : []),
-    { title: "Charge", kind: "number charged", sort: "charge" },
+    {
+      ...{ title: "You pay about", kind: "number pays" },
+      hint: "A fifth of what Medicare allows, at most the year's deductible of a hospital stay",
+    },
     { title: "Allowed", kind: "number allow", sort: "allowed" },
-    ratioColumn,
+    { title: "Charge", kind: "number charged", sort: "charge" },
+    ...(isNear ? [] : [ratioColumn]),
     { title: "Services", kind: "number services", sort: "services" },
   ];
   const listed = rows.filter(({ ccn }) => !top.some(({ entry }) => entry.ccn === ccn));
   const remaining = count - rows.length;
-  // Unlike the list, the file of a state or of the nation has suppressed rows.
-  const savedRows =
-    range || isNear || scope.rows.suppressed === 0
-      ? count === 1
-        ? "this one"
-        : `these ${whole(count)}`
-      : "these and suppressed ones";
-  const order = (text: string, to: "asc" | "desc") =>
-    html`<button type="button" class="plain" aria-pressed=${choice.sort === "charge" && choice.order === to} onClick=${() => choose({ sort: null, order: to === "asc" ? null : to })}>${text}</button>`;
   return html`<${Card}
     class="facilities"
-    title=${`${hospitals(count)}${range ? ` that ${count === 1 ? "charges" : "charge"} ${rangeText(range)}` : ""}`}
+    title=${[hospitals(count), count > 1 && orderText(choice)].filter(Boolean).join(", ")}
     about=${html`<${DotsLegend} median=${median === null ? null : ["median charge", placeText(choice)].filter(Boolean).join(" ")} />`}
     name=${name}
     figures=${count === 0 ? undefined : priceFigures(rows)}
     isTable=${true}
-    path=${paths.list}
-    csv=${{ title: `${savedRows} as CSV`, save: saveList }}
+    all=${isNear ? undefined : { title: "CSV with all rows", save: saveAll }}
+    links=${linksOf(view)}
   >
-    <div class="tools">
-      ${order("cheapest first", "asc")} ${order("most expensive first", "desc")}
-      ${range && html`<${Chip} text=${rangeText(range)} remove=${() => choose({ from: null, to: null })} next=".charges input" />`}
-      <${Charges} from=${choice.from} to=${choice.to} />
-    </div>
     <${List}
       label="Hospitals"
       columns=${columns}
@@ -154,41 +141,11 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     <p class="more">
       ${
         remaining === 0
-          ? html`<span class="quiet" ref=${end} tabindex="-1">${count === 0 ? "No hospital charges that." : count === 1 ? "That is the only one." : `These are all ${whole(count)}.`}</span>`
+          ? html`<span class="quiet" ref=${end} tabindex="-1">${count === 1 ? "That is the only one." : `These are all ${whole(count)}.`}</span>`
           : html`<button type="button" onClick=${showMore}>Show ${Math.min(step, remaining)} more</button>
               <span class="quiet"> ${whole(rows.length)} of ${whole(count)}</span>`
       }
       <span class="error" role="status">${message}</span>
     </p>
   <//>`;
-}
-
-function Charges({ from, to }: { from: string | null; to: string | null }) {
-  // Rounded, because a click on a bar of the histogram chooses amounts with cents.
-  const [shownLow, shownHigh] = [from, to].map((amount) => amount && String(Math.round(Number(amount))));
-  const [low, setLow] = useState(shownLow ?? "");
-  const [high, setHigh] = useState(shownHigh ?? "");
-  useEffect(() => {
-    setLow(shownLow ?? "");
-    setHigh(shownHigh ?? "");
-  }, [from, to]);
-  /** Reads an amount in dollars, such as 200000 from "$200,000" and from "200k". */
-  const amount = (text: string) => {
-    const plain = text.replaceAll(/[$,\s]/g, "");
-    return (/\dk$/i.test(plain) ? String(1000 * Number(plain.slice(0, -1))) : plain) || null;
-  };
-  const submit = (event: Event) => {
-    event.preventDefault();
-    choose({
-      from: amount(low) === shownLow ? from : amount(low),
-      to: amount(high) === shownHigh ? to : amount(high),
-    });
-  };
-  const input = (label: string, value: string, set: (value: string) => void) =>
-    html`<label>${label} $<input inputmode="decimal" pattern="\\$?[\\d,]+(\\.\\d*)?[kK]?" title="dollars, such as 2,000 or 2k" size="8" autocomplete="off" value=${value} onInput=${(event: Event & { currentTarget: HTMLInputElement }) => set(event.currentTarget.value)} /></label>`;
-  return html`<form class="charges" onSubmit=${submit} aria-label="Charges to list">
-    ${input("charge from", low, setLow)} ${input("to", high, setHigh)}
-    ${(amount(low) !== shownLow || amount(high) !== shownHigh) && html`<button type="submit" class="plain">show</button>`}
-    <input type="submit" hidden />
-  </form>`;
 }

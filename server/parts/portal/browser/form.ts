@@ -1,7 +1,9 @@
 import { useId, useState } from "preact/hooks";
+import * as d3 from "../../../shared/browser/d3.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset } from "./answers.ts";
-import { asFailure, type Failure } from "./api.ts";
+import { asFailure } from "./api.ts";
+import type { Failure } from "./asking.ts";
 
 /** Building blocks of forms: fields with their errors, actions on the server, and texts of failures. */
 
@@ -19,9 +21,10 @@ export function useAction() {
   return { failure, isBusy, run };
 }
 
-export function sentenceOf({ status, message }: Failure): string {
+export function sentenceOf({ status, type, message }: Failure): string {
   if (status === 0)
     return "The server didn't answer, so it isn't certain whether this was done. Reload the page to see.";
+  if (type === "missing_api_key") return "A key is needed to look.";
   if (status === 401) return "The server doesn't know this key: it may be incomplete, revoked or expired.";
   return `${message[0].toUpperCase()}${message.slice(1)}${/[.?!]$/.test(message) ? "" : "."}`;
 }

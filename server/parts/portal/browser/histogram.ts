@@ -1,19 +1,18 @@
+import * as d3 from "../../../shared/browser/d3.ts";
 import { money, percent, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Priced } from "./answers.ts";
 import { type FigureColumn, type Figures, figuresOf, pinnedName, priceFigures } from "./card.ts";
-import { rangeOf } from "./choice.ts";
 import type { Pinned, Scope, View } from "./explore-data.ts";
-import { choose, pin } from "./location.ts";
-import { Marks } from "./marks.ts";
+import { pin } from "./location.ts";
 import {
   AmountsText,
   dollarScale,
   Grid,
+  PinShape,
   placedTicks,
   type Scale,
   Steps,
-  Strip,
   useSteps,
   Values,
 } from "./picture.ts";
@@ -21,8 +20,7 @@ import { hospitals, isPriced, leastForQuartiles } from "./words.ts";
 
 /**
  * Draws the distribution of charges on a logarithmic axis: as dots if there are only a few hospitals, else as bars.
- * Below are the allowed amounts, on the same axis. If there are enough hospitals for quartiles, charges and allowed
- * amounts get a summary.
+ * Below is what Medicare allows, on the same axis: the median, or each amount of few hospitals.
  */
 
 const side = 14;
@@ -31,19 +29,16 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
   const steps = useSteps();
   const { width, active, setActive } = steps;
   const { choice, few, pinned } = view;
-  const range = rangeOf(choice);
   const pinOne = (ccn: string) => pin(choice, ccn);
   const { summary, allowed, histogram } = scope;
   const { edges, counts } = histogram;
   const marks = pinned.flatMap(({ letter, entry }) => (entry && isPriced(entry) ? [{ letter, entry }] : []));
   const hasQuartiles = summary.facilities >= leastForQuartiles;
   const top = marks.length === 0 ? 30 : 58;
-  const floor = hasQuartiles ? 274 : top + 90;
+  const floor = few && few.length <= 2 * leastForQuartiles ? top + 100 : 254;
   const middle = (top + floor) / 2;
-  const chargeY = floor + 56;
-  const below = marks.length > 1 ? 4 : 0;
-  const allowedY = floor + (hasQuartiles ? 110 + below : 56);
-  const height = allowedY + 28 + below;
+  const allowedY = floor + 84;
+  const height = allowedY + (marks.length > 1 ? 36 : 20);
   const own = marks.flatMap(({ entry }) => [entry.submitted_charge, entry.medicare_allowed]);
   const x = dollarScale(
     [allowed.min, allowed.max, summary.min_charge, summary.max_charge, ...own],
@@ -58,8 +53,9 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
     return from === to ? { count, x: from - 5, width: 10 } : { count, x: from, width: to - from };
   });
   const dots = few === null ? [] : swarm(few, x, middle, (floor - top) / 2);
-  // Without quartiles there is no summary of charges below the axis, so compared hospitals are marked at their dots.
-  const dotYOf = (ccn: string) => dots.find(({ price }) => price.ccn === ccn)?.y ?? middle;
+  // Compared hospitals are marked at their dots, or else on the axis.
+  const dotYOf = (ccn: string) =>
+    dots.find(({ price }) => price.ccn === ccn)?.y ?? (few ? middle : floor - 6);
   const noteOfBar = (i: number) => ({
     x: bars[i].x + bars[i].width / 2,
     y: Math.max(y(counts[i]), 76),
@@ -71,12 +67,6 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
       `${percent((100 * counts[i]) / summary.facilities)} of ${whole(summary.facilities)}`,
     ],
   });
-  // A bar's range excludes its upper edge, so it ends one cent below the edge. The last bar includes its upper edge.
-  const endOf = (i: number) =>
-    i === counts.length - 1 ? edges[i + 1] : Math.round(edges[i + 1] * 100 - 1) / 100;
-  const isListed = (i: number) => range?.from === edges[i] && range.to === endOf(i);
-  const listBar = (i: number) =>
-    choose(isListed(i) ? { from: null, to: null } : { from: String(edges[i]), to: String(endOf(i)) });
   const noteOfDot = (i: number) => {
     const { price, x, y, radius } = dots[i];
     const lines = [money(price.submitted_charge), price.facility, `${price.city}, ${price.state}`];
@@ -94,7 +84,7 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
     count=${few ? dots.length : counts.length}
       ...${steps}
     noteOf=${few ? noteOfDot : noteOfBar}
-    choose=${few ? (i: number) => pinOne(dots[i].price.ccn) : listBar}
+    choose=${few ? (i: number) => pinOne(dots[i].price.ccn) : undefined}
   >
     <svg class="drawing" width=${width} height=${height} role="img" aria-label=${label}>
       ${hasQuartiles && html`<rect class="band" x=${x(summary.p25_charge)} width=${Math.max(0, x(summary.p75_charge) - x(summary.p25_charge))} y=${top} height=${floor - top} />`}
@@ -114,8 +104,7 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
           : bars.map(
               ({ count, x: from, width: wide }, i) => html`<g
                 onPointerEnter=${() => setActive(i)}
-                onClick=${() => listBar(i)}
-                class=${`bar ${i === active ? "active" : ""} ${isListed(i) ? "listed" : ""}`}
+                class=${`bar ${i === active ? "active" : ""}`}
               >
                 <rect class="reach" x=${from} width=${wide} y=${top} height=${floor - top} />
                 <rect class="amount" x=${from + 0.5} width=${Math.max(wide - 1, 1)} y=${y(count)} height=${floor - y(count)} />
@@ -126,18 +115,13 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
       ${placedTicks(x, width).map(
         ({ tick, at }) => html`<g class="tick">
           <line x1=${x(tick)} x2=${x(tick)} y1=${floor} y2=${floor + 5} />
-          <line class="guide" x1=${x(tick)} x2=${x(tick)} y1=${floor + 26} y2=${height - 8} />
+          <line class="guide" x1=${x(tick)} x2=${x(tick)} y1=${floor + 46} y2=${height - 8} />
           <text x=${at} y=${floor + 18} text-anchor="middle">${money(tick)}</text>
         </g>`,
       )}
-      ${
-        hasQuartiles
-          ? html`<${Strip} y=${chargeY} x=${x} kind="charge" title="Charged" width=${width} min=${summary.min_charge} max=${summary.max_charge}
-              p10=${summary.p10_charge} p25=${summary.p25_charge} median=${summary.median_charge} p75=${summary.p75_charge} p90=${summary.p90_charge} />
-            <${Strip} y=${allowedY} x=${x} kind="allowed" title="Medicare allows" width=${width} ...${allowed} />`
-          : html`<${Values} width=${width} y=${allowedY} x=${x} kind="allowed" title="Medicare allows" amounts=${(few ?? []).map((one) => one.medicare_allowed)} />`
-      }
-      <${Marks} marks=${marks} x=${x} width=${width} floor=${floor} chargeY=${hasQuartiles ? chargeY : dotYOf} allowedY=${allowedY} />
+      <text class="axis-name" x=${side + 22} y=${floor + 38}>${width < 460 ? "charge; equal steps multiply it" : "charge in dollars; equal steps to the right multiply it"}</text>
+      <${Values} width=${width} y=${allowedY} x=${x} kind="allowed" title=${hasQuartiles ? "Medicare allows, at the median," : "Medicare allows"} amounts=${hasQuartiles ? [scope.allowed.median] : (few ?? []).map((one) => one.medicare_allowed)} />
+      <${Marks} marks=${marks} x=${x} width=${width} floor=${floor} chargeY=${dotYOf} allowedY=${allowedY} />
       ${
         // The text comes after the marks, so that the marks' lines don't cover it.
         !hasQuartiles &&
@@ -207,4 +191,57 @@ export function histogramFigures(
           ["allowed", ({ price }) => price?.medicare_allowed ?? null, money],
         ] as FigureColumn<(typeof bars)[number]>[])),
   );
+}
+
+interface MarksProps {
+  marks: readonly { letter: string; entry: Priced }[];
+  x: Scale;
+  width: number;
+  floor: number;
+  /** Finds the vertical position of the mark of a hospital's charge. */
+  chargeY: (ccn: string) => number;
+  allowedY: number;
+}
+
+const markRows = [14, 30, 46];
+const shapeSize = 11;
+
+/**
+ * Takes the space from `start` to `end` in the first row that is free at `start`, or else in the top row.
+ * @param ends the end of the taken part of each row
+ * @returns the row's index
+ */
+function rowFor(ends: number[], start: number, end: number): number {
+  const row = Math.max(
+    0,
+    ends.findIndex((taken) => taken < start),
+  );
+  ends[row] = end;
+  return row;
+}
+
+/** Marks each compared hospital by a line, a shape and a letter, so that no colour is needed to tell them apart. */
+function Marks({ marks, x, width, floor, chargeY, allowedY }: MarksProps) {
+  const free = () => markRows.map(() => Number.NEGATIVE_INFINITY);
+  const [labels, charges, allowed] = [free(), free(), free()];
+  // Overlapping shapes are drawn one above or below the other.
+  const down = (ends: number[], at: number) =>
+    shapeSize * rowFor(ends, at - shapeSize / 2, at + shapeSize / 2);
+  return marks
+    .toSorted((a, b) => a.entry.submitted_charge - b.entry.submitted_charge)
+    .map(({ letter, entry }) => {
+      const at = x(entry.submitted_charge);
+      const allowedAt = x(entry.medicare_allowed);
+      const text = `${letter} ${money(entry.submitted_charge)}`;
+      const room = text.length * 8 + 18;
+      const start = Math.min(at - 6, width - room);
+      const row = rowFor(labels, start, start + room);
+      return html`<g class="mark">
+        <line class="mark-line" x1=${at} x2=${at} y1=${markRows[row] + 4} y2=${floor} />
+        <${PinShape} letter=${letter} x=${start + 6} y=${markRows[row] - 4} />
+        <text x=${start + 15} y=${markRows[row]}>${text}</text>
+        <${PinShape} letter=${letter} x=${at} y=${chargeY(entry.ccn) - down(charges, at)} />
+        <${PinShape} letter=${letter} x=${allowedAt} y=${allowedY + down(allowed, allowedAt)} />
+      </g>`;
+    });
 }

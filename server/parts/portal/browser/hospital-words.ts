@@ -1,10 +1,69 @@
 import { money, times } from "../../../shared/browser/format.ts";
-import type { FacilityAnswer } from "./answers.ts";
+import type {
+  Dataset,
+  DatasetsAnswer,
+  FacilitiesAnswer,
+  FacilityAnswer,
+  FacilityRow,
+  FacilityTrendsAnswer,
+  TrendsAnswer,
+} from "./answers.ts";
+import { type Ask, Failure, pathOf, unlessFailed } from "./asking.ts";
 import { nameOf, plainOf } from "./procedures.ts";
 import { stateInSentence } from "./states.ts";
 import { paidByPatients, standingText, whatIsPaid, withoutAnyPrice } from "./words.ts";
 
-/** Puts a hospital's charges into words. The server runs this module too. */
+/** Makes the view of a hospital's page from the API's answers, and puts it into words. The server does the same. */
+
+export const nearMiles = 25;
+export const nearShown = 8;
+
+export interface HospitalView {
+  answer: FacilityAnswer;
+  /** Code of the chosen procedure, whose charge comes first; null if none is chosen. */
+  code: string | null;
+  /** The chosen procedure, or else the one that the hospital does most; undefined for a hospital without prices. */
+  procedure: FacilityRow | undefined;
+  own: FacilityTrendsAnswer | null;
+  trends: TrendsAnswer | null;
+  near: FacilitiesAnswer | null;
+  datasets: Dataset[];
+}
+
+/** @param ccn the hospital's CCN as in the URL, undecoded */
+export function hospitalViewOf(
+  ccn: string,
+  year: string | null,
+  code: string | null,
+  ask: Ask,
+): HospitalView | Failure {
+  const segment = `/healthcare/facilities/${ccn}`;
+  const [answer, versions] = ask<[FacilityAnswer, DatasetsAnswer]>(
+    pathOf(segment, {}, year),
+    pathOf("/datasets"),
+  );
+  if (answer instanceof Failure) return answer;
+  const most = answer.data.toSorted((a, b) => (b.services ?? 0) - (a.services ?? 0)).at(0);
+  const procedure = answer.data.find((row) => row.code === code) ?? most;
+  const around = {
+    near: answer.facility.zip ?? null,
+    within: nearMiles,
+    sort: "distance",
+    limit: nearShown + 1,
+  };
+  const nearPaths = answer.facility.zip ? [pathOf("/healthcare/facilities", around, year)] : [];
+  const trendPaths = procedure
+    ? [`${segment}/trends`, "/healthcare/trends"].map((path) => pathOf(path, { procedure: procedure.code }))
+    : [];
+  ask<object[]>(...nearPaths, ...trendPaths);
+  const [near = null] = ask<FacilitiesAnswer[]>(...nearPaths);
+  const [own = null] = ask<FacilityTrendsAnswer[]>(...trendPaths.slice(0, 1));
+  const [trends = null] = ask<TrendsAnswer[]>(...trendPaths.slice(1));
+  return {
+    ...{ answer, code, procedure, datasets: unlessFailed(versions)?.data ?? [] },
+    ...{ own: unlessFailed(own), trends: unlessFailed(trends), near: unlessFailed(near) },
+  };
+}
 
 /** @param code code of the chosen procedure, whose charge comes first; null if none is chosen */
 export function hospitalText({ data, facility, source }: FacilityAnswer, code: string | null): string {

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
-import type { Dataset, DatasetsAnswer } from "./answers.ts";
-import { asFailure, ask, type Failure, keepKey, ownKey, pathOf, settings } from "./api.ts";
+import { asFailure, keepKey, ownKey, settings } from "./api.ts";
+import type { Failure } from "./asking.ts";
 import { PasteKey } from "./key.ts";
 import { warningOf } from "./words.ts";
 
@@ -11,16 +11,19 @@ const patienceMs = 300;
 
 /**
  * @param key identifies the view; a change of the key loads another view
+ * @param now makes the view from answers that are here already; null if some are lacking
  * @returns the last view that was loaded; `isOld` means that the new view is late or failed
  */
-export function useLoaded<T>(key: string, load: () => Promise<T>) {
-  const [loaded, setLoaded] = useState<{ key: string; view: T } | null>(null);
+export function useLoaded<T>(key: string, load: () => Promise<T>, now: () => T | null = () => null) {
+  const [loaded, setLoaded] = useState<{ key: string; view: T } | null>(() => {
+    const view = now();
+    return view === null ? null : { key, view };
+  });
   const [failure, setFailure] = useState<Failure | null>(null);
   const [isLate, setLate] = useState(false);
   const [attempt, setAttempt] = useState(0);
   useEffect(() => {
     let isOver = false;
-    const timer = setTimeout(() => setLate(true), patienceMs);
     const end = (failure: Failure | null, view?: T) => {
       if (isOver) return;
       clearTimeout(timer);
@@ -28,10 +31,13 @@ export function useLoaded<T>(key: string, load: () => Promise<T>) {
       setFailure(failure);
       if (view !== undefined) setLoaded({ key, view });
     };
-    load().then(
-      (view) => end(null, view),
-      (error) => end(asFailure(error)),
-    );
+    const timer = setTimeout(() => setLate(true), patienceMs);
+    if (loaded?.key === key) end(null);
+    else
+      load().then(
+        (view) => end(null, view),
+        (error) => end(asFailure(error)),
+      );
     return () => {
       clearTimeout(timer);
       isOver = true;
@@ -40,19 +46,6 @@ export function useLoaded<T>(key: string, load: () => Promise<T>) {
   const retry = () => setAttempt((before) => before + 1);
   const isOld = loaded !== null && loaded.key !== key && (isLate || failure !== null);
   return { view: loaded?.view ?? null, failure, isLate, isOld, retry };
-}
-
-/** Fetches the data versions when `isDue` becomes true. @returns an empty list before that and after a failure */
-export function useDatasets(isDue: boolean): Dataset[] {
-  const [datasets, setDatasets] = useState<Dataset[]>([]);
-  useEffect(() => {
-    if (isDue)
-      ask<DatasetsAnswer>(pathOf("/datasets")).then(
-        ({ data }) => setDatasets(data),
-        () => {},
-      );
-  }, [isDue]);
-  return datasets;
 }
 
 const retryMs = 5000;

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { amountOf, type Choice, maxPinned } from "./choice.ts";
+import { type Choice, maxPinned } from "./choice.ts";
 
 /** Reads and changes the page's URL, which holds every choice. */
 
@@ -37,28 +37,18 @@ export function go(to: string | URL): void {
   dispatchEvent(new Event(changed));
 }
 
-/** Returns path and query with changed parameters, without parameters that are null or bad amounts. */
+/** Returns path and query with changed parameters, without parameters that are null. */
 export function withParameters(changes: Record<string, string | null>): string {
   const url = new URL(location.href);
   for (const [name, value] of Object.entries(changes))
     if (value === null) url.searchParams.delete(name);
     else url.searchParams.set(name, value);
-  for (const name of rangeParameters)
-    if (amountOf(url.searchParams.get(name)) === null) url.searchParams.delete(name);
   return url.pathname + url.search;
 }
 
-const rangeParameters = ["from", "to"];
-
-/** Changes the choice. A new procedure drops the range of charges, and a new year drops `versions`. */
+/** Changes the choice. A new year drops `versions`. */
 export function choose(changes: Record<string, string | null>): void {
-  go(
-    withParameters({
-      ...("procedure" in changes && { from: null, to: null }),
-      ...("year" in changes && { versions: null }),
-      ...changes,
-    }),
-  );
+  go(withParameters({ ...("year" in changes && { versions: null }), ...changes }));
 }
 
 /** Adds a compared hospital, or removes it. At most `maxPinned` hospitals are compared. */

@@ -1,10 +1,9 @@
 import { type ComponentType, render } from "preact";
 import { html } from "../../../shared/browser/html.ts";
-import { settings } from "./api.ts";
 import { useOwnKey } from "./key.ts";
 import { followLinks, inYear, useLocation } from "./location.ts";
 
-/** Starts the portal in the browser: shows the header, and the page whose module the server names. */
+/** Shows a page of the portal in the browser, below the header of all pages. */
 
 type Page = ComponentType<{ url: URL }>;
 
@@ -26,6 +25,8 @@ function Frame({ page }: { page: Page }) {
     ${main}`;
 }
 
-followLinks();
-const { Page }: { Page: Page } = await import(`./${settings.page}`);
-render(html`<${Frame} page=${Page} />`, document.querySelector("#app")!);
+/** Shows a page. Each page's module calls this. */
+export function start(page: Page): void {
+  followLinks();
+  render(html`<${Frame} page=${page} />`, document.querySelector("#app")!);
+}

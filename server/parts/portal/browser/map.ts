@@ -1,5 +1,7 @@
 import type { Feature } from "geojson";
 import { useEffect, useState } from "preact/hooks";
+import { feature } from "topojson-client";
+import * as d3 from "../../../shared/browser/d3.ts";
 import { counted, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, ProcedureAnswer, StateRow } from "./answers.ts";
@@ -16,13 +18,14 @@ import { isFew, leastForQuartiles } from "./words.ts";
 const [mapWidth, mapHeight] = [975, 610];
 const mostColours = 6;
 
+/** The map has no territories. */
+const statesOnMap = Object.keys(states).filter((code) => Number(states[code].fips) < 60);
+
 interface Shape {
   code: string;
   path: string;
   centre: [number, number];
 }
-
-declare const topojson: typeof import("topojson-client");
 
 let shapes: Promise<Shape[]> | null = null;
 
@@ -32,11 +35,11 @@ function loadShapes(): Promise<Shape[]> {
     .then((topology) => {
       const path = d3.geoPath();
       const codeOf = new Map(Object.entries(states).map(([code, { fips }]) => [fips, code]));
-      const found = topojson.feature(topology, topology.objects.states) as unknown as { features: Feature[] };
+      const found = feature(topology, topology.objects.states) as unknown as { features: Feature[] };
       return found.features
-        .flatMap((feature) => {
-          const code = codeOf.get(String(feature.id));
-          return code ? [{ code, path: path(feature) ?? "", centre: path.centroid(feature) }] : [];
+        .flatMap((outline) => {
+          const code = codeOf.get(String(outline.id));
+          return code ? [{ code, path: path(outline) ?? "", centre: path.centroid(outline) }] : [];
         })
         .sort((a, b) => d3.ascending(stateName(a.code), stateName(b.code)));
     });
@@ -68,12 +71,12 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
     });
   }, []);
   const rows = new Map(answer.data.map((row) => [row.state, row]));
-  const medians = [...rows.values()].map(({ median_charge }) => median_charge);
-  const colours = Math.min(mostColours, new Set(medians).size);
-  const scale = d3.scaleQuantile<number>(medians, d3.range(colours));
-  const thresholds = scale.quantiles();
+  const edges = classesOf(answer.data.filter((row) => !isFew(row)).map(({ median_charge }) => median_charge));
   const reasons = new Map(dataset?.coverage.missing_states.map((one) => [one.state, whyMissing(one)]));
-  const colourOf = (row: StateRow) => colourAt(scale(row.median_charge), colours);
+  const colourOf = (row: StateRow) =>
+    isFew(row)
+      ? undefined
+      : colourAt(d3.bisectRight(edges, row.median_charge, 1, edges.length - 1) - 1, edges.length - 1);
   const factor = width / mapWidth;
   const noteOf = (i: number) => {
     const { code, centre } = outlines[i];
@@ -92,10 +95,10 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
   const label = `Map of the median charge by state, ${counted(rows.size, "state", "states")} with prices.`;
   const swatches = [
     { id: "sparse", text: `fewer than ${leastForQuartiles} hospitals`, isOn: answer.data.some(isFew) },
-    { id: "no-price", text: "no price", isOn: outlines.some(({ code }) => !rows.has(code)) },
+    { id: "no-price", text: "no price", isOn: statesOnMap.some((code) => !rows.has(code)) },
   ].filter(({ isOn }) => isOn);
   return html`<div class="map">
-    <${Legend} thresholds=${thresholds} colours=${colours} medians=${medians} swatches=${swatches} width=${width} />
+    <${Legend} edges=${edges} swatches=${swatches} width=${width} />
     <${Steps}
       label=${label}
       height="auto"
@@ -119,7 +122,7 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
             key=${code}
             d=${path}
             data-state=${code}
-            class=${row ? "state" : "state no-price"}
+            class=${row && !isFew(row) ? "state" : "state no-price"}
             fill=${row && colourOf(row)}
             onPointerEnter=${() => setActive(i)}
             onClick=${() => toggle(code)}
@@ -134,26 +137,27 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
   </div>`;
 }
 
+/** Divides amounts into classes of equal width with round edges. @returns the edges; none without amounts */
+function classesOf(amounts: readonly number[]): number[] {
+  const [low, high] = d3.extent(amounts);
+  if (low === undefined || high === undefined) return [];
+  const edgesOf = (count: number) => d3.ticks(...d3.nice(low, high, count), count);
+  const edges = [10, 8, 6, 5, 4, 3, 2].map(edgesOf).find(({ length }) => length <= mostColours + 1) ?? [];
+  return edges.length < 2 ? [low, high] : edges;
+}
+
 interface LegendProps {
-  thresholds: number[];
-  colours: number;
-  medians: number[];
+  edges: readonly number[];
   /** `id` is the CSS class of an area on the map. */
   swatches: { id: string; text: string }[];
   width: number;
 }
 
-function Legend({ thresholds, colours, medians, swatches, width }: LegendProps) {
-  const [low, high] = [d3.min(medians), d3.max(medians)];
-  if (low === undefined || high === undefined || width === 0)
-    return html`<svg class="legend" height="30"></svg>`;
-  const ends = [low, ...thresholds, high];
-  // Rounds the amounts to two or three digits if the levels still differ. Otherwise uses the exact amounts.
-  const texts =
-    [2, 3]
-      .map((digits) => ends.map((end) => money(Number(end.toPrecision(digits)))))
-      .find((rounded) => new Set(rounded).size === ends.length) ?? ends.map(money);
-  const room = letterWidth * Math.max(...texts.map(({ length }) => length)) + 8;
+function Legend({ edges, swatches, width }: LegendProps) {
+  const colours = Math.max(0, edges.length - 1);
+  if (width === 0) return html`<svg class="legend" height="30"></svg>`;
+  const texts = edges.map(money);
+  const room = letterWidth * Math.max(0, ...texts.map(({ length }) => length)) + 8;
   const step = Math.min(Math.max(54, room), (width - 30) / (colours + 1));
   const isBelow = (colours + 1) * step + swatches.length * 175 > width;
   const right = isBelow ? 0 : width - swatches.length * 175;
@@ -177,8 +181,7 @@ function Legend({ thresholds, colours, medians, swatches, width }: LegendProps) 
 /** Names or counts the states without prices. Gives a reason only for Maryland, which most questions are about. */
 function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): string {
   if (rows.size === 0) return "";
-  const isOnMap = (code: string) => Number(states[code].fips) < 60;
-  const missing = Object.keys(states).filter((code) => isOnMap(code) && !rows.has(code));
+  const missing = statesOnMap.filter((code) => !rows.has(code));
   const maryland = missing.includes("MD") && reasons.get("MD");
   const others = missing.filter((code) => code !== "MD" || !maryland);
   const named = others.length > 8 ? `${others.length} states` : others.map(stateName).join(", ");

@@ -1,6 +1,6 @@
 import { printable, whole } from "../../../shared/browser/format.ts";
-import type { Dataset, FacilitiesAnswer } from "./answers.ts";
-import { type Choice, nowhere, radiusesInMiles } from "./choice.ts";
+import type { Dataset, FacilitiesAnswer, Priced } from "./answers.ts";
+import { type Choice, nowhere } from "./choice.ts";
 import { plainOf } from "./procedures.ts";
 import { isMarylandZip, states, whyMaryland, whyMissing } from "./states.ts";
 import { placeText } from "./words.ts";
@@ -14,13 +14,15 @@ interface Absence {
   official: string | undefined;
   /** Hospitals of the procedure in the chosen place or the nation, all without a price; null if there are none. */
   unpriced: Pick<FacilitiesAnswer, "summary" | "data"> | null;
+  /** The nearest hospital with a price, if none in the chosen circle has one. */
+  nearest: Priced | null;
   isZipKnown: boolean;
   /** The data version of the nation's prices; undefined if the nation has no price. */
   version: string | undefined;
   datasets: readonly Dataset[];
 }
 
-interface Nothing {
+export interface Nothing {
   title: string;
   why: string;
   /** Links to pages with prices. `changes` are changes of the URL's parameters; null removes all parameters. */
@@ -28,8 +30,8 @@ interface Nothing {
 }
 
 export function nothingText(absence: Absence): Nothing {
-  const { choice, code, official, unpriced, isZipKnown, version, datasets } = absence;
-  const { state, near, within, year } = choice;
+  const { choice, code, official, unpriced, nearest, isZipKnown, version, datasets } = absence;
+  const { state, near, year } = choice;
   const name = plainOf(code)?.name ?? official;
   const isState = state === null || state in states;
   const hasNation = version !== undefined;
@@ -41,8 +43,7 @@ export function nothingText(absence: Absence): Nothing {
       ? { state, reason: "" }
       : dataset?.coverage.missing_states.find((each) => each.state === state);
   const isUnknown = near !== null && !isZipKnown;
-  const wider =
-    near !== null && isZipKnown && hasNation ? radiusesInMiles.filter((miles) => miles > within) : [];
+  const miles = nearest?.distance ?? null;
   const why = () => {
     if (!isState) return `There is no state “${printable(state)}”.`;
     if (isUnknown) return `The ZIP code “${printable(near)}” isn't known here.`;
@@ -55,18 +56,20 @@ export function nothingText(absence: Absence): Nothing {
   };
   return {
     title: name && isState && !isUnknown ? `No prices for ${name} ${where}`.trim() : "Nothing was found",
-    why: why(),
+    why: [why(), nearest && miles !== null && nearestText(nearest, miles)].filter(Boolean).join(" "),
     ways: [
-      ...wider.map((miles) => ({
-        text: `Look within ${miles} miles`,
-        changes: { within: String(miles) },
-      })),
+      ...(miles === null
+        ? []
+        : [{ text: "See what it charges", changes: { within: String(Math.ceil(miles)) } }]),
       (state === null && near === null) || !hasNation
         ? { text: "See what there is", changes: null }
         : { text: "See the whole nation", changes: nowhere },
     ],
   };
 }
+
+const nearestText = ({ facility, city, state }: Priced, miles: number) =>
+  `The nearest with a price: ${facility}, ${city}, ${state}, ${whole(Math.round(miles))} miles.`;
 
 function unpricedText({ summary, data }: Pick<FacilitiesAnswer, "summary" | "data">, where: string): string {
   const { facilities } = summary;

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import * as d3 from "../../../shared/browser/d3.ts";
 import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { ProcedureAnswer } from "./answers.ts";
 
 /** Shared parts of pictures: width, dollar scale, notes on hover or by arrow keys, and marks for amounts. */
 
@@ -188,24 +188,6 @@ interface AmountsProps {
   y: number;
   kind: Kind;
   title: string;
-}
-
-type StripProps = AmountsProps & ProcedureAnswer["allowed"] & { width: number };
-
-/** Draws a line from minimum to maximum, a thick line from p10 to p90, and a box from p25 to p75. */
-export function Strip({ x, y, kind, title, width, min, p10, p25, median, p75, p90, max }: StripProps) {
-  const line = (from: number, to: number, more: string) =>
-    html`<line class=${more} x1=${x(from)} x2=${x(to)} y1=${y} y2=${y} />`;
-  const words = width < 400 ? ", half" : " at the median, the middle half";
-  const half = p25 === p75 || width < 315 ? "" : `${words} ${money(p25)} to ${money(p75)}`;
-  return html`<g class=${`strip ${kind}`}>
-    <text x="0" y=${y - 15}>
-      <tspan class="strong">${title} ${money(median)}</tspan>${half}
-    </text>
-    ${line(min, max, "whole")} ${line(p10, p90, "most")}
-    <rect class="half" x=${x(p25)} width=${Math.max(2, x(p75) - x(p25))} y=${y - 7} height="14" rx="2" />
-    <${Shape} kind=${kind} x=${x(median)} y=${y} />
-  </g>`;
 }
 
 interface AmountsTextProps extends Pick<AmountsProps, "y" | "title"> {

@@ -1,17 +1,17 @@
-import { money, whole } from "../../../shared/browser/format.ts";
+import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import { settings, unlessFailed } from "./api.ts";
+import { settings } from "./api.ts";
+import { unlessFailed } from "./asking.ts";
 import { Card, sourceText } from "./card.ts";
-import { defaultMiles, rangeOf } from "./choice.ts";
-import type { PartProps, View } from "./explore-data.ts";
+import { defaultMiles } from "./choice.ts";
+import type { View } from "./explore-data.ts";
+import { wordsOf } from "./explore-words.ts";
 import { Histogram, histogramFigures } from "./histogram.ts";
-import { choose, withParameters } from "./location.ts";
+import { withParameters } from "./location.ts";
 import { mapFigures, StatesMap } from "./map.ts";
-import { Chip } from "./picture.ts";
 import { titleOf } from "./procedures.ts";
-import { titleText } from "./sentence.ts";
 import { stateName } from "./states.ts";
-import { Trend, trendFigures } from "./trend.ts";
+import { leastYears, Trend, trendFigures } from "./trend.ts";
 import { isFew, isPriced, mainClause, placeText, pricesTitle, textOf } from "./words.ts";
 
 /** Shows the pictures of a procedure, each in a card. */
@@ -19,7 +19,7 @@ import { isFew, isPriced, mainClause, placeText, pricesTitle, textOf } from "./w
 const wholeNation = { state: null, near: null, within: defaultMiles, city: null };
 
 /** Makes permanent URLs for a picture. They name the data versions shown, so their content doesn't change. */
-function linksOf(view: View, picture: string) {
+export function linksOf(view: View, picture?: "charges" | "states" | "years") {
   const known = unlessFailed(view.scope) ?? unlessFailed(view.nation);
   const versions = unlessFailed(view.trends)?.source.data_versions.join(",") ?? null;
   const lasting = { procedure: view.code, year: known?.source.data_version ?? null, versions };
@@ -27,7 +27,8 @@ function linksOf(view: View, picture: string) {
     location.origin + path + new URL(withParameters({ ...lasting, ...more }), location.origin).search;
   // With a ZIP code, only the picture of the charges shows the place. Other pictures show the nation.
   const place = picture === "charges" ? {} : { near: null, within: null, city: null };
-  return { page: linkTo("/"), embed: settings.embeds ? linkTo(`/embed/${picture}`, place) : undefined };
+  const embed = settings.embeds && picture ? linkTo(`/embed/${picture}`, place) : undefined;
+  return { page: linkTo("/"), embed };
 }
 
 const nameOf = (view: View, what: string, version: string) => {
@@ -36,24 +37,21 @@ const nameOf = (view: View, what: string, version: string) => {
   return [what, version, view.code, place].filter(Boolean).join("-");
 };
 
-export function Charges({ view, datasets }: PartProps) {
+export function Charges({ view }: { view: View }) {
   const scope = unlessFailed(view.scope);
-  const { choice, few, list, pinned, paths } = view;
+  const { few, pinned, datasets } = view;
   // The sentence already names a single charge.
   const isAlone = scope?.summary.facilities === 1 && !pinned.some(({ entry }) => entry && isPriced(entry));
   if (!scope || isAlone) return null;
   const { data_version } = scope.source;
-  const range = rangeOf(choice);
   return html`<${Card}
     class="spread"
     title="How charges are spread"
-    beside=${range && html`<${Chip} text=${`${whole(list.summary.facilities)} listed`} remove=${() => choose({ from: null, to: null })} next=".picture" />`}
-    subject=${titleText(view)}
+    subject=${wordsOf(view).title}
     sentence=${textOf(mainClause(view.choice, scope))}
-    about=${`${few ? "A dot for each hospital" : "Hospitals"} by charge, in dollars on a logarithmic scale; below it what Medicare allows.${isFew(scope.summary) ? "" : " Shaded: the middle half."}`}
+    about=${`${few ? "A dot for each hospital" : "Hospitals"} by charge.${isFew(scope.summary) ? "" : " Shaded: the middle half."}`}
     name=${nameOf(view, "charges", data_version)}
     figures=${histogramFigures(scope, few, pinned)}
-    path=${paths.scope}
     source=${sourceText([data_version], datasets, pinned)}
     links=${linksOf(view, "charges")}
   >
@@ -61,19 +59,19 @@ export function Charges({ view, datasets }: PartProps) {
   <//>`;
 }
 
-export function States({ view, datasets }: PartProps) {
+export function States({ view }: { view: View }) {
+  const { datasets } = view;
   const nation = unlessFailed(view.nation);
   if (!nation) return null;
   const { data_version } = nation.source;
   const dataset = datasets.find((one) => one.data_version === data_version);
   return html`<${Card}
-    title="Where it costs more"
+    title="Where hospitals charge more"
     subject=${pricesTitle(nation.procedure, wholeNation, nation.source.data_year)}
     sentence=${textOf(mainClause(wholeNation, nation))}
     about="Median charge by state"
     name=${`states-${data_version}-${view.code}`}
     figures=${mapFigures(nation, dataset)}
-    path=${view.paths.nation}
     source=${sourceText([data_version], datasets)}
     links=${linksOf(view, "states")}
   >
@@ -81,10 +79,10 @@ export function States({ view, datasets }: PartProps) {
   <//>`;
 }
 
-export function Years({ view, datasets }: PartProps) {
+export function Years({ view }: { view: View }) {
   const trends = unlessFailed(view.trends);
-  const { choice, pinned } = view;
-  if (!trends || trends.data.length < 2) return null;
+  const { choice, pinned, datasets } = view;
+  if (!trends || trends.data.length < leastYears) return null;
   const year = unlessFailed(view.scope)?.source.data_year ?? null;
   const last = trends.data[trends.data.length - 1];
   return html`<${Card}
@@ -94,7 +92,6 @@ export function Years({ view, datasets }: PartProps) {
     about=${`Median charge${trends.data.every(isFew) ? "" : " with the middle half"}, and Medicare's median`}
     name=${nameOf(view, "years", trends.source.data_years.join("-"))}
     figures=${trendFigures(trends.data, pinned)}
-    path=${view.paths.trends}
     source=${sourceText(trends.source.data_versions, datasets, pinned)}
     links=${linksOf(view, "years")}
   >

@@ -1,58 +1,38 @@
 import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import { Failure, unlessFailed } from "./api.ts";
+import { Failure } from "./asking.ts";
 import { nowhere, radiusesInMiles } from "./choice.ts";
 import { Command, curlOf } from "./curl.ts";
-import { knownOf, type PartProps, type Pinned, type Scope, type View } from "./explore-data.ts";
+import type { Scope, View } from "./explore-data.ts";
+import type { ExploreWords } from "./explore-words.ts";
 import { choose, inYear, pin, withParameters } from "./location.ts";
-import { nothingText } from "./nothing.ts";
 import { Chip } from "./picture.ts";
-import {
-  comparison,
-  isPriced,
-  isSynthetic,
-  mainClause,
-  noHospital,
-  ownClause,
-  placeTitle,
-  pricesTitle,
-  type Word,
-  whatIsPaid,
-  withoutPrice,
-} from "./words.ts";
+import { isSynthetic, placeTitle, type Word } from "./words.ts";
 
-/**
- * Shows the text around the pictures: the sentence that sums up the prices, the choices, the reason why nothing was
- * found, and notes on how to read the pictures.
- */
+/** Shows the text around the pictures: the sentence, the choices, and notes on how to read the pictures. */
 
-/** The title of the prices shown; empty if no data has the procedure. */
-export function titleText(view: View): string {
-  const { choice, code } = view;
-  const answer = knownOf(view);
-  const name = answer?.procedure?.name;
-  return name === undefined ? "" : pricesTitle({ code, name }, choice, answer?.source.data_year);
-}
-
-export function Sentence({ view, datasets }: PartProps) {
-  const scope = unlessFailed(view.scope);
-  if (scope === null) return html`<${Nothing} view=${view} datasets=${datasets} />`;
-  return html`<h1>${mainClause(view.choice, scope).map(shown)}</h1>
-    ${view.pinned.map((one) => html`<p class="under">${pinnedClause(view, scope, one)}</p>`)}
-    <p class="under">${whatIsPaid(scope.source.data_year, scope.summary.median_allowed, scope.summary.facilities > 1)}</p>
-    <p class="under quiet">${comparison(scope)}</p>`;
+export function Sentence({ words: { found, nothing }, code }: { words: ExploreWords; code: string }) {
+  if (found === null) {
+    const links = (nothing?.ways ?? []).map(
+      ({ text, changes }) => html`<a href=${changes === null ? "/" : withParameters(changes)}>${text}</a>`,
+    );
+    return html`<h1>${nothing?.title}.</h1>
+      <p class="under">${nothing?.why} ${links.map((link, i) => html`${i > 0 && " · "}${link}`)}</p>`;
+  }
+  const { main, own, paid, comparison } = found;
+  return html`<h1>${main.map(shown)}</h1>
+    ${own.map(
+      ({ letter, ccn, name, clause }) => html`<p class="under"><b class="letter">${letter}</b>${" "}
+        ${name !== null && html`<a href=${inYear(`/facilities/${ccn}`, { procedure: code })}>${name}</a>`}${clause.map(shown)}</p>`,
+    )}
+    <p class="under">${paid}</p>
+    <p class="under quiet">${comparison}</p>`;
 }
 
 const shown = (word: Word) =>
   typeof word === "string" ? word : html`<span class=${word.kind}>${word.text}</span>`;
 
-function pinnedClause({ choice, code }: View, scope: Scope, { letter, ccn, entry, standing }: Pinned) {
-  if (entry === null) return html`<b>${letter}</b> ${noHospital(ccn)}`;
-  const clause = isPriced(entry) ? ownClause(choice, scope, entry, entry, standing) : [withoutPrice];
-  return html`<b class="letter">${letter}</b> <a href=${inYear(`/facilities/${ccn}`, { procedure: code })}>${entry.facility}</a>${clause.map(shown)}`;
-}
-
-/** Shows the place and the compared hospitals, with buttons to remove them. The list has the range of charges. */
+/** Shows the place and the compared hospitals, with buttons to remove them. */
 export function Chips({ view: { choice, pinned, scope } }: { view: View }) {
   const place = placeTitle(choice);
   // Offers the next larger radius. If nothing is found, the text links to larger circles.
@@ -67,30 +47,10 @@ export function Chips({ view: { choice, pinned, scope } }: { view: View }) {
   </p>`;
 }
 
-function Nothing({ view, datasets }: PartProps) {
-  const { choice, code, unpriced, scope } = view;
-  const nation = unlessFailed(view.nation);
-  const { title, why, ways } = nothingText({
-    ...{ choice, code, unpriced, datasets },
-    official: (unpriced ?? nation)?.procedure?.name,
-    isZipKnown: !(scope instanceof Failure && scope.param === "near"),
-    version: nation?.source.data_version,
-  });
-  const links = ways.map(
-    ({ text, changes }) => html`<a href=${changes === null ? "/" : withParameters(changes)}>${text}</a>`,
-  );
-  return html`<h1>${title}.</h1>
-    <p class="under">${why} ${links.map((link, i) => html`${i > 0 && " · "}${link}`)}</p>`;
-}
-
-interface ReadingProps extends PartProps {
-  scope: Scope;
-}
-
-export function Reading({ scope, view, datasets }: ReadingProps) {
+export function Reading({ scope, view }: { scope: Scope; view: View }) {
   const { rows, source } = scope;
   const all = rows.priced + rows.suppressed + rows.incomplete;
-  const dataset = datasets.find(({ data_version }) => data_version === source.data_version);
+  const dataset = view.datasets.find(({ data_version }) => data_version === source.data_version);
   const rowsText =
     all === rows.priced
       ? all === 1
@@ -113,7 +73,6 @@ export function Reading({ scope, view, datasets }: ReadingProps) {
       ${dataset ? `${dataset.title}${dataset.released ? `, released ${dataset.released}` : ""}, ${dataset.publisher}. ` : ""}Version for citing:
       ${" "}<a href=${inYear("/data")}>${source.data_version}</a>.
     </p>
-    <h2>The same numbers, by the API</h2>
-    <${Command} text=${curlOf(view.paths.scope)} />
+    <details><summary>API</summary><${Command} text=${curlOf(view.paths.list)} /></details>
   </section>`;
 }

@@ -1,3 +1,4 @@
+import * as d3 from "../../../shared/browser/d3.ts";
 import { change, money, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { FacilityAnswer, FacilityRow, Standing } from "./answers.ts";
@@ -35,13 +36,12 @@ export function sortedBy(parameters: URLSearchParams): Sorted {
 
 interface StandingsProps {
   answer: FacilityAnswer;
-  path: string;
   sorted: Sorted;
   /** Code of the chosen procedure, whose row comes first; null if no procedure is chosen. */
   chosen: string | null;
 }
 
-export function Standings({ answer, path, sorted, chosen }: StandingsProps) {
+export function Standings({ answer, sorted, chosen }: StandingsProps) {
   const { facility, data, source } = answer;
   const ascending = d3.sort(data, keys[sorted.sort]);
   const inOrder = sorted.order === "asc" ? ascending : ascending.reverse();
@@ -101,7 +101,6 @@ export function Standings({ answer, path, sorted, chosen }: StandingsProps) {
     name=${`hospital-${source.data_version}-${facility.ccn}`}
     figures=${facilityFigures(rows)}
     isTable=${true}
-    path=${path}
   >
     <${List} label="Procedures" columns=${columns} rows=${rows.map(rowOf)} sorted=${sorted} x=${x} />
   <//>`;

@@ -1,3 +1,4 @@
+import * as d3 from "../../../shared/browser/d3.ts";
 import { change, counted, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { TrendYear } from "./answers.ts";
@@ -7,10 +8,12 @@ import { Grid, PinShape, Shape, Steps, useSteps } from "./picture.ts";
 import { isFew, leastForQuartiles } from "./words.ts";
 
 /**
- * Draws the medians of charges and of allowed amounts, and the compared hospitals' charges, over two years or more. A
+ * Draws the medians of charges and of allowed amounts, and the compared hospitals' charges, over three years or more. A
  * median's line breaks if the procedure's name changes, if a year is missing, and at years with few hospitals.
  */
 
+/** Two years are a sentence, not a picture. */
+export const leastYears = 3;
 const height = 290;
 const [top, floor] = [14, 262];
 const dashes: Record<string, string> = { A: "7 3", B: "2 3", C: "9 3 2 3" };

@@ -1,7 +1,8 @@
+import * as d3 from "../../../shared/browser/d3.ts";
 import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { UsageAnswer } from "./answers.ts";
-import { base, Failure } from "./api.ts";
+import { Failure } from "./asking.ts";
 import { Card, figuresOf } from "./card.ts";
 import { sentenceOf } from "./form.ts";
 import { Grid, Steps, useSteps } from "./picture.ts";
@@ -35,7 +36,6 @@ export function Usage({ usage, burst, retry }: UsageProps) {
     about=${`requests by day, in UTC; at most ${counted(burst, "request", "requests")} a second`}
     name=${`usage-${period.start.slice(0, 7)}`}
     figures=${figures}
-    path=${`${base}/usage`}
   >
     <p class="figure"><b>${whole(month.used)}</b> of ${whole(month.limit)} this month; ${whole(month.remaining)} left until ${dayOf(period.end)}</p>
     <svg class=${`meter ${level}`} width="100%" height="8" role="img" aria-label=${`${(share * 100).toFixed(1)} % of the month's requests are used`}>

@@ -1,6 +1,7 @@
+import { stayDeductibles } from "../../../../datasets/deductibles.ts";
 import { counted, money, percent, printable, times, whole } from "../../../shared/browser/format.ts";
 import type { Entry, FacilityAnswer, Priced, ProcedureAnswer, Standing } from "./answers.ts";
-import type { Choice, Range } from "./choice.ts";
+import type { Choice } from "./choice.ts";
 import { nameOf, plainOf, titleOf } from "./procedures.ts";
 import { stateInSentence, stateName, whyMaryland } from "./states.ts";
 
@@ -71,10 +72,17 @@ export function placeTitle(place: Place): string {
   return text[0].toUpperCase() + text.slice(1);
 }
 
-export function rangeText({ from, to }: Range): string {
-  if (to === Number.POSITIVE_INFINITY) return `${money(from)} or more`;
-  return from === 0 ? `at most ${money(to)}` : `${money(from)} to ${money(to)}`;
-}
+const orders: Readonly<Record<string, readonly [ascending: string, descending: string]>> = {
+  charge: ["lowest charge first", "highest charge first"],
+  allowed: ["lowest allowed amount first", "highest allowed amount first"],
+  distance: ["nearest first", "farthest first"],
+  markup: ["lowest multiple of the allowed amount first", "highest multiple of the allowed amount first"],
+  services: ["fewest services first", "most services first"],
+  name: ["by name", "by name, backwards"],
+};
+
+export const orderText = ({ sort, order }: Pick<Choice, "sort" | "order">): string =>
+  orders[sort][order === "asc" ? 0 : 1];
 
 export const hospitals = (number: number) => counted(number, "hospital", "hospitals");
 
@@ -86,13 +94,22 @@ export const pricesTitle = (
 
 export const tabTitle = (title: string | undefined) => `${title ? `${title} – ` : ""}What hospitals charge`;
 
-export function mainClause(place: Place, { summary, procedure, allowed: range }: Prices): Word[] {
+export function mainClause(place: Place, { summary, procedure, source, allowed: range }: Prices): Word[] {
   const { facilities, min_charge: min, max_charge: max, median_charge: median, median_allowed } = summary;
   const where = placeText(place);
   const start = where === "" ? "" : `${where[0].toUpperCase()}${where.slice(1)}, `;
   const begin = (word: string) => (start === "" ? word : start + word.toLowerCase());
   const what = ` for ${nameOf(procedure)}`;
   const medicare = medicareClause(facilities, median_allowed, range);
+  // Near a place, a patient asks, and what she pays comes first.
+  if (place.near !== null) {
+    const { min: least, max: most } = range ?? { min: median_allowed, max: median_allowed };
+    const shares = [...new Set([least, most].map((amount) => money(shareOf(amount, source.data_year))))];
+    const paid = words`${start}you pay about ${shares.join(" to ")} with Medicare${what}.`;
+    if (facilities === 1) return words`${paid} The only hospital charges ${charge(max)}; ${medicare}`;
+    const asked = min === max ? words`${charge(max)}` : words`${charge(min)} to ${charge(max)}`;
+    return words`${paid} ${`${facilities === 2 ? "Two" : whole(facilities)} hospitals charge `}${asked}; ${medicare}`;
+  }
   if (facilities === 1) return words`${begin("One")} hospital charges ${charge(max)}${what}. ${medicare}`;
   if (min === max)
     return words`${begin("All")} ${whole(facilities)} hospitals charge ${charge(max)}${what}. ${medicare}`;
@@ -116,14 +133,9 @@ function medicareClause(facilities: number, median: number, range: Prices["allow
   return words`Medicare allows ${allowed(min)} to ${allowed(max)}.`;
 }
 
-/**
- * The deductible of a hospital stay by year, in dollars (Medicare Part A). It is the maximum of an outpatient's
- * copayment for a procedure, by section 1833(t)(8)(C)(i) of the Social Security Act.
- */
-const deductibles: Readonly<Record<number, number>> = {
-  ...{ 2016: 1288, 2017: 1316, 2018: 1340, 2019: 1364, 2020: 1408, 2021: 1484 },
-  ...{ 2022: 1556, 2023: 1600, 2024: 1632, 2025: 1676, 2026: 1736 },
-};
+/** The patient's usual share of an allowed amount: a fifth, but at most the year's deductible of a hospital stay. */
+export const shareOf = (allowed: number, year: number): number =>
+  Math.min(allowed / 5, stayDeductibles[year] ?? Number.POSITIVE_INFINITY);
 
 /**
  * Explains what the hospital is paid, and what the patient pays.
@@ -131,13 +143,13 @@ const deductibles: Readonly<Record<number, number>> = {
  * @param isMedian whether `allowed` is the median of several hospitals
  */
 export function whatIsPaid(year: number, allowed?: number, isMedian = false): string {
-  const most = deductibles[year] ?? Number.POSITIVE_INFINITY;
+  const most = stayDeductibles[year] ?? Number.POSITIVE_INFINITY;
   const atMedian = isMedian ? " at the median" : "";
   const isMost = allowed !== undefined && allowed / 5 >= most;
   const share = isMost ? `${money(most)}${atMedian}` : allowed && `about ${money(allowed / 5)}${atMedian}`;
   const limit = `${isMost ? "which is the most" : `at most ${money(most)}`} for one procedure in ${year}`;
   const amounts = [share, Number.isFinite(most) && limit].filter(Boolean).join(isMost ? ", " : ", and ");
-  return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. Besides the yearly deductible, the patient usually pays a fifth of that${amounts && `: ${amounts}`}.`;
+  return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. Besides the yearly deductible, the patient usually pays a fifth of that${amounts && `: ${amounts}`}. It is more with several procedures in one visit, and doctors send bills of their own.`;
 }
 
 /** Writes what patients or their other insurance pay on average; empty if `payment` is unknown or too high. */
@@ -170,16 +182,24 @@ export function comparison({ summary, procedure }: Pick<Prices, "summary" | "pro
 
 const timesInWords = (ratio: number) => `${ratio.toFixed(ratio < 100 ? 1 : 0)} times`;
 
-/** Writes the text after a hospital's name. @param around the rank around a ZIP code; null if it isn't known */
+type Rank = Pick<Standing, "rank" | "facilities">;
+
+/** The ranks of a hospital's charge: around a ZIP code, if it is there, else in nation and state. */
+export interface Standings {
+  around?: Rank;
+  national?: Standing | null | undefined;
+  within_state?: Standing | null | undefined;
+}
+
+/** Writes the text after a hospital's name. */
 export function ownClause(
   { state, near }: Place,
   { summary }: Prices,
   own: Pick<Priced, "state" | "submitted_charge" | "medicare_allowed" | "medicare_payment">,
-  standings: { national?: StandingOrNone; within_state?: StandingOrNone },
-  around: Rank | null,
+  { around, national, within_state }: Standings,
 ): Word[] {
   const isInState = state === own.state;
-  const standing = around ?? (isInState ? standings.within_state : standings.national);
+  const standing = around ?? (isInState ? within_state : national);
   const where = around
     ? " there"
     : isInState
@@ -191,8 +211,6 @@ export function ownClause(
   const place = isAlone || !standing ? "" : `: ${standingText(standing, where)}`;
   return words` charges ${charge(own.submitted_charge)}${place}. Medicare allows it ${allowed(own.medicare_allowed)}${paidByPatients(own.medicare_allowed, own.medicare_payment)}.`;
 }
-type StandingOrNone = Standing | null | undefined;
-type Rank = Pick<Standing, "rank" | "facilities">;
 
 /** Why a hospital has no price at all. */
 export const withoutAnyPrice =

@@ -1,71 +1,39 @@
 import { useEffect } from "preact/hooks";
-import { counted, whole } from "../../../shared/browser/format.ts";
-import { html } from "../../../shared/browser/html.ts";
-import type {
-  Dataset,
-  FacilitiesAnswer,
-  FacilityAnswer,
-  FacilityTrendsAnswer,
-  TrendsAnswer,
-} from "./answers.ts";
-import { askOrFailure, Failure, pathOf, unlessFailed, writtenAt } from "./api.ts";
-import { Card, sourceText } from "./card.ts";
-import { YearField } from "./form.ts";
-import { addressText, hospitalText } from "./hospital-words.ts";
-import type { Sorted } from "./list.ts";
-import { ErrorBand, useDatasets, useLoaded, WarningBand } from "./load.ts";
-import { go, inYear, withParameters } from "./location.ts";
-import { nameOf, titleOf } from "./procedures.ts";
-import { Standings, sortedBy } from "./standings.ts";
-import { Trend, trendFigures } from "./trend.ts";
-import { isFew, isSynthetic, milesText, noHospital, tabTitle } from "./words.ts";
+import { counted, whole } from "../../../../shared/browser/format.ts";
+import { html } from "../../../../shared/browser/html.ts";
+import type { FacilitiesAnswer } from "../answers.ts";
+import { viewNow, viewOnce } from "../api.ts";
+import { type Ask, Failure } from "../asking.ts";
+import { Card, sourceText } from "../card.ts";
+import { YearField } from "../form.ts";
+import {
+  addressText,
+  type HospitalView,
+  hospitalText,
+  hospitalViewOf,
+  nearMiles,
+  nearShown,
+} from "../hospital-words.ts";
+import type { Sorted } from "../list.ts";
+import { ErrorBand, useLoaded, WarningBand } from "../load.ts";
+import { go, inYear, withParameters } from "../location.ts";
+import { start } from "../main.ts";
+import { nameOf, titleOf } from "../procedures.ts";
+import { Standings, sortedBy } from "../standings.ts";
+import { leastYears, Trend, trendFigures } from "../trend.ts";
+import { isFew, isSynthetic, milesText, noHospital, tabTitle } from "../words.ts";
 
 /** Shows a hospital: its procedures compared with nation and state, its trend, and the hospitals around it. */
 
-const nearMiles = 25;
-const nearShown = 8;
-
-/** @param ccn the hospital's CCN as in the URL, undecoded */
-async function load(ccn: string, year: string | null, code: string | null) {
-  const segment = `/healthcare/facilities/${ccn}`;
-  const path = pathOf(segment, {}, year);
-  const answer = await askOrFailure<FacilityAnswer>(path);
-  if (answer instanceof Failure) return answer;
-  const most = answer.data.toSorted((a, b) => (b.services ?? 0) - (a.services ?? 0)).at(0);
-  /** Undefined for a hospital without prices. */
-  const procedure = answer.data.find((row) => row.code === code) ?? most;
-  const ofProcedure = <T>(path: string) =>
-    procedure === undefined ? null : askOrFailure<T>(pathOf(path, { procedure: procedure.code }));
-  const around = {
-    near: answer.facility.zip ?? null,
-    within: nearMiles,
-    sort: "distance",
-    limit: nearShown + 1,
-  };
-  const [own, trends, near] = await Promise.all([
-    ofProcedure<FacilityTrendsAnswer>(`${segment}/trends`),
-    ofProcedure<TrendsAnswer>("/healthcare/trends"),
-    answer.facility.zip
-      ? askOrFailure<FacilitiesAnswer>(pathOf("/healthcare/facilities", around, year))
-      : null,
-  ]);
-  return {
-    answer,
-    path,
-    code,
-    procedure,
-    own: unlessFailed(own),
-    trends: unlessFailed(trends),
-    near: unlessFailed(near),
-  };
-}
-
-type View = Exclude<Awaited<ReturnType<typeof load>>, Failure>;
-
-export function Page({ url }: { url: URL }) {
+function Page({ url }: { url: URL }) {
   const [, , ccn] = url.pathname.split("/");
   const [year, procedure] = ["year", "procedure"].map((name) => url.searchParams.get(name));
-  const loaded = useLoaded(JSON.stringify([ccn, year, procedure]), () => load(ccn, year, procedure));
+  const make = (ask: Ask) => hospitalViewOf(ccn, year, procedure, ask);
+  const loaded = useLoaded(
+    JSON.stringify([ccn, year, procedure]),
+    () => viewOnce(make),
+    () => viewNow(make),
+  );
   const { view, isLate } = loaded;
   const name = view && !(view instanceof Failure) ? view.answer.facility.facility : undefined;
   useEffect(() => {
@@ -75,7 +43,7 @@ export function Page({ url }: { url: URL }) {
     <${ErrorBand} of=${loaded} />
     ${
       view === null
-        ? html`<div class="sentence hospital-head" dangerouslySetInnerHTML=${{ __html: writtenAt(url) }}></div><div class="card blank"></div>`
+        ? html`<div class="sentence hospital-head"></div><div class="card blank"></div>`
         : view instanceof Failure
           ? html`<h1>Nothing was found.</h1>
               <p class="under">${noHospital(ccn, year)} ${year !== null && html`<a href=${withParameters({ year: null })}>See the newest year</a> · `}<a href=${inYear("/")}>Explore what there is</a></p>`
@@ -84,10 +52,9 @@ export function Page({ url }: { url: URL }) {
   </div>`;
 }
 
-function Shown({ view, sorted }: { view: View; sorted: Sorted }) {
-  const { answer, path, code, near } = view;
+function Shown({ view, sorted }: { view: HospitalView; sorted: Sorted }) {
+  const { answer, code, near, datasets } = view;
   const { facility, data, source } = answer;
-  const datasets = useDatasets(true);
   return html`<div class="sentence hospital-head">
       <div>
         <h1>${facility.facility}</h1>
@@ -97,9 +64,9 @@ function Shown({ view, sorted }: { view: View; sorted: Sorted }) {
       <${YearField} datasets=${datasets} shown=${String(source.data_year)} choose=${(year: string) => go(withParameters({ year }))} />
     </div>
     <${WarningBand} caveat=${source.caveat} />
-    ${data.length > 0 && html`<${Standings} answer=${answer} path=${path} sorted=${sorted} chosen=${code} />`}
+    ${data.length > 0 && html`<${Standings} answer=${answer} sorted=${sorted} chosen=${code} />`}
     <div class="pictures">
-      <${Years} view=${view} datasets=${datasets} />
+      <${Years} view=${view} />
       ${near && near.data.length > 1 && html`<${Near} near=${near} view=${view} />`}
     </div>
     ${isSynthetic(source.caveat) ? null : html`<p class="quiet small">${source.caveat}</p>`}
@@ -107,25 +74,24 @@ function Shown({ view, sorted }: { view: View; sorted: Sorted }) {
       Data version ${source.data_version}.</p>`;
 }
 
-function Years({ view, datasets }: { view: View; datasets: Dataset[] }) {
-  const { answer, procedure, own, trends } = view;
+function Years({ view }: { view: HospitalView }) {
+  const { answer, procedure, own, trends, datasets } = view;
   const { ccn } = answer.facility;
-  if (!procedure || !own || !trends || trends.data.length < 2) return null;
-  const pinned = [{ letter: "A", ccn, entry: null, standing: null, trend: own }];
+  if (!procedure || !own || !trends || trends.data.length < leastYears) return null;
+  const pinned = [{ letter: "A", ccn, entry: null, standings: {}, trend: own }];
   return html`<${Card}
     title=${`Over the years: ${titleOf(procedure)}`}
     about=${html`A: ${answer.facility.facility}; the nation's median${!trends.data.every(isFew) && " with its middle half"}, and Medicare's median`}
     subject=${answer.facility.facility}
     name=${`years-${ccn}-${procedure.code}`}
     figures=${trendFigures(trends.data, pinned)}
-    path=${pathOf(`/healthcare/facilities/${ccn}/trends`, { procedure: procedure.code })}
     source=${sourceText(own.source.data_versions, datasets)}
   >
     <${Trend} years=${trends.data} pinned=${pinned} year=${answer.source.data_year} />
   <//>`;
 }
 
-function Near({ near, view }: { near: FacilitiesAnswer; view: View }) {
+function Near({ near, view }: { near: FacilitiesAnswer; view: HospitalView }) {
   const { facility } = view.answer;
   const { procedure } = view;
   const others = near.data.filter(({ ccn }) => ccn !== facility.ccn).slice(0, nearShown);
@@ -146,3 +112,5 @@ function Near({ near, view }: { near: FacilitiesAnswer; view: View }) {
     }
   </section>`;
 }
+
+start(Page);

@@ -1,8 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { html } from "../../../shared/browser/html.ts";
-import { post, settings } from "./api.ts";
-import { errorOf, Field, otherError, useAction } from "./form.ts";
-import { NewKey, PasteKey, useOwnKey } from "./key.ts";
+import { html } from "../../../../shared/browser/html.ts";
+import { post, settings } from "../api.ts";
+import { errorOf, Field, otherError, useAction } from "../form.ts";
+import { NewKey, PasteKey, useOwnKey } from "../key.ts";
+import { start } from "../main.ts";
 
 /** Lets visitors get a key: by a form, by the link in an e-mail, or from the operator. */
 
@@ -15,7 +16,7 @@ interface Made {
 /** Minimum milliseconds between opening and sending the form. The server takes faster senders for bots. */
 const minElapsedMs = 2000;
 
-export function Page({ url }: { url: URL }) {
+function Page({ url }: { url: URL }) {
   const [made, setMade] = useState<Made | null>(null);
   const token = url.searchParams.get("token");
   if (made) return html`<${Welcome} made=${made} />`;
@@ -152,3 +153,5 @@ function Closed() {
     }
   </div>`;
 }
+
+start(Page);

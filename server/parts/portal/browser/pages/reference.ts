@@ -1,9 +1,11 @@
 import { useEffect, useState } from "preact/hooks";
-import { html } from "../../../shared/browser/html.ts";
-import type { FacilitiesAnswer, ProceduresAnswer } from "./answers.ts";
-import { ask, base, get, pathOf } from "./api.ts";
-import { ErrorBand, useLoaded } from "./load.ts";
-import { useScrollToHash } from "./location.ts";
+import { html } from "../../../../shared/browser/html.ts";
+import type { FacilitiesAnswer, ProceduresAnswer } from "../answers.ts";
+import { ask, get } from "../api.ts";
+import { base, pathOf } from "../asking.ts";
+import { ErrorBand, useLoaded } from "../load.ts";
+import { useScrollToHash } from "../location.ts";
+import { start } from "../main.ts";
 import {
   choicesOf,
   type OpenApi,
@@ -12,8 +14,8 @@ import {
   type Parameter,
   resolved,
   typeOf,
-} from "./openapi.ts";
-import { TryIt, textOf } from "./try-it.ts";
+} from "../openapi.ts";
+import { TryIt, textOf } from "../try-it.ts";
 
 /**
  * Shows the API's reference, made from the API's OpenAPI document. The document's texts are Markdown.
@@ -25,7 +27,7 @@ import { TryIt, textOf } from "./try-it.ts";
 
 const manyChoices = 12;
 
-export function Page() {
+function Page() {
   const loaded = useLoaded("openapi", async () => {
     // Without data, the reference uses the document's examples.
     const examples = loadedExamples().catch(() => ({}));
@@ -177,3 +179,5 @@ function Table({ label, head, rows }: { label: string; head: string[]; rows: str
     <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${inline(cell)}</td>`)}</tr>`)}</tbody>
   </table></div>`;
 }
+
+start(Page);

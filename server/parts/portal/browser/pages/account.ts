@@ -1,13 +1,15 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { html } from "../../../shared/browser/html.ts";
-import type { UsageAnswer } from "./answers.ts";
-import { base, Failure, get, keepKey, post, settings } from "./api.ts";
-import { Command } from "./curl.ts";
-import { errorOf, Field, type FieldProps, otherError, useAction } from "./form.ts";
-import { PasteKey, useOwnKey } from "./key.ts";
-import { type KeyRow, Keys } from "./keys.ts";
-import { ErrorBand, useLoaded } from "./load.ts";
-import { Usage } from "./usage.ts";
+import { html } from "../../../../shared/browser/html.ts";
+import type { UsageAnswer } from "../answers.ts";
+import { get, keepKey, post, settings } from "../api.ts";
+import { base, Failure } from "../asking.ts";
+import { Command } from "../curl.ts";
+import { errorOf, Field, type FieldProps, otherError, useAction } from "../form.ts";
+import { PasteKey, useOwnKey } from "../key.ts";
+import { type KeyRow, Keys } from "../keys.ts";
+import { ErrorBand, useLoaded } from "../load.ts";
+import { start } from "../main.ts";
+import { Usage } from "../usage.ts";
 
 /** Shows the account of the browser's key: its usage, its keys, and the destinations of its quota warnings. */
 
@@ -29,7 +31,7 @@ async function load(key: string) {
   return { key, account, keys, usage };
 }
 
-export function Page() {
+function Page() {
   const key = useOwnKey();
   const [message, setMessage] = useState("");
   const leave = (why: string) => {
@@ -162,3 +164,5 @@ function Webhook({ url, changed }: { url: string | null; changed: () => void }) 
     }
   <//>`;
 }
+
+start(Page);

@@ -1,15 +1,17 @@
 import { useEffect, useState } from "preact/hooks";
-import { counted, whole } from "../../../shared/browser/format.ts";
-import { html } from "../../../shared/browser/html.ts";
-import type { Dataset, DatasetsAnswer, ProceduresAnswer } from "./answers.ts";
-import { ask, base, get, getFile, pathOf } from "./api.ts";
-import { Card, FiguresTable, figuresOf } from "./card.ts";
-import { columns, loadingLines } from "./columns.ts";
-import { Command } from "./curl.ts";
-import { Downloads } from "./download.ts";
-import { ErrorBand, useLoaded, WarningBand } from "./load.ts";
-import { useScrollToHash } from "./location.ts";
-import { whyMissing } from "./states.ts";
+import { counted, whole } from "../../../../shared/browser/format.ts";
+import { html } from "../../../../shared/browser/html.ts";
+import type { Dataset, DatasetsAnswer } from "../answers.ts";
+import { get, getFile, request } from "../api.ts";
+import { base, pathOf } from "../asking.ts";
+import { Card, FiguresTable, figuresOf, save } from "../card.ts";
+import { columns, loadingLines } from "../columns.ts";
+import { Command } from "../curl.ts";
+import { otherError, useAction } from "../form.ts";
+import { ErrorBand, useLoaded, WarningBand } from "../load.ts";
+import { useScrollToHash } from "../location.ts";
+import { start } from "../main.ts";
+import { whyMissing } from "../states.ts";
 
 /** Shows the data versions: their content, their gaps, their files, and code that loads them. */
 
@@ -20,7 +22,7 @@ const statusWords = {
   superseded: "replaced by a newer version of the same year",
 };
 
-export function Page({ url }: { url: URL }) {
+function Page({ url }: { url: URL }) {
   const loaded = useLoaded("datasets", () => get<DatasetsAnswer>(path));
   const { view, isLate } = loaded;
   useScrollToHash(view !== null);
@@ -54,7 +56,6 @@ function Versions({ versions, year }: { versions: Dataset[]; year: string | null
       about="rows: one hospital and procedure each; suppressed: CMS leaves amounts out where a hospital had 10 services or fewer"
       name="versions"
       figures=${figures}
-      path=${path}
       isTable
     ><${FiguresTable} figures=${figures} caption="Figures of the versions" /><//>
     ${versions.map((version, i) => html`<${Version} key=${version.data_version} version=${version} isFirst=${i === Math.max(0, shown)} />`)}`;
@@ -93,11 +94,9 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
         </section>
         <${Loading} version=${version} />
         <section class="wide">
-          <h3>Checksums (SHA-256)</h3>
+          <h3>Checksum (SHA-256)</h3>
           <dl class="facts">
             <dt>the rows, the same for every file format</dt><dd><code>${version.content_sha256}</code></dd>
-            <dt>the whole version</dt><dd><code>${version.sha256}</code></dd>
-            ${version.source_sha256 && html`<dt>the source's CSV</dt><dd><code>${version.source_sha256}</code></dd>`}
           </dl>
         </section>
       </div>`
@@ -125,25 +124,8 @@ function Gaps({ coverage }: { coverage: Dataset["coverage"] }) {
 const citationOf = ({ publisher, title, data_version, released, content_sha256 }: Dataset) =>
   `${publisher}${released === null ? "" : ` (${released})`}. ${title}. Version ${data_version}.\n${new URL(`/data#${data_version}`, location.origin)}\nSHA-256 of the rows: ${content_sha256}`;
 
-const shownRows = 3;
-
-export function Loading({ version }: { version: Dataset }) {
-  const { data_version, coverage } = version;
-  const [lines, setLines] = useState<string[]>([]);
-  useEffect(() => {
-    // The excerpt shown is small: one procedure group in one state.
-    const [state] = coverage.states;
-    ask<ProceduresAnswer>(pathOf("/healthcare/procedures", { state, limit: 1 }, data_version))
-      .then(({ data: [first] }) =>
-        getFile(pathOf("/export.csv", { state, procedure: first.code }, data_version)),
-      )
-      .then((file) => file.text())
-      .then(
-        (text) => setLines(text.split("\r\n").slice(0, 1 + shownRows)),
-        () => {},
-      );
-  }, [data_version]);
-  const names = lines[0]?.split(",") ?? Object.keys(columns);
+function Loading({ version }: { version: Dataset }) {
+  const names = Object.keys(columns);
   return html`<section class="wide">
       <h3>Columns</h3>
       <dl class="facts">${names.map((name) => {
@@ -151,18 +133,57 @@ export function Loading({ version }: { version: Dataset }) {
         return html`<dt><code>${name}</code></dt><dd>${meaning} <span class="quiet">· ${type}</span></dd>`;
       })}</dl>
     </section>
-    ${
-      lines.length > 0 &&
-      html`<section class="wide">
-        <h3>First rows</h3>
-        <pre class="answer" tabindex="0" role="region" aria-label=${`First rows of ${data_version}`}>${lines.join("\n")}</pre>
-      </section>`
-    }
     <section class="wide">
       <h3>Load the CSV</h3>
-      ${Object.entries(loadingLines(data_version, names)).map(
+      ${Object.entries(loadingLines(version.data_version, names)).map(
         ([tool, text]) =>
           html`<p class="quiet small">${tool}</p><${Command} text=${text} label=${`Loading by ${tool}`} />`,
       )}
     </section>`;
 }
+
+/** Requests are made by script, because a link can't send the key. */
+const formats = [
+  ["CSV", "csv", "for spreadsheets; amounts in dollars"],
+  ["Arrow", "arrow", "for data frames; amounts in dollars"],
+  ["Parquet", "parquet", "the snapshot itself, smallest; amounts in cents"],
+] as const;
+
+const megabytes = (bytes: number) => (bytes < 50_000 ? "< 0.1 MB" : `${(bytes / 1e6).toFixed(1)} MB`);
+
+function Downloads({ version }: { version: string }) {
+  return html`<ul class="downloads">
+    ${formats.map(([name, ending, about]) => html`<${Download} key=${ending} version=${version} name=${name} ending=${ending} about=${about} />`)}
+  </ul>`;
+}
+
+function Download({ version, name, ending, about }: Record<"version" | "name" | "ending" | "about", string>) {
+  const path = pathOf(`/export.${ending}`, {}, version);
+  const [bytes, setBytes] = useState(0);
+  const [message, setMessage] = useState("");
+  const { failure, isBusy, run } = useAction();
+  useEffect(() => {
+    // If the size can't be read, the file can still be downloaded.
+    request(path, { method: "HEAD" }).then(
+      ({ ok, headers }) => setBytes(ok ? Number(headers.get("Content-Length")) : 0),
+      () => {},
+    );
+  }, [path]);
+  const download = () =>
+    run(async () => {
+      setMessage("");
+      const file = `opps-${version}.${ending}`;
+      save(file, await getFile(path));
+      setMessage(`${file} is saved.`);
+    });
+  return html`<li>
+    <button type="button" class="primary" aria-disabled=${isBusy} onClick=${download} aria-label=${`Download ${version} as ${name}`}>${name}</button>
+    <span class="size">${bytes > 0 && megabytes(bytes)}</span>
+    <span class="quiet">${about}</span>
+    ${isBusy && html`<progress aria-label=${`${name} of ${version}`}></progress>`}
+    <span class="good" role="status">${message}</span>
+    <span class="error" role="alert">${otherError(failure)}</span>
+  </li>`;
+}
+
+start(Page);

@@ -1,14 +1,13 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { counted, percent, whole } from "../../../shared/browser/format.ts";
-import { html } from "../../../shared/browser/html.ts";
-import type { State } from "../state.ts";
-import { Attention, leastRefusedShare } from "./attention.ts";
-import { Lines } from "./lines.ts";
-import { figureSeconds, keptMinutes, keptSeconds, merged, type Sample } from "./sample.ts";
-import { Sparkline } from "./sparkline.ts";
-import { Accounts, Events, Refused, Versions } from "./tables.ts";
-import { Traffic } from "./traffic.ts";
+import { counted, percent, whole } from "../../../../shared/browser/format.ts";
+import { html } from "../../../../shared/browser/html.ts";
+import type { State } from "../../state.ts";
+import { Attention, leastRefusedShare } from "../attention.ts";
+import { Lines } from "../lines.ts";
+import { keptMinutes, keptSeconds, merged, type Sample } from "../sample.ts";
+import { Accounts, Events, Refused, Versions } from "../tables.ts";
+import { Traffic } from "../traffic.ts";
 
 /** Starts the console: reads the server's stream and shows whether the server is up, and what needs attention. */
 
@@ -66,13 +65,11 @@ interface FigureProps {
   name: string;
   value: string;
   level?: string;
-  samples: readonly Sample[];
-  of: (sample: Sample) => number | null;
 }
 
-function Figure({ name, value, level = "", samples, of }: FigureProps) {
+function Figure({ name, value, level = "" }: FigureProps) {
   return html`<div class=${`card figure ${level}`}>
-    <div class="value">${value}</div><div class="quiet">${name}</div><${Sparkline} values=${samples.map(of)} />
+    <div class="value">${value}</div><div class="quiet">${name}</div>
   </div>`;
 }
 
@@ -99,12 +96,13 @@ type Span = keyof typeof spans;
 function Page() {
   const { samples, minutes, state, isGone } = useStream();
   const [span, setSpan] = useState<Span>("10 minutes");
-  const now = samples.length === 0 ? undefined : merged(samples.slice(-figureSeconds));
+  // In its first minute, a server has only samples of seconds.
+  const drawn = spans[span] === 0 || minutes.length === 0 ? samples : minutes.slice(-spans[span]);
+  const now = drawn.length === 0 ? undefined : merged(drawn);
   const refusedOf = ({ refused }: Sample) => refused;
   const refusedShare = shareOf(now, refusedOf);
   const isSlow = (now?.p99 ?? 0) >= leastSlow;
   const { connections = 0 } = now ?? {};
-  const drawn = spans[span] === 0 ? samples : minutes.slice(-spans[span]);
   return html`<header class="top">
       <span class="name">Console</span><span class="about">Healthcare Charge Query Service</span>
       <nav aria-label="More"><a href="/metrics">Metrics</a><a href="/readyz">Readiness</a></nav>
@@ -112,33 +110,33 @@ function Page() {
     <main id="main">
       <h1 class="unseen">Console</h1>
       <${Health} state=${state} isGone=${isGone} />
-      <div class="four">
-        <${Figure} name="requests per second" value=${now ? perSecond(rateOf(now, /./)) : "–"} samples=${samples} of=${(sample: Sample) => rateOf(sample, /./)} />
-        <${Figure} name="99% of requests take less" level=${isSlow ? "warn" : ""} value=${micros(now?.p99 ?? null)} samples=${samples} of=${({ p99 }: Sample) => p99} />
-        <${Figure} name="of requests are over a rate or quota (429)" level=${(refusedShare ?? 0) >= leastRefusedShare ? "warn" : ""} value=${refusedShare === null ? "–" : percent(100 * refusedShare)} samples=${samples} of=${(sample: Sample) => shareOf(sample, refusedOf)} />
-        <${Figure} name=${`memory, ${counted(connections, "connection", "connections")}`} value=${now ? mebibytes(now.memory) : "–"} samples=${samples} of=${({ memory }: Sample) => memory} />
-      </div>
-      ${!state && html`<p class="attention quiet" aria-hidden="true">${"\u00a0"}</p>`}
-      ${state && html`<${Attention} state=${state} refusedShare=${refusedShare ?? 0} failedShare=${shareOf(now, (sample) => rateOf(sample, /^5/)) ?? 0} slow=${isSlow ? micros(now?.p99 ?? null) : undefined} />`}
       <p class="spans" role="group" aria-label="Time to show">${Object.keys(spans).map(
         (each) =>
           html`<button type="button" class="plain" aria-pressed=${each === span} onClick=${() => setSpan(each as Span)}>${each}</button>`,
       )}</p>
+      <div class="four">
+        <${Figure} name="requests per second" value=${now ? perSecond(rateOf(now, /./)) : "–"} />
+        <${Figure} name="99% of requests take less, at worst" level=${isSlow ? "warn" : ""} value=${micros(now?.p99 ?? null)} />
+        <${Figure} name="of requests are over a rate or quota (429)" level=${(refusedShare ?? 0) >= leastRefusedShare ? "warn" : ""} value=${refusedShare === null ? "–" : percent(100 * refusedShare)} />
+        <${Figure} name=${`memory, ${counted(connections, "connection", "connections")}`} value=${now ? mebibytes(now.memory) : "–"} />
+      </div>
+      ${!state && html`<p class="attention quiet" aria-hidden="true">${"\u00a0"}</p>`}
+      ${state && html`<${Attention} state=${state} range=${span} refusedShare=${refusedShare ?? 0} failedShare=${shareOf(now, (sample) => rateOf(sample, /^5/)) ?? 0} slow=${isSlow ? micros(now?.p99 ?? null) : undefined} />`}
       <div class="pair">
-        <${Lines} title="Requests per second" samples=${drawn} now=${now} isLogarithmic=${false} series=${[
+        <${Lines} title="Requests per second" samples=${drawn} now=${now} range=${span} isLogarithmic=${false} series=${[
           { name: "2xx and 3xx", colour: "--charge", value: (sample: Sample) => rateOf(sample, /^[23]/) },
           { name: "other 4xx", colour: "--grey", value: (sample: Sample) => rateOf(sample, /^4(?!29)/) },
           { name: "429", colour: "--allowed", value: (sample: Sample) => rateOf(sample, /^429/) },
           { name: "5xx", colour: "--bad", value: (sample: Sample) => rateOf(sample, /^5/) },
         ]} text=${perSecond} />
-        <${Lines} title="Time for a request" samples=${drawn} now=${now} isLogarithmic=${true} series=${[
+        <${Lines} title="Time for a request" samples=${drawn} now=${now} range=${span} isLogarithmic=${true} series=${[
           { name: "median", colour: "--ink", value: (sample: Sample) => sample.p50 },
           { name: "90%", colour: "--ink", value: (sample: Sample) => sample.p90 },
           { name: "99%", colour: "--ink", value: (sample: Sample) => sample.p99 },
         ]} text=${micros} />
       </div>
       ${state && html`<${Refused} state=${state} />`}
-      <${Traffic} samples=${samples} />
+      <${Traffic} samples=${drawn} range=${span} />
       ${state && html`<${Accounts} state=${state} /><${Events} state=${state} /><${Versions} state=${state} />`}
     </main>`;
 }

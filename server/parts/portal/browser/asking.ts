@@ -1,0 +1,52 @@
+/** Asks the API for the answers of a view. The browser and the server make the same views by these functions. */
+
+export const base = "/api/v1";
+
+/** A failed request. Its type is the type of the API's error, or `offline` if the server can't be reached. */
+export class Failure extends Error {
+  /** The HTTP status; 0 without an answer. */
+  readonly status: number;
+  readonly type: string;
+  readonly param: string | undefined;
+  readonly retrySeconds: number | undefined;
+
+  constructor(status: number, type: string, message: string, param?: string, retrySeconds?: number) {
+    super(message);
+    this.status = status;
+    this.type = type;
+    this.param = param;
+    this.retrySeconds = retrySeconds;
+  }
+}
+
+/**
+ * Returns the answers at some paths, or failures where there is no data. A view asks for as many answers at once as it
+ * can, because a browser waits for each call. In a browser, a call throws while an answer is missing, and the view is
+ * made again once it is there. So a view is made by a function without side effects.
+ */
+export type Ask = <Answers extends object[]>(
+  ...paths: { [I in keyof Answers]: string }
+) => { [I in keyof Answers]: Answers[I] | Failure };
+
+/** The answers by path that the server writes into a page. A failure has the arguments of its constructor. */
+export type Known = Record<string, { answer: object } | { failed: [number, string, string, ...string[]] }>;
+
+export const unlessFailed = <T extends object>(answer: T | Failure | null): T | null =>
+  answer instanceof Failure ? null : answer;
+
+/** Whether an error means that there is no data for the arguments. The same request would fail again. */
+export const isAbsence = (error: unknown): error is Failure =>
+  error instanceof Failure && (error.status === 404 || error.status === 400);
+
+/** Leaves out parameters that are null or empty. @param version a data version or a year */
+export function pathOf(
+  path: string,
+  parameters: Record<string, string | number | null> = {},
+  version: string | null = null,
+): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters))
+    if (value !== null && value !== "") query.set(name, String(value));
+  const of = version === null ? "" : `/versions/${encodeURIComponent(version)}`;
+  return `${base}${of}${path}${query.size === 0 ? "" : `?${query}`}`;
+}

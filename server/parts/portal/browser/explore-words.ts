@@ -1,0 +1,76 @@
+import { money } from "../../../shared/browser/format.ts";
+import { unlessFailed } from "./asking.ts";
+import { knownOf, type View } from "./explore-data.ts";
+import { type Nothing, nothingText } from "./nothing.ts";
+import {
+  comparison,
+  isPriced,
+  mainClause,
+  noHospital,
+  ownClause,
+  pricesTitle,
+  type Word,
+  whatIsPaid,
+  withoutPrice,
+} from "./words.ts";
+
+/** Puts a view of the Explore page into words. The server writes them, and the browser shows the same. */
+
+export interface ExploreWords {
+  /** Empty if no data has the procedure. */
+  title: string;
+  /** Null if no price was found. */
+  found: {
+    main: Word[];
+    /** The compared hospitals. A hospital that the data doesn't have has no name. */
+    own: { letter: string; ccn: string; name: string | null; clause: Word[] }[];
+    /** What the patient pays, and the amounts of the year before if there are only two years. */
+    paid: string;
+    comparison: string;
+  } | null;
+  /** Null if a price was found. */
+  nothing: Nothing | null;
+}
+
+export function wordsOf(view: View): ExploreWords {
+  const { choice, code } = view;
+  const known = knownOf(view);
+  const name = known?.procedure?.name;
+  const title = name === undefined ? "" : pricesTitle({ code, name }, choice, known?.source.data_year);
+  const scope = unlessFailed(view.scope);
+  if (scope === null) return { title, found: null, nothing: nothingOf(view) };
+  const { facilities, median_allowed } = scope.summary;
+  const paid = whatIsPaid(scope.source.data_year, median_allowed, facilities > 1);
+  const found = {
+    main: mainClause(choice, scope),
+    own: view.pinned.map(({ letter, ccn, entry, standings }) => {
+      const clause = !entry
+        ? [noHospital(ccn)]
+        : isPriced(entry)
+          ? ownClause(choice, scope, entry, standings)
+          : [withoutPrice];
+      return { letter, ccn, name: entry?.facility ?? null, clause };
+    }),
+    paid: [paid, yearBefore(view)].filter(Boolean).join(" "),
+    comparison: comparison(scope),
+  };
+  return { title, found, nothing: null };
+}
+
+/** Two years make no picture, so a sentence has the other year's medians. Empty for more years, or one. */
+function yearBefore({ trends, scope }: View): string {
+  const years = unlessFailed(trends)?.data ?? [];
+  const other = years.find(({ data_year }) => data_year !== unlessFailed(scope)?.source.data_year);
+  if (years.length !== 2 || other === undefined) return "";
+  return `In ${other.data_year} the median charge was ${money(other.median_charge)}, and Medicare allowed ${money(other.median_allowed)}.`;
+}
+
+function nothingOf({ choice, code, unpriced, scope, nation, nearest, datasets }: View): Nothing {
+  const known = unlessFailed(nation);
+  return nothingText({
+    ...{ choice, code, unpriced, nearest, datasets },
+    official: (unpriced ?? known)?.procedure?.name,
+    isZipKnown: !("param" in scope && scope.param === "near"),
+    version: known?.source.data_version,
+  });
+}

@@ -1,0 +1,93 @@
+import { useEffect } from "preact/hooks";
+import { html } from "../../../../shared/browser/html.ts";
+import { viewNow, viewOnce } from "../api.ts";
+import { type Ask, type Failure, unlessFailed } from "../asking.ts";
+import { choiceOf } from "../choice.ts";
+import { Controls } from "../controls.ts";
+import { knownOf, type View, viewOf } from "../explore-data.ts";
+import { wordsOf } from "../explore-words.ts";
+import { Facilities } from "../facilities.ts";
+import { ErrorBand, useLoaded, WarningBand } from "../load.ts";
+import { start } from "../main.ts";
+import { Charges, States, Years } from "../pictures.ts";
+import { Chips, Reading, Sentence } from "../sentence.ts";
+import { tabTitle } from "../words.ts";
+
+/**
+ * Shows a procedure's prices in a sentence, in pictures and as a list. A page below `/embed/` has the sentence and one
+ * picture, for frames on other sites. The URL holds every choice.
+ */
+
+const embedded: Readonly<Record<string, typeof Charges>> = { charges: Charges, states: States, years: Years };
+
+function Page({ url }: { url: URL }) {
+  const choice = choiceOf(url);
+  const make = (ask: Ask) => viewOf(choice, ask);
+  const loaded = useLoaded(
+    JSON.stringify(choice),
+    () => viewOnce(make),
+    () => viewNow(make),
+  );
+  const { view, failure, isLate, isOld } = loaded;
+  const title = view && wordsOf(view).title;
+  useEffect(() => {
+    if (title) document.title = tabTitle(title);
+  }, [title]);
+  const [, isEmbedded, picture = "charges"] = /^\/(embed)(?:\/(\w+))?$/.exec(url.pathname) ?? [];
+  if (isEmbedded)
+    return html`<div class="embed">
+      ${view ? html`<${Alone} picture=${embedded[picture]} view=${view} search=${url.search} />` : html`<${Blank} failure=${failure} /><${ErrorBand} of=${loaded} />`}
+    </div>`;
+  const shown = isOld ? (title ?? undefined) : undefined;
+  return html`<div class=${`explore ${isLate || isOld ? "late" : ""}`} aria-busy=${isLate}>
+    <${Controls} choice=${choice} view=${view} />
+    <${ErrorBand} of=${loaded} shown=${shown} />
+    ${shown && !failure && html`<p class="still" role="status">Still showing ${shown}…</p>`}
+    ${view ? html`<${Shown} view=${view} />` : html`<${Blank} failure=${failure} />`}
+  </div>`;
+}
+
+/** Reserves the page's layout if the server has written no numbers, so that nothing moves when they arrive. */
+function Blank({ failure }: { failure: Failure | null }) {
+  return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">${failure ? "No numbers can be shown until this is solved." : "Loading the numbers…"}</p></div>
+    ${!failure && html`<div class="pictures" aria-hidden="true"><div class="card blank"></div></div>`}`;
+}
+
+function Shown({ view }: { view: View }) {
+  const scope = unlessFailed(view.scope);
+  const list = scope && html`<${Facilities} view=${view} scope=${scope} />`;
+  const isNear = view.choice.near !== null;
+  // The sentence is there before the first answer and must not move, so the warning comes below it.
+  return html`<div class="sentence" aria-live="polite">
+      <${Sentence} words=${wordsOf(view)} code=${view.code} />
+      <${Chips} view=${view} />
+    </div>
+    <${WarningBand} caveat=${caveatOf(view)} />
+    <div class=${`pictures ${isNear ? "near-place" : ""}`}>
+      ${isNear && list}
+      <${Charges} view=${view} />
+      ${!isNear && html`<${States} view=${view} />`}
+      ${!isNear && list}
+      <${Years} view=${view} />
+      ${scope && html`<${Reading} scope=${scope} view=${view} />`}
+    </div>`;
+}
+
+/** The caveat of the numbers shown or, without numbers, of the newest data. */
+const caveatOf = (view: View) => knownOf(view)?.source.caveat ?? view.datasets[0]?.caveat;
+
+interface AloneProps {
+  picture: typeof Charges;
+  view: View;
+  search: string;
+}
+
+function Alone({ picture, view, search }: AloneProps) {
+  const words = wordsOf(view);
+  return html`<div class="sentence"><${Sentence} words=${words} code=${view.code} /></div>
+    <${WarningBand} caveat=${caveatOf(view)} />
+    <${picture} view=${view} />
+    <p class="quiet small"><a href=${`/${search}`} target="_blank">${tabTitle(words.title)}</a></p>`;
+}
+
+start(Page);
