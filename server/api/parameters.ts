@@ -147,21 +147,25 @@ const withHint = (expected: string, hint: string | undefined) =>
 /**
  * A list of 1 to `most` values, separated by commas. Spaces around a value don't matter, and a value that is repeated
  * counts once.
+ * @param pattern of a value
+ * @param isValue tells whether a text that fits the pattern is a value
  * @param write writes a value in its usual form
  * @param key values with the same key are the same value; the first of them is kept
  * @param hint says what may be wrong with a list
  */
 function listOf(
-  value: string,
+  pattern: string,
   most: number,
   expected: string,
   description: string,
   example: string,
   {
+    isValue = () => true,
     write = (value) => value,
     key = write,
     hint = () => undefined,
   }: {
+    isValue?: (value: string) => boolean;
     write?: (value: string) => string;
     key?: (value: string) => string;
     hint?: (list: string) => string | undefined;
@@ -170,7 +174,8 @@ function listOf(
   const message = `1 to ${most} ${expected}, separated by commas`;
   return v.pipe(
     v.string(),
-    v.regex(new RegExp(`^ *${value} *(, *${value} *)*$`), ({ input }) => withHint(message, hint(input))),
+    v.regex(new RegExp(`^ *${pattern} *(, *${pattern} *)*$`), ({ input }) => withHint(message, hint(input))),
+    v.check((text) => text.split(",").every((each) => isValue(each.trim())), message),
     v.description(`Up to ${most} ${description}`),
     v.examples([example]),
     v.transform((text) => {
@@ -185,12 +190,16 @@ function listOf(
 
 export const states = v.optional(
   listOf(
-    stateInAnyCase,
+    // The pattern of all states would stand twice in it.
+    "[A-Za-z]{2}",
     10,
     `of ${stateCodes.join(", ")}`,
     "state codes, separated by commas, in upper or lower case.",
     "DC,MD",
-    { write: (code) => code.toUpperCase() },
+    {
+      isValue: (code) => stateCodes.includes(code.toUpperCase()),
+      write: (code) => code.toUpperCase(),
+    },
   ),
 );
 
