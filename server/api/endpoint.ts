@@ -148,7 +148,7 @@ export function endpoint<Schema extends Parameters>(
   return {
     ...definition,
     answer(context, query) {
-      const values = checkParameters(definition.parameters, parseQuery(query));
+      const values = checkParameters(definition.parameters, parseQuery(query), definition);
       const answer = definition.answer(context, values);
       if (answer instanceof Uint8Array || answer instanceof FileBody) return answer;
       return Buffer.from(JSON.stringify(answer));

@@ -157,7 +157,7 @@ function writeNothing(
   const nation = orNone(() =>
     ask<PricesAnswer>(`/healthcare/procedures/${encodeURIComponent(code)}`, { bins: 1 }),
   );
-  const unpriced = orNone(() =>
+  const found = orNone(() =>
     ask<FacilitiesAnswer>("/healthcare/facilities", {
       procedure: code,
       ...placeOf(choice),
@@ -165,6 +165,8 @@ function writeNothing(
       limit: 100,
     }),
   );
+  // Words may find a group, but pages take codes only.
+  const unpriced = found?.procedure?.code === code ? found : undefined;
   const datasets = orNone(() => ask<DatasetsAnswer>("/datasets", {}, basePath))?.data ?? [];
   const known = unpriced ?? nation;
   const { title, why, ways } = nothingText({
