@@ -148,7 +148,7 @@ export function endpoint<Schema extends Parameters>(
   },
 ): Endpoint {
   const value = (context: Context, query: string) =>
-    definition.answer(context, checkParameters(definition.parameters, parseQuery(query)));
+    definition.answer(context, checkParameters(definition.parameters, parseQuery(query), definition));
   return {
     ...definition,
     value,

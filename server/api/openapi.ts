@@ -15,12 +15,24 @@ const {
   ...examples
 }: Record<string, unknown> & { headers: Record<string, string> } = recorded;
 
+const mostCharacters = 30;
+const mostItems = 5;
+
+/** Cuts an example's lists to one object or five texts, and its long texts, so that the document stays short. */
+function shortened(part: unknown): unknown {
+  if (typeof part === "string" && part.includes(" ") && part.length > mostCharacters)
+    return `${part.slice(0, mostCharacters)}…`;
+  if (Array.isArray(part)) return part.slice(0, typeof part[0] === "object" ? 1 : mostItems).map(shortened);
+  if (typeof part !== "object" || part === null) return part;
+  return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, shortened(value)]));
+}
+
 const allErrorTypes = Object.keys(apiErrors) as ApiErrorType[];
 const statusOf = (type: ApiErrorType) => apiErrors[type].status.slice(0, 3);
 
 const errorRows = allErrorTypes.map((type) => {
-  const { when, retry } = apiErrors[type];
-  return `| ${statusOf(type)} | \`${type}\` | ${when} | ${retry} |`;
+  const { retry } = apiErrors[type];
+  return `| ${statusOf(type)} | \`${type}\` | ${retry} |`;
 });
 const ceilingRows = Object.entries(reachedCeilings).map(
   ([name, { when, reset, action }]) => `| \`${name}\` | ${when} | ${reset} | ${action} |`,
@@ -35,14 +47,20 @@ const planRows = plansOfClients.map(([plan, ceilings]) =>
     : `| ${plan} | ${ceilings.burst} | ${inThousands(ceilings.quota)} |`,
 );
 
+/** The start of the paths that answer from one data version. */
+const versionBase = `${basePath}/versions/{version}`;
+
 const description = `Medicare's public outpatient hospital charges: one row per hospital for a procedure group, with the charge that the hospital submits and the amount that Medicare allows. Amounts are US dollars.
 
 ## Requests
 Every path accepts GET and HEAD. HEAD returns the same headers without the body. No request has a body.
-The query is percent-encoded UTF-8, in which \`+\` is a space. Parameters in the path are percent-encoded, too. There, \`+\` is a plus, and an escaped slash belongs to the value. The rest of the path is compared exactly. Unknown and repeated parameters are errors. Integers are plain decimal digits without leading zeros.
+The query is percent-encoded UTF-8, in which \`+\` is a space. In the path, \`+\` is a plus, and an escaped slash belongs to a value. Unknown and repeated parameters are errors. Integers are plain decimal digits without leading zeros.
 Fields may be added to answers at any time. No field is removed or changes its type.
 
-The examples are real answers from the synthetic sample that a first start writes. Its hospitals are invented. The examples of an operation's parameters together make the request that its example answers.
+The examples are real answers from the synthetic sample that a first start writes. Its hospitals are invented. Their lists are cut to one object or five texts, and their long texts end with \`…\`. An operation's examples of parameters together make the request that its example answers.
+
+## From words to codes
+\`/healthcare/facilities\` takes words: \`?procedure=knee replacement&near=Boston, MA&sort=charge\` lists what hospitals charge, in one call. Its answer names the group's APC code, which all other paths take as \`procedure\` or \`code\`. If words fit several groups, the error has \`candidates\`. \`/search?type=procedure&q=\` lists all groups that fit words or a HCPCS or CPT code; \`/search?q=\` finds a hospital's CCN by its name and city.
 
 ## Keys and limits
 Every request needs an API key: \`Authorization: Bearer <API key>\`. The limits apply to the account: all of its keys share them.
@@ -51,33 +69,28 @@ Every request needs an API key: \`Authorization: Bearer <API key>\`. The limits 
 |---|---|---|
 ${planRows.join("\n")}
 
-Every answer has \`X-RateLimit-Remaining\`, the requests left in the month, and \`X-RateLimit-Reset\`, the Unix second at which the month ends. Every request counts against the month, except those that are answered with 401, 429, 500 or 503. On a 401, \`X-RateLimit-Remaining\` is 0, because no account is known.
+Every answer has \`X-RateLimit-Remaining\`, the requests left in the month, and \`X-RateLimit-Reset\`, the Unix second at which the month ends. Every request counts against the month, except those that are answered with 401, 429, 500 or 503.
 
-On a 429, \`X-RateLimit-Remaining\` is 0 even if requests are left in the month, because no request is accepted now. What to do depends on the error's \`ceiling\`:
+What to do on a 429 depends on the error's \`ceiling\`:
 
 | Ceiling | When | \`X-RateLimit-Reset\` | What to do |
 |---|---|---|---|
 ${ceilingRows.join("\n")}
 
-${backOff} A \`Retry-After\` of eight days means that the month's requests are used up: don't hold a request open for that.
+${backOff}
 
 ## Errors
 An error has a \`type\`, which is stable, and a \`message\` for people, which may change at any time.
 
-Tell the operator an error's \`X-Request-Id\` to find the request in the log.
-
-| Status | Type | When | Retry |
-|---|---|---|---|
+| Status | Type | Retry |
+|---|---|---|
 ${errorRows.join("\n")}
 
-## Pages
-\`next\` is the path of the next page, and null on the last page. All pages come from the data version of the first page.
-
 ## Data versions
-Paths without a version answer from the newest data. In paths below \`${basePath}/versions/{version}\`, a version such as 2024.1 always gives the same numbers, and the same bytes while the software's release is the same. A year means its newest revision at the time. \`GET ${basePath}/datasets\` lists the versions.
+Paths below \`${basePath}\` answer from the newest data. Data operations also answer from one data version, at the second server: \`${versionBase}/healthcare/prices\`. A version such as 2024.1 always gives the same numbers, and the same bytes while the software's release is the same. A year means its newest revision at the time. \`GET ${basePath}/datasets\` lists the versions.
 
 ## Caching and compression
-Every answer with status 200 has a strong \`ETag\`. If a request sends it in \`If-None-Match\` and the answer is unchanged, the response is 304 without a body. If a request for a file sends it in \`If-Match\` and the file is another, the response is 412. Bodies over 1 KiB are compressed with \`br\` or \`gzip\` if \`Accept-Encoding\` allows it. Files aren't compressed.`;
+Every answer with status 200 has a strong \`ETag\`. If a request sends it in \`If-None-Match\` and the answer is unchanged, the response is 304 without a body. Bodies over 1 KiB are compressed with \`br\` or \`gzip\` if \`Accept-Encoding\` allows it. Files aren't compressed.`;
 
 type JsonSchema = ReturnType<typeof toJsonSchema>;
 
@@ -192,8 +205,12 @@ function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown
   if (typeof part !== "object" || part === null) return part;
   const inner = Object.entries(part).map(([key, value]) => [key, withoutTitled(value, schemas)]);
   const schema: Record<string, unknown> = Object.fromEntries(inner);
+  // The examples of answers show the values of fields, and the answers have no negative numbers.
+  if (schema.minimum === 0) delete schema.minimum;
+  if (Array.isArray(schema.examples)) delete schema.examples;
   const { title } = schema;
   if (typeof title !== "string") return schema;
+  delete schema.title;
   schemas[title] = schema;
   return reference("schemas", title);
 }
@@ -206,7 +223,7 @@ function queryParameter([name, schema]: [string, v.GenericSchema]) {
   return {
     name,
     in: "query",
-    required: schema.type !== "optional",
+    ...(schema.type !== "optional" && { required: true }),
     description,
     schema: {
       ...rest,
@@ -217,12 +234,29 @@ function queryParameter([name, schema]: [string, v.GenericSchema]) {
   };
 }
 
-function parametersOf({ parameters, segment, errors = [] }: Endpoint, ofVersion: boolean) {
+/** The query parameters that several operations have, by their names in the document. */
+function sharedParameters(entries: readonly Endpoint[]): Record<string, object> {
+  const shared: Record<string, object> = {};
+  const all = entries.flatMap(({ parameters }) => Object.entries(parameters.entries).map(queryParameter));
+  for (const [i, parameter] of all.entries()) {
+    const { name, schema } = parameter;
+    const text = JSON.stringify(parameter);
+    const isShared = all.findIndex((each) => JSON.stringify(each) === text) < i;
+    if (isShared) shared[schemaName(name) + ("maximum" in schema ? schema.maximum : "")] ??= parameter;
+  }
+  return shared;
+}
+
+function parametersOf({ parameters, segment, errors = [] }: Endpoint, shared: Record<string, object>) {
   const inPath = { in: "path", required: true, schema: { type: "string", minLength: 1 } };
+  const inQuery = Object.entries(parameters.entries).map(queryParameter);
+  const known = new Map(Object.entries(shared).map(([name, each]) => [JSON.stringify(each), name]));
   return [
-    ...(ofVersion ? [reference("parameters", "Version")] : []),
     ...(segment === undefined ? [] : [{ ...inPath, ...segment }]),
-    ...Object.entries(parameters.entries as Record<string, v.GenericSchema>).map(queryParameter),
+    ...inQuery.map((each) => {
+      const name = known.get(JSON.stringify(each));
+      return name === undefined ? each : reference("parameters", name);
+    }),
     reference("parameters", "IfNoneMatch"),
     ...(errors.includes("precondition_failed") ? [reference("parameters", "IfMatch")] : []),
     ...(errors.includes("range_not_satisfiable") ? [reference("parameters", "Range")] : []),
@@ -238,29 +272,26 @@ const header = (description: string, schema: object, example?: unknown) => ({
 const text = { type: "string" };
 const headers = {
   Remaining: header(
-    "Requests left in the month. It is 0 on 401, because no account is known, and 0 on 429, because no request is accepted now.",
+    "Requests left in the month; 0 on 401 and 429.",
     { type: "integer", minimum: 0 },
     Number(headerExamples["X-RateLimit-Remaining"]),
   ),
   Reset: header(
-    "A time in Unix seconds: the start of the next UTC month, also on 401. On a 429 with `ceiling` `burst` it is the second from which a request is accepted.",
+    "Unix seconds: the start of the next UTC month. On a 429 with `ceiling` `burst`, the second from which a request is accepted.",
     { type: "integer", minimum: 0 },
     Number(headerExamples["X-RateLimit-Reset"]),
   ),
-  RequestId: header(
-    "Identifies the request in the operator's log, which has every request with status 500, and others by its settings.",
-    {
-      type: "string",
-      pattern: "^[0-9a-f]{16}-[0-9a-z]+$",
-    },
-  ),
+  RequestId: header("Identifies the request in the operator's log. Tell it to the operator.", {
+    type: "string",
+    pattern: "^[0-9a-f]{16}-[0-9a-z]+$",
+  }),
   ETag: header(
     "Identifies these bytes. Clients can send it in If-None-Match.",
     { type: "string", pattern: '^"[!#-~]+"$' },
     headerExamples.ETag,
   ),
   CacheControl: header(
-    "`immutable` if the path has an exact data version or is that of a page, or if `versions` in the query names exact versions only. `/export.parquet` never is: its content may be compressed anew.",
+    "`immutable` if the path has an exact data version or is that of a page, or if `versions` names exact versions only; not for words, nor for `/export.parquet`.",
     {
       type: "string",
       enum: ["private, no-cache", "private, max-age=31536000, immutable"],
@@ -309,11 +340,11 @@ const cacheHeaders = {
 /** Names without an example are left out. */
 const examplesOf = (...names: string[]) =>
   Object.fromEntries(
-    names.filter((name) => name in examples).map((name) => [name, reference("examples", name)]),
+    names.filter((name) => name in examples).map((name) => [name, { value: shortened(examples[name]) }]),
   );
 
 /** A response for errors of one status, which all have the same headers. */
-function errorResponse(types: readonly ApiErrorType[], operation = "") {
+function errorResponse(types: readonly ApiErrorType[]) {
   const { headers: own = [] } = apiErrors[types[0]];
   const ownHeaders = own.map(({ name, description, value, pattern }) => {
     const fixed = value === null ? { type: "integer", minimum: 1 } : { type: "string", const: value };
@@ -329,25 +360,42 @@ function errorResponse(types: readonly ApiErrorType[], operation = "") {
     content: {
       "application/json": {
         schema: reference("schemas", types.includes("rate_limit_exceeded") ? "CeilingError" : "Error"),
-        examples: examplesOf(...types.flatMap((type) => [type, `${operation}.${type}`])),
+        examples: examplesOf(...types),
       },
     },
   };
 }
 
+/** The name of the response for errors of some types: their status. */
+const responseName = (types: readonly ApiErrorType[]) =>
+  types.includes("missing_parameter") ? "400-missing" : statusOf(types[0]);
+
 const responses = {
-  Unauthorized: errorResponse(["missing_api_key", "invalid_api_key"]),
-  MethodNotAllowed: errorResponse(["method_not_allowed"]),
-  TooManyRequests: errorResponse(["rate_limit_exceeded"]),
-  InternalServerError: errorResponse(["internal_error"]),
-  ServiceUnavailable: errorResponse(["service_unavailable"]),
+  304: {
+    description: "The client's copy, which `If-None-Match` names, is still valid. There is no body.",
+    headers: cacheHeaders,
+  },
+  401: errorResponse(["missing_api_key", "invalid_api_key"]),
+  405: errorResponse(["method_not_allowed"]),
+  429: errorResponse(["rate_limit_exceeded"]),
+  500: errorResponse(["internal_error"]),
+  503: errorResponse(["service_unavailable"]),
 };
 
-function responsesOf({ name, returns, errors: own = [], segment, fileType }: Endpoint, ofVersion: boolean) {
-  const possible = new Set<ApiErrorType>([...own, "invalid_parameter"]);
-  if (ofVersion) possible.add("not_found");
-  if (ofVersion || segment !== undefined) possible.add("unknown_endpoint");
-  const isSeekable = possible.has("range_not_satisfiable");
+/** The types of an operation's own errors, by status. */
+function refusalsOf({ errors = [], segment, kind }: Endpoint): [status: string, types: ApiErrorType[]][] {
+  const possible = new Set<ApiErrorType>([...errors, "invalid_parameter"]);
+  if (kind === "versioned") possible.add("not_found");
+  if (possible.has("not_found") || segment !== undefined) possible.add("unknown_endpoint");
+  return ["400", "404", "412", "416"].flatMap((status) => {
+    const types = allErrorTypes.filter((type) => possible.has(type) && statusOf(type) === status);
+    return types.length === 0 ? [] : [[status, types]];
+  });
+}
+
+function responsesOf(entry: Endpoint) {
+  const { name, returns, errors = [], fileType } = entry;
+  const isSeekable = errors.includes("range_not_satisfiable");
   const okHeaders = {
     ...cacheHeaders,
     ...(fileType === undefined
@@ -355,14 +403,15 @@ function responsesOf({ name, returns, errors: own = [], segment, fileType }: End
       : { "Content-Disposition": reference("headers", "ContentDisposition") }),
     ...(isSeekable && { "Accept-Ranges": reference("headers", "AcceptRanges") }),
   };
-  const refusals = ["400", "404", "412", "416"].flatMap((status) => {
-    const types = allErrorTypes.filter((type) => possible.has(type) && statusOf(type) === status);
-    return types.length === 0 ? [] : [[status, errorResponse(types, name)]];
-  });
+  const refusals = refusalsOf(entry).map(([status, types]) => [
+    status,
+    reference("responses", responseName(types)),
+  ]);
+  const fileSchema = fileType?.startsWith("text/") ? text : { type: "string", format: "binary" };
   const contentOf = (example: string) => ({
     [fileType ?? "application/json"]: {
-      ...(fileType === undefined && { schema: reference("schemas", schemaName(name)) }),
-      ...((fileType === undefined || example in examples) && { examples: examplesOf(example) }),
+      schema: fileType === undefined ? reference("schemas", schemaName(name)) : fileSchema,
+      ...(example in examples && { examples: examplesOf(example) }),
     },
   });
   return {
@@ -375,41 +424,47 @@ function responsesOf({ name, returns, errors: own = [], segment, fileType }: End
         content: contentOf(`${name}.206`),
       },
     }),
-    "304": {
-      description: "The client's copy, which `If-None-Match` names, is still valid. There is no body.",
-      headers: cacheHeaders,
-    },
-    "401": reference("responses", "Unauthorized"),
-    "405": reference("responses", "MethodNotAllowed"),
+    "304": reference("responses", "304"),
+    "401": reference("responses", "401"),
+    "405": reference("responses", "405"),
     ...Object.fromEntries(refusals),
-    "429": reference("responses", "TooManyRequests"),
-    "500": reference("responses", "InternalServerError"),
-    "503": reference("responses", "ServiceUnavailable"),
+    "429": reference("responses", "429"),
+    "500": reference("responses", "500"),
+    "503": reference("responses", "503"),
   };
 }
 
-function pathItem(entry: Endpoint, ofVersion: boolean) {
+/** The newest data, and one data version. */
+const servers = {
+  newest: { url: basePath },
+  ofVersion: {
+    url: versionBase,
+    // orval refuses a description of the variable.
+    description: "A data version such as 2024.1, or a year, which means its newest revision at the time.",
+    variables: { version: { default: "2024" } },
+  },
+};
+
+function pathItem(entry: Endpoint, shared: Record<string, object>) {
   return {
     get: {
-      operationId: ofVersion ? `${entry.name}OfVersion` : entry.name,
-      summary: ofVersion ? `${entry.summary}; from one data version` : entry.summary,
-      description: ofVersion
-        ? `${entry.description}\n\nThe answer comes from the data version in the path. A version such as 2024.1 always gives the same numbers. A year means its newest revision at the time.`
-        : entry.description,
+      operationId: entry.name,
+      summary: entry.summary,
+      description: entry.description,
       tags: [entry.kind === "service" ? "service" : "data"],
-      parameters: parametersOf(entry, ofVersion),
-      responses: responsesOf(entry, ofVersion),
+      ...(entry.kind !== "versioned" && { servers: [servers.newest] }),
+      parameters: parametersOf(entry, shared),
+      responses: responsesOf(entry),
     },
   };
 }
 
 function describe(entries: readonly Endpoint[]) {
-  const paths = entries.flatMap((entry) => [
-    [basePath + entry.path, pathItem(entry, false)],
-    ...(entry.kind === "versioned"
-      ? [[`${basePath}/versions/{version}${entry.path}`, pathItem(entry, true)]]
-      : []),
-  ]);
+  const shared = sharedParameters(entries);
+  const paths = entries.map((entry) => [entry.path || "/", pathItem(entry, shared)]);
+  const refusals = entries
+    .flatMap(refusalsOf)
+    .map(([, types]) => [responseName(types), errorResponse(types)]);
   return {
     openapi: "3.1.0",
     info: {
@@ -417,9 +472,10 @@ function describe(entries: readonly Endpoint[]) {
       version: "1",
       summary: "Medicare's public outpatient hospital charges, read-only",
       description,
+      contact: { name: "Whoever runs this server" },
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
-    servers: [{ url: "/" }],
+    servers: Object.values(servers),
     security: [{ apiKey: [] }],
     tags: [
       { name: "data", description: "Charges, procedure groups and facilities" },
@@ -429,15 +485,7 @@ function describe(entries: readonly Endpoint[]) {
     components: {
       securitySchemes: { apiKey: { type: "http", scheme: "bearer", description: "An API key, `hcq_…`" } },
       parameters: {
-        Version: {
-          name: "version",
-          in: "path",
-          required: true,
-          description:
-            "A data version such as 2024.1, or a year, which means its newest revision at the time.",
-          schema: { type: "string", pattern: "^\\d{4}(\\.\\d+)?$" },
-          example: "2024.1",
-        },
+        ...shared,
         Range: {
           name: "Range",
           in: "header",
@@ -463,8 +511,7 @@ function describe(entries: readonly Endpoint[]) {
         },
       },
       headers,
-      responses,
-      examples: Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }])),
+      responses: { ...responses, ...Object.fromEntries(refusals) },
       schemas: schemasOf(entries),
     },
   };
@@ -482,9 +529,7 @@ const openapi: Endpoint = endpoint({
   path: "/openapi.json",
   name: "openapi",
   summary: "This description",
-  description:
-    "Describes the whole API in the OpenAPI format, from which tools generate clients, forms or reference pages. The example " +
-    "omits the paths and components.",
+  description: "Describes the whole API for tools. The example has only the first field.",
   returns: "The OpenAPI 3.1 document.",
   kind: "service",
   parameters: v.object({}),
@@ -504,7 +549,7 @@ function outlineOf({ path, kind, summary, segment, parameters }: Endpoint) {
     path: basePath + path,
     version_path: kind === "versioned" ? `${basePath}/versions/{version}${path}` : null,
     summary,
-    parameters: [...inPath, ...inQuery].map(({ name, in: place, required, description, schema }) => ({
+    parameters: [...inPath, ...inQuery].map(({ name, in: place, required = false, description, schema }) => ({
       name,
       in: place,
       required,

@@ -63,23 +63,44 @@ function decode(text: string, param: string, what = "the value of"): string {
 const malformed = (what: string, param: string, fault: string) =>
   new ApiError("invalid_parameter", `${what} ${echo(param)} ${fault}`, { param: echoBare(param) });
 
+const withHint = (expected: string, hint: string | undefined) =>
+  hint === undefined ? expected : `${expected}; ${hint}`;
+
 const abortEarly = { abortEarly: true };
+
+/** Says how to ask for a data year; undefined if the endpoint has no answer for a single year. */
+function wayToYear(
+  path: string,
+  isVersioned: boolean,
+  entries: Parameters,
+  year: string,
+): string | undefined {
+  const named = /^\d{4}(\.\d+)?$/.test(year) ? year : "{year}";
+  if (isVersioned) return `for a data year, request /api/v1/versions/${named}${path}`;
+  return "versions" in entries ? `for data years, add versions=${named}` : undefined;
+}
 
 /**
  * Checks an endpoint's parameters. Reports unknown names before missing parameters, because a typo causes both errors.
+ *
+ * @param endpoint where the parameters are checked
  * @throws ApiError `invalid_parameter` or `missing_parameter`
  */
 export function checkParameters<Schema extends Parameters>(
   schema: v.ObjectSchema<Schema, undefined>,
   given: ReadonlyMap<string, string>,
+  { path = "", kind }: { path?: string; kind?: string } = {},
 ): v.InferOutput<typeof schema> {
   for (const name of given.keys()) {
     if (Object.hasOwn(schema.entries, name)) continue;
     const names = Object.keys(schema.entries);
     const supported = names.length > 0 ? `supported are ${names.join(", ")}` : "none is supported here";
-    throw new ApiError("invalid_parameter", `unknown parameter ${echo(name)}; ${supported}`, {
-      param: echoBare(name),
-    });
+    const isYear = /^(data_)?(year|version)$/.test(name);
+    const way = isYear
+      ? wayToYear(path, kind === "versioned", schema.entries, given.get(name) ?? "")
+      : undefined;
+    const message = withHint(`unknown parameter ${echo(name)}; ${supported}`, way);
+    throw new ApiError("invalid_parameter", message, { param: echoBare(name) });
   }
   const input: Record<string, string> = {};
   for (const [name, value] of given) input[name] = value;
@@ -134,34 +155,40 @@ const stateInAnyCase = `(${stateCodes
 export const state = v.optional(
   v.pipe(
     v.string(),
-    v.regex(new RegExp(`^${stateInAnyCase}$`), expectedState),
+    v.regex(new RegExp(`^${stateInAnyCase}$`), ({ input }) =>
+      withHint(
+        expectedState,
+        input.includes(",") ? "/healthcare/facilities takes several, separated by commas" : undefined,
+      ),
+    ),
     v.toUpperCase(),
     v.description("Two-letter state code, in upper or lower case. Without it, the whole nation."),
     v.examples(["DC", ...stateCodes.filter((code) => code !== "DC")]),
   ),
 );
 
-const withHint = (expected: string, hint: string | undefined) =>
-  hint === undefined ? expected : `${expected}; ${hint}`;
-
 /**
  * A list of 1 to `most` values, separated by commas. Spaces around a value don't matter, and a value that is repeated
  * counts once.
+ * @param pattern of a value
+ * @param isValue tells whether a text that fits the pattern is a value
  * @param write writes a value in its usual form
  * @param key values with the same key are the same value; the first of them is kept
  * @param hint says what may be wrong with a list
  */
 function listOf(
-  value: string,
+  pattern: string,
   most: number,
   expected: string,
   description: string,
   example: string,
   {
+    isValue = () => true,
     write = (value) => value,
     key = write,
     hint = () => undefined,
   }: {
+    isValue?: (value: string) => boolean;
     write?: (value: string) => string;
     key?: (value: string) => string;
     hint?: (list: string) => string | undefined;
@@ -170,7 +197,8 @@ function listOf(
   const message = `1 to ${most} ${expected}, separated by commas`;
   return v.pipe(
     v.string(),
-    v.regex(new RegExp(`^ *${value} *(, *${value} *)*$`), ({ input }) => withHint(message, hint(input))),
+    v.regex(new RegExp(`^ *${pattern} *(, *${pattern} *)*$`), ({ input }) => withHint(message, hint(input))),
+    v.check((text) => text.split(",").every((each) => isValue(each.trim())), message),
     v.description(`Up to ${most} ${description}`),
     v.examples([example]),
     v.transform((text) => {
@@ -185,12 +213,16 @@ function listOf(
 
 export const states = v.optional(
   listOf(
-    stateInAnyCase,
+    // The pattern of all states would stand twice in it.
+    "[A-Za-z]{2}",
     10,
     `of ${stateCodes.join(", ")}`,
     "state codes, separated by commas, in upper or lower case.",
     "DC,MD",
-    { write: (code) => code.toUpperCase() },
+    {
+      isValue: (code) => stateCodes.includes(code.toUpperCase()),
+      write: (code) => code.toUpperCase(),
+    },
   ),
 );
 

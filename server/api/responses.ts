@@ -13,31 +13,40 @@ const rows = <Entries extends v.ObjectEntries>(description: string, title: strin
   described(description, v.array(v.pipe(v.object(entries), v.title(title))));
 const text = (description: string, example: string) =>
   v.pipe(v.string(), v.description(description), v.examples([example]));
-const dollars = (description: string) =>
-  v.pipe(v.number(), v.minValue(0), v.description(`${description}, in US dollars`));
+/** Makes a schema a component. */
+const titled = <Schema extends v.GenericSchema>(title: string, schema: Schema) =>
+  v.pipe(schema, v.title(title));
+const dollars = (description: string) => v.pipe(v.number(), v.minValue(0), v.description(description));
 const count = (description: string) =>
   v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
-const dataYear = v.pipe(count("Year of the charges"), v.examples([2024]));
-const dataVersion = text("Data version: year and revision", "2024.1");
-const caveat = v.pipe(v.string(), v.description("What to know before using the numbers"));
+const dataYear = titled("DataYear", v.pipe(count("Year of the charges"), v.examples([2024])));
+const dataVersion = titled("DataVersion", text("Data version: year and revision", "2024.1"));
+const caveat = titled("Caveat", v.pipe(v.string(), v.description("What to know before using the numbers")));
 const sourceFields = { data_year: dataYear, data_version: dataVersion, caveat };
 const source = component("Source", "Where the numbers come from", sourceFields);
 const list = <Name extends string>(name: Name) =>
-  described(
-    "The list that this page belongs to. It tells the answers of `/pages/{cursor}` apart",
-    v.literal(name),
-  );
-const next = v.pipe(v.nullable(v.string()), v.description("Path of the next page; null on the last one"));
+  described("The list that this page belongs to", v.literal(name));
+const next = titled(
+  "Next",
+  v.pipe(v.nullable(v.string()), v.description("Path of the next page; null on the last one")),
+);
 const scope = component("Scope", "The part of the country that the answer is about", {
   state: text("A state code, or `national`", "DC"),
 });
 const procedureFields = {
-  code: text("APC code of the procedure group", "5072"),
-  name: text("Name of the procedure group", "Level 2 Excision/ Biopsy/ Incision and Drainage"),
+  code: titled("ApcCode", text("APC code of the procedure group", "5072")),
+  name: titled(
+    "GroupName",
+    text("Name of the procedure group", "Level 2 Excision/ Biopsy/ Incision and Drainage"),
+  ),
 };
+const procedureGroup = component("ProcedureGroup", "The procedure group", procedureFields);
 const facilityFields = {
-  ccn: text("CCN, Medicare's number of the facility", "990005"),
-  facility: text("Name of the facility", "Orchard Heights Community Hospital (sample)"),
+  ccn: titled("Ccn", text("CCN, Medicare's number of the facility", "990005")),
+  facility: titled(
+    "FacilityName",
+    text("Name of the facility", "Orchard Heights Community Hospital (sample)"),
+  ),
   city: text("City", "Orchard Heights"),
   state: text("State code", "AK"),
 };
@@ -46,7 +55,7 @@ const priceFields = {
   medicare_allowed: dollars("Average amount that Medicare allowed"),
 };
 const chargeFields = {
-  median_charge: dollars("Median charge per facility, each counted once"),
+  median_charge: titled("MedianCharge", dollars("Median charge per facility, each counted once")),
   min_charge: dollars("Lowest charge"),
   max_charge: dollars("Highest charge"),
   spread: v.pipe(v.number(), v.minValue(1), v.description("max_charge / min_charge, two decimals")),
@@ -81,7 +90,7 @@ const weightedStatistics = {
     count("Services of these facilities, as far as they are known; null if no row has them"),
   ),
   weighted_median_charge: v.nullable(
-    dollars("The lowest charge such that at least half of the services have this charge or a lower one"),
+    dollars("At least half of the services have this charge or a lower one"),
   ),
   weighted_mean_charge: v.nullable(
     dollars("Mean charge per service: a facility's charge counts once for each of its services"),
@@ -92,14 +101,14 @@ const weightedStatistics = {
 };
 const chargeSummary = component(
   "ChargeSummary",
-  "Statistics of all facilities that match, not only of those that are listed. They count each facility once. The " +
-    "weighted ones count each service, and are null if no row of the scope has services",
+  "Statistics of all facilities that match. They count each facility once. The weighted ones count each service, and are " +
+    "null if no row has services",
   { facilities: facilitiesThatMatch, ...statistics, ...weightedStatistics },
 );
 
 export const pricesResponse = v.object({
   list: list("prices"),
-  procedure: object("The procedure group", procedureFields),
+  procedure: procedureGroup,
   scope,
   summary: chargeSummary,
   data: rows("One row per facility, cheapest first", "FacilityPrice", { ...facilityFields, ...priceFields }),
@@ -127,8 +136,8 @@ export const procedureResponse = v.object({
   procedure: object("The procedure group", {
     ...procedureFields,
     includes: described(
-      "The HCPCS and CPT codes of the group, ascending, from CMS's OPPS Addendum B; null if the data version has none. " +
-        "CPT codes and their descriptions are the American Medical Association's",
+      "The HCPCS and CPT codes of the group; null if the data version has none. CPT codes and their descriptions are the " +
+        "American Medical Association's",
       v.nullable(
         v.array(
           v.object({
@@ -143,7 +152,7 @@ export const procedureResponse = v.object({
   summary: chargeSummary,
   rows: object("Number of rows of the procedure in the scope, one per facility", {
     priced: count("Rows with both amounts. All figures are computed from these rows alone"),
-    suppressed: count("Rows without amounts, because the publisher hides the amounts of few services"),
+    suppressed: count("Rows whose amounts the publisher hides, because of few services"),
     incomplete: count("Rows without a price for another reason"),
   }),
   allowed: object("The amounts that Medicare allowed, counting each facility once", {
@@ -155,25 +164,23 @@ export const procedureResponse = v.object({
     p90: dollars("90th percentile"),
     max: dollars("Highest"),
   }),
-  markup: object(
-    "Percentiles of charge divided by allowed amount, over facilities. They are rounded once, half up, to two decimals",
-    { p25: ratio("25th percentile"), median: ratio("Median"), p75: ratio("75th percentile") },
-  ),
+  markup: object("Percentiles of charge divided by allowed amount, over facilities", {
+    p25: ratio("25th percentile"),
+    median: ratio("Median"),
+    p75: ratio("75th percentile"),
+  }),
   histogram: object("Number of facilities by charge", {
     edges: v.pipe(
       v.array(dollars("Edge")),
       v.minLength(2),
       v.description(
-        "Strictly ascending from min_charge to max_charge, in equal steps of the logarithm, rounded to cents. Equal " +
-          "edges are merged. If all charges are equal, that charge twice",
+        "Ascending from min_charge to max_charge, in equal steps of the logarithm. If all charges are equal, that charge twice",
       ),
     ),
     counts: v.pipe(
       v.array(count("Facilities")),
       v.minLength(1),
-      v.description(
-        "One fewer than edges. Each is the number of charges from an edge to below the next edge. The last range includes its end",
-      ),
+      v.description("The charges from each edge to below the next one; the last range includes its end"),
     ),
   }),
   data: rows(
@@ -195,7 +202,7 @@ export const procedureResponse = v.object({
 });
 
 const zip = v.nullable(text("ZIP code", "99648"));
-const facilityAtLength = object("The facility", {
+const facilityAtLength = component("FacilityAtLength", "The facility", {
   ...facilityFields,
   street: v.nullable(text("Street", "6203 Heron Street")),
   zip,
@@ -241,9 +248,12 @@ export const facilityResponse = v.object({
   source,
 });
 
-const statusOfRow = described(
-  "`priced`: the row has both amounts. `suppressed`: the publisher hides the amounts of few services. `incomplete`: the row has no price for another reason, such as a missing amount",
-  v.picklist(rowStatuses),
+const statusOfRow = titled(
+  "RowStatus",
+  described(
+    "`priced`: the row has both amounts. `suppressed`: the publisher hides the amounts of few services. `incomplete`: no price for another reason",
+    v.picklist(rowStatuses),
+  ),
 );
 /** Fields that only priced rows have. */
 const ifPriced = {
@@ -256,10 +266,11 @@ const standings = {
 };
 const optionalFields = <Fields extends v.ObjectEntries>(fields: Fields) =>
   v.partial(v.object(fields)).entries;
-const nullableFields = <Fields extends v.ObjectEntries>(fields: Fields) =>
+/** The fields of `ChargeSummary`, which are null where nothing is priced. */
+const asInSummary = <Fields extends v.ObjectEntries>(fields: Fields) =>
   Object.fromEntries(
-    Object.entries(fields).map(([name, schema]) => [name, v.nullable(schema)]),
-  ) as unknown as { [Name in keyof Fields]: v.NullableSchema<Fields[Name], undefined> };
+    Object.keys(fields).map((name) => [name, described("As in `ChargeSummary`", v.nullable(v.number()))]),
+  ) as unknown as { [Name in keyof Fields]: v.NullableSchema<v.NumberSchema<undefined>, undefined> };
 const textOrNull = (description: string) => v.nullable(described(description, v.string()));
 const textsOrNull = (description: string) => v.nullable(described(description, v.array(v.string())));
 
@@ -294,22 +305,20 @@ export const facilitiesResponse = v.object({
       limit: count("Rows on a page"),
     },
   ),
-  procedure: v.optional(object("With `procedure`: the procedure group", procedureFields)),
+  procedure: v.optional(procedureGroup),
   absent: v.optional(absent),
   summary: object(
-    "Statistics of all facilities that match. With `procedure` it also has the statistics of charges, over the priced facilities; null if none is priced",
+    "Of all facilities that match. With `procedure` also the statistics of charges; null if none is priced",
     {
       facilities: facilitiesThatMatch,
       ...optionalFields({
-        ...nullableFields(statistics),
-        ...weightedStatistics,
-        weighted_facilities: v.nullable(weightedStatistics.weighted_facilities),
+        ...asInSummary({ ...statistics, ...weightedStatistics }),
         unknown: described(
-          "With `ccn`: the CCNs that the data version doesn't have, in the order in which they were given",
+          "With `ccn`: the CCNs that the data version doesn't have, in the order given",
           v.array(v.string()),
         ),
         unplaced: count(
-          "With `near`: number of facilities that meet all other conditions, but whose ZIP code has no known coordinates. They aren't listed",
+          "With `near`: facilities that meet all other conditions, but whose ZIP code has no known place",
         ),
       }),
     },
@@ -331,16 +340,17 @@ export const facilitiesResponse = v.object({
   }),
   source: object("Where the numbers come from", {
     ...sourceFields,
-    places: textOrNull(
-      "The table of ZIP codes' coordinates from which distances are computed; null if there is none",
-    ),
+    places: textOrNull("The table of ZIP codes' coordinates; null if there is none"),
   }),
   next,
 });
 
-const score = described(
-  "0.5 and more where every significant word matched and nothing else fits as well; below, words were dropped or guessed",
-  v.number(),
+const score = titled(
+  "Score",
+  described(
+    "0.5 and more where every significant word matched and nothing else fits as well; below, words were dropped or guessed",
+    v.number(),
+  ),
 );
 export const searchResponse = v.object({
   list: list("search"),
@@ -375,11 +385,7 @@ export const searchResponse = v.object({
             ...procedureFields,
             score,
             matched: v.optional(
-              described(
-                "The codes and words that found it, if not those of its name: HCPCS and CPT codes, and words of their " +
-                  "descriptors or of patients",
-                v.array(v.string()),
-              ),
+              described("The codes and words that found it, if not those of its name", v.array(v.string())),
             ),
           }),
           v.title("ProcedureMatch"),
@@ -391,7 +397,7 @@ export const searchResponse = v.object({
   next,
 });
 
-const sourceOfYears = object("Where the numbers come from", {
+const sourceOfYears = component("SourceOfYears", "Where the numbers come from", {
   data_years: described("The years of the rows", v.array(dataYear)),
   data_versions: described(
     "The data versions of the rows, in the same order. As `versions` they give the same answer again",
@@ -399,13 +405,13 @@ const sourceOfYears = object("Where the numbers come from", {
   ),
   caveat,
 });
-const percentChange = (what: string) => described(`${what}, in percent, one decimal`, v.number());
+const percentChange = (what: string) => described(`${what}, in percent`, v.number());
 
 export const trendsResponse = v.object({
-  procedure: object("The procedure group", procedureFields),
+  procedure: procedureGroup,
   scope,
   data: rows(
-    "One row per data year that has prices, in order of year, each from the year's newest revision; with `versions` a row per version",
+    "One row per data year that has prices, the oldest first; with `versions` a row per version",
     "YearOfPrices",
     {
       data_year: dataYear,
@@ -431,7 +437,7 @@ export const trendsResponse = v.object({
         ),
       ),
       matched: described(
-        "The same over the facilities that have prices in both years; null if there are none, and in the first year",
+        "The same over the facilities with prices in both years; null if there are none",
         v.nullable(
           v.object({
             facilities: count("Facilities with prices in both years"),
@@ -449,9 +455,9 @@ const changeIfPriced = (what: string) => v.nullable(percentChange(what));
 
 export const facilityTrendsResponse = v.object({
   facility: facilityAtLength,
-  procedure: object("The procedure group", procedureFields),
+  procedure: procedureGroup,
   data: rows(
-    "One row per data year in which the facility has the procedure group, in order of year, each from the year's newest revision",
+    "One row per data year in which the facility has the procedure group, the oldest first",
     "YearOfFacility",
     {
       data_year: dataYear,
@@ -476,9 +482,12 @@ export const facilityTrendsResponse = v.object({
   source: sourceOfYears,
 });
 
-const status = described(
-  "`current` answers requests without a version; `available` is the newest revision of an older year; `superseded` has a newer revision",
-  v.picklist(["current", "available", "superseded"]),
+const status = titled(
+  "VersionStatus",
+  described(
+    "`current` answers requests without a version; `available` is the newest revision of an older year; `superseded` has a newer revision",
+    v.picklist(["current", "available", "superseded"]),
+  ),
 );
 
 const versionList = rows("The loaded data versions, newest first", "Version", {
@@ -498,7 +507,7 @@ export const overviewResponse = v.object({
   endpoints: rows("Every endpoint", "EndpointOutline", {
     path: text("Path. Names in braces are parameters", "/api/v1/healthcare/prices"),
     version_path: described(
-      "Path of the same endpoint for one data version, or for the newest of a year; null if there is none",
+      "Its path for one data version or year; null if there is none",
       v.nullable(v.string()),
     ),
     summary: described("What it answers", v.string()),
@@ -531,31 +540,25 @@ export const datasetsResponse = v.object({
     status,
     rows: count("All rows of the source"),
     priced_rows: count("Rows with a charge and an allowed amount. Queries are answered from these"),
-    suppressed_rows: count("Rows without amounts, because the publisher hides the amounts of few services"),
-    incomplete_rows: count("Other rows without prices, such as those with one amount only"),
+    suppressed_rows: count("Rows whose amounts the publisher hides, because of few services"),
+    incomplete_rows: count("Other rows without prices"),
     facilities: count("Facilities in the source"),
     procedures: count("Procedure groups in the source"),
     released: described("Month of publication, YYYY-MM", v.nullable(v.string())),
     loaded_at: described("When this server loaded it", time),
     sha256: described("Checksum of the rows, the codes and the provenance", sha256),
-    content_sha256: described(
-      "Checksum of the rows alone. Revisions with the same rows have the same checksum",
-      sha256,
-    ),
+    content_sha256: described("Checksum of the rows alone", sha256),
     source_sha256: described("SHA-256 of the source file; null if unknown", v.nullable(sha256)),
     source_url: described("URL of the source file; null if unknown", v.nullable(v.string())),
     caveat,
-    checksum: described(
-      "Whether the snapshot file has a checksum of itself. Without one, damage to the file can't be seen",
-      v.boolean(),
-    ),
+    checksum: described("Whether the snapshot file has a checksum of itself", v.boolean()),
     synthetic: described("Whether the rows are invented", v.boolean()),
     previous: described(
       "Comparison with the previous revision of the same year; null if that isn't served",
       v.nullable(
         v.object({
           data_version: dataVersion,
-          rows_added: count("Rows whose pair of CCN and APC code the previous revision lacks"),
+          rows_added: count("Rows that the previous revision lacks"),
           rows_removed: count("Rows of the previous revision that this one lacks"),
           rows_changed: count("Rows of both revisions in which a value differs"),
         }),
@@ -599,8 +602,7 @@ export const usageResponse = v.object({
     ),
     v.minLength(1),
     v.description(
-      "The UTC days of this month up to today, those without requests included; they add up to quota.used. A request " +
-        "within a second of midnight may count to the day before or after",
+      "The UTC days of this month up to today, those without requests included; they add up to quota.used",
     ),
   ),
   events: v.pipe(
@@ -612,10 +614,7 @@ export const usageResponse = v.object({
       }),
     ),
     v.maxLength(15),
-    v.description(
-      "This month's warnings, by time and then threshold; a quota that is changed has its own, and the newest 15 are " +
-        "listed. A warning is here within about a second",
-    ),
+    v.description("This month's newest 15 warnings, by time and then threshold"),
   ),
 });
 export type Usage = v.InferOutput<typeof usageResponse>;

@@ -22,7 +22,7 @@ import { monthOf } from "../../server/shared/months.ts";
 import { plans } from "../../server/shared/plans.ts";
 import { checkValue, type Operation, openapiDocument, operationsOf, pathOf } from "../support/answers.ts";
 import { ask, serviceOf } from "../support/asking.ts";
-import { imageWith, versionsOf, versionsWith } from "../support/endpoint-oracle.ts";
+import { imageWith, versionsWith } from "../support/endpoint-oracle.ts";
 import { documentAt } from "../support/readme.ts";
 import { temporaryFolder } from "../support/server.ts";
 
@@ -93,7 +93,7 @@ const isOfVersion = (at: string) => at.includes("/versions/{version}");
 
 function requestOf(at: string, { parameters }: Operation, others: Record<string, string> = {}): string {
   const query = new URLSearchParams(others);
-  let target = at;
+  let target = at.replace("{version}", "2024.1");
   for (const { name, in: place, example } of parameters) {
     if (place === "header") continue;
     assert.notEqual(example, undefined, `${at}: ${name}`);
@@ -103,36 +103,19 @@ function requestOf(at: string, { parameters }: Operation, others: Record<string,
   return query.size === 0 ? target : `${target}?${query}`;
 }
 
-/** A part of an operation's example request, and a replacement with which nothing is found. */
-const missing: Record<string, [part: string, instead: string]> = {
-  prices: ["procedure=5072", "procedure=5244"],
-  search: ["q=harbor+valley", "q=xylophone"],
-  procedures: ["min_facilities=2", "min_facilities=1000"],
-  procedure: ["5072", "5244"],
-  facilities: ["city=badger+creek", "city=nowhere"],
-  facility: ["990005", "999999"],
-  facilityTrends: ["990901", "999999"],
-  trends: ["state=DC", "state=MD"],
-  exportCsv: ["state=DC", "state=MD"],
-  exportArrow: ["state=DC", "state=MD"],
-};
-
 function answersOf(at: string, operation: Operation): Record<string, unknown> {
-  const name = operation.operationId.replace("OfVersion", "");
+  const name = operation.operationId;
   const request = requestOf(at, operation);
   const { status, headers, body } = told(request);
   assert.equal(status, 200, request);
   const isJson = headers.get("Content-Type") === "application/json";
-  const refused = (answer: ReturnType<typeof told>, expected: number) => {
-    assert.equal(answer.status, expected, answer.body);
-    return JSON.parse(answer.body);
-  };
-  const found: Record<string, unknown> = {
-    [`${name}.invalid_parameter`]: refused(told(requestOf(at, operation, { page: "2" })), 400),
-  };
+  const found: Record<string, unknown> = {};
   if (name === "openapi") {
-    const { paths: _, components: __, ...head } = JSON.parse(body);
-    found[name] = head;
+    const { openapi } = JSON.parse(body);
+    found[name] = { openapi };
+  } else if (name === "page") {
+    // Its lists have examples.
+    return found;
   } else if (isJson || headers.get("Content-Type")?.startsWith("text/")) {
     found[name] = isJson ? JSON.parse(body) : body;
   }
@@ -141,21 +124,14 @@ function answersOf(at: string, operation: Operation): Record<string, unknown> {
     const range = parameters.find((each) => each.name === "Range")?.example;
     found[`${name}.206`] = told(request, { range: String(range) }).body;
   }
-  if (parameters.some(({ in: place, required }) => place === "query" && required))
-    found[`${name}.missing_parameter`] = refused(told(request.split("?")[0]), 400);
-  if (name in missing) {
-    assert.ok(request.includes(missing[name][0]));
-    found[`${name}.not_found`] = refused(told(request.replace(...missing[name])), 404);
-  } else if ("404" in responses) {
-    // This service lacks the data version that the cursor or the path names.
-    const served = versionsOf(versions.images[1]);
-    found[`${name}.not_found`] = refused(told(request, {}, { served }), 404);
-  }
   return found;
 }
 
 /** Errors that don't belong to a single operation, by type. */
 const errors = {
+  missing_parameter: () => told("/api/v1/healthcare/prices"),
+  invalid_parameter: () => told("/api/v1/healthcare/facilities?procedure=endoscopy"),
+  not_found: () => told("/api/v1/healthcare/prices?procedure=27447"),
   missing_api_key: () => told("/api/v1/usage", { authorization: "" }),
   invalid_api_key: () => told("/api/v1/usage", { authorization: "Bearer hcq_wrong" }),
   unknown_endpoint: () => told("/api/v1/healthcare/facilities/"),
@@ -185,7 +161,7 @@ test("every example in the OpenAPI document equals a response over the sample da
   // If the ETags are unchanged, the answers have to be unchanged, too.
   if (Object(recorded.headers).ETag === known.headers.ETag)
     for (const [at, { operationId }] of operations) {
-      const name = operationId.replace("OfVersion", "");
+      const name = operationId;
       if (isOfVersion(at) && !isDeepStrictEqual(recorded[name], known[name]))
         assert.fail(`the answer ${name} has changed: increase imageFormatVersion, so that its ETag changes`);
     }
@@ -208,41 +184,12 @@ test("every response with a non-binary body has examples that match its schema",
     for (const [status, { content }] of Object.entries(responses))
       for (const [type, { schema, examples }] of Object.entries(content ?? {})) {
         if (type.startsWith("application/vnd.") && status === "200") continue;
+        if (at === "/api/v1/pages/{cursor}" && status === "200") continue;
         const values = Object.entries(examples);
         assert.ok(values.length > 0, `${status} of ${at}`);
         for (const [name, { value }] of values)
           if (schema !== undefined) checkValue(schema, value, `${name} at ${at}`);
       }
-});
-
-function objectsIn<Kind extends object>(value: unknown): Kind[] {
-  if (typeof value !== "object" || value === null) return [];
-  const inner = Object.values(value).flatMap(objectsIn<Kind>);
-  return Array.isArray(value) ? inner : [value as Kind, ...inner];
-}
-
-interface FieldSchema {
-  examples?: unknown[];
-  items?: FieldSchema;
-  properties?: Record<string, FieldSchema>;
-}
-
-test("the example values of a schema's fields occur together in one example response", () => {
-  const { schemas, examples } = (openapiDocument as { components: Record<string, unknown> }).components;
-  const answers = objectsIn(examples).map((answer) => new Map<string, unknown>(Object.entries(answer)));
-  const all = objectsIn<FieldSchema>(schemas);
-  let checked = 0;
-  for (const { properties = {} } of all) {
-    const fields = Object.entries(properties).flatMap(([name, { examples, items }]) =>
-      (examples ?? items?.examples ?? []).map((example) => [name, example] as const),
-    );
-    const isShown = answers.some((answer) =>
-      fields.every(([name, example]) => [answer.get(name)].flat().includes(example)),
-    );
-    assert.ok(isShown, `no answer has ${JSON.stringify(fields)}`);
-    checked += fields.length;
-  }
-  assert.equal(checked, all.flatMap((schema) => schema.examples ?? []).length, "all are of fields");
 });
 
 test("the example of each header equals the header of a recorded response", () => {

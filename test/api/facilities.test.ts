@@ -396,6 +396,45 @@ describe("trends of one facility", () => {
   });
 });
 
+test("a question for a year is pointed to the path of the year, and several states to the endpoint that takes them", () => {
+  const versions = versionsOf(imageOf(snapshotOf([["000001", "NY", "5072", 100, 50]])));
+  const said = (target: string) => {
+    const { type, message } = refusal(versions, target);
+    assert.equal(type, "invalid_parameter", target);
+    return message;
+  };
+  for (const path of [
+    "/healthcare/prices",
+    "/search",
+    "/healthcare/procedures",
+    "/healthcare/procedures/{code}",
+    "/healthcare/facilities",
+    "/healthcare/facilities/{ccn}",
+    "/export.csv",
+  ])
+    for (const name of ["year", "data_year", "version", "data_version"]) {
+      const way = `; for a data year, request /api/v1/versions/2023${path}`;
+      assert.ok(said(`${path}?${name}=2023`).endsWith(way), `${path} ${name}`);
+    }
+  assert.match(
+    said("/healthcare/prices?year=last"),
+    /request \/api\/v1\/versions\/\{year\}\/healthcare\/prices$/,
+  );
+  assert.match(said("/healthcare/trends?procedure=5072&year=2023"), /; for data years, add versions=2023$/);
+  assert.match(said("/datasets?year=2023"), /none is supported here$/);
+  for (const path of [
+    "prices?procedure=5072",
+    "trends?procedure=5072",
+    "procedures/5072?bins=3",
+    "procedures?limit=1",
+  ])
+    assert.match(
+      said(`/healthcare/${path}&state=NY,NJ`),
+      /; \/healthcare\/facilities takes several, separated by commas$/,
+    );
+  assert.doesNotMatch(said("/search?q=x&state=ZZ"), /takes several/);
+});
+
 test("places come from the installed zipcodes package and lie in US states and territories", () => {
   const { version, license } = JSON.parse(
     readFileSync(path.resolve(import.meta.dirname, "../../node_modules/zipcodes/package.json"), "utf8"),

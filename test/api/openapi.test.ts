@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { test } from "node:test";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
+import * as v from "valibot";
 import { readPlaces } from "../../datasets/places.ts";
 import { encodeSnapshot, stateCodes } from "../../engine/index.ts";
 import { apiErrors } from "../../server/api/errors.ts";
-import { allEndpoints } from "../../server/api/openapi.ts";
+import { allEndpoints, openapiDocument as openapiBytes } from "../../server/api/openapi.ts";
 import { checkAnswer, checkValue, openapiDocument, operationsOf } from "../support/answers.ts";
 import { ask as askService, openService } from "../support/asking.ts";
 import { imageWith, versionsWith } from "../support/endpoint-oracle.ts";
@@ -45,18 +46,50 @@ test("every property of a schema has a description", () => {
   assert.deepEqual(silent, []);
 });
 
-test("an operation below a version path has the plain operation's description and what a version means", () => {
-  let compared = 0;
-  for (const [at, { summary, description }] of operations) {
-    const plain = operations.get(at.replace("/versions/{version}", ""));
-    if (plain === undefined || !at.includes("/versions/{version}")) continue;
-    assert.equal(summary, `${plain.summary}; from one data version`);
-    const [start, more] = description.split("\n\nThe answer comes from the data version in the path. ");
-    assert.equal(start, plain.description, at);
-    assert.match(more, /^\w/, at);
-    compared += 1;
+test("the document has at most 90 KB, and the pattern of all states once", () => {
+  const { length } = openapiBytes();
+  assert.ok(length <= 90_000, `${length} bytes`);
+  assert.equal(openapiBytes().toString().split("[Aa][Kk]").length, 2);
+});
+
+test("an operation has a second server if its answers come from one data version, and the document has a contact", () => {
+  const { servers, info, paths } = v.parse(
+    v.looseObject({
+      servers: v.array(
+        v.looseObject({
+          url: v.string(),
+          variables: v.optional(v.looseObject({ version: v.looseObject({ default: v.string() }) })),
+        }),
+      ),
+      info: v.looseObject({ contact: v.object({ name: v.string() }) }),
+      paths: v.record(
+        v.string(),
+        v.object({ get: v.looseObject({ servers: v.optional(v.array(v.object({ url: v.string() }))) }) }),
+      ),
+    }),
+    openapiDocument,
+  );
+  assert.deepEqual(
+    servers.map(({ url }) => url),
+    ["/api/v1", "/api/v1/versions/{version}"],
+  );
+  assert.equal(servers[1].variables?.version.default, "2024");
+  assert.ok(info.contact.name.length > 0);
+  for (const { path, kind } of allEndpoints) {
+    const own = paths[path || "/"].get.servers;
+    assert.deepEqual(own, kind === "versioned" ? undefined : [{ url: "/api/v1" }], path);
   }
-  assert.equal(compared, allEndpoints.filter(({ kind }) => kind === "versioned").length);
+});
+
+test("exports are typed as text or as binary", () => {
+  const typed = ["csv", "arrow", "parquet"].map((name) => {
+    const [{ schema }] = Object.values(
+      operations.get(`/api/v1/export.${name}`)?.responses[200].content ?? {},
+    );
+    return schema;
+  });
+  const binary = { type: "string", format: "binary" };
+  assert.deepEqual(typed, [{ type: "string" }, binary, binary]);
 });
 
 const found = new Map([
@@ -179,7 +212,8 @@ const expectedParameters: Record<string, Record<string, object>> = {
   },
   "/healthcare/facilities": {
     procedure: { type: "string", minLength: 1, maxLength: 200 },
-    state: listOf(aState),
+    // A list of other letters is refused, too.
+    state: listOf("[A-Za-z]{2}"),
     city: { type: "string", minLength: 1, maxLength: 100 },
     ccn: listOf("[0-9A-Za-z]{6}"),
     near: text("([0-9]{5}|[^0-9]{2,100})"),
@@ -245,7 +279,7 @@ for (const [path, { parameters }] of operations) {
     const inPath = parameters.filter((parameter) => parameter.in === "path");
     assert.deepEqual(
       inPath.map(({ name, required }) => [name, required]),
-      [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, true]),
+      [...plain.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, true]),
     );
     const others = parameters.filter((parameter) => parameter.in === "header");
     assert.deepEqual(
@@ -350,7 +384,7 @@ test("the response check rejects undocumented statuses, errors, fields and heade
     ["/nowhere", 400, body, /path isn't in the document/],
     ["/nowhere", 404, body, /404 for \/nowhere: not_found/],
     [prices, 400, body, /undocumented error not_found/],
-    [prices, 404, error("unknown_endpoint"), /undocumented error unknown_endpoint/],
+    [prices, 404, error("unknown_endpoint"), /404 for .*: unknown_endpoint/],
     [prices, 404, { ...body, hint: "x" }, /additional properties/],
     [prices, 404, error("not_found", {}), /required property 'message'/],
     [prices, 429, error("rate_limit_exceeded", { message: "x", ceiling: "early" }), /allowed values/],

@@ -32,7 +32,9 @@ const parameter = v.strictObject({
   schema,
   example: v.optional(v.union([v.string(), v.number()])),
 });
+const servers = v.array(v.object({ url: v.string() }));
 const operation = v.strictObject({
+  servers: v.optional(servers),
   operationId: v.string(),
   summary: v.string(),
   description: v.string(),
@@ -42,7 +44,7 @@ const operation = v.strictObject({
 });
 export const openapiDocument: object = JSON.parse(openapiBytes().toString());
 
-const documentSchema = v.object({ paths: named(v.strictObject({ get: operation })) });
+const documentSchema = v.object({ servers, paths: named(v.strictObject({ get: operation })) });
 
 export type Operation = v.InferOutput<typeof operation>;
 type Response = v.InferOutput<typeof response>;
@@ -74,13 +76,18 @@ function closed(part: unknown): unknown {
   return Object.fromEntries(isObject ? [["additionalProperties", false], ...inner] : inner);
 }
 
+/** By the whole path, for each of an operation's servers. */
 const operationsByDocument = new WeakMap<object, ReadonlyMap<string, Operation>>();
 
 export function operationsOf(openapi: object): ReadonlyMap<string, Operation> {
   const known = operationsByDocument.get(openapi);
   if (known !== undefined) return known;
-  const { paths } = v.parse(documentSchema, followed(openapi, openapi));
-  const operations = new Map(Object.entries(paths).map(([path, { get }]) => [path, get]));
+  const { paths, servers } = v.parse(documentSchema, followed(openapi, openapi));
+  const operations = new Map(
+    Object.entries(paths).flatMap(([path, { get }]) =>
+      (get.servers ?? servers).map(({ url }): [string, Operation] => [url + path.replace(/^\/$/, ""), get]),
+    ),
+  );
   operationsByDocument.set(openapi, operations);
   return operations;
 }

@@ -11,9 +11,8 @@ export const datasets = endpoint({
   name: "datasets",
   summary: "The data versions that are served, newest first, with their gaps",
   description:
-    "Lists the loaded data versions: their sources, their checksums, and how many rows have prices. It also lists the " +
-    "states and procedure groups without prices, with the reason if it is known, and how many rows a revision changed, " +
-    "compared with the revision before it.",
+    "The sources of the loaded data versions, their checksums, how many rows have prices, which states and procedure groups " +
+    "have none, and how many rows a revision changed",
   returns: "The data versions, newest first.",
   kind: "service",
   parameters: v.object({}),

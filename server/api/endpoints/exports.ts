@@ -52,8 +52,8 @@ export const csv: Endpoint = endpoint({
   name: "exportCsv",
   summary: "Every row as CSV (RFC 4180), including rows without a price",
   description:
-    "All rows of a data version as CSV (RFC 4180) with a header line; amounts are dollars. The column `status` says whether " +
-    "a row is `priced`, `suppressed` or `incomplete`. The file is streamed, and counts as one request, whatever its length.",
+    "All rows of a data version as CSV (RFC 4180) with a header line; amounts are dollars. Counts as one request, " +
+    "whatever its length.",
   returns: "The file, as an attachment.",
   kind: "versioned",
   fileType: "text/csv; charset=utf-8; header=present",
@@ -82,8 +82,8 @@ export const parquet: Endpoint = endpoint({
   name: "exportParquet",
   summary: "The snapshot file itself, whole or a range of its bytes; amounts are in cents",
   description:
-    "The snapshot file of a data version. Amounts are whole cents. The endpoint supports `Range`, so that readers such as " +
-    "DuckDB fetch only the columns that they need.",
+    "The snapshot file of a data version. Amounts are whole cents. With `Range`, readers such as DuckDB fetch only the " +
+    "columns that they need.",
   returns: "The whole file, as an attachment.",
   kind: "versioned",
   fileType: "application/vnd.apache.parquet",

@@ -43,7 +43,7 @@ const parameters = v.object({
     v.pipe(
       textUpTo(maxProcedureCharacters, `an APC code, or 1 to ${maxProcedureCharacters} characters of words`),
       v.description(
-        "APC code of a procedure group, or words such as `knee replacement`, or a HCPCS or CPT code. Only hospitals that have the group are listed, each with its price. Words that fit several groups are an error with `candidates`.",
+        "APC code of a procedure group, words such as `knee replacement`, or a HCPCS or CPT code. Words that fit several groups are an error with `candidates`.",
       ),
       v.examples(["5072"]),
     ),
@@ -95,7 +95,7 @@ const parameters = v.object({
     v.pipe(
       v.picklist(statuses, `one of ${statuses.join(", ")}`),
       v.description(
-        "Only hospitals whose row of the procedure has this status; default `priced`. Rows of another status have no charge and no allowed amount (null). Only with `procedure`.",
+        "Only hospitals whose row has this status; default `priced`. Other rows have no amounts. Only with `procedure`.",
       ),
       v.examples(["all"]),
     ),
@@ -225,13 +225,11 @@ export const facilities: Endpoint = endpoint({
   name: "facilities",
   summary: "Hospitals by state, city, CCN or nearness, and with a procedure group what each charges for it",
   description:
-    "Lists hospitals that meet every condition that is given: in some states, in a city, with some CCNs, near a ZIP code. With " +
-    "`procedure`, only hospitals that have the procedure group are listed, each with its price and its standing; they can be " +
-    "filtered and sorted by it. So `procedure`, `near` and `sort=charge` give the cheapest hospitals around a place, and " +
-    "`procedure` and `ccn` put some hospitals side by side.\n\n" +
-    "Distances are great-circle miles between the centers of ZIP codes, rounded to one decimal; `within` and `sort=distance` " +
-    "compare the rounded ones, and `sort=markup` the rounded markups. Hospitals whose ZIP code has no known place are left out " +
-    "of `near`, and counted in `summary.unplaced`.",
+    "Lists hospitals that meet every condition that is given. With `procedure`, only hospitals that have the procedure group " +
+    "are listed, each with its price and its standing: `procedure`, `near` and `sort=charge` give the cheapest hospitals " +
+    "around a place, and `procedure` and `ccn` put some hospitals side by side.\n\n" +
+    "Distances are great-circle miles, rounded to one decimal, between ZIP codes, or from the mean of a city's ZIP codes. " +
+    "`summary.unplaced` counts the hospitals whose ZIP code has no known place",
   returns: "The query as it is understood, statistics of all hospitals that match, and the page's hospitals.",
   kind: "versioned",
   parameters,

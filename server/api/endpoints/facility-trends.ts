@@ -63,9 +63,8 @@ export const facilityTrends = endpoint({
   name: "facilityTrends",
   summary: "One facility's price for a procedure group over the loaded data years",
   description:
-    "Shows what one hospital charged for a procedure group in each data year, its standing in that year, and the change " +
-    "against the listed year before. A year in which its row has no price is listed with its `status`, and a year without a " +
-    "row is left out. Synthetic data versions are omitted where a real one is loaded.",
+    "A year in which the hospital's row has no price is listed with its `status`, and a year without a row is left out. " +
+    "Synthetic data versions are omitted where a real one is loaded",
   returns: "The facility as it is in the latest of these years, and a row per data year, the oldest first.",
   kind: "overall",
   segment: { name: "ccn", description: "CCN of the facility, letters in any case.", example: "990901" },

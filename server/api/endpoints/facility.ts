@@ -29,9 +29,8 @@ export const facility = endpoint({
   name: "facility",
   summary: "Every priced procedure group at one facility, with its standing in the nation and its state",
   description:
-    "Describes one hospital: its address, and for each procedure group with a price the charge, the amounts that Medicare " +
-    "allowed and paid, the number of services, and the charge's rank in the nation and in the state. `data` is empty if the " +
-    "hospital has no prices. `/search` finds a hospital's CCN.",
+    "For each procedure group with a price: the charge, what Medicare allowed and paid, and the charge's rank in the nation " +
+    "and in the state. `/search` finds a hospital's CCN by its name",
   returns: "The facility, and its procedure groups by code.",
   kind: "versioned",
   segment: { name: "ccn", description: "CCN of the facility, letters in any case.", example: "990005" },

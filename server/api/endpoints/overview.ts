@@ -15,8 +15,7 @@ export function overviewOf(outlines: () => object[]): Endpoint {
     path: "",
     name: "overview",
     summary: "The endpoints with their parameters, and the loaded data versions",
-    description:
-      "Lists every endpoint with its parameters, and the loaded data versions: a start for people who explore with curl.",
+    description: "A start for people who explore with curl.",
     returns: "The endpoints and the data versions.",
     kind: "service",
     parameters: v.object({}),
@@ -46,7 +45,7 @@ export const versions = endpoint({
   name: "versions",
   summary: "The loaded data versions, newest first, with their paths",
   description:
-    "Lists the loaded data versions, each with the path of its hospitals. Other paths of the version begin alike. `/datasets` describes the versions in detail.",
+    "Other paths of a version begin like the path of its hospitals. `/datasets` describes the versions in detail.",
   returns: "The data versions, newest first.",
   kind: "service",
   parameters: v.object({}),

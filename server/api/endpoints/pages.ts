@@ -16,8 +16,7 @@ export const pages = endpoint({
   name: "page",
   summary: "The next page of a list, from the data version of its first page",
   description:
-    "Returns the next page of a list. Request the path in `next` unchanged, until `next` is null. All pages come from the " +
-    "data version of the first page, even if a newer version was loaded meanwhile.",
+    "Request the path in `next` unchanged, until `next` is null. All pages come from the data version of the first page",
   returns: "The next page, in the shape of its list, which `list` names.",
   kind: "page",
   segment: {

@@ -25,9 +25,8 @@ export const procedure = endpoint({
   name: "procedure",
   summary: "The charges of one procedure group in depth: distribution, allowed amounts, markup and states",
   description:
-    "Describes how the charges of one procedure group are distributed: statistics, a histogram, the amounts that Medicare " +
-    "allows, the markup (charge divided by allowed amount), and a row for each state. It also lists the HCPCS and CPT codes " +
-    "that the group includes, where they are loaded.",
+    "Statistics, a histogram, the amounts that Medicare allows, the markup (charge divided by allowed amount), and a row for " +
+    "each state. `/search?type=procedure` finds the code by words",
   returns: "The procedure group in depth: summary, allowed amounts, markup, histogram, states.",
   kind: "versioned",
   segment: { name: "code", description: "APC code of the procedure group.", example: "5072" },

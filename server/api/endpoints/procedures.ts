@@ -14,9 +14,8 @@ export const procedures: Endpoint = endpoint({
   name: "procedures",
   summary: "Procedure groups with the variation of their charges",
   description:
-    "Lists the procedure groups (APC codes) that have prices, each with its lowest, median and highest charge. With " +
-    "`sort=spread`, the groups whose charges differ most between hospitals come first. `min_facilities` omits groups that few " +
-    "hospitals offer.",
+    "Lists the procedure groups (APC codes) that have prices. With `sort=spread`, the groups whose charges differ most come " +
+    "first. `min_facilities` omits groups that few hospitals offer",
   returns: "The page's procedure groups, and how many there are on all pages.",
   kind: "versioned",
   parameters: v.object({

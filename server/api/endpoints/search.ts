@@ -17,27 +17,14 @@ import { searchResponse } from "../responses.ts";
 /** Answers searches. */
 
 const howItMatches =
-  "Case, accents and punctuation don't matter. Abbreviations match the words that they stand for, a state's code matches " +
-  "its name, plurals match singulars, and words match whether they are written apart or together.\n\n" +
-  "Every significant word has to match: a facility's name, city, state, ZIP code or CCN; a procedure group's name or APC " +
-  "code, a patients' word for it, or a HCPCS or CPT code that it includes and the words of its descriptor (`matched` says " +
-  "which). Words such as `the` and `of`, and beside other words also `hospital`, `medical " +
-  "center`, `clinic` and `health system`, are optional, but matches that have them come first. A word also matches by its " +
-  "beginning. A word that isn't a number may have one typo from 5 letters on, and two from 9. A word that is repeated, or " +
-  "that stands before a state, is taken as a place.\n\n" +
-  "A match is ranked by its worst word: exact words come before beginnings, and these before typos. Among equals, a name " +
-  "counts more than a city, and a city more than a state. Then come the matches whose name is covered best by the query, " +
-  "and whose name begins with it.\n\n" +
-  "`score` is 0.5 and more where every significant word matched and nothing else fits as well; below, words were dropped " +
-  "or guessed. `query.ignored` lists words that nothing has and that were set aside, because what remains names " +
-  "something. A number is a significant word, however short. Question words say nothing. English and Spanish words are " +
+  "Every significant word and number has to match, by its beginning or with a typo too. English and Spanish questions are " +
   "understood.\n\n" +
-  "A ZIP code, and a place after `near`, list the hospitals within 50 miles, the nearest first. A place in a search for " +
-  "procedures (`in Houston`, `Chicago IL`) is taken off, and returned in `query.place` as a parameter of " +
-  "`/healthcare/facilities`. `absent` names what this data can't have, such as an MRI or a visit, and where to look.\n\n" +
-  "Only what has prices is listed; with `state`, only what has prices there. A procedure group that isn't found by its name " +
-  "alone says in `matched` by which of patients' words. If nothing matches, the answer is 404; its message names the word that has no match, " +
-  "and similar words. If all matches lack prices, the message says so.";
+  "`score` is 0.5 and more where every significant word matched and nothing else fits as well; below, words were dropped or " +
+  "guessed. `query.ignored` lists words that were set aside. A ZIP code, and a place after `near`, list the hospitals " +
+  "within 50 miles. A place in a search for procedures (`in Houston`) is taken off, and returned in `query.place`. `absent` " +
+  "names what this data can't have, such as an MRI or a visit, and where to look.\n\n" +
+  "Only what has prices is listed; with `state`, only what has prices there. `matched` says which codes or patients' words " +
+  "found a procedure group.";
 const maxQueryCharacters = 200;
 const expectedQuery = `1 to ${maxQueryCharacters} characters`;
 export const search: Endpoint = endpoint({

@@ -64,11 +64,9 @@ export const trends = endpoint({
   name: "trends",
   summary: "The charges of one procedure group over the loaded data years, and how they changed",
   description:
-    "Shows how the charges of one procedure group changed over the years. `change` compares the medians of two years, which " +
-    "also move when hospitals come and go. `matched` covers the hospitals with prices in both years: it is the median of " +
-    "each hospital's own change. Synthetic data versions are omitted where a real one is loaded: the two are never compared.\n\n" +
-    "A new revision of a year changes the answer. `source.data_versions` names what an answer came from; with these as " +
-    "`versions` it can be asked for again, as long as they are loaded.",
+    "`change` compares the medians of two years, which also move when hospitals come and go. `matched` covers the hospitals " +
+    "with prices in both years. Synthetic data versions are omitted where a real one is loaded. With `source.data_versions` " +
+    "as `versions`, an answer can be asked for again",
   returns: "A row per data year that has prices, the oldest first.",
   kind: "overall",
   parameters: v.object({ procedure, state, versions: versionNames }),

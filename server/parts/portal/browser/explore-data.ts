@@ -231,7 +231,11 @@ function rankAmong(
 
 function unpricedOf(choice: Choice, procedure: string, ask: Ask): FacilitiesAnswer | null {
   const parameters = { procedure, ...placeOf(choice), status: "all", limit: maxPageRows };
-  return unlessFailed(ask<[FacilitiesAnswer]>(pathOf("/healthcare/facilities", parameters, choice.year))[0]);
+  const found = unlessFailed(
+    ask<[FacilitiesAnswer]>(pathOf("/healthcare/facilities", parameters, choice.year))[0],
+  );
+  // The API takes words for a procedure, too, but pages take codes only.
+  return found?.procedure?.code === procedure ? found : null;
 }
 
 function nearestOf(procedure: string, near: string, year: string | null, ask: Ask): Priced | null {

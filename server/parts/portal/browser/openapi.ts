@@ -34,8 +34,13 @@ interface Response {
   content?: Record<string, Content>;
 }
 
+interface Server {
+  url: string;
+}
+
 interface Described {
   operationId: string;
+  servers?: Server[];
   summary: string;
   description: string;
   tags: string[];
@@ -46,6 +51,7 @@ interface Described {
 export interface OpenApi {
   info: { title: string; summary: string; description: string };
   tags: { name: string; description: string }[];
+  servers: (Server & { description?: string; variables?: { version: { default: string } } })[];
   paths: Record<string, { get: Described }>;
 }
 
@@ -62,30 +68,43 @@ export function resolved(part: unknown, document: object): unknown {
 
 export type Operation = ReturnType<typeof operationsOf>[number];
 
-const versionEnd = "OfVersion";
-
 /**
- * Lists the operations in the document's order. A path with a version and the same path without it are one operation,
- * which has the parameters of the path with a version. Header parameters are left out.
+ * Lists the operations in the document's order. The version of an operation's second server is its first parameter.
+ * Header parameters are left out.
  * @param examples examples by parameter, used instead of the document's examples
  */
 export function operationsOf(document: OpenApi, examples: Readonly<Record<string, string>>) {
   const entries = Object.entries(document.paths).map(([path, { get }]) => ({ path, ...get }));
-  return entries
-    .filter(({ operationId }) => !operationId.endsWith(versionEnd))
-    .map(({ path, operationId: id, summary, description, tags, parameters, responses }) => {
-      const ofVersion = entries.find(({ operationId }) => operationId === id + versionEnd);
+  const { description: ofVersions = "", variables } = document.servers[1] ?? {};
+  return entries.map(
+    ({ path: end, operationId: id, summary, description, tags, parameters, responses, servers }) => {
+      const [newest, ofVersion] = servers ?? document.servers;
+      const pathAt = ({ url }: Server) => url + (end === "/" ? "" : end);
+      const path = pathAt(newest);
+      const inPath: Parameter[] =
+        ofVersion === undefined || variables === undefined
+          ? []
+          : [
+              {
+                name: "version",
+                in: "path",
+                required: true,
+                description: ofVersions ?? "",
+                schema: { type: "string" },
+                example: variables.version.default,
+              },
+            ];
       const [ok, ...rest] = Object.entries(responses).map(([status, one]) => ({ status, ...one }));
       const [content = {}] = Object.values(ok.content ?? {});
       const [example] = Object.values(content.examples ?? {});
       return {
         id,
         path,
-        versionPath: ofVersion?.path ?? null,
+        versionPath: ofVersion === undefined ? null : pathAt(ofVersion),
         summary,
         description,
         tag: tags[0],
-        parameters: (ofVersion?.parameters ?? parameters)
+        parameters: [...inPath, ...parameters]
           .filter((one) => one.in !== "header")
           .map((one) => (one.name in examples ? { ...one, example: examples[one.name] } : one)),
         returns: ok.description,
@@ -93,7 +112,8 @@ export function operationsOf(document: OpenApi, examples: Readonly<Record<string
         fields: content.schema === undefined ? [] : fieldsOf(content.schema, ""),
         errors: rest.filter(({ status }) => status >= "400").flatMap(errorsOf),
       };
-    });
+    },
+  );
 }
 
 /** Lists a schema's fields. Nested fields have paths such as `data[].ccn`. */
