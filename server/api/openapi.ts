@@ -439,13 +439,9 @@ const servers = {
   newest: { url: basePath },
   ofVersion: {
     url: versionBase,
-    description: "One data version",
-    variables: {
-      version: {
-        default: "2024",
-        description: "A data version such as 2024.1, or a year, which means its newest revision at the time.",
-      },
-    },
+    // orval refuses a description of the variable.
+    description: "A data version such as 2024.1, or a year, which means its newest revision at the time.",
+    variables: { version: { default: "2024" } },
   },
 };
 

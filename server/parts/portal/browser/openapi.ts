@@ -51,7 +51,7 @@ interface Described {
 export interface OpenApi {
   info: { title: string; summary: string; description: string };
   tags: { name: string; description: string }[];
-  servers: (Server & { variables?: { version: { default: string; description: string } } })[];
+  servers: (Server & { description?: string; variables?: { version: { default: string } } })[];
   paths: Record<string, { get: Described }>;
 }
 
@@ -75,23 +75,23 @@ export type Operation = ReturnType<typeof operationsOf>[number];
  */
 export function operationsOf(document: OpenApi, examples: Readonly<Record<string, string>>) {
   const entries = Object.entries(document.paths).map(([path, { get }]) => ({ path, ...get }));
-  const version = document.servers[1]?.variables?.version;
+  const { description: ofVersions = "", variables } = document.servers[1] ?? {};
   return entries.map(
     ({ path: end, operationId: id, summary, description, tags, parameters, responses, servers }) => {
       const [newest, ofVersion] = servers ?? document.servers;
       const pathAt = ({ url }: Server) => url + (end === "/" ? "" : end);
       const path = pathAt(newest);
       const inPath: Parameter[] =
-        ofVersion === undefined || version === undefined
+        ofVersion === undefined || variables === undefined
           ? []
           : [
               {
                 name: "version",
                 in: "path",
                 required: true,
-                description: version.description,
+                description: ofVersions,
                 schema: { type: "string" },
-                example: version.default,
+                example: variables.version.default,
               },
             ];
       const [ok, ...rest] = Object.entries(responses).map(([status, one]) => ({ status, ...one }));
