@@ -89,7 +89,7 @@ export function operationsOf(document: OpenApi, examples: Readonly<Record<string
                 name: "version",
                 in: "path",
                 required: true,
-                description: ofVersions ?? "",
+                description: ofVersions,
                 schema: { type: "string" },
                 example: variables.version.default,
               },
