@@ -146,7 +146,7 @@ test("an account that has made its bytes isn't free until their time is over, an
 /** A response that takes all bytes, and notes them. */
 function openResponse() {
   const taken: number[] = [];
-  let isClosed = false;
+  const wait = { isOver: false, end: () => {} };
   const res = {
     tryEnd(chunk: Uint8Array, total: number) {
       taken.push(chunk.length);
@@ -155,10 +155,10 @@ function openResponse() {
     cork: (work: () => void) => work(),
     onWritable() {},
     close() {
-      isClosed = true;
+      wait.isOver = true;
     },
   } as unknown as HttpResponse;
-  return { res, taken, isClosed: () => isClosed };
+  return { res, taken, wait };
 }
 
 /** Makes some chunks, and then fails. */
@@ -179,7 +179,7 @@ for (const [what, source] of [
   ["ends too early", short()],
 ] as const)
   test(`the connection is closed if a stream's source ${what}`, async () => {
-    const { res, taken, isClosed } = openResponse();
+    const { res, taken, wait } = openResponse();
     let nowMs = 1000;
     const turns = new Turns(
       () => 0,
@@ -190,7 +190,6 @@ for (const [what, source] of [
       },
       () => nowMs,
     );
-    const wait = { isOver: false, end: () => {} };
     streamBody(
       res,
       { length: 1_000_000, source, taker: 1 },
@@ -200,7 +199,7 @@ for (const [what, source] of [
       () => {},
       undefined,
     );
-    for (let i = 0; i < 30 && !isClosed(); i++) await new Promise((resolve) => setImmediate(resolve));
-    assert.ok(isClosed());
+    for (let i = 0; i < 30 && !wait.isOver; i++) await new Promise((resolve) => setImmediate(resolve));
+    assert.ok(wait.isOver);
     assert.ok(taken.reduce((sum, length) => sum + length, 0) < 1_000_000);
   });
