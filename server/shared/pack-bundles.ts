@@ -5,4 +5,4 @@ import { packBundles } from "./web-assets.ts";
 /** Writes the bundles of all parts' pages into the npm package, so that an installed server bundles nothing. */
 
 const server = dirname(import.meta.dirname);
-for (const folder of globSync("parts/*/browser", { cwd: server })) packBundles(join(folder, ".."));
+packBundles(globSync("parts/*/browser", { cwd: server }).map((folder) => join(folder, "..")));

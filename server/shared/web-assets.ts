@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, extname, join } from "node:path";
 import { kept } from "../strip-cache.js";
@@ -59,10 +59,11 @@ export function readAssets(base: string, part: string, added: Readonly<Record<st
   };
 }
 
-/** Writes the bundles of a part's pages where an installed package finds them. */
-export function packBundles(part: string): void {
-  mkdirSync(packedFolder, { recursive: true });
-  writeFileSync(join(packedFolder, nameOf(part)), bundle(part));
+/** Writes the bundles of the pages of all parts where an installed package finds them, in place of older ones. */
+export function packBundles(parts: readonly string[]): void {
+  rmSync(packedFolder, { recursive: true, force: true });
+  mkdirSync(packedFolder);
+  for (const part of parts) writeFileSync(join(packedFolder, nameOf(part)), bundle(part));
 }
 
 function bundlesOf(part: string): Bundle[] {
