@@ -182,7 +182,9 @@ test("the README's commands install a working service", async () => {
   const [install, ...commands] = block.trim().split("\n");
   assert.equal(install, `cd ${wordsOf(buildStage, "WORKDIR")[0]} && ${wordsOf(buildStage, "RUN")[1]}`);
   assert.equal(commands.pop(), "systemctl daemon-reload && systemctl enable --now hcqs");
-  assert.equal(commands.pop(), "cp server/deploy/hcqs.service /etc/systemd/system/");
+  const enabled = "echo PORTAL_ACCOUNT=visitors >> /etc/hcqs.env";
+  assert.equal(commands.pop(), `cp server/deploy/hcqs.service /etc/systemd/system/ && ${enabled}`);
+  commands.push(enabled);
   for (const path of ["usr/local/bin/hcqs", "var/lib/hcqs"]) rmSync(join(root, path), { recursive: true });
   const publisher = await Publisher.start();
   const release = publisher.answers("/MUP_OUT_RY26_P04_V10_DY24_Prov_Svc.csv", file(csv(row, otherRow)));
