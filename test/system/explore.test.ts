@@ -325,8 +325,8 @@ test("a field's long suggestions stay within the page", async () => {
   for (const viewport of [wide, narrow]) {
     const { page } = await open("/?procedure=5072", { viewport });
     for (const [field, text] of [
-      ["Compare a hospital", "hospital"],
-      ["Procedure", "level"],
+      ["Compare a hospital", "hosp"],
+      ["Procedure", "level 2"],
     ]) {
       await page.getByRole("combobox", { name: field }).fill(text);
       const option = page.getByRole("listbox", { name: field }).locator("[role=option]").first();
