@@ -64,19 +64,9 @@ describe("any text", () => {
     const images = [1, 2].map((seed) =>
       imageOf(syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 2000 * seed, seed })),
     );
+    // Words that fit any hospital, such as regional, are refused alone.
     const words = [
-      ...[
-        "general",
-        "generl",
-        "sample",
-        "community",
-        "saint",
-        "regional",
-        "memrial",
-        "willow",
-        "hollow",
-        "o",
-      ],
+      ...["general", "generl", "sample", "community", "saint", "memrial", "willow", "hollow", "o"],
       ...["ca", "texas", "ny", "level", "implant", "without", "x-ray", "5072", "990901", "zzzzz"],
     ];
     const kinds: DocumentKind[] = ["facility", "procedure"];
