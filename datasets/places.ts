@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { type Places, stateIndex } from "../engine/query.ts";
+import { cityKey, imageFormatVersion, type Places, stateIndex } from "../engine/query.ts";
 
 /** The version of npm's package `zipcodes` in package.json. */
 const version = "8.0.0";
@@ -22,9 +22,15 @@ type Keep = (name: string, make: () => Buffer) => Buffer;
  * @param keep caches the table between threads and starts, because reading the text takes 0.1 s
  */
 export function readPlaces(keep: Keep = (_, make) => make()): Places {
+  let read: Map<number, Entry> | undefined;
+  const entries = () => {
+    read ??= readEntries();
+    return read;
+  };
   places ??= columnsOf(
     keep(`zipcodes-${version}`, () => tableOf(entries())),
-    keep(`zipcodes-${version}-cities`, () => citiesOf(entries())).toString(),
+    // The keys of cities may change with the image's format.
+    keep(`zipcodes-${version}-cities-${imageFormatVersion}`, () => citiesOf(entries())).toString(),
   );
   return places;
 }
@@ -39,7 +45,9 @@ function columnsOf(table: Buffer, cities: string): Places {
   const all = new Int32Array(new Uint8Array(table).buffer);
   const count = all.length / 3;
   const [zip, latitude, longitude] = [0, 1, 2].map((i) => all.subarray(i * count, (i + 1) * count));
-  return { name, zip, latitude, longitude, city: cities.split("\n") };
+  const lines = cities.split("\n").map((line) => line.split("\t"));
+  const [city, key] = [0, 1].map((i) => lines.map((fields) => fields[i]));
+  return { name, zip, latitude, longitude, city, cityKey: key };
 }
 
 interface Entry {
@@ -49,7 +57,7 @@ interface Entry {
 }
 
 /** Reads the package's entries by ZIP code, ascending. */
-function entries(): Map<number, Entry> {
+function readEntries(): Map<number, Entry> {
   const text = readFileSync(createRequire(import.meta.url).resolve("zipcodes/lib/codes.js"), "utf8");
   const found = new Map<number, Entry>();
   for (const [, zip, latitude, longitude, city, state] of text.matchAll(place)) {
@@ -69,7 +77,13 @@ function tableOf(entries: Map<number, Entry>): Buffer {
   return Buffer.concat(columns.map(({ buffer }) => Buffer.from(buffer)));
 }
 
-/** The city and state of each ZIP code, a line each, in the order of the ZIP codes. */
+/** The city and state of each ZIP code and the city's key, a line each, in the order of the ZIP codes. */
 function citiesOf(entries: Map<number, Entry>): Buffer {
-  return Buffer.from(Array.from(entries.values(), ({ city }) => city).join("\n"));
+  const keys = new Map<string, string>();
+  const lines = Array.from(entries.values(), ({ city }) => {
+    const key = keys.get(city) ?? cityKey(city);
+    keys.set(city, key);
+    return `${city}\t${key}`;
+  });
+  return Buffer.from(lines.join("\n"));
 }

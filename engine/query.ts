@@ -45,5 +45,6 @@ export { otherCodeIn } from "./search/other-codes.ts";
 export type { Absent } from "./search/procedure-words.ts";
 export { regionAsked } from "./search/regions.ts";
 export { absentIn, search, unpricedMatches } from "./search/search.ts";
+export { cityKey } from "./search/text.ts";
 export { type DocumentKind, documentKinds } from "./search/text-index.ts";
 export * from "./snapshot/schema.ts";

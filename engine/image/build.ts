@@ -1,7 +1,7 @@
 import { encodeRepeated, encodeText } from "../encode.ts";
 import { csvLengths } from "../exports/csv.ts";
 import { checkHeap, facilityDocuments, procedureDocuments, wordsByText } from "../search/build.ts";
-import { cityWord, foldedCase } from "../search/text.ts";
+import { foldedCase } from "../search/text.ts";
 import { byField, facilityFields, type HcpcsCode, versionName } from "../snapshot/schema.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
 import { ascending, partsOf } from "../snapshot/table.ts";
@@ -108,15 +108,8 @@ function includesText(codes: readonly HcpcsCode[] | null): string {
 }
 
 /** The cities of a table of places, and the means of their ZIP codes' coordinates. */
-function citiesOf({ city = [], latitude, longitude }: Places) {
-  const keys = new Map<string, string>();
-  const keyOf = (name: string) => {
-    const state = name.slice(-stateLetters);
-    const key = keys.get(name) ?? `${cityWord(name.slice(0, name.lastIndexOf(",")))} ${state}`;
-    keys.set(name, key);
-    return key;
-  };
-  const zipsOf = Map.groupBy(city.keys(), (i) => keyOf(city[i]));
+function citiesOf({ city = [], cityKey = [], latitude, longitude }: Places) {
+  const zipsOf = Map.groupBy(city.keys(), (i) => cityKey[i]);
   const names = [...zipsOf.keys()].sort();
   const meansOf = (axis: Int32Array) =>
     Int32Array.from(names, (key) => {
@@ -130,8 +123,6 @@ function citiesOf({ city = [], latitude, longitude }: Places) {
     placeCityLongitude: meansOf(longitude),
   };
 }
-
-const stateLetters = 2;
 
 /** Equal texts have the same rank. */
 function ranksOf(names: string[]): Uint32Array {

@@ -99,7 +99,7 @@ const layout = {
   placeLongitude: int32,
   /** The cities of the ZIP codes: their names as one word, a space, and the state's code; in byte order. */
   placeCity: texts,
-  /** The same cities as they are shown, such as `Saint Louis, MO`. */
+  /** The names of the cities as they are shown, such as `Saint Louis, MO`. */
   placeCityName: texts,
   /** The mean latitude of each city's ZIP codes in millionths of a degree. */
   placeCityLatitude: int32,
@@ -131,7 +131,7 @@ const layout = {
   headEnd: uint32,
   /** The priced rows of each group in turn, ordered by charge, then by CCN. */
   order: uint32,
-  /** The same rows ordered by other values, absent ones last, then by CCN. */
+  /** The priced rows of each group in turn, ordered by a value, absent ones last, then by CCN. */
   orders: { allowed: uint32, markup: uint32, services: uint32, name: uint32 },
   /** For each row in `order`, its end in `answers`. */
   rowEnd: uint32,

@@ -63,6 +63,12 @@ export function cityWord(name: string): string {
   return indexWords(name).join("");
 }
 
+/** Returns a city's name as one word, a space, and the state's code. @param city such as `Saint Louis, MO` */
+export function cityKey(city: string): string {
+  const comma = city.lastIndexOf(",");
+  return `${cityWord(city.slice(0, comma))} ${city.slice(comma + 2)}`;
+}
+
 /** The functions that return a word's form in each index. */
 export const meanings = { facility: meaningOf, procedure: procedureMeaning } as const;
 

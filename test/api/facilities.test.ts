@@ -4,7 +4,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import * as v from "valibot";
 import { readPlaces } from "../../datasets/places.ts";
-import type { FacilityField, Snapshot } from "../../engine/index.ts";
+import { cityKey, type FacilityField, type Snapshot } from "../../engine/index.ts";
 import type { Versions } from "../../server/api/endpoint.ts";
 import { facilitiesResponse } from "../../server/api/responses.ts";
 import { ask as askService, openService } from "../support/asking.ts";
@@ -101,12 +101,13 @@ describe("lists of facilities", () => {
   });
 
   test("a city is the mean of its ZIP codes, however it is written, and a city of several states needs its state", () => {
+    const city = ["Saint Ives, NY", "St. Ives, NY", "Port Iowa, IL", "Saint Ives, IL", "Saint Ives, AK"];
     const zips = {
       name: "Five places",
       zip: Int32Array.of(501, 10001, 60601, 60602, 99501),
       latitude: Int32Array.of(40_000_000, 42_000_000, 41_000_000, 41_000_000, 60_000_000),
       longitude: Int32Array.of(-90_000_000, -90_000_000, -90_000_000, -80_000_000, -150_000_000),
-      city: ["Saint Ives, NY", "St. Ives, NY", "Port Iowa, IL", "Saint Ives, IL", "Saint Ives, AK"],
+      ...{ city, cityKey: city.map(cityKey) },
     };
     const there = versionsOf(imageWith(withTexts(snapshot, { zip }), zips));
     const near = (city: string, version = there) => {
