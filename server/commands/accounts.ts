@@ -105,14 +105,8 @@ function rotateSecret([name, ...args]: string[], { store, now }: Context): Comma
   };
 }
 
-function fileNamed(command: string, args: string[], expected: string): string {
-  const file = readFileName(command, args, expected);
-  if (file === undefined) throw new Error(`${command} needs ${expected}`);
-  return file;
-}
-
 function exportAll(args: string[], { store }: Context): CommandOutput {
-  const file = fileNamed("accounts export", args, "a file to make");
+  const file = readFileName("accounts export", args, "a file to make");
   exportAccounts(store, file);
   return { result: `${file}\n` };
 }
@@ -128,7 +122,7 @@ function importArguments(args: string[]): { file: string; after: number } {
     { args, options: { after: { type: "string" } }, allowPositionals: true },
     expected,
   );
-  const file = fileNamed("accounts import", positionals, expected);
+  const file = readFileName("accounts import", positionals, expected);
   const after = v.safeParse(wholeNumber(0, Number.MAX_SAFE_INTEGER), values.after ?? "0");
   if (!after.success) throw wrongOption("--after", shown(values.after ?? ""), after.issues[0].message);
   return { file, after: after.output };

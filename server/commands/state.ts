@@ -14,7 +14,6 @@ await runCommand("state", parts, {
       "with DATABASE_URL, accounts are in PostgreSQL: back that up by its own tools, such as pg_dump; without it, state backup copies this machine's STATE_DIR",
     onFolder(args, stateDir) {
       const file = readFileName("state backup", args, "a file to make");
-      if (file === undefined) throw new Error("state backup needs a file to make");
       backUp(stateDir, file);
       return `${file}\n`;
     },

@@ -61,15 +61,16 @@ export function readOptions<Entries extends v.ObjectEntries>(
 }
 
 /**
- * Reads a command line of a FILE and nothing else; undefined without a FILE.
+ * Reads a command line of a FILE and nothing else.
  *
- * @throws DataError for an option, more than one FILE, or an empty FILE
+ * @throws Error for no FILE, an option, more than one FILE, or an empty FILE
  */
-export function readFileName(command: string, args: string[], expected = "a file"): string | undefined {
+export function readFileName(command: string, args: string[], expected: string): string {
   const { positionals } = parsedArguments(command, { args, options: {}, allowPositionals: true }, expected);
   const [file, ...more] = positionals;
   if (more.length > 0)
     throw new Error(`${command} takes nothing after the file, but has ${shown(more.join(" "))}`);
+  if (file === undefined) throw new Error(`${command} needs ${expected}`);
   if (file === "") throw new Error(`${command} needs ${expected}, not an empty name`);
   return file;
 }
