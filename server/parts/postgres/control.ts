@@ -217,10 +217,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
       };
       /** Reports what was admitted alone, until the database has counted it. */
       const report = async () => {
-        const all = store.away.all();
-        // An absence without requests, too, ends only when the database is back.
-        if (all.length > 0) await confirm();
-        for (const { id, month, used } of all) {
+        for (const { id, month, used } of store.away.all()) {
           const rows = Array.from(used, ([account, count]) => ({
             account,
             want: 0,
@@ -228,7 +225,8 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
             backMonth: month,
           }));
           rows.sort((a, b) => a.account - b.account);
-          if (rows.length > 0) await calls.query(takeSql, takeValues(rows, id));
+          // An absence without requests, too, ends only when the database is back.
+          await (rows.length > 0 ? calls.query(takeSql, takeValues(rows, id)) : confirm());
           store.away.remove(id);
         }
       };
