@@ -313,9 +313,9 @@ function withLowest(
  * Computes the statistics of a list whose filter has a procedure. `facilities` counts all listed rows. If no row is
  * priced, all other statistics are NaN.
  */
-export function summaryOfList(image: Image, { filter, items: rows }: FacilityList): Summary {
+function summaryOfList(image: Image, { filter, items: rows }: FacilityList): Summary {
   const { procedure = 0, states, status } = filter;
-  const isWhole = (status === "priced" || status === "all") && !isNarrowed(filter);
+  const isWhole = status === "all" && !isNarrowed(filter);
   const group = groupOf(image, procedure, states?.[0] ?? null);
   const { charge, allowed } = image;
   const priced = isWhole ? rows : rows.filter((row) => charge[row] > 0 && allowed[row] > 0);
