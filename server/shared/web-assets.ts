@@ -82,11 +82,14 @@ const pathsIn = (folder: string) =>
 /** Files outside the folders of the pages that decide what a bundle has: modules, and the versions of npm packages. */
 const otherSources = ["../datasets/deductibles.ts", "../package.json"];
 
+function sourcesOf(part: string): string[] {
+  const folders = ["shared/browser", `${part}/browser`].map((folder) => join(serverFolder, folder));
+  return [...folders.flatMap(pathsIn), ...otherSources.map((path) => join(serverFolder, path))];
+}
+
 /** Names a part's bundles by all their sources. */
 function nameOf(part: string): string {
-  const folders = ["shared/browser", `${part}/browser`].map((folder) => join(serverFolder, folder));
-  const sources = [...folders.flatMap(pathsIn), ...otherSources.map((path) => join(serverFolder, path))];
-  const texts = sources.map((path) => [basename(path), readFileSync(path, "utf8")]);
+  const texts = sourcesOf(part).map((path) => [basename(path), readFileSync(path, "utf8")]);
   return `${hash("sha256", JSON.stringify(texts))}.bundles`;
 }
 
@@ -94,12 +97,19 @@ function nameOf(part: string): string {
 function bundle(part: string): Buffer {
   // The bundler is loaded only if no cache has the bundles.
   const { buildSync }: typeof import("esbuild") = require("esbuild");
-  const { outputFiles } = buildSync({
+  const { outputFiles, metafile } = buildSync({
+    ...{ absWorkingDir: serverFolder, metafile: true },
     ...{ bundle: true, minify: true, write: false, format: "esm", target: "es2024", charset: "utf8" },
     entryPoints: pathsIn(join(serverFolder, part, "browser/pages")),
     ...{ entryNames: "[name]-[hash]", outdir: "/", logLevel: "silent", tsconfigRaw: "{}" },
     banner: { js: "/* with preact (MIT), htm (Apache-2.0), d3 and topojson-client (ISC), from npm */" },
   });
+  const named = new Set(sourcesOf(part));
+  const unnamed = Object.keys(metafile.inputs).filter(
+    (path) => !path.includes("node_modules/") && !named.has(join(serverFolder, path)),
+  );
+  // Otherwise a change of these modules would leave old bundles in the cache.
+  if (unnamed.length > 0) throw new Error(`pages import ${unnamed.join(", ")}, which otherSources lacks`);
   const bundles: Bundle[] = outputFiles.map(({ path, text }) => {
     const name = basename(path);
     const stem = name.slice(0, name.lastIndexOf("-"));
