@@ -3,41 +3,22 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { type TestContext, test } from "node:test";
-import { Store } from "../../server/store/store.ts";
-import { documentAt } from "../support/readme.ts";
 import {
-  call,
-  createKey,
   currentOnly,
   datasetsFolder,
   node,
-  pricesPath,
   ready,
   spawnServer,
   temporaryFolder,
   until,
 } from "../support/server.ts";
-import { takesSignals } from "../support/stopping.ts";
+import { signalRows, signalsThat, stopsCleanly, takesSignals } from "../support/stopping.ts";
 
 /** Sends each signal to a real server, and checks what the README's table says about the signal. */
 
-const [table] = documentAt("server/README.md").split("### Signals\n")[1].split("\n## ");
-const rows = Array.from(table.matchAll(/^\| (SIG.*?) \| (.*) \|$/gm), ([, names, effect]) => ({
-  signals: Array.from(names.matchAll(/SIG[A-Z0-9]+/g), ([name]) => signalOf(name)),
-  effect,
-}));
 const datasetsDir = datasetsFolder(currentOnly);
 /** SIGRTMIN+3 for programs: the C library uses two real-time signals itself. */
 const realTimeSignal = 37;
-
-function signalOf(text: string): NodeJS.Signals {
-  const found = Object.keys(constants.signals).find((name) => name === text);
-  return (found as NodeJS.Signals | undefined) ?? assert.fail(`no signal ${text}`);
-}
-
-function signalsThat(effect: string): NodeJS.Signals[] {
-  return rows.find((row) => row.effect.startsWith(effect))?.signals ?? assert.fail(effect);
-}
 
 function start(t: TestContext, stateDir = temporaryFolder()) {
   const server = spawnServer({ datasetsDir, stateDir });
@@ -46,7 +27,7 @@ function start(t: TestContext, stateDir = temporaryFolder()) {
 }
 
 test("the README's table has every signal once", () => {
-  const all = rows.flatMap(({ signals }) => signals.map((name) => constants.signals[name]));
+  const all = signalRows.flatMap(({ signals }) => signals.map((name) => constants.signals[name]));
   assert.deepEqual(
     all.sort((a, b) => a - b),
     [...new Set(Object.values(constants.signals))].sort((a, b) => a - b),
@@ -77,21 +58,9 @@ test("signals that do nothing or pause leave the server running, without a debug
   assert.doesNotMatch(stderr, /"level":"(warn|error|fatal)".*signal/);
 });
 
-for (const signal of signalsThat("stops"))
-  test(`${signal} stops the server cleanly, with its counts saved`, async (t) => {
-    const stateDir = temporaryFolder();
-    const key = createKey(stateDir, "acme", { burst: 1000, quota: 100 });
-    const server = start(t, stateDir);
-    const { api } = await ready(server);
-    assert.equal((await call({ api, key }, `GET ${pricesPath}?procedure=5073`)).status, 200);
-    server.signal(signal);
-    const { code, stderr } = await server.finished();
-    assert.equal(code, 0, stderr);
-    assert.match(stderr, new RegExp(`"signal":"${signal}","msg":"stopping"`));
-    const store = Store.open(stateDir);
-    assert.deepEqual([...store.usage.ofMonth(new Date().toISOString().slice(0, 7)).values()], [1]);
-    store.close();
-  });
+test("SIGTERM stops the server cleanly, with its counts saved", async (t) => {
+  await stopsCleanly(t, "SIGTERM");
+});
 
 test("signals that end the server end it at once", async (t) => {
   for (const signal of signalsThat("ends at once")) {

@@ -205,10 +205,9 @@ test("snapshots that are copied piece by piece beside, and renamed when complete
     await change(server, "published", version);
     assert.equal(await answering(server), version);
   }
-  for (const version of [...Object.keys(places), "2021.1", "2021.2", "2021.3"]) {
-    unlinkSync(path.join(folder, `${version}.parquet`));
-    await change(server, "retired", version);
-  }
+  const added = [...Object.keys(places), "2021.1", "2021.2", "2021.3"];
+  for (const version of added) unlinkSync(path.join(folder, `${version}.parquet`));
+  for (const version of added) await change(server, "retired", version);
   assert.equal(await answering(server), "2022.1");
   isDone = true;
   await asking;

@@ -16,7 +16,7 @@ import {
   temporaryFolder,
   until,
 } from "../support/server.ts";
-import { preloaded, takesSignals } from "../support/stopping.ts";
+import { preloaded, signalsThat, stopsCleanly, takesSignals } from "../support/stopping.ts";
 import { killRounds, trialRandom } from "./trial.ts";
 
 /** Tests how a server ends: by signals at random moments, as process 1 of a container, and when a thread dies. */
@@ -29,6 +29,9 @@ function start(t: TestContext, env: Record<string, string> = {}) {
   t.after(() => server.signal("SIGKILL"));
   return server;
 }
+
+for (const signal of signalsThat("stops").filter((name) => name !== "SIGTERM"))
+  test(`${signal} stops the server cleanly, with its counts saved`, (t) => stopsCleanly(t, signal));
 
 test("SIGTERM or SIGINT at any moment of a start stops the server cleanly", async (t) => {
   const random = trialRandom(t);
