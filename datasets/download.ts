@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { dirname, join } from "node:path";
 import { DataError, systemCode } from "../engine/query.ts";
 import { makeFolder, sync } from "./folder.ts";
-import { type Attempt, Break, bodyOf, openAddress, type Patience, retried } from "./http.ts";
+import { Break, bodyOf, openAddress, type Patience, retried, type Try } from "./http.ts";
 
 /** Disk space that a download leaves free. */
 const spareBytes = 2 ** 24;
@@ -15,7 +15,7 @@ export interface Download extends Patience {
   maxBytes: number;
   /** Throws if the headers don't belong to the wanted file. */
   checkHead?(headers: IncomingHttpHeaders): void;
-  /** Receives the bytes downloaded so far in this attempt, and the size if known. */
+  /** Receives the bytes downloaded so far in this try, and the size if known. */
   onProgress?(bytes: number, totalBytes: number | undefined): void;
   /** Throws if the content of the complete file is wrong. */
   check(path: string): Promise<void>;
@@ -33,7 +33,7 @@ export async function download(url: string, path: string, wanted: Download): Pro
   try {
     makeFolder(folder);
     deleteStaleParts(folder);
-    const bytes = await retried(url, wanted, (attempt) => receive(url, part, wanted, attempt));
+    const bytes = await retried(url, wanted, (currentTry) => receive(url, part, wanted, currentTry));
     const { size } = statSync(part);
     // Processes in different containers may have the same id and write to the same file.
     if (size !== bytes) throw new DataError(part, `${size} bytes`, `the ${bytes} that were downloaded`);
@@ -79,8 +79,8 @@ function deletePart(part: string): void {
 }
 
 /** @returns the number of bytes received @throws Break when a retry may succeed, DataError when it won't */
-async function receive(url: string, part: string, wanted: Download, attempt: Attempt): Promise<number> {
-  const response = await openAddress(url, attempt);
+async function receive(url: string, part: string, wanted: Download, currentTry: Try): Promise<number> {
+  const response = await openAddress(url, currentTry);
   wanted.checkHead?.(response.headers);
   const totalBytes = sizeIn(url, response.headers, wanted.maxBytes);
   const maxBytes = totalBytes ?? wanted.maxBytes;
@@ -90,7 +90,7 @@ async function receive(url: string, part: string, wanted: Download, attempt: Att
   try {
     let bytes = 0;
     wanted.onProgress?.(bytes, totalBytes);
-    for await (const chunk of bodyOf(url, response, attempt)) {
+    for await (const chunk of bodyOf(url, response, currentTry)) {
       bytes += chunk.length;
       if (bytes > maxBytes)
         throw new DataError(url, `more than ${maxBytes} bytes`, "a file of that size at most");

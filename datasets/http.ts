@@ -32,23 +32,23 @@ export interface Clock {
   wait(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** How often a request is tried, and when an attempt is too slow. */
+/** How often a request is tried, and when a try is too slow. */
 export interface Patience {
   clock: Clock;
   /** Receives messages for the user, such as a line for each retry. */
   say: (line: string) => void;
   maxTries: number;
-  /** An attempt is aborted if fewer than `leastBytes` arrive in this interval. */
+  /** A try is aborted if fewer than `leastBytes` arrive in this interval. */
   stallMs: number;
   leastBytes: number;
   /** Finds the proxy for an address. Without it, connections are direct. */
   proxyFor?: ProxyFor | undefined;
 }
 
-export interface Attempt {
+export interface Try {
   signal: AbortSignal;
   proxyFor?: ProxyFor | undefined;
-  /** Counts bytes that have arrived, so that the attempt isn't aborted as stalled. */
+  /** Counts bytes that have arrived, so that the try isn't aborted as stalled. */
   arrived(bytes: number): void;
 }
 
@@ -66,12 +66,12 @@ export class Break extends Error {
 /**
  * Retries `work` after a pause whenever it throws a Break, and returns its result.
  *
- * @throws DataError if a retry wouldn't help or the last attempt failed
+ * @throws DataError if a retry wouldn't help or the last try failed
  */
 export async function retried<Result>(
   url: string,
   patience: Patience,
-  work: (attempt: Attempt) => Promise<Result>,
+  work: (currentTry: Try) => Promise<Result>,
 ): Promise<Result> {
   const { clock, say, maxTries } = patience;
   for (let tries = 1; ; tries++) {
@@ -92,7 +92,7 @@ export async function retried<Result>(
 
 async function unlessStalled<Result>(
   { clock, stallMs, leastBytes, proxyFor }: Patience,
-  work: (attempt: Attempt) => Promise<Result>,
+  work: (currentTry: Try) => Promise<Result>,
 ): Promise<Result> {
   const [stalled, over] = [new AbortController(), new AbortController()];
   let bytes = 0;
@@ -172,7 +172,7 @@ const mayRetry = (status: number) => status >= 500 || [408, 425, 429].includes(s
  *
  * @throws Break when a retry may succeed, DataError when it won't; the signal's reason after an abort
  */
-export async function openAddress(url: string, { signal, proxyFor }: Attempt): Promise<IncomingMessage> {
+export async function openAddress(url: string, { signal, proxyFor }: Try): Promise<IncomingMessage> {
   const visited = [url];
   for (let address = url; ; ) {
     const proxy = proxyFor?.(address);
@@ -255,7 +255,7 @@ function serverTime(headers: IncomingHttpHeaders): number {
 export async function* bodyOf(
   url: string,
   response: IncomingMessage,
-  { signal, arrived }: Attempt,
+  { signal, arrived }: Try,
 ): AsyncGenerator<Buffer> {
   try {
     for await (const chunk of response) {
@@ -276,11 +276,11 @@ export async function readText(
   url: string,
   response: IncomingMessage,
   maxBytes: number,
-  attempt: Attempt,
+  currentTry: Try,
 ): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of bodyOf(url, response, attempt)) {
+  for await (const chunk of bodyOf(url, response, currentTry)) {
     bytes += chunk.length;
     if (bytes > maxBytes) throw new DataError(url, "more", `at most ${maxBytes} bytes`);
     chunks.push(chunk);

@@ -51,8 +51,8 @@ export const knownOffers: readonly Offer[] = knownFiles.map((file) =>
  */
 export async function offers(url: string, caller: Caller): Promise<readonly Offer[]> {
   try {
-    const text = await retried(url, cmsPatience(caller, catalogueTries), async (attempt) =>
-      readText(url, await openAddress(url, attempt), maxCatalogueBytes, attempt),
+    const text = await retried(url, cmsPatience(caller, catalogueTries), async (currentTry) =>
+      readText(url, await openAddress(url, currentTry), maxCatalogueBytes, currentTry),
     );
     return offersIn(text, url).sort((a, b) => b.year - a.year);
   } catch (error) {

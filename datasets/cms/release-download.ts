@@ -3,7 +3,7 @@ import { DataError } from "../../engine/index.ts";
 import { type Download, download } from "../download.ts";
 import type { Patience } from "../http.ts";
 
-/** An attempt is aborted if no byte arrives in an interval of this many milliseconds. */
+/** A try is aborted if no byte arrives in an interval of this many milliseconds. */
 export const stallMs = 30_000;
 /** Releases have about 30 MB. */
 const maxFileBytes = 2 ** 30;

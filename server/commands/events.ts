@@ -63,7 +63,7 @@ await runCommand("events", parts, {
   retry: {
     usage: "ID",
     about:
-      "Restarts the undelivered deliveries of an event with all their attempts, or all of its deliveries if each was delivered. They are due now, or after the account's earlier pending events.",
+      "Restarts the undelivered deliveries of an event with all their tries, or all of its deliveries if each was delivered. They are due now, or after the account's earlier pending events.",
     run: retry,
   },
 });

@@ -112,7 +112,7 @@ export class Directory extends Table {
   /** Runs some work, collects the shared rows that the work writes, and undoes the work. */
   rehearse<Result>(work: () => Result): { result: Result; rows: Row[] } {
     let done: { result: Result; rows: Row[] } | undefined;
-    const attempt = this.db.database.transaction(() => {
+    const change = this.db.database.transaction(() => {
       this.db.database.exec(noting);
       const result = work();
       const names = this.db.database.prepare<[], string>("SELECT name FROM touched").pluck().all();
@@ -120,7 +120,7 @@ export class Directory extends Table {
       throw new Undo();
     });
     try {
-      attempt.immediate();
+      change.immediate();
     } catch (error) {
       if (!(error instanceof Undo)) throw error;
     }
