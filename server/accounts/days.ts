@@ -1,4 +1,4 @@
-import { maxAccounts } from "./limits.ts";
+import { maxAccounts } from "../shared/plans.ts";
 
 /** Counts of requests by UTC day, per account slot, in shared memory. */
 

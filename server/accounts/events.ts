@@ -1,4 +1,4 @@
-import { maxAccounts } from "./limits.ts";
+import { maxAccounts } from "../shared/plans.ts";
 
 /** The quota events of a month, per account slot, in shared memory. */
 

@@ -1,3 +1,5 @@
+import { maxAccounts } from "../shared/plans.ts";
+
 /** Admits requests within their accounts' ceilings, and counts the admitted requests. */
 
 /*
@@ -18,7 +20,6 @@ const counterWords = 2;
 /** The number of counted requests. Word 0 of a counter is its month. */
 const usedWord = 1;
 
-export const maxAccounts = 1_000_000;
 const longIdleSeconds = 10;
 
 /** Marks a counter whose month is being changed. */

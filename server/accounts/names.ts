@@ -1,4 +1,4 @@
-import { maxAccounts } from "./limits.ts";
+import { maxAccounts } from "../shared/plans.ts";
 
 /** Names and plans of accounts, per account slot, in shared memory. */
 

@@ -1,4 +1,5 @@
-import { burstExceeded, type Ceilings, maxAccounts } from "./limits.ts";
+import { maxAccounts } from "../shared/plans.ts";
+import { burstExceeded, type Ceilings } from "./limits.ts";
 
 /** Admits requests of accounts that several servers share, by permits that the control thread has got for them. */
 

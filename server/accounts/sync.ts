@@ -91,6 +91,11 @@ export class Accounts {
     return this.#entries.get(id)?.slot;
   }
 
+  /** All account slots that are in use, with their accounts' names. */
+  *names(): Iterable<[slot: number, name: string]> {
+    for (const { slot, account } of this.#entries.values()) yield [slot, account.name];
+  }
+
   of(slot: number): Account {
     return this.#bySlot[slot].account;
   }

@@ -23,12 +23,12 @@ export function ceilingReply(
 ): Reply {
   switch (why) {
     case burstExceeded: {
-      traffic.refused("burst");
+      traffic.refused("burst", slot);
       const waitMs = ceilings.burstWaitMs(slot, steadyMs);
       return reply("burst", "the account's requests per second are used up", nowMs, nowMs + waitMs);
     }
     case quotaExceeded: {
-      traffic.refused("quota");
+      traffic.refused("quota", slot);
       const end = new Date(month.endMs).toISOString().replace(".000", "");
       const message = `the account's requests per month are used up until ${end}`;
       return reply("quota", message, nowMs, month.endMs);
@@ -36,7 +36,7 @@ export function ceilingReply(
     case databaseAway:
       return errorReply(cannotCount, month.resetLines, ceilings.remaining(slot, month.number));
     default:
-      traffic.refused("clock");
+      traffic.refused("clock", slot);
       // The month may have requests left, but this server can't admit them yet.
       return reply("burst", clockWasSet, nowMs, nowMs + 1000);
   }

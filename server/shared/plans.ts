@@ -15,6 +15,8 @@ export const plans = {
 
 export const planNames = Object.keys(plans) as (keyof typeof plans)[];
 
+/** Maximum accounts of a server, each with a slot in the tables in shared memory. */
+export const maxAccounts = 1_000_000;
 /** The largest rate of an account in requests per second, because the counters have 32 bits. */
 export const maxBurst = 1_000_000;
 /** The largest quota of an account in requests per month, because the counters have 32 bits. */

@@ -1,6 +1,7 @@
 import { PerSecond } from "./per-second.ts";
+import { maxAccounts } from "./plans.ts";
 
-/** Counts answers by route and status, with their bytes and latencies, in shared memory. */
+/** Counts answers by route and status, with their bytes and latencies, and 429s by account, in shared memory. */
 
 /*
  * Each thread writes only to its own block of shared memory, so plain stores are enough, and no two threads' counts
@@ -37,6 +38,9 @@ const refusalWords = cacheLineWords;
 /** After the counts by reason comes a cell for each route and status: answers, bytes, timed milliseconds, buckets. */
 const [countWord, bytesWord, timeWord, bucketsWord] = [0, 1, 2, 3];
 const cellWords = Math.ceil((bucketsWord + buckets) / cacheLineWords) * cacheLineWords;
+
+/** A block ends with the counts of 429s by account slot. Pages of memory that nobody writes to take no room. */
+const accountWords = maxAccounts;
 
 const cellOf = (route: number, status: number) =>
   refusalWords + (route * statusNames.length + status) * cellWords;
@@ -92,8 +96,10 @@ export class ThreadTraffic {
     this.#words[cellOf(route, placeOfStatus[status]) + bytesWord] += bytes;
   }
 
-  refused(ceiling: Ceiling): void {
+  /** @param slot the slot of the account whose request is refused */
+  refused(ceiling: Ceiling, slot: number): void {
     this.#words[ceilings.indexOf(ceiling)]++;
+    this.#words[this.#words.length - accountWords + slot]++;
   }
 
   unauthorized(fault: KeyFault): void {
@@ -154,7 +160,7 @@ export class Traffic {
 
   constructor(routes: readonly string[], threads: number) {
     this.#routes = routes;
-    const bytes = cellOf(routes.length, 0) * Float64Array.BYTES_PER_ELEMENT;
+    const bytes = (cellOf(routes.length, 0) + accountWords) * Float64Array.BYTES_PER_ELEMENT;
     this.buffers = Array.from({ length: threads }, () => new SharedArrayBuffer(bytes));
     this.#blocks = this.buffers.map((buffer) => new Float64Array(buffer));
   }
@@ -177,6 +183,11 @@ export class Traffic {
       refused: { burst, quota, clock },
       unauthorized: { missing, malformed, unknown, inactive },
     };
+  }
+
+  /** Returns the number of 429s of an account since the start. */
+  refusedOf(slot: number): number {
+    return this.#sum(this.#blocks[0].length - accountWords + slot);
   }
 
   #answersOf(cell: number): Omit<Answers, "route" | "status"> {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { Limits, maxAccounts } from "../../server/accounts/limits.ts";
+import { Limits } from "../../server/accounts/limits.ts";
 import { monthOf } from "../../server/shared/months.ts";
-import { maxBurst, maxQuota } from "../../server/shared/plans.ts";
+import { maxAccounts, maxBurst, maxQuota } from "../../server/shared/plans.ts";
 
 /** Tests that counting requests takes no memory per request. */
 

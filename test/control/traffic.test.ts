@@ -37,10 +37,10 @@ test("responses, bytes, refusals and unauthorized requests of all threads are ad
   second.answer(1, 200, 1000, 0);
   second.answer(2, 599, 1, 0);
   second.refusals.sent(1, 200, 5000);
-  first.refusals.refused("burst");
-  second.refusals.refused("burst");
-  second.refusals.refused("quota");
-  second.refusals.refused("clock");
+  first.refusals.refused("burst", 0);
+  second.refusals.refused("burst", 0);
+  second.refusals.refused("quota", 0);
+  second.refusals.refused("clock", 0);
   for (const fault of ["missing", "malformed", "unknown", "inactive", "inactive"] as const)
     first.refusals.unauthorized(fault);
   const { answers, refused, unauthorized } = traffic.snapshot();

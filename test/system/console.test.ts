@@ -79,7 +79,8 @@ test("an account with a used-up quota is listed first, with its event", async ()
   await shown.page.getByText("1 account has used up the month's quota: exhausted.").waitFor();
   await shown.page
     .locator(".attention", {
-      hasText: "of requests in the last 10 minutes are refused, being over a rate or quota (429)",
+      hasText:
+        "of requests in the last 10 minutes are refused, being over a rate or quota (429): most of exhausted",
     })
     .waitFor();
 });

@@ -10,14 +10,22 @@ import { stateOf } from "./state.ts";
 const sampleMs = 1000;
 
 export async function startConsole(core: Core): Promise<RunningPart> {
-  const { settings, store, snapshots, connections, traffic, log } = core;
+  const { settings, store, snapshots, accounts, connections, traffic, log } = core;
   const startedAt = new Date().toISOString();
-  const usage = () => ({ connections: connections.open, memory: process.memoryUsage.rss() });
+  const refusedBy = () => {
+    const counts = Array.from(accounts.names(), ([slot, name]) => [name, traffic.refusedOf(slot)] as const);
+    return new Map(counts.filter(([, count]) => count > 0));
+  };
+  const usage = () => ({
+    ...{ connections: connections.open, memory: process.memoryUsage.rss() },
+    refusedBy: refusedBy(),
+  });
   const history = new History(traffic, usage, performance.now());
   const server = () => ({
     node: process.version,
     threads: settings.THREADS,
     started_at: startedAt,
+    datasets: settings.DATASETS_DIR,
     ready: core.isReady(),
     fault: core.fault() ?? null,
   });

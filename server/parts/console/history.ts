@@ -8,7 +8,12 @@ const minuteSeconds = 60;
 interface Now {
   connections: number;
   memory: number;
+  /** Each account's refused requests since the start. Accounts without any may be left out. */
+  refusedBy: ReadonlyMap<string, number>;
 }
+
+/** A sample names so many accounts that were refused most. */
+const mostRefused = 10;
 
 export class History {
   readonly #traffic: Pick<Traffic, "snapshot">;
@@ -19,6 +24,7 @@ export class History {
   readonly minutes: Sample[] = [];
   #taken = 0;
   #before: TrafficSnapshot;
+  #refusedBefore: ReadonlyMap<string, number>;
   #beforeMs: number;
 
   /** @param steadyMs milliseconds of a clock that never jumps */
@@ -26,6 +32,7 @@ export class History {
     this.#traffic = traffic;
     this.#now = now;
     this.#before = traffic.snapshot();
+    this.#refusedBefore = now().refusedBy;
     this.#beforeMs = steadyMs;
   }
 
@@ -53,6 +60,12 @@ export class History {
       for (const [i, total] of answers.buckets.entries()) buckets[i] += total - (known?.buckets[i] ?? 0);
     }
     const sum = (counts: Record<string, number>) => Object.values(counts).reduce((a, b) => a + b, 0);
+    const { refusedBy, ...levels } = this.#now();
+    const refusedNow = [...refusedBy]
+      .map(([name, count]): [string, number] => [name, rate(count - (this.#refusedBefore.get(name) ?? 0))])
+      .filter(([, each]) => each > 0)
+      .sort(([, a], [, b]) => b - a)
+      .slice(0, mostRefused);
     const sample = {
       at: Math.round(unixMs / 1000),
       requests,
@@ -62,7 +75,8 @@ export class History {
       refused: rate(sum(after.refused) - sum(this.#before.refused)),
       unauthorized: rate(sum(after.unauthorized) - sum(this.#before.unauthorized)),
       bytes: rate(bytes),
-      ...this.#now(),
+      refusedBy: Object.fromEntries(refusedNow),
+      ...levels,
     };
     this.samples.push(sample);
     if (this.samples.length > keptSeconds) this.samples.shift();
@@ -71,6 +85,7 @@ export class History {
       if (this.minutes.length > keptMinutes) this.minutes.shift();
     }
     this.#before = after;
+    this.#refusedBefore = refusedBy;
     this.#beforeMs = steadyMs;
     return sample;
   }

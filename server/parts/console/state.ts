@@ -15,6 +15,8 @@ interface ServerState {
   node: string;
   threads: number;
   started_at: string;
+  /** The folder of the snapshot files, as in `DATASETS_DIR`. */
+  datasets: string;
   ready: boolean;
   /** What is wrong with the files in `STATE_DIR`; null if nothing is wrong. */
   fault: string | null;
@@ -70,17 +72,20 @@ function storedState(store: Pick<Store, "accounts" | "events">, now: Date) {
       all_accounts: accounts.length,
       events: events
         .slice(0, maxListed)
-        .map(({ id, name, month, threshold, created_at, channel, state, tries, last_answer }) => ({
-          id,
-          account: name,
-          month,
-          threshold,
-          created_at: isoTime(created_at),
-          channel,
-          state,
-          tries,
-          last_answer,
-        })),
+        .map(
+          ({ id, name, month, threshold, created_at, channel, state, tries, next_try_at, last_answer }) => ({
+            id,
+            account: name,
+            month,
+            threshold,
+            created_at: isoTime(created_at),
+            channel,
+            state,
+            tries,
+            next_try_at: state === "pending" && next_try_at !== null ? isoTime(next_try_at) : null,
+            last_answer,
+          }),
+        ),
     };
   } catch (error) {
     const fault = `accounts and events can't be read: ${reasonOf(error)}`;

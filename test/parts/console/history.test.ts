@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { History, percentile } from "../../../server/parts/console/history.ts";
 import { ThreadTraffic, Traffic } from "../../../server/shared/traffic.ts";
 
-const now = () => ({ connections: 3, memory: 2 ** 20 });
+const refusedBy = new Map<string, number>();
+const now = () => ({ connections: 3, memory: 2 ** 20, refusedBy: new Map(refusedBy) });
 
 test("a sample holds the rates per second since the previous sample", () => {
   const traffic = new Traffic(["/a", "/b"], 1);
@@ -18,8 +19,13 @@ test("a sample holds the rates per second since the previous sample", () => {
   const history = new History(traffic, now, 0);
   for (let i = 0; i < 4; i++) answer(0, 200, 0.003);
   answer(1, 404, 0.003);
-  thread.refused("quota");
-  thread.refused("burst");
+  thread.refused("quota", 0);
+  thread.refused("burst", 7);
+  assert.deepEqual(
+    [0, 1, 7].map((slot) => traffic.refusedOf(slot)),
+    [1, 0, 1],
+  );
+  for (let i = 0; i < 12; i++) refusedBy.set(`account${i}`, 2 * i);
   thread.unauthorized("unknown");
   const sample = history.take(2000, 1_700_000_000_400);
   assert.deepEqual(
@@ -29,6 +35,7 @@ test("a sample holds the rates per second since the previous sample", () => {
       requests: { "/a 200": 2, "/b 404": 0.5 },
       ...{ p50: null, p90: null, p99: null },
       refused: 1,
+      refusedBy: Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`account${11 - i}`, 11 - i])),
       unauthorized: 0.5,
       bytes: 250,
       connections: 3,
@@ -38,7 +45,7 @@ test("a sample holds the rates per second since the previous sample", () => {
   // 3 µs belong to the bucket from 2 to 4 µs.
   assert.ok(sample.p50 !== null && sample.p50 > 2 && sample.p50 <= 4, `${sample.p50}`);
   const quiet = history.take(3000, 1_700_000_001_400);
-  assert.deepEqual([quiet.requests, quiet.p99, quiet.refused], [{}, null, 0]);
+  assert.deepEqual([quiet.requests, quiet.p99, quiet.refused, quiet.refusedBy], [{}, null, 0, {}]);
 });
 
 test("the history keeps one sample a second for ten minutes, oldest first", () => {

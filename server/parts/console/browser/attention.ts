@@ -5,6 +5,10 @@ import type { State } from "../state.ts";
 /** Lists what needs the operator's attention, most severe first. */
 
 export const leastRefusedShare = 0.01;
+/** Some clients always try without a key first. */
+const leastUnauthorizedShare = 0.05;
+/** So many accounts are named beside a share of refused requests. */
+const namedAccounts = 3;
 const leastQuotaShare = 0.9;
 
 interface AttentionProps {
@@ -13,30 +17,50 @@ interface AttentionProps {
   range: string;
   /** Shares of requests in that time, from 0 to 1. */
   refusedShare: number;
+  unauthorizedShare: number;
   failedShare: number;
+  /** Refused requests by account. */
+  refusedBy: Readonly<Record<string, number>>;
   /** The time within which 99% of the requests were answered; undefined if the time is short. */
   slow: string | undefined;
 }
 
-export function Attention({ state, range, refusedShare, failedShare, slow }: AttentionProps) {
+export function Attention(props: AttentionProps) {
+  const { state, range, refusedShare, unauthorizedShare, failedShare, refusedBy, slow } = props;
   const { accounts, events, refused } = state;
   const time = `the last ${range.replace(/^an? /, "")}`;
   const of = (all: typeof accounts) => all.map(({ name }) => name).join(", ");
   const exhausted = accounts.filter(({ used, quota }) => used >= quota);
   const near = accounts.filter(({ used, quota }) => used < quota && used >= leastQuotaShare * quota);
-  const failed = events.filter(({ state }) => state === "failed").length;
+  const failed = events.filter(({ state }) => state === "failed");
+  const mostRefused = Object.entries(refusedBy)
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, namedAccounts)
+    .map(([name]) => name);
   const trying = events.filter(({ state, tries }) => state === "pending" && tries > 0).length;
   const some = (count: number, one: string, more: string, what: string) =>
     count > 0 && `${counted(count, one, more)} ${what}`;
   const bad = [
     failedShare > 0 &&
       `${percent(100 * failedShare)} of requests in ${time} fail by the server's fault (5xx): see the log.`,
-    some(refused.length, "file is", "files are", "refused; the previous data is still served."),
-    some(failed, "delivery has", "deliveries have", "failed for good; hcqs events retry starts again."),
+    some(
+      refused.length,
+      "file is",
+      "files are",
+      "refused; the previous data is still served. What to do stands below.",
+    ),
+    some(
+      failed.length,
+      "delivery has",
+      "deliveries have",
+      `failed for good: hcqs events retry ${failed[0]?.id} starts ${failed.length === 1 ? "it" : "the newest"} again.`,
+    ),
   ];
   const warn = [
     refusedShare >= leastRefusedShare &&
-      `${percent(100 * refusedShare)} of requests in ${time} are refused, being over a rate or quota (429).`,
+      `${percent(100 * refusedShare)} of requests in ${time} are refused, being over a rate or quota (429)${mostRefused.length > 0 ? `: most of ${mostRefused.join(", ")}` : ""}.`,
+    unauthorizedShare >= leastUnauthorizedShare &&
+      `${percent(100 * unauthorizedShare)} of requests in ${time} have no key that works (401).`,
     slow !== undefined && `Answers are slow: 1 % of requests take ${slow} or longer.`,
     some(exhausted.length, "account has", "accounts have", `used up the month's quota: ${of(exhausted)}.`),
     some(near.length, "account is", "accounts are", `near the month's quota: ${of(near)}.`),

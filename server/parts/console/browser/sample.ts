@@ -16,6 +16,8 @@ export interface Sample {
   p99: number | null;
   /** Requests that a ceiling refused. */
   refused: number;
+  /** The refused requests by account: the accounts with the most. */
+  refusedBy: Record<string, number>;
   unauthorized: number;
   bytes: number;
   connections: number;
@@ -24,11 +26,14 @@ export interface Sample {
 
 /** Computes the mean of rates, and the maximum of times and levels. */
 export function merged(samples: readonly Sample[]): Sample {
-  const requests: Record<string, number> = {};
-  for (const sample of samples)
-    for (const [name, rate] of Object.entries(sample.requests)) requests[name] = (requests[name] ?? 0) + rate;
   const rounded = (sum: number) => Math.round((sum / samples.length) * 100) / 100;
-  for (const [name, sum] of Object.entries(requests)) requests[name] = rounded(sum);
+  const meanByName = (of: (sample: Sample) => Record<string, number>) => {
+    const sums: Record<string, number> = {};
+    for (const sample of samples)
+      for (const [name, rate] of Object.entries(of(sample))) sums[name] = (sums[name] ?? 0) + rate;
+    for (const [name, sum] of Object.entries(sums)) sums[name] = rounded(sum);
+    return sums;
+  };
   const mean = (of: (sample: Sample) => number) => rounded(samples.reduce((sum, one) => sum + of(one), 0));
   const highest = (of: (sample: Sample) => number | null) => {
     const values = samples.map(of).filter((value) => value !== null);
@@ -36,7 +41,8 @@ export function merged(samples: readonly Sample[]): Sample {
   };
   return {
     at: samples[samples.length - 1].at,
-    requests,
+    requests: meanByName(({ requests }) => requests),
+    refusedBy: meanByName(({ refusedBy }) => refusedBy),
     p50: highest(({ p50 }) => p50),
     p90: highest(({ p90 }) => p90),
     p99: highest(({ p99 }) => p99),

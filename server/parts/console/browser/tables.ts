@@ -7,6 +7,13 @@ import type { State } from "../state.ts";
 
 type Props = { state: State };
 
+interface AccountsProps extends Props {
+  /** Names the time that the refused requests are about, such as "an hour". */
+  range: string;
+  /** Refused requests by account in that time. */
+  refusedBy: Readonly<Record<string, number>>;
+}
+
 const time = (iso: string | null) => (iso === null ? "now" : new Date(iso).toLocaleString());
 
 interface RowsProps {
@@ -33,10 +40,11 @@ function Table({ about, none, ...rows }: RowsProps & { about?: string; none: str
   </section>`;
 }
 
-export function Refused({ state: { refused } }: Props) {
+export function Refused({ state: { refused, server } }: Props) {
   if (refused.length === 0) return null;
-  return html`<${Table} title="Refused files" about="The previous data is still served." heads=${["File", "Since", "Why"]}
-    rows=${refused.map(({ file, at, reason }) => [html`<code>${file}</code>`, time(at), html`<span class="bad">${reason}</span>`])} none="" />`;
+  const quoted = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
+  return html`<${Table} title="Refused files" about="The previous data is still served. Copy a file again under another name, and rename it when it is whole; or remove it." heads=${["File", "Since", "Why", "To remove it"]}
+    rows=${refused.map(({ file, at, reason }) => [html`<code>${file}</code>`, time(at), html`<span class="bad">${reason}</span>`, html`<code>rm ${quoted(`${server.datasets}/${file}`)}</code>`])} none="" />`;
 }
 
 export function Versions({ state: { versions } }: Props) {
@@ -55,7 +63,7 @@ export function Versions({ state: { versions } }: Props) {
     rows=${rows} none="none" />`;
 }
 
-export function Accounts({ state: { accounts, all_accounts } }: Props) {
+export function Accounts({ state: { accounts, all_accounts }, range, refusedBy }: AccountsProps) {
   const rows = accounts.map(({ name, plan, used, quota, burst, keys }) => {
     const share = used / quota;
     const level = share >= 1 ? "bad" : share >= 0.8 ? "warn" : "";
@@ -66,6 +74,7 @@ export function Accounts({ state: { accounts, all_accounts } }: Props) {
       whole(used),
       whole(quota),
       whole(burst),
+      whole(Math.round(refusedBy[name] ?? 0)),
       whole(keys),
     ];
   });
@@ -73,7 +82,7 @@ export function Accounts({ state: { accounts, all_accounts } }: Props) {
     all_accounts > accounts.length
       ? `the ${accounts.length} that have used the largest share, of ${whole(all_accounts)}`
       : "by the share of the month's quota that is used";
-  return html`<${Table} title="Accounts" about=${about} heads=${["Account", "Plan", "Used of the quota", "#Used", "#Quota", "#Per second", "#Keys"]} rows=${rows} none="There is no account." />`;
+  return html`<${Table} title="Accounts" about=${about} heads=${["Account", "Plan", "Used of the quota", "#Used", "#Quota", "#Per second", `#Refused in ${range}`, "#Keys"]} rows=${rows} none="There is no account." />`;
 }
 
 export function Events({ state: { events } }: Props) {
@@ -81,14 +90,15 @@ export function Events({ state: { events } }: Props) {
   const isOpen = (state: string) => ["failed", "pending"].includes(state);
   const rows = events
     .toSorted((a, b) => Number(isOpen(b.state)) - Number(isOpen(a.state)))
-    .map(({ account, threshold, created_at, channel, state, tries, last_answer }) => [
+    .map(({ account, threshold, created_at, channel, state, tries, next_try_at, last_answer }) => [
       account,
       `${threshold} %`,
       time(created_at),
       channel ?? "",
       html`<span class=${level[state] ?? ""}>${state}</span>`,
       whole(tries),
+      next_try_at === null ? "" : time(next_try_at),
       last_answer ?? "",
     ]);
-  return html`<${Table} title="Events" about="quota events and their deliveries; failed and pending ones first" heads=${["Account", "Quota used", "At", "By", "Delivery", "#Tries", "Last answer"]} rows=${rows} none="No account has used 80 % of its quota." />`;
+  return html`<${Table} title="Events" about="quota events and their deliveries; failed and pending ones first" heads=${["Account", "Quota used", "At", "By", "Delivery", "#Tries", "Next try", "Last answer"]} rows=${rows} none="No account has used 80 % of its quota." />`;
 }

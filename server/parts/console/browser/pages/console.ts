@@ -100,6 +100,11 @@ function Page() {
   const drawn = spans[span] === 0 || minutes.length === 0 ? samples : minutes.slice(-spans[span]);
   const now = drawn.length === 0 ? undefined : merged(drawn);
   const refusedOf = ({ refused }: Sample) => refused;
+  const unauthorizedOf = ({ unauthorized }: Sample) => unauthorized;
+  const seconds = drawn.length * (drawn === samples ? 1 : 60);
+  const refusedBy = Object.fromEntries(
+    Object.entries(now?.refusedBy ?? {}).map(([name, rate]) => [name, rate * seconds]),
+  );
   const refusedShare = shareOf(now, refusedOf);
   const isSlow = (now?.p99 ?? 0) >= leastSlow;
   const { connections = 0 } = now ?? {};
@@ -121,7 +126,7 @@ function Page() {
         <${Figure} name=${`memory, ${counted(connections, "connection", "connections")}`} value=${now ? mebibytes(now.memory) : "–"} />
       </div>
       ${!state && html`<p class="attention quiet" aria-hidden="true">${"\u00a0"}</p>`}
-      ${state && html`<${Attention} state=${state} range=${span} refusedShare=${refusedShare ?? 0} failedShare=${shareOf(now, (sample) => rateOf(sample, /^5/)) ?? 0} slow=${isSlow ? micros(now?.p99 ?? null) : undefined} />`}
+      ${state && html`<${Attention} state=${state} range=${span} refusedShare=${refusedShare ?? 0} unauthorizedShare=${shareOf(now, unauthorizedOf) ?? 0} refusedBy=${refusedBy} failedShare=${shareOf(now, (sample) => rateOf(sample, /^5/)) ?? 0} slow=${isSlow ? micros(now?.p99 ?? null) : undefined} />`}
       <div class="pair">
         <${Lines} title="Requests per second" samples=${drawn} now=${now} range=${span} isLogarithmic=${false} series=${[
           { name: "2xx and 3xx", colour: "--charge", value: (sample: Sample) => rateOf(sample, /^[23]/) },
@@ -137,7 +142,7 @@ function Page() {
       </div>
       ${state && html`<${Refused} state=${state} />`}
       <${Traffic} samples=${drawn} range=${span} />
-      ${state && html`<${Accounts} state=${state} /><${Events} state=${state} /><${Versions} state=${state} />`}
+      ${state && html`<${Accounts} state=${state} range=${span} refusedBy=${refusedBy} /><${Events} state=${state} /><${Versions} state=${state} />`}
     </main>`;
 }
 
