@@ -254,6 +254,8 @@ test("the reference lists every operation, and its forms show the API's response
   await page.waitForFunction("scrollY > 0");
   await page.locator(".contents [aria-current=true]", { hasText: "/healthcare/trends" }).waitFor();
 
+  const folded = page.locator(".operation:not([open]) > summary");
+  while ((await folded.count()) > 0) await folded.first().click();
   const sends = page.getByRole("button", { name: /^Send GET/ });
   for (const send of await sends.all()) await send.click();
   await page
@@ -387,9 +389,10 @@ test("the account pages have no accessibility faults or overflow, wide and narro
     await says(page, "Checksum (SHA-256)");
     await look("data");
     await page.goto("/reference");
+    await page.locator("#prices > summary").click();
     await page.locator("#prices").getByRole("button", { name: /^Send/ }).click();
     await page.locator("#prices .shown").waitFor();
-    for (const summary of await page.locator("#prices summary").all()) await summary.click();
+    for (const summary of await page.locator("#prices .more > summary").all()) await summary.click();
     await look("reference");
   }
 });

@@ -680,7 +680,7 @@ test("related elements are aligned", async () => {
   assert.ok(button.y >= drawing.bottom, "the tools are below the picture");
   // The button's text begins nine pixels inside the button's edge, which is visible only on hover.
   assert.ok(Math.abs(button.x + 9 - title.x) <= 1, `${button.x} and ${title.x}`);
-  await page.goto("/reference");
+  await page.goto("/reference#prices");
   await page.locator(".try select").first().waitFor();
   const heights = new Set((await boxesOf(".try .field")).map(({ height }) => Math.round(height)));
   assert.equal(heights.size, 1, `fields are ${[...heights].join(", ")} pixels high`);

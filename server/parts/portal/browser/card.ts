@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useId, useRef, useState } from "preact/hooks";
-import { money, whole } from "../../../shared/browser/format.ts";
+import { change, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { Dataset, Entry } from "./answers.ts";
+import type { Dataset, Entry, TrendYear } from "./answers.ts";
 import { asFailure } from "./api.ts";
 import { copied } from "./curl.ts";
 import type { Pinned } from "./explore-data.ts";
@@ -150,6 +150,26 @@ export const priceFigures = (entries: readonly Entry[]): Figures =>
     ["charge", ({ submitted_charge }) => submitted_charge ?? null, money],
     ["allowed", ({ medicare_allowed }) => medicare_allowed ?? null, money],
     ["services", ({ services }) => services ?? null, whole],
+  );
+
+export const trendFigures = (years: TrendYear[], pinned: readonly Pinned[]): Figures =>
+  figuresOf<TrendYear>(
+    years,
+    ["year", ({ data_year }) => String(data_year)],
+    ["hospitals", ({ facilities }) => facilities, whole],
+    ["lower quartile", ({ p25_charge }) => p25_charge, money],
+    ["median charge", ({ median_charge }) => median_charge, money],
+    ["upper quartile", ({ p75_charge }) => p75_charge, money],
+    ["median allowed", ({ median_allowed }) => median_allowed, money],
+    ["change of charge in %, same hospitals", ({ matched }) => matched?.median_charge ?? null, change],
+    ...pinned.flatMap((one): FigureColumn<TrendYear>[] => {
+      const inYear = ({ data_year }: TrendYear) => one.trend?.data.find((row) => row.data_year === data_year);
+      return [
+        [`${pinnedName(one)}, charge`, (year) => inYear(year)?.submitted_charge ?? null, money],
+        [`${pinnedName(one)}, allowed`, (year) => inYear(year)?.medicare_allowed ?? null, money],
+      ];
+    }),
+    ["procedure", ({ name }) => name],
   );
 
 const written = (cell: Cell, { write }: Column) =>

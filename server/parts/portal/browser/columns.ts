@@ -1,4 +1,4 @@
-/** Describes the columns of a CSV export, and gives code that loads the file in other programs. */
+/** Describes the columns of an export, and gives code that loads its files in other programs. */
 
 /** Each text has the type with its unit, a vertical bar, and the meaning. */
 export const columns: Readonly<Record<string, string>> = {
@@ -27,6 +27,26 @@ export const columns: Readonly<Record<string, string>> = {
 
 /** Columns of text whose values look like numbers, so that CSV readers would convert them. */
 const texts = ["data_version", "ccn", "code", "zip", "rural_urban_code"];
+
+/** The names in the Parquet file of columns that have another name there. Amounts are in cents there. */
+export const parquetNames: Readonly<Record<string, string>> = {
+  code: "procedure_code",
+  procedure: "procedure_name",
+  submitted_charge: "submitted_charge_cents",
+  medicare_allowed: "medicare_allowed_cents",
+  medicare_payment: "medicare_payment_cents",
+  outlier_amount: "outlier_amount_cents",
+};
+
+/** Columns that only CSV and Arrow have. The metadata of the Parquet file have their values. */
+export const notInParquet = ["data_year", "data_version", "status"];
+
+/** Lines that load the Parquet and the Arrow file, whose columns have types. */
+export const typedLines = (version: string): Record<string, string> => ({
+  "Parquet in DuckDB": `SELECT *, submitted_charge_cents / 100 AS submitted_charge FROM 'opps-${version}.parquet';`,
+  "Parquet in pandas": `import pandas as pd\ncharges = pd.read_parquet("opps-${version}.parquet")`,
+  "Arrow in Python": `import pyarrow as pa\ncharges = pa.ipc.open_stream("opps-${version}.arrow").read_all()`,
+});
 
 /** @param names the columns of the file */
 export function loadingLines(version: string, names: readonly string[]): Record<string, string> {

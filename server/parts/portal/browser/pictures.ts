@@ -2,7 +2,7 @@ import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { settings } from "./api.ts";
 import { unlessFailed } from "./asking.ts";
-import { Card, sourceText } from "./card.ts";
+import { Card, sourceText, trendFigures } from "./card.ts";
 import { defaultMiles } from "./choice.ts";
 import type { View } from "./explore-data.ts";
 import { wordsOf } from "./explore-words.ts";
@@ -11,7 +11,7 @@ import { withParameters } from "./location.ts";
 import { mapFigures, StatesMap } from "./map.ts";
 import { titleOf } from "./procedures.ts";
 import { stateName } from "./states.ts";
-import { leastYears, Trend, trendFigures } from "./trend.ts";
+import { leastYears, Trend } from "./trend.ts";
 import { isFew, isPriced, mainClause, placeText, pricesTitle, textOf } from "./words.ts";
 
 /** Shows the pictures of a procedure, each in a card. */

@@ -1,8 +1,10 @@
+import { useState } from "preact/hooks";
 import * as d3 from "../../../shared/browser/d3.ts";
 import { change, money, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { FacilityAnswer, FacilityRow, Standing } from "./answers.ts";
 import { Card, type FigureColumn, type Figures, figuresOf } from "./card.ts";
+import { Field } from "./form.ts";
 import { type Column, DotsLegend, List, type Row, ratioColumn, type Sorted } from "./list.ts";
 import { inYear } from "./location.ts";
 import { dollarScale } from "./picture.ts";
@@ -41,11 +43,20 @@ interface StandingsProps {
   chosen: string | null;
 }
 
+/** A longer list has a field to filter it by words. */
+const shortList = 10;
+
 export function Standings({ answer, sorted, chosen }: StandingsProps) {
+  const [words, setWords] = useState("");
   const { facility, data, source } = answer;
   const ascending = d3.sort(data, keys[sorted.sort]);
   const inOrder = sorted.order === "asc" ? ascending : ascending.reverse();
-  const rows = d3.sort(inOrder, ({ code }) => Number(code !== chosen));
+  const asked = words.toLowerCase().split(/\s+/);
+  const isAsked = (row: FacilityRow) => {
+    const text = `${row.code} ${titleOf(row)} ${row.name}`.toLowerCase();
+    return asked.every((word) => text.includes(word));
+  };
+  const rows = d3.sort(inOrder, ({ code }) => Number(code !== chosen)).filter(isAsked);
   const x = dollarScale(
     data.flatMap((row) => [row.submitted_charge, row.medicare_allowed, row.national.median_charge]),
     0,
@@ -102,6 +113,8 @@ export function Standings({ answer, sorted, chosen }: StandingsProps) {
     figures=${facilityFigures(rows)}
     isTable=${true}
   >
+    ${data.length > shortList && html`<${Field} label="Find a procedure" value=${words} set=${setWords} type="search" />`}
+    ${rows.length === 0 && html`<p class="quiet" role="status">It has no price for a procedure with these words.</p>`}
     <${List} label="Procedures" columns=${columns} rows=${rows.map(rowOf)} sorted=${sorted} x=${x} />
   <//>`;
 }

@@ -1,14 +1,14 @@
 import * as d3 from "../../../shared/browser/d3.ts";
-import { change, counted, money, whole } from "../../../shared/browser/format.ts";
+import { counted, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { TrendYear } from "./answers.ts";
-import { type FigureColumn, type Figures, figuresOf, pinnedName } from "./card.ts";
 import type { Pinned } from "./explore-data.ts";
 import { Grid, PinShape, Shape, Steps, useSteps } from "./picture.ts";
 import { isFew, leastForQuartiles } from "./words.ts";
 
 /**
- * Draws the medians of charges and of allowed amounts, and the compared hospitals' charges, over three years or more. A
+ * Draws the medians of charges and of allowed amounts, and the compared hospitals' charges, over three years or more; or
+ * one hospital's own amounts, with the nation's medians in grey. A
  * median's line breaks if the procedure's name changes, if a year is missing, and at years with few hospitals.
  */
 
@@ -27,18 +27,23 @@ interface TrendProps {
   pinned: readonly Pinned[];
   /** The data year of the page's prices, which the text below the lines describes; null for the last year. */
   year: number | null;
+  /** The only compared hospital is drawn in the colours of its own amounts, on its own page. */
+  isOwn?: boolean;
 }
 
-export function Trend({ years, pinned, year: chosen }: TrendProps) {
+export function Trend({ years, pinned, year: chosen, isOwn = false }: TrendProps) {
   const steps = useSteps();
   const { width, active, setActive } = steps;
   const [first, last] = [years[0], years[years.length - 1]];
   const described = years.find(({ data_year }) => data_year === chosen) ?? last;
   const lines = pinned.flatMap(({ letter, trend }) => {
-    const points = (trend?.data ?? []).flatMap(({ data_year, submitted_charge: charge }) =>
-      typeof charge === "number" && years.some((year) => year.data_year === data_year)
-        ? [{ data_year, charge }]
-        : [],
+    const points = (trend?.data ?? []).flatMap(
+      ({ data_year, submitted_charge: charge, medicare_allowed: allowed }) =>
+        typeof charge === "number" &&
+        typeof allowed === "number" &&
+        years.some((year) => year.data_year === data_year)
+          ? [{ data_year, charge, allowed }]
+          : [],
     );
     return points.length === 0 ? [] : [{ letter, points }];
   });
@@ -71,7 +76,7 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
       x: at(year),
       y: Math.max(y(year.median_charge), 84),
       lines: [
-        `${year.data_year}: ${money(year.median_charge)}`,
+        `${year.data_year}: ${isOwn ? "the nation " : ""}${money(year.median_charge)}`,
         isFew(year)
           ? `${money(year.min_charge)} to ${money(year.max_charge)}`
           : `half ${money(year.p25_charge)} to ${money(year.p75_charge)}`,
@@ -80,7 +85,9 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
         ...lines.flatMap(({ letter, points }) =>
           points
             .filter(({ data_year }) => data_year === year.data_year)
-            .map(({ charge }) => `${letter}: ${money(charge)}`),
+            .map(({ charge, allowed }) =>
+              isOwn ? `own ${money(charge)}, allowed ${money(allowed)}` : `${letter}: ${money(charge)}`,
+            ),
         ),
       ],
     };
@@ -88,11 +95,22 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
   const label = `The median charge over ${years.length} years: ${years.map((year) => `${year.data_year} ${money(year.median_charge)}, Medicare allows ${money(year.median_allowed)}`).join("; ")}.`;
   const endX = at(last) + (lines.length > 0 ? 22 : 12);
   const ends = spread([
-    { y: y(last.median_charge), kind: "charge", amount: last.median_charge, what: "median" },
-    { y: y(last.median_allowed), kind: "allowed", amount: last.median_allowed, what: "allowed" },
+    {
+      ...{ y: y(last.median_charge), kind: isOwn ? "nation" : "charge", amount: last.median_charge },
+      what: isOwn ? "nation" : "median",
+    },
+    ...(isOwn
+      ? []
+      : [{ y: y(last.median_allowed), kind: "allowed", amount: last.median_allowed, what: "allowed" }]),
     ...lines.flatMap(({ letter, points }) => {
       const point = points.find(({ data_year }) => data_year === last.data_year);
-      return point ? [{ y: y(point.charge), kind: "mark", amount: point.charge, what: letter }] : [];
+      if (point === undefined) return [];
+      const { charge, allowed } = point;
+      if (!isOwn) return [{ y: y(charge), kind: "mark", amount: charge, what: letter }];
+      return [
+        { y: y(charge), kind: "charge", amount: charge, what: "charged" },
+        { y: y(allowed), kind: "allowed", amount: allowed, what: "allowed" },
+      ];
     }),
   ]);
   return html`<${Steps}
@@ -110,15 +128,17 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
               isFew(run[0])
                 ? null
                 : run.length > 1
-                  ? html`<path class="band" d=${band(run)} />
-                    <path class="line allowed" d=${lineOf("median_allowed")(run)} />
-                    <path class="line charge" d=${lineOf("median_charge")(run)} />`
+                  ? html`<path class=${isOwn ? "band nation" : "band"} d=${band(run)} />
+                    ${!isOwn && html`<path class="line allowed" d=${lineOf("median_allowed")(run)} />`}
+                    <path class=${`line ${isOwn ? "nation" : "charge"}`} d=${lineOf("median_charge")(run)} />`
                   : html`<line class="band one" x1=${at(run[0])} x2=${at(run[0])} y1=${y(run[0].p25_charge)} y2=${y(run[0].p75_charge)} />`
             }
           </g>`,
         )}
-        ${lines.map(
-          ({ letter, points }) => html`<g class="mark">
+        ${lines.map(({ letter, points }) =>
+          isOwn
+            ? html`<${OwnLines} points=${points} x=${x} y=${y} />`
+            : html`<g class="mark">
             <path class="line" stroke-dasharray=${dashes[letter]} d=${d3.line<(typeof points)[number]>(
               ({ data_year }) => x(data_year),
               ({ charge }) => y(charge),
@@ -137,8 +157,12 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
               onPointerEnter=${() => setActive(i)}
               onPointerDown=${() => setActive(i)}
             />
-            <${Shape} kind="charge" x=${at(year)} y=${y(year.median_charge)} size=${i === active ? 6 : 4} />
-            <${Shape} kind="allowed" x=${at(year)} y=${y(year.median_allowed)} size=${i === active ? 6 : 4} />
+            ${
+              isOwn
+                ? html`<circle class="nation" cx=${at(year)} cy=${y(year.median_charge)} r=${i === active ? 4 : 3} />`
+                : html`<${Shape} kind="charge" x=${at(year)} y=${y(year.median_charge)} size=${i === active ? 6 : 4} />
+                    <${Shape} kind="allowed" x=${at(year)} y=${y(year.median_allowed)} size=${i === active ? 6 : 4} />`
+            }
             <text class=${`tick ${year.data_year === chosen ? "strong" : ""}`} x=${at(year)} y=${height - 8} text-anchor="middle">${year.data_year}</text>
           </g>`,
         )}
@@ -156,6 +180,23 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
       </svg>
     <//>
     <p class="quiet small">${trendText(years, described)}</p>`;
+}
+
+interface OwnLinesProps {
+  points: { data_year: number; charge: number; allowed: number }[];
+  x: d3.ScaleLinear<number, number>;
+  y: d3.ScaleLinear<number, number>;
+}
+
+function OwnLines({ points, x, y }: OwnLinesProps) {
+  return html`<g>${(["allowed", "charge"] as const).map((kind) => {
+    const line = d3.line<(typeof points)[number]>(
+      ({ data_year }) => x(data_year),
+      (point) => y(point[kind]),
+    );
+    return html`<path class=${`line ${kind}`} d=${line(points)} />
+      ${points.map((point) => html`<${Shape} kind=${kind} x=${x(point.data_year)} y=${y(point[kind])} size=${4} />`)}`;
+  })}</g>`;
 }
 
 const labelHeight = 27;
@@ -202,23 +243,3 @@ function trendText(years: TrendYear[], year: TrendYear): string {
   }
   return texts.join(" ");
 }
-
-export const trendFigures = (years: TrendYear[], pinned: readonly Pinned[]): Figures =>
-  figuresOf<TrendYear>(
-    years,
-    ["year", ({ data_year }) => String(data_year)],
-    ["hospitals", ({ facilities }) => facilities, whole],
-    ["lower quartile", ({ p25_charge }) => p25_charge, money],
-    ["median charge", ({ median_charge }) => median_charge, money],
-    ["upper quartile", ({ p75_charge }) => p75_charge, money],
-    ["median allowed", ({ median_allowed }) => median_allowed, money],
-    ["change of charge in %, same hospitals", ({ matched }) => matched?.median_charge ?? null, change],
-    ...pinned.flatMap((one): FigureColumn<TrendYear>[] => {
-      const inYear = ({ data_year }: TrendYear) => one.trend?.data.find((row) => row.data_year === data_year);
-      return [
-        [`${pinnedName(one)}, charge`, (year) => inYear(year)?.submitted_charge ?? null, money],
-        [`${pinnedName(one)}, allowed`, (year) => inYear(year)?.medicare_allowed ?? null, money],
-      ];
-    }),
-    ["procedure", ({ name }) => name],
-  );

@@ -5,7 +5,7 @@ import type { Dataset, DatasetsAnswer } from "../answers.ts";
 import { get, getFile, request } from "../api.ts";
 import { base, pathOf } from "../asking.ts";
 import { Card, FiguresTable, figuresOf, save } from "../card.ts";
-import { columns, loadingLines } from "../columns.ts";
+import { columns, loadingLines, notInParquet, parquetNames, typedLines } from "../columns.ts";
 import { Command } from "../curl.ts";
 import { otherError, useAction } from "../form.ts";
 import { ErrorBand, useLoaded, WarningBand } from "../load.ts";
@@ -127,20 +127,27 @@ const citationOf = ({ publisher, title, data_version, released, content_sha256 }
 function Loading({ version }: { version: Dataset }) {
   const names = Object.keys(columns);
   return html`<section class="wide">
-      <h3>Columns</h3>
+      <h3>Columns of CSV and Arrow, and of Parquet</h3>
       <dl class="facts">${names.map((name) => {
         const [type, meaning] = (columns[name] ?? " | ").split(" | ");
-        return html`<dt><code>${name}</code></dt><dd>${meaning} <span class="quiet">· ${type}</span></dd>`;
+        const other = parquetNames[name];
+        return html`<dt><code>${name}</code></dt><dd>${meaning} <span class="quiet">· ${type}${other && html`; in Parquet <code>${other}</code>${other.endsWith("_cents") && ", an integer in cents"}`}${notInParquet.includes(name) && "; not in Parquet"}</span></dd>`;
       })}</dl>
     </section>
     <section class="wide">
-      <h3>Load the CSV</h3>
-      ${Object.entries(loadingLines(version.data_version, names)).map(
+      <h3>Load the files</h3>
+      ${Object.entries({
+        ...prefixed(loadingLines(version.data_version, names)),
+        ...typedLines(version.data_version),
+      }).map(
         ([tool, text]) =>
           html`<p class="quiet small">${tool}</p><${Command} text=${text} label=${`Loading by ${tool}`} />`,
       )}
     </section>`;
 }
+
+const prefixed = (lines: Record<string, string>) =>
+  Object.fromEntries(Object.entries(lines).map(([tool, text]) => [`CSV in ${tool}`, text]));
 
 /** Requests are made by script, because a link can't send the key. */
 const formats = [

@@ -4,7 +4,7 @@ import { html } from "../../../../shared/browser/html.ts";
 import type { FacilitiesAnswer } from "../answers.ts";
 import { viewNow, viewOnce } from "../api.ts";
 import { type Ask, Failure } from "../asking.ts";
-import { Card, sourceText } from "../card.ts";
+import { Card, sourceText, trendFigures } from "../card.ts";
 import { YearField } from "../form.ts";
 import {
   addressText,
@@ -18,9 +18,10 @@ import type { Sorted } from "../list.ts";
 import { ErrorBand, useLoaded, WarningBand } from "../load.ts";
 import { go, inYear, withParameters } from "../location.ts";
 import { start } from "../main.ts";
+import { Key } from "../picture.ts";
 import { nameOf, titleOf } from "../procedures.ts";
 import { Standings, sortedBy } from "../standings.ts";
-import { leastYears, Trend, trendFigures } from "../trend.ts";
+import { leastYears, Trend } from "../trend.ts";
 import { isFew, isSynthetic, milesText, noHospital, tabTitle } from "../words.ts";
 
 /** Shows a hospital: its procedures compared with nation and state, its trend, and the hospitals around it. */
@@ -70,8 +71,7 @@ function Shown({ view, sorted }: { view: HospitalView; sorted: Sorted }) {
       ${near && near.data.length > 1 && html`<${Near} near=${near} view=${view} />`}
     </div>
     ${isSynthetic(source.caveat) ? null : html`<p class="quiet small">${source.caveat}</p>`}
-    <p class="quiet small">${data.length > 0 && `${counted(data.length, "procedure group has", "procedure groups have")} a price. What it does for too few Medicare patients (10 services or fewer) is suppressed by CMS.`}
-      Data version ${source.data_version}.</p>`;
+    <p class="quiet small">${data.length > 0 && `${counted(data.length, "procedure group has", "procedure groups have")} a price. What it does for too few Medicare patients (10 services or fewer) is suppressed by CMS. `}Data version ${source.data_version}.</p>`;
 }
 
 function Years({ view }: { view: HospitalView }) {
@@ -81,13 +81,13 @@ function Years({ view }: { view: HospitalView }) {
   const pinned = [{ letter: "A", ccn, entry: null, standings: {}, trend: own }];
   return html`<${Card}
     title=${`Over the years: ${titleOf(procedure)}`}
-    about=${html`A: ${answer.facility.facility}; the nation's median${!trends.data.every(isFew) && " with its middle half"}, and Medicare's median`}
+    about=${html`<${Key} kind="charge" /> what it charges, <${Key} kind="allowed" /> what Medicare allows it; in grey, the nation's median charge${!trends.data.every(isFew) && " with its middle half"}`}
     subject=${answer.facility.facility}
     name=${`years-${ccn}-${procedure.code}`}
     figures=${trendFigures(trends.data, pinned)}
     source=${sourceText(own.source.data_versions, datasets)}
   >
-    <${Trend} years=${trends.data} pinned=${pinned} year=${answer.source.data_year} />
+    <${Trend} years=${trends.data} pinned=${pinned} year=${answer.source.data_year} isOwn />
   <//>`;
 }
 
@@ -102,7 +102,7 @@ function Near({ near, view }: { near: FacilitiesAnswer; view: HospitalView }) {
         ({ ccn, facility: name, city, state, zip, distance }) => html`<tr>
           <td><a href=${inYear(`/facilities/${ccn}`)}>${name}</a> <small class="quiet">${city}, ${state}</small></td>
           <td class="number">${milesText(distance, zip === facility.zip)}</td>
-          <td>${procedure && html`<a href=${inYear("/", { procedure: procedure.code, with: `${facility.ccn},${ccn}` })} aria-label=${`Compare with ${name}`}>compare</a>`}</td>
+          <td class="compare">${procedure && html`<a href=${inYear("/", { procedure: procedure.code, with: `${facility.ccn},${ccn}` })} aria-label=${`Compare with ${name}`}>compare</a>`}</td>
         </tr>`,
       )}</tbody></table>
     ${

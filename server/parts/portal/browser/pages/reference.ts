@@ -3,6 +3,7 @@ import { html } from "../../../../shared/browser/html.ts";
 import type { FacilitiesAnswer, ProceduresAnswer } from "../answers.ts";
 import { ask, get } from "../api.ts";
 import { base, pathOf } from "../asking.ts";
+import { Command } from "../curl.ts";
 import { ErrorBand, useLoaded } from "../load.ts";
 import { useScrollToHash } from "../location.ts";
 import { start } from "../main.ts";
@@ -26,13 +27,28 @@ import { TryIt, textOf } from "../try-it.ts";
  */
 
 const manyChoices = 12;
+const loopHeading = "All pages of a list";
+
+/** Python that prints all rows of a list, page by page. */
+export const loopOf = (procedure = "5115", origin = location.origin) => `import json, os, urllib.request
+
+url = "${origin}${base}/healthcare/facilities?procedure=${procedure}&limit=100"
+while url:
+    request = urllib.request.Request(url, headers={"Authorization": "Bearer " + os.environ["KEY"]})
+    with urllib.request.urlopen(request) as response:
+        page = json.load(response)
+    for row in page["data"]:
+        print(row["facility"], row["submitted_charge"])
+    url = page["next"] and "${origin}" + page["next"]`;
+
+type Examples = Readonly<Record<string, string>>;
 
 function Page() {
   const loaded = useLoaded("openapi", async () => {
     // Without data, the reference uses the document's examples.
     const examples = loadedExamples().catch(() => ({}));
     const document = await get<object>(`${base}/openapi.json`);
-    return { document: resolved(document, document) as OpenApi, examples: await examples };
+    return { document: resolved(document, document) as OpenApi, examples: (await examples) as Examples };
   });
   const { view, isLate } = loaded;
   useScrollToHash(view !== null);
@@ -52,18 +68,22 @@ function Page() {
       <p>Made from <a href="#openapi"><code>openapi.json</code></a>, from which tools can generate clients. Requests from this page use your key if this browser has one, and the key of these pages otherwise.</p>
     </header>
     <nav class="contents" aria-label="On this page">
+      <p>For all requests</p>
+      <ul>${[...headings, loopHeading].map((heading) => html`<li><a href=${`#${anchorOf(heading)}`}>${heading}</a></li>`)}</ul>
       ${tags.map(
         ({ name, description }) => html`<p>${description}</p>
           <ul>
             ${operations.filter(({ tag }) => tag === name).map(({ id, path }) => html`<li><a href=${`#${id}`} aria-current=${id === current ? "true" : undefined}><code>${shortOf(path)}</code></a></li>`)}
           </ul>`,
       )}
-      <p>For all requests</p>
-      <ul>${headings.map((heading) => html`<li><a href=${`#${anchorOf(heading)}`}>${heading}</a></li>`)}</ul>
     </nav>
     <div class="operations">
+      <section class="card general">
+        ${chapters.map((chapter) => html`<${Markdown} text=${chapter} />`)}
+        <h2 id=${anchorOf(loopHeading)}>${loopHeading}</h2>
+        <${Command} text=${loopOf(view.examples.procedure)} label="Python that reads all pages of a list" />
+      </section>
       ${operations.map((operation) => html`<${Section} key=${operation.id} operation=${operation} />`)}
-      <section class="card general">${chapters.map((chapter) => html`<${Markdown} text=${chapter} />`)}</section>
     </div>
   </div>`;
 }
@@ -103,13 +123,26 @@ function useCurrentSection(isThere: boolean): string {
 const shortOf = (path: string) => (path.startsWith(`${base}/`) ? path.slice(base.length) : path);
 
 function Section({ operation }: { operation: Operation }) {
-  const { id, path, versionPath, summary, description, parameters, returns, example, fields, errors } =
-    operation;
-  return html`<section class="card operation" id=${id} aria-labelledby=${`${id}-title`}>
-    ${versionPath && html`<span id=${`${id}OfVersion`}></span>`}
-    <h2 id=${`${id}-title`}><a href=${`#${id}`}><span class="method">GET</span> <code>${path}</code></a></h2>
+  const { id, path, summary } = operation;
+  const [isOpen, setOpen] = useState(location.hash === `#${id}`);
+  useEffect(() => {
+    const follow = () => location.hash === `#${id}` && setOpen(true);
+    addEventListener("hashchange", follow);
+    return () => removeEventListener("hashchange", follow);
+  }, [id]);
+  const onToggle = (event: Event & { currentTarget: HTMLDetailsElement }) =>
+    setOpen(event.currentTarget.open);
+  return html`<details class="card operation" id=${id} open=${isOpen} onToggle=${onToggle}>
+    <summary><h2 id=${`${id}-title`}><span class="method">GET</span> <code>${path}</code></h2>
+      <span class="summary">${inline(summary)}.</span></summary>
+    ${isOpen && html`<${Details} operation=${operation} />`}
+  </details>`;
+}
+
+function Details({ operation }: { operation: Operation }) {
+  const { path, versionPath, description, parameters, returns, example, fields, errors } = operation;
+  return html`<div>
     ${versionPath && html`<p class="quiet small">or <code>${versionPath}</code></p>`}
-    <p class="summary">${inline(summary)}.</p>
     <${Markdown} text=${description} />
     ${
       parameters.length > 0 &&
@@ -126,11 +159,11 @@ function Section({ operation }: { operation: Operation }) {
         <dl class="parameters">${fields.map(({ name, type, description }) => html`<dt><code>${name}</code> <span class="quiet">${type}</span></dt><dd>${inline(description)}</dd>`)}</dl>
       </details>`
     }
-    ${example && html`<details class="more"><summary>An example</summary><pre class="answer" tabindex="0" role="region" aria-label=${`An answer of ${path}`}>${textOf(example.value)}</pre></details>`}
+    ${example && html`<pre class="answer" tabindex="0" role="region" aria-label=${`An answer of ${path}`}>${textOf(example.value)}</pre>`}
     <details class="more"><summary>Errors</summary>
       <${Table} label=${`Errors of ${path}`} head=${["Status", "Type", "When"]} rows=${errors.map(({ status, type, when }) => [status, `\`${type}\``, when])} />
     </details>
-  </section>`;
+  </div>`;
 }
 
 function Description({ parameter, isVersion }: { parameter: Parameter; isVersion: boolean }) {
@@ -157,7 +190,7 @@ export function Markdown({ text }: { text: string }) {
   return text.split(/\n{2,}/).map((block) => {
     const [first, ...rest] = block.split("\n");
     if (first.startsWith("## "))
-      return html`<h3 id=${anchorOf(first.slice(3))}>${first.slice(3)}</h3>${rest.length > 0 && html`<${Markdown} text=${rest.join("\n")} />`}`;
+      return html`<h2 id=${anchorOf(first.slice(3))}>${first.slice(3)}</h2>${rest.length > 0 && html`<${Markdown} text=${rest.join("\n")} />`}`;
     if (first.startsWith("|")) {
       const [head, , ...rows] = [first, ...rest].map((line) =>
         line
