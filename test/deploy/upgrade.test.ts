@@ -14,7 +14,7 @@ import { call, pricesPath, startServer, temporaryFolder } from "../support/serve
  */
 
 const files = path.resolve(import.meta.dirname, "../support/0.1.0");
-const key = "hcq_1yKGlapv06eAO2pOyCEW3SBFc9P2dDgvCjVTs7y7Dge0rA2Pn";
+const key = "hcq_acUn01iPQ00ipjTLCt1kH1FmmI3Yikt3USrYYB3Y2vm2geGLf";
 
 /** Unpacks a database, such as `state`. */
 function unpack(name: string, file: string): void {
