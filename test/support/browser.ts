@@ -13,6 +13,13 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/
 
 export const wide = { width: 1280, height: 900 };
 export const narrow = { width: 390, height: 844 };
+/** The sizes at which each page is looked at: a phone, a tablet, a laptop and a large screen. */
+export const sizes = {
+  narrow,
+  middle: { width: 768, height: 1024 },
+  wide,
+  large: { width: 1920, height: 1080 },
+};
 
 const program = { executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] };
 

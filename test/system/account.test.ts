@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { after, afterEach, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { plans } from "../../server/shared/plans.ts";
-import { accessibilityFaults, type GuardedPage, launch, narrow, openPage, wide } from "../support/browser.ts";
+import { accessibilityFaults, type GuardedPage, launch, openPage, sizes } from "../support/browser.ts";
 import {
   ample,
   call,
@@ -358,11 +358,13 @@ test("with signup off, the page refers to the operator and accepts an existing k
   assert.equal(await keptKey(page), server.key);
 });
 
-test("the account pages have no accessibility faults or overflow, wide and narrow, light and dark", async () => {
+test("the account pages have no accessibility faults or overflow at any size, light and dark", async () => {
   for (const [viewport, colorScheme] of [
-    [wide, "light"],
-    [narrow, "dark"],
-    [narrow, "light"],
+    [sizes.narrow, "dark"],
+    [sizes.narrow, "light"],
+    [sizes.middle, "light"],
+    [sizes.wide, "light"],
+    [sizes.large, "dark"],
   ] as const) {
     const page = await open("/signup", { viewport, colorScheme, bypassCSP: true });
     const look = async (what: string) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
-import { accessibilityFaults, type GuardedPage, launch, narrow, openPage, wide } from "../support/browser.ts";
+import { accessibilityFaults, type GuardedPage, launch, openPage, sizes } from "../support/browser.ts";
 import {
   call,
   createKey,
@@ -85,7 +85,7 @@ test("an account with a used-up quota is listed first, with its event", async ()
     .waitFor();
 });
 
-for (const viewport of [wide, narrow])
+for (const viewport of Object.values(sizes))
   for (const colorScheme of ["light", "dark"] as const)
     test(`at ${viewport.width} pixels, ${colorScheme}, nothing overflows the page and axe finds no faults`, async () => {
       const guarded = await openPage(browser, server.ops, { viewport, colorScheme, bypassCSP: true });

@@ -19,6 +19,7 @@ import {
   launchWith,
   narrow,
   openPage,
+  sizes,
   wide,
 } from "../support/browser.ts";
 import {
@@ -742,7 +743,7 @@ test("all controls can be reached and used by keyboard alone", async () => {
   await page.locator(".standing tbody tr").first().waitFor();
 });
 
-for (const [size, viewport] of Object.entries({ wide, narrow }))
+for (const [size, viewport] of Object.entries(sizes))
   for (const colorScheme of ["light", "dark"] as const)
     test(`pages have no accessibility faults and no overflow: ${size}, ${colorScheme}`, async () => {
       for (const path of [
