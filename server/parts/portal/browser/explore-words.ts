@@ -1,7 +1,7 @@
 import { money } from "../../../shared/browser/format.ts";
-import { unlessFailed } from "./asking.ts";
+import { unlessFailed } from "./answers.ts";
 import { knownOf, type View } from "./explore-data.ts";
-import { type Nothing, nothingText } from "./nothing.ts";
+import { type Nothing, nothingText, searchText } from "./nothing.ts";
 import {
   comparison,
   isPriced,
@@ -65,7 +65,9 @@ function yearBefore({ trends, scope }: View): string {
   return `In ${other.data_year} the median charge was ${money(other.median_charge)}, and Medicare allowed ${money(other.median_allowed)}.`;
 }
 
-function nothingOf({ choice, code, unpriced, scope, nation, nearest, datasets }: View): Nothing {
+function nothingOf(view: View): Nothing {
+  const { choice, search, code, unpriced, scope, nation, nearest, datasets } = view;
+  if (search !== null) return searchText(choice.words ?? "", search);
   const known = unlessFailed(nation);
   return nothingText({
     ...{ choice, code, unpriced, nearest, datasets },

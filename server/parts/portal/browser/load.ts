@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
+import type { Failure } from "./answers.ts";
 import { asFailure, keepKey, ownKey, settings } from "./api.ts";
-import type { Failure } from "./asking.ts";
 import { PasteKey } from "./key.ts";
 import { warningOf } from "./words.ts";
 
@@ -12,7 +12,7 @@ const patienceMs = 300;
 /**
  * @param key identifies the view; a change of the key loads another view
  * @param now makes the view from answers that are here already; null if some are lacking
- * @returns the last view that was loaded; `isOld` means that the new view is late or failed
+ * @returns the last view that was loaded; `isShown` means that it is the view of the key, `isOld` means that the new view is late or failed
  */
 export function useLoaded<T>(key: string, load: () => Promise<T>, now: () => T | null = () => null) {
   const [loaded, setLoaded] = useState<{ key: string; view: T } | null>(() => {
@@ -45,7 +45,7 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, now: () => T |
   }, [key, attempt]);
   const retry = () => setAttempt((before) => before + 1);
   const isOld = loaded !== null && loaded.key !== key && (isLate || failure !== null);
-  return { view: loaded?.view ?? null, failure, isLate, isOld, retry };
+  return { view: loaded?.view ?? null, failure, isLate, isOld, isShown: loaded?.key === key, retry };
 }
 
 const retryMs = 5000;

@@ -1,7 +1,7 @@
 import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
+import { unlessFailed } from "./answers.ts";
 import { settings } from "./api.ts";
-import { unlessFailed } from "./asking.ts";
 import { Card, sourceText } from "./card.ts";
 import { defaultMiles } from "./choice.ts";
 import type { View } from "./explore-data.ts";

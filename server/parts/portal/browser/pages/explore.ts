@@ -1,13 +1,14 @@
 import { useEffect } from "preact/hooks";
 import { html } from "../../../../shared/browser/html.ts";
+import { type Ask, type Failure, unlessFailed } from "../answers.ts";
 import { viewNow, viewOnce } from "../api.ts";
-import { type Ask, type Failure, unlessFailed } from "../asking.ts";
-import { choiceOf } from "../choice.ts";
+import { choiceOf, procedureChanges } from "../choice.ts";
 import { Controls } from "../controls.ts";
 import { knownOf, type View, viewOf } from "../explore-data.ts";
 import { wordsOf } from "../explore-words.ts";
 import { Facilities } from "../facilities.ts";
 import { ErrorBand, useLoaded, WarningBand } from "../load.ts";
+import { settle } from "../location.ts";
 import { start } from "../main.ts";
 import { Charges, States, Years } from "../pictures.ts";
 import { Chips, Reading, Sentence } from "../sentence.ts";
@@ -28,17 +29,24 @@ function Page({ url }: { url: URL }) {
     () => viewOnce(make),
     () => viewNow(make),
   );
-  const { view, failure, isLate, isOld } = loaded;
-  const title = view && wordsOf(view).title;
+  const { view, failure, isLate, isOld, isShown } = loaded;
+  const words = view && wordsOf(view);
+  const title = words?.title || words?.nothing?.title;
   useEffect(() => {
     if (title) document.title = tabTitle(title);
   }, [title]);
+  // Words that surely mean one procedure become that procedure in the address.
+  useEffect(() => {
+    if (choice.words === null || !isShown || view?.search !== null) return;
+    const { state, near, city } = view.choice;
+    settle({ ...procedureChanges(view.code), state, near, city });
+  }, [view, isShown]);
   const [, isEmbedded, picture = "charges"] = /^\/(embed)(?:\/(\w+))?$/.exec(url.pathname) ?? [];
   if (isEmbedded)
     return html`<div class="embed">
       ${view ? html`<${Alone} picture=${embedded[picture]} view=${view} search=${url.search} />` : html`<${Blank} failure=${failure} /><${ErrorBand} of=${loaded} />`}
     </div>`;
-  const shown = isOld ? (title ?? undefined) : undefined;
+  const shown = isOld ? title : undefined;
   return html`<div class=${`explore ${isLate || isOld ? "late" : ""}`} aria-busy=${isLate}>
     <${Controls} choice=${choice} view=${view} />
     <${ErrorBand} of=${loaded} shown=${shown} />
