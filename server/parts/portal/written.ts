@@ -6,7 +6,7 @@ import { choiceOf } from "./browser/choice.ts";
 import { knownOf, viewOf } from "./browser/explore-data.ts";
 import { type ExploreWords, wordsOf } from "./browser/explore-words.ts";
 import { addressText, hospitalText, hospitalViewOf } from "./browser/hospital-words.ts";
-import { type Nothing, seeTitle } from "./browser/nothing.ts";
+import { type Nothing, seeTitle, type Way } from "./browser/nothing.ts";
 import { titleOf } from "./browser/procedures.ts";
 import { noHospital, placeTitle, shareOf, textOf } from "./browser/words.ts";
 import { caveatOf, controlsOf, htmlOf, noteOf, tableOf, type Written, written } from "./written-html.ts";
@@ -106,8 +106,8 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
   return {
     controls,
     title: words.title,
-    description: [textOf(main), ...ownText, caveatOf(source)].filter(Boolean).join(" "),
-    sentence: `<h1>${htmlOf(main)}</h1>${path.startsWith("/embed") ? "" : under}`,
+    description: [textOf(main), ...ownText, words.version?.text, caveatOf(source)].filter(Boolean).join(" "),
+    sentence: `<h1>${htmlOf(main)}</h1>${path.startsWith("/embed") ? "" : under + versionHtml(path, parameters, words)}`,
     tables: [
       noteOf(source),
       tableOf(
@@ -119,6 +119,21 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
   };
 }
 
+function linkHtml(path: string, parameters: URLSearchParams, { text, changes }: Way): string {
+  const query = new URLSearchParams(parameters);
+  for (const [name, value] of Object.entries(changes ?? {}))
+    if (value === null) query.delete(name);
+    else query.set(name, value);
+  return `<a href="${escapeHtml(changes === null ? "/" : `${path}?${query}`)}">${escapeHtml(text)}</a>`;
+}
+
+function versionHtml(path: string, parameters: URLSearchParams, { version }: ExploreWords): string {
+  if (version === null) return "";
+  const { text, link } = version;
+  const changes = { year: null, versions: null };
+  return `<p class="under">${escapeHtml(text)} ${link === null ? "" : linkHtml(path, parameters, { text: link, changes })}</p>`;
+}
+
 const noWords: Nothing = { title: "Nothing was found", why: "", ways: [] };
 
 function writeNothing(
@@ -128,13 +143,7 @@ function writeNothing(
   source: { caveat: string },
 ) {
   const { title, why, ways, see, before, matches } = words.nothing ?? noWords;
-  const linkTo = ({ text, changes }: { text: string; changes: Record<string, string | null> | null }) => {
-    const query = new URLSearchParams(parameters);
-    for (const [name, value] of Object.entries(changes ?? {}))
-      if (value === null) query.delete(name);
-      else query.set(name, value);
-    return `<a href="${escapeHtml(changes === null ? "/" : `${path}?${query}`)}">${escapeHtml(text)}</a>`;
-  };
+  const linkTo = (way: Way) => linkHtml(path, parameters, way);
   const links = [
     ...(see ? [`<a href="${escapeHtml(see)}">${escapeHtml(seeTitle)}</a>`] : []),
     ...ways.map(linkTo),
@@ -146,7 +155,7 @@ function writeNothing(
   return {
     title: words.title || title,
     description: [`${title}.`, why, before].filter(Boolean).join(" "),
-    sentence: `<h1>${escapeHtml(title)}.</h1>${under(`${escapeHtml(why)} ${links.join(" · ")}`)}${before ? under(escapeHtml(before)) : ""}${list.join("")}`,
+    sentence: `<h1>${escapeHtml(title)}.</h1>${under(`${escapeHtml(why)} ${links.join(" · ")}`)}${before ? under(escapeHtml(before)) : ""}${list.join("")}${versionHtml(path, parameters, words)}`,
     tables: [noteOf(source)],
   };
 }

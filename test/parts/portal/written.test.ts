@@ -193,9 +193,9 @@ test("around a ZIP code, the nearest come first, with what a patient pays before
 const sampleVersions = versionsOf(
   imageOf(syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 8000, seed: 1 })),
 );
-const writtenAt = (query: string) =>
+const writtenAt = (query: string, versions = sampleVersions) =>
   write("/", new URLSearchParams(query), (path, query) =>
-    Object(askEndpoint(sampleVersions, `${path.slice("/api/v1".length)}?${query}`)),
+    Object(askEndpoint(versions, `${path.slice("/api/v1".length)}?${query}`)),
   );
 
 test("words that surely mean one procedure show it, in the place among the words", () => {
@@ -239,6 +239,31 @@ test("words that were set aside are named, and what remains is offered with the 
   assert.match(writtenAt("q=colonoscopy+45378").sentence, /Set aside: 45378\./);
   const none = writtenAt("q=qqqq+%3Cb%3E").sentence;
   assert.match(none, /<h1>Nothing matches “qqqq &#60;b&#62;”\.<\/h1>.*See what there is/);
+});
+
+test("a page of an older data version links to the newest; a version that is gone keeps procedure and place", () => {
+  const [newest, older] = [2024, 2023].map((dataYear) =>
+    imageOf(syntheticSnapshot({ dataYear, revision: 1, rows: 8000, seed: 1 })),
+  );
+  const versions = versionsOf(newest, older);
+  const place = "procedure=5491&state=TX";
+  assert.match(
+    writtenAt(`${place}&year=2023.1`, versions).sentence,
+    /This is data version 2023\.1\. <a href="\/\?procedure=5491&#38;state=TX">See the newest, 2024\.1<\/a>/,
+  );
+  for (const year of ["2024", "2024.1"])
+    assert.doesNotMatch(writtenAt(`${place}&year=${year}`, versions).sentence, /data version/);
+  for (const year of ["2019.1", "2023.999", "1999"]) {
+    const { sentence, head } = writtenAt(`${place}&year=${year}&versions=2019.1,2024.1`, versions);
+    assert.match(textIn(sentence, "h1"), /^In Texas, .* for cataract surgery/);
+    for (const html of [sentence, head])
+      assert.match(
+        html,
+        new RegExp(
+          `“${year}” isn.{1,5}t in the data .any more.\\. This is the newest data version, 2024\\.1\\.`,
+        ),
+      );
+  }
 });
 
 test("without JavaScript, a form searches by words", () => {

@@ -1,9 +1,21 @@
-import { type FacilitiesAnswer, Failure, type ProcedureAnswer } from "./answers.ts";
+import {
+  type Ask,
+  type FacilitiesAnswer,
+  Failure,
+  type Priced,
+  type ProcedureAnswer,
+  pathOf,
+  type SearchAnswer,
+  unlessFailed,
+} from "./answers.ts";
+import { farthest } from "./choice.ts";
 import { isPriced } from "./words.ts";
 
-/** Sums up the prices of a place. For the hospitals around a ZIP code this is done here, for others by the API. */
+/** Finds places and hospitals around them, and sums up the prices there, because the API does that only for states. */
 
 const bins = 20;
+/** Maximum number of rows of a page of the API's list. */
+export const maxPageRows = 100;
 
 type ChargeSummary = Pick<
   ProcedureAnswer["summary"],
@@ -59,4 +71,25 @@ function histogramOf(charges: number[], { min_charge: min, max_charge: max }: Ch
   for (const charge of charges)
     counts[Math.max(0, edges.slice(1, -1).filter((edge) => edge <= charge).length)]++;
   return { edges, counts };
+}
+
+/** The API takes only a city's name that one state has. Of several cities, the one with the most hospitals is meant. */
+export function placeMeant(
+  place: SearchAnswer["query"]["place"],
+  year: string | null,
+  ask: Ask,
+): SearchAnswer["query"]["place"] {
+  if (place === null || !("near" in place) || /[,\d]/.test(place.near)) return place;
+  const path = pathOf("/healthcare/facilities", { city: place.near, limit: maxPageRows }, year);
+  const rows = unlessFailed(ask<[FacilitiesAnswer]>(path)[0])?.data ?? [];
+  const cities = [...Map.groupBy(rows, ({ city, state }) => `${city}, ${state}`)];
+  const [most] = cities.toSorted(([, a], [, b]) => b.length - a.length);
+  return most ? { near: most[0] } : place;
+}
+
+/** The nearest hospital with a price, or null. */
+export function nearestOf(procedure: string, near: string, year: string | null, ask: Ask): Priced | null {
+  const parameters = { procedure, near, within: farthest, sort: "distance", limit: 1 };
+  const found = unlessFailed(ask<[FacilitiesAnswer]>(pathOf("/healthcare/facilities", parameters, year))[0]);
+  return found?.data.find(isPriced) ?? null;
 }

@@ -42,7 +42,11 @@ export function Controls({ choice, view }: ControlsProps) {
   const code = choice.procedure ?? view?.code ?? defaultProcedure;
   const official = view?.code === code ? (nation ?? view.unpriced)?.procedure?.name : undefined;
   const known = view && knownOf(view);
-  const shownYear = year ?? String(known?.source.data_year ?? yearsOf(datasets)[0] ?? "");
+  const ofYear = datasets.find(
+    ({ data_version, status }) => data_version === year && status !== "superseded",
+  );
+  const chosenYear = view?.gone ? null : ofYear ? String(ofYear.data_year) : year;
+  const shownYear = chosenYear ?? String(known?.source.data_year ?? yearsOf(datasets)[0] ?? "");
   const priced = nation && new Set(nation.data.map((row) => row.state));
   const isFull = pinned.length === maxPinned;
   const ofThem = `${pinned.length} of ${maxPinned}`;
@@ -104,12 +108,16 @@ async function findProcedure({ state, year }: Choice, text: string): Promise<Opt
     ...plain.map((row) => optionOf(row, includedIn(row.code, text))),
     ...others.flatMap((one) => (one.type === "procedure" ? [optionOf(one, one.matched)] : [])),
   ];
-  const doubt = doubtOf(found) || (options.length === 0 ? noMatchText(text) : "");
+  const doubt =
+    doubtOf(found) ||
+    (options.length === 0 ? `Nothing matches “${printable(text)}”. ${noMatchText(text)}` : "");
   // Suggestions are ordered by relevance, so they aren't grouped by part of the body.
   const unique = new Map(options.reverse().map((option) => [option.id, option]));
   const suggested = [...unique.values()].reverse().map((option) => ({
     ...option,
     group: undefined,
+    // With a doubt, an amount would look like the answer.
+    figure: doubt === "" ? option.figure : undefined,
     more: procedureChanges(option.id, place),
   }));
   return { doubt, options: suggested };

@@ -16,8 +16,8 @@ import {
   type TrendsAnswer,
   unlessFailed,
 } from "./answers.ts";
-import { aroundScope, noPrice, type Scope } from "./around.ts";
-import { type Choice, comparing, defaultProcedure, farthest, placeOf, sortKeys } from "./choice.ts";
+import { aroundScope, maxPageRows, nearestOf, noPrice, placeMeant, type Scope } from "./around.ts";
+import { type Choice, comparing, defaultProcedure, placeOf, sortKeys } from "./choice.ts";
 import { surelyMeant } from "./nothing.ts";
 import { entryOf, isPriced, type Standings } from "./words.ts";
 
@@ -25,7 +25,6 @@ import { entryOf, isPriced, type Standings } from "./words.ts";
 
 /** Maximum number of hospitals for a picture with a dot for each hospital. It is also the list's first page. */
 const mostDots = 50;
-const maxPageRows = 100;
 /** Maximum number of procedures that words may mean. */
 const mostMatches = 10;
 
@@ -46,6 +45,8 @@ export interface HospitalList {
 }
 
 export interface View {
+  /** The data year or version in the address that no data has any more, so that the newest is shown; null if none. */
+  gone: string | null;
   /** What is shown. If words surely mean one procedure, it is chosen here, and so is the place in the words. */
   choice: Choice;
   /** What the words may mean; null if a procedure is shown. */
@@ -88,6 +89,29 @@ function pathsOf(code: string, choice: Choice): View["paths"] {
 }
 
 export function viewOf(choice: Choice, ask: Ask): View {
+  const { year, versions } = choice;
+  if (year === null && versions === null) return servedView(choice, ask);
+  const datasets = unlessFailed(ask<[DatasetsAnswer]>(pathOf("/datasets"))[0])?.data;
+  const isServed = (name: string) =>
+    datasets === undefined ||
+    datasets.some((one) => [String(one.data_year), one.data_version].includes(name));
+  const isLasting = versions?.split(",").every(isServed) ?? true;
+  const gone = year === null || isServed(year) ? null : year;
+  const served = {
+    year: gone === null ? year : null,
+    versions: isLasting && gone === null ? versions : null,
+  };
+  return { ...servedView({ ...choice, ...served }, ask), gone };
+}
+
+/** Parameters that keep a view's content: the address names the procedure and the data versions that are shown. */
+export function lastingOf(view: View) {
+  const versions = unlessFailed(view.trends)?.source.data_versions.join(",") ?? null;
+  const year = (unlessFailed(view.scope) ?? unlessFailed(view.nation))?.source.data_version ?? null;
+  return { procedure: view.code, year, versions };
+}
+
+function servedView(choice: Choice, ask: Ask): View {
   if (choice.words !== null) return searchedView(choice, choice.words, ask);
   const code = choice.procedure ?? defaultProcedure;
   const paths = pathsOf(code, choice);
@@ -100,7 +124,7 @@ export function viewOf(choice: Choice, ask: Ask): View {
   if (choice.procedure === null && nation instanceof Failure) {
     const most = pathOf("/healthcare/procedures", { sort: "facilities", limit: 1 }, year);
     const found = unlessFailed(ask<[ProceduresAnswer]>(most)[0])?.data[0]?.code;
-    if (found && found !== code) return { ...viewOf({ ...choice, procedure: found }, ask), choice };
+    if (found && found !== code) return { ...servedView({ ...choice, procedure: found }, ask), choice };
   }
   const datasets = unlessFailed(versions)?.data ?? [];
   const isCovered =
@@ -116,7 +140,7 @@ export function viewOf(choice: Choice, ask: Ask): View {
   const list = few ? sortedList(few, choice) : hasPrices ? listAt(paths.list, ask) : emptyList;
   const unpriced = scope instanceof Failure && scope.status === 404;
   return {
-    ...{ choice, search: null, code, paths, scope, nation, list, trends, datasets },
+    ...{ choice, gone: null, search: null, code, paths, scope, nation, list, trends, datasets },
     few: fewOf(few ?? (list.next === null ? byCharge(list.data) : null)),
     pinned: pinnedOf(choice, code, few, ask),
     unpriced: !unpriced
@@ -141,27 +165,20 @@ function searchedView(choice: Choice, words: string, ask: Ask): View {
   const meant = search instanceof Failure ? null : surelyMeant(search);
   if (meant !== null) {
     const there = place && { state: null, near: null, city: null, ...place };
-    return viewOf({ ...choice, words: null, procedure: meant, ...there }, ask);
+    return servedView({ ...choice, words: null, procedure: meant, ...there }, ask);
   }
   return {
-    ...{ choice, search, code: "", paths: pathsOf("", choice), datasets: unlessFailed(versions)?.data ?? [] },
+    ...{
+      choice,
+      gone: null,
+      search,
+      code: "",
+      paths: pathsOf("", choice),
+      datasets: unlessFailed(versions)?.data ?? [],
+    },
     ...{ scope: noPrice, nation: noPrice, trends: noPrice, list: emptyList, few: null },
     ...{ pinned: [], unpriced: null, nearest: null },
   };
-}
-
-/** The API takes only a city's name that one state has. Of several cities, the one with the most hospitals is meant. */
-function placeMeant(
-  place: SearchAnswer["query"]["place"],
-  year: string | null,
-  ask: Ask,
-): SearchAnswer["query"]["place"] {
-  if (place === null || !("near" in place) || /[,\d]/.test(place.near)) return place;
-  const path = pathOf("/healthcare/facilities", { city: place.near, limit: maxPageRows }, year);
-  const rows = unlessFailed(ask<[FacilitiesAnswer]>(path)[0])?.data ?? [];
-  const cities = [...Map.groupBy(rows, ({ city, state }) => `${city}, ${state}`)];
-  const [most] = cities.toSorted(([, a], [, b]) => b.length - a.length);
-  return most ? { near: most[0] } : place;
 }
 
 const emptyList: HospitalList = { data: [], next: null, facilities: 0 };
@@ -223,10 +240,4 @@ function unpricedOf(choice: Choice, procedure: string, ask: Ask): FacilitiesAnsw
   );
   // The API takes words for a procedure, too, but pages take codes only.
   return found?.procedure?.code === procedure ? found : null;
-}
-
-function nearestOf(procedure: string, near: string, year: string | null, ask: Ask): Priced | null {
-  const parameters = { procedure, near, within: farthest, sort: "distance", limit: 1 };
-  const found = unlessFailed(ask<[FacilitiesAnswer]>(pathOf("/healthcare/facilities", parameters, year))[0]);
-  return found?.data.find(isPriced) ?? null;
 }

@@ -42,7 +42,7 @@ export interface Nothing {
 }
 
 /** A link to a page with prices. `changes` are changes of the URL's parameters; null removes all parameters. */
-interface Way {
+export interface Way {
   text: string;
   changes: Record<string, string | null> | null;
 }
@@ -130,12 +130,11 @@ export const noMatchText = (words: string) =>
 
 export function nothingText(absence: Absence): Nothing {
   const { choice, code, official, unpriced, nearest, isZipKnown, version, datasets } = absence;
-  const { state, near, year } = choice;
+  const { state, near } = choice;
   const name = plainOf(code)?.name ?? official;
   const isState = state === null || state in states;
   const hasNation = version !== undefined;
   const where = isState && hasNation ? placeText(choice) : "";
-  const isYear = datasets.some((one) => [String(one.data_year), one.data_version].includes(year ?? ""));
   const dataset = datasets.find(({ data_version }) => data_version === version);
   const missing =
     state === "MD"
@@ -150,7 +149,6 @@ export function nothingText(absence: Absence): Nothing {
         ? `The ZIP code “${printable(near)}” isn't known here.`
         : `The place “${printable(near)}” isn't known here, or several states have it: write the state, too, as in Columbus, OH.`;
     if (unpriced) return unpricedText(unpriced, where);
-    if (year !== null && datasets.length > 0 && !isYear) return `There is no data of “${printable(year)}”.`;
     if (name === undefined) return `The data has no procedure group “${printable(code)}”.`;
     const none = `No hospital ${where || "in the data"} has a price for it.`;
     if (near !== null && isMarylandZip(near)) return `${none} ${whyMaryland}.`;

@@ -4,7 +4,7 @@ import { unlessFailed } from "./answers.ts";
 import { settings } from "./api.ts";
 import { Card, sourceText } from "./card.ts";
 import { defaultMiles } from "./choice.ts";
-import type { View } from "./explore-data.ts";
+import { lastingOf, type View } from "./explore-data.ts";
 import { wordsOf } from "./explore-words.ts";
 import { Histogram, histogramFigures } from "./histogram.ts";
 import { withParameters } from "./location.ts";
@@ -19,16 +19,14 @@ import { isFew, isPriced, mainClause, placeText, pricesTitle, textOf } from "./w
 const wholeNation = { state: null, near: null, within: defaultMiles, city: null };
 
 /** Makes permanent URLs for a picture. They name the data versions shown, so their content doesn't change. */
-export function linksOf(view: View, picture?: "charges" | "states" | "years") {
-  const known = unlessFailed(view.scope) ?? unlessFailed(view.nation);
-  const versions = unlessFailed(view.trends)?.source.data_versions.join(",") ?? null;
-  const lasting = { procedure: view.code, year: known?.source.data_version ?? null, versions };
+export function linksOf(view: View, picture: "charges" | "states" | "years" | "hospitals") {
+  const lasting = { ...lastingOf(view), q: null };
   const linkTo = (path: string, more: Record<string, null> = {}) =>
     location.origin + path + new URL(withParameters({ ...lasting, ...more }), location.origin).search;
-  // With a ZIP code, only the picture of the charges shows the place. Other pictures show the nation.
-  const place = picture === "charges" ? {} : { near: null, within: null, city: null };
-  const embed = settings.embeds && picture ? linkTo(`/embed/${picture}`, place) : undefined;
-  return { page: linkTo("/"), embed };
+  // With a ZIP code, the pictures of states and years show the nation.
+  const place = picture === "states" || picture === "years" ? { near: null, within: null, city: null } : {};
+  const embed = settings.embeds ? linkTo(`/embed/${picture}`, place) : undefined;
+  return { page: linkTo("/") + (picture === "hospitals" ? "#hospitals" : ""), embed };
 }
 
 const nameOf = (view: View, what: string, version: string) => {

@@ -13,7 +13,15 @@ import { isSynthetic, placeTitle, type Word } from "./words.ts";
 
 /** Shows the text around the pictures: the sentence, the choices, and notes on how to read the pictures. */
 
-export function Sentence({ words: { found, nothing }, code }: { words: ExploreWords; code: string }) {
+export function Sentence({ words, code }: { words: ExploreWords; code: string }) {
+  const { version } = words;
+  const newest =
+    version?.link && html`<a href=${withParameters({ year: null, versions: null })}>${version.link}</a>`;
+  return html`<${Prices} words=${words} code=${code} />
+    ${version && html`<p class="under">${version.text} ${newest}</p>`}`;
+}
+
+function Prices({ words: { found, nothing }, code }: { words: ExploreWords; code: string }) {
   if (found === null) {
     const links = (nothing?.ways ?? []).map(
       ({ text, changes }) => html`<a href=${changes === null ? "/" : withParameters(changes)}>${text}</a>`,
