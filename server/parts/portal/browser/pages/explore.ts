@@ -10,7 +10,7 @@ import { Facilities } from "../facilities.ts";
 import { ErrorBand, useLoaded, WarningBand } from "../load.ts";
 import { settle, useScrollToHash } from "../location.ts";
 import { start } from "../main.ts";
-import { Charges, States, Years } from "../pictures.ts";
+import { Charges, Compared, States, Years } from "../pictures.ts";
 import { Chips, Reading, Sentence } from "../sentence.ts";
 import { tabTitle } from "../words.ts";
 
@@ -77,6 +77,7 @@ function Shown({ view }: { view: View }) {
     </div>
     <${WarningBand} caveat=${caveatOf(view)} />
     <div class=${`pictures ${isNear ? "near-place" : ""}`}>
+      <${Compared} view=${view} />
       ${isNear && list}
       <${Charges} view=${view} />
       ${!isNear && html`<${States} view=${view} />`}
