@@ -95,6 +95,13 @@ async function changeAnswer(page: Page, path: string, target: string, change: (a
 const answerOf = async <T>(path: string): Promise<T> =>
   JSON.parse(String((await call(server, `GET ${path}`)).body));
 const procedures = "/api/v1/healthcare/procedures";
+/** The choices in a page's address, without the data versions that the page itself has added. */
+function chosen(page: Page): Record<string, string> {
+  const { year, versions, ...choices } = Object.fromEntries(new URL(page.url()).searchParams);
+  assert.match(year, /^\d{4}\.\d+$/);
+  assert.ok(versions.split(",").includes(year), versions);
+  return choices;
+}
 const dollars = (amount: number) => `$${Math.round(amount).toLocaleString("en-US")}`;
 const heading = (page: Page, text: string | RegExp) =>
   page.locator(".sentence h1", { hasText: text }).waitFor();
@@ -145,13 +152,18 @@ test("the first view shows the API's numbers without an API request, and with fe
 });
 
 test("without JavaScript, pages show a table and the same title and sentence as with it", async () => {
-  const withPrices = ["/?procedure=5072&state=NY&with=000041", "/facilities/000001", "/embed/charges"];
+  const withPrices = [
+    "/?procedure=5072&state=NY&with=000041",
+    "/facilities/000001",
+    "/embed/charges",
+    "/?procedure=5072&year=1999",
+    "/?procedure=5072&year=2023.2",
+  ];
   const without = [
     "/?procedure=5072&state=MD",
     `/?procedure=${suppressedProcedure}`,
     "/?procedure=5072&near=00000",
     "/embed/charges?procedure=5072&state=MD",
-    "/?procedure=5072&year=1999",
     "/?procedure=0000",
     "/facilities/999999",
   ];
@@ -239,7 +251,13 @@ test("each picture offers a table, a CSV and a link below it, with the API's num
   const lines = await saved("How charges are spread", "CSV");
   assert.equal(lines.length, 1 + 20 + 1);
   assert.match(lines[21], /^"?Source: .*\(version 2024\.3\)/);
-  assert.equal((await saved("20 hospitals", "CSV")).length, 1 + 10, "the rows that are shown");
+  const list = await saved("20 hospitals", "CSV");
+  assert.equal(list.length, 1 + 10 + 1, "the rows that are shown, and the source");
+  assert.deepEqual(
+    list.slice(1, 11).map((line) => line.split(",")[0]),
+    data.slice(0, 10).map(({ ccn }) => ccn),
+  );
+  assert.match(list[11], /^"?Source: .*\(version 2024\.3\)/);
   assert.equal((await saved("20 hospitals", "CSV with all rows")).length, 1 + 20);
 
   const map = card(page, "Where hospitals charge more");
@@ -276,7 +294,7 @@ test("choosing a state, procedure, year or hospital updates charts and URL, and 
   await heading(page, "60 hospitals");
   await page.locator('.state[data-state="NY"]').click();
   await heading(page, "In New York, 20 hospitals charge");
-  assert.equal(new URL(page.url()).search, "?state=NY");
+  assert.deepEqual(chosen(page), { procedure: "5072", state: "NY" });
   await page.goBack();
   await heading(page, /^60 hospitals/);
   await page.goForward();
@@ -301,7 +319,7 @@ test("choosing a state, procedure, year or hospital updates charts and URL, and 
   );
   assert.equal(await page.getByText("the middle half $").count(), 0);
   assert.equal(await page.locator(".dots line.median").count(), 0);
-  assert.equal(new URL(page.url()).search, "?state=AL&procedure=5073");
+  assert.deepEqual(chosen(page), { procedure: "5073", state: "AL" });
 
   await page.getByLabel("Year", { exact: true }).selectOption("2023");
   const before = await answerOf<ProcedureAnswer>(`/api/v1/versions/2023${`${procedures}/5073`.slice(7)}`);
@@ -317,9 +335,59 @@ test("choosing a state, procedure, year or hospital updates charts and URL, and 
   const row = data.find(({ code }) => code === "5072") ?? assert.fail("a price");
   await page.locator(".under", { hasText: `charges ${dollars(row.submitted_charge)}` }).waitFor();
   await page.locator(".picture .mark").first().waitFor();
-  assert.equal(new URL(page.url()).search, "?procedure=5072&with=000045");
+  assert.deepEqual(chosen(page), { procedure: "5072", with: "000045" });
   await page.getByRole("button", { name: "Remove: A Hospital 000045" }).click();
   await page.locator(".picture .mark").waitFor({ state: "detached" });
+});
+
+test("the address names the data version, an older version links to the newest, and one that is gone is replaced", async () => {
+  const { page, asked } = await open("/?state=NY");
+  await heading(page, "In New York");
+  await page.waitForURL(/year=2024\.3/);
+  assert.deepEqual(chosen(page), { procedure: "5072", state: "NY" });
+  assert.deepEqual(asked, [], "the address changes, and nothing is asked again");
+  await page.getByLabel("Year", { exact: true }).selectOption("2023");
+  await page.waitForURL(/year=2023\.2/);
+  const under = page.locator(".under", { hasText: "This is data version 2023.2." });
+  await under.getByRole("link", { name: "See the newest, 2024.3" }).click();
+  await page.waitForURL(/year=2024\.3/);
+  await under.waitFor({ state: "detached" });
+  assert.deepEqual(chosen(page), { procedure: "5072", state: "NY" });
+  await page.goto("/?procedure=5073&state=AL&year=2019.4&versions=2018.1,2019.4");
+  await page
+    .locator(".under", {
+      hasText: "“2019.4” isn't in the data (any more). This is the newest data version, 2024.3.",
+    })
+    .waitFor();
+  await heading(page, "In Alabama, two hospitals charge");
+  await page.waitForURL(/year=2024\.3/);
+  assert.deepEqual(chosen(page), { procedure: "5073", state: "AL" });
+});
+
+test("words with Enter show what the data can't have before any price, or the procedure that they surely mean", async () => {
+  const { page } = await open("/?state=NY", { mayFail: (_, status) => status === 404 });
+  await drawn(page);
+  const procedure = page.getByRole("combobox", { name: "Procedure" });
+  for (const [words, said] of [
+    ["colonoscopy", /^Colonoscopy .*: not in this data\.$/],
+    ["mri", /^MRI: not in this data\.$/],
+    ["qqqq", /^Nothing matches “qqqq”\.$/],
+    ["zzxqy breast biopsy", /^“zzxqy breast biopsy” may mean/],
+  ] as const) {
+    await procedure.fill(words);
+    await page.keyboard.press("Enter");
+    await heading(page, said);
+    assert.doesNotMatch(await page.locator("main").innerText(), /\$\d/);
+    assert.equal(new URL(page.url()).searchParams.get("q"), words);
+  }
+  await page.locator(".under", { hasText: "Set aside: zzxqy." }).waitFor();
+  await page.locator(".under a", { hasText: "Skin growth removal or biopsy" }).click();
+  await heading(page, "In New York, 20 hospitals charge");
+  assert.deepEqual(chosen(page), { procedure: "5072", state: "NY" });
+  await page.goto("/?q=5072+in+Alabama");
+  await heading(page, "In Alabama, 40 hospitals charge");
+  await page.waitForURL(/year=2024\.3/);
+  assert.deepEqual(chosen(page), { procedure: "5072", state: "AL" });
 });
 
 test("a field's long suggestions stay within the page", async () => {
@@ -347,9 +415,12 @@ test("a field's long suggestions stay within the page", async () => {
 
 test("an unknown procedure gets a message in plain words", async () => {
   const { page } = await open("/", { mayFail: (_, status) => status === 404 });
-  for (const text of ["MRI", "qqqq"]) {
+  for (const [text, message] of [
+    ["MRI", "MRI: not in this data."],
+    ["qqqq", "Nothing matches “qqqq”."],
+  ]) {
     await page.getByRole("combobox", { name: "Procedure" }).fill(text);
-    const said = page.getByRole("status").filter({ hasText: `Nothing here matches “${text}”.` });
+    const said = page.locator(".procedure li.group", { hasText: message });
     await said.waitFor();
     assert.doesNotMatch(await said.innerText(), /APC|data version/);
   }
@@ -386,10 +457,7 @@ test("text confirmed by Enter or Tab before suggestions appear selects its match
   await page.keyboard.type("alabama");
   await page.keyboard.press("Tab");
   await heading(page, "In Alabama, two hospitals charge");
-  assert.deepEqual([...new URL(page.url()).searchParams].sort(), [
-    ["procedure", "5073"],
-    ["state", "AL"],
-  ]);
+  assert.deepEqual(chosen(page), { procedure: "5073", state: "AL" });
   // Tab chooses only an option that the text names, or that an arrow key has selected.
   const options = page.locator(".place [role=option]");
   await place.fill("new");
@@ -407,7 +475,7 @@ test("text confirmed by Enter or Tab before suggestions appear selects its match
   // After the visitor leaves the field, it shows no error, and no text for which nothing was found.
   for (const waits of [false, true]) {
     await procedure.fill("qqqq");
-    if (waits) await page.locator(".procedure .said", { hasText: "Nothing here matches" }).waitFor();
+    if (waits) await page.locator(".procedure li.group", { hasText: "Nothing matches" }).waitFor();
     await page.keyboard.press("Tab");
     // The field shows the chosen procedure again, although the chosen state has no prices.
     await until("the field's own text", async () => (await procedure.inputValue()) !== "qqqq");
@@ -593,7 +661,7 @@ describe("the explore page", () => {
     for (const [search, text] of [
       ["?procedure=5072&state=ZZ", "There is no state “ZZ”"],
       ["?procedure=50%0172", "The data has no procedure group “50\ufffd72”"],
-      ["?procedure=5072&year=1999", "There is no data of “1999”"],
+      ["?procedure=5072&year=1999", "“1999” isn't in the data (any more)."],
       ["?procedure=5072&with=99%0199", "“99\ufffd99” isn't a hospital's number"],
     ]) {
       await page.goto(`/${search}`);
@@ -748,10 +816,16 @@ for (const [size, viewport] of Object.entries(sizes))
     test(`pages have no accessibility faults and no overflow: ${size}, ${colorScheme}`, async () => {
       for (const path of [
         "/?procedure=5072&with=000003,000004",
+        "/?q=zzxqy+breast+biopsy",
         "/?state=AL&procedure=5073",
         "/facilities/000001",
       ]) {
         const { page } = await open(path, { viewport, colorScheme, bypassCSP: true });
+        if (path.includes("q=")) {
+          await page.locator(".chips").waitFor({ state: "attached" });
+          assert.deepEqual(await accessibilityFaults(page), [], path);
+          continue;
+        }
         await page.locator(".facilities tbody tr").first().waitFor();
         if (path.startsWith("/?")) await page.locator(".state").first().waitFor();
         assert.equal(

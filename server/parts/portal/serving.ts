@@ -67,7 +67,7 @@ export class Portal {
     const found =
       (path === missingPage ? undefined : this.#files.get(path)) ??
       (/^\/facilities\/[^/]+$/.test(path) ? this.#page(facilityPage) : undefined) ??
-      (/^\/embed(\/(charges|states|years))?$/.test(path) ? this.#files.get(embedPage) : undefined);
+      (/^\/embed(\/(charges|states|years|hospitals))?$/.test(path) ? this.#files.get(embedPage) : undefined);
     const accepted = listIn(request, "accept-encoding");
     if (found === undefined) {
       const { head, body } = formOf(this.#page(missingPage), accepted, "");

@@ -1,7 +1,7 @@
 import { basePath } from "../../api/endpoint.ts";
 import type { WebFile } from "../../shared/messages.ts";
 import { escapeHtml, headOf, jsonElement } from "../../shared/web-assets.ts";
-import type { Known } from "./browser/asking.ts";
+import type { Known } from "./browser/answers.ts";
 import { isSynthetic, tabTitle, type Word, warningOf } from "./browser/words.ts";
 
 /** Makes the HTML that the server writes into pages. */
@@ -40,6 +40,9 @@ interface Words {
   isHospital?: boolean;
 }
 
+const searchForm =
+  '<form action="/" role="search"><label>Procedure, and a place such as “in Austin, TX” <input name="q" maxlength="200"></label> <button>Search</button></form>';
+
 /** Makes the texts that the server writes into a page. @param known the answers that the words are made from */
 export function written(
   { title, description, controls = "", sentence, tables, isHospital }: Words,
@@ -49,7 +52,7 @@ export function written(
   return {
     head: headOf(tabTitle(title), description),
     sentence: `${controls}<div class="sentence${isHospital ? " hospital-head" : ""}">${sentence}</div>`,
-    noscript: `<noscript>${tables.join("")}<p>${more}</p></noscript>`,
+    noscript: `<noscript>${tables.join("")}${controls === "" ? "" : searchForm}<p>${more}</p></noscript>`,
     answers: jsonElement("answers", known),
   };
 }

@@ -1,12 +1,12 @@
 import { ApiError } from "../../api/errors.ts";
 import { money } from "../../shared/browser/format.ts";
 import { escapeHtml } from "../../shared/web-assets.ts";
-import type { Priced } from "./browser/answers.ts";
-import { type Ask, Failure, isAbsence, type Known, unlessFailed } from "./browser/asking.ts";
+import { type Ask, Failure, isAbsence, type Known, type Priced, unlessFailed } from "./browser/answers.ts";
 import { choiceOf } from "./browser/choice.ts";
 import { knownOf, viewOf } from "./browser/explore-data.ts";
 import { type ExploreWords, wordsOf } from "./browser/explore-words.ts";
 import { addressText, hospitalText, hospitalViewOf } from "./browser/hospital-words.ts";
+import { type Nothing, seeTitle, type Way } from "./browser/nothing.ts";
 import { titleOf } from "./browser/procedures.ts";
 import { noHospital, placeTitle, shareOf, textOf } from "./browser/words.ts";
 import { caveatOf, controlsOf, htmlOf, noteOf, tableOf, type Written, written } from "./written-html.ts";
@@ -41,7 +41,14 @@ export function write(path: string, parameters: URLSearchParams, read: Read): Wr
   for (const [target, answer] of answers)
     known[target] =
       answer instanceof Failure
-        ? { failed: [answer.status, answer.type, answer.message, ...(answer.param ? [answer.param] : [])] }
+        ? {
+            failed: [
+              answer.status,
+              answer.type,
+              answer.message,
+              { param: answer.param, absent: answer.absent },
+            ],
+          }
         : { answer };
   return written(words, known);
 }
@@ -53,22 +60,26 @@ function answerOf(target: string, read: Read): object | Failure {
     return read(path, query);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    const failure = new Failure(Number.parseInt(error.status, 10), error.type, error.message, error.param);
+    const { status, type, message, param, absent } = error;
+    const failure = new Failure(Number.parseInt(status, 10), type, message, {
+      param,
+      absent: absent && [...absent],
+    });
     if (!isAbsence(failure)) throw error;
     return failure;
   }
 }
 
 function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
-  const choice = choiceOf({ searchParams: parameters });
-  const view = viewOf(choice, ask);
+  const view = viewOf(choiceOf({ searchParams: parameters }), ask);
+  const { choice } = view;
   const words = wordsOf(view);
   const source = knownOf(view)?.source ?? { caveat: view.datasets[0]?.caveat ?? "" };
   const official = knownOf(view)?.procedure?.name;
   const controls = path.startsWith("/embed")
     ? ""
     : controlsOf({
-        procedure: titleOf({ code: view.code, name: official ?? view.code }),
+        procedure: view.choice.words ?? titleOf({ code: view.code, name: official ?? view.code }),
         detail: official === undefined ? view.code : `${view.code} · ${official}`,
         place: placeTitle(choice) || "Whole nation",
         year: choice.year ?? String(knownOf(view)?.source.data_year ?? ""),
@@ -95,8 +106,8 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
   return {
     controls,
     title: words.title,
-    description: [textOf(main), ...ownText, caveatOf(source)].filter(Boolean).join(" "),
-    sentence: `<h1>${htmlOf(main)}</h1>${path.startsWith("/embed") ? "" : under}`,
+    description: [textOf(main), ...ownText, words.version?.text, caveatOf(source)].filter(Boolean).join(" "),
+    sentence: `<h1>${htmlOf(main)}</h1>${path.startsWith("/embed") ? "" : under + versionHtml(path, parameters, words)}`,
     tables: [
       noteOf(source),
       tableOf(
@@ -108,24 +119,43 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
   };
 }
 
+function linkHtml(path: string, parameters: URLSearchParams, { text, changes }: Way): string {
+  const query = new URLSearchParams(parameters);
+  for (const [name, value] of Object.entries(changes ?? {}))
+    if (value === null) query.delete(name);
+    else query.set(name, value);
+  return `<a href="${escapeHtml(changes === null ? "/" : `${path}?${query}`)}">${escapeHtml(text)}</a>`;
+}
+
+function versionHtml(path: string, parameters: URLSearchParams, { version }: ExploreWords): string {
+  if (version === null) return "";
+  const { text, link } = version;
+  const changes = { year: null, versions: null };
+  return `<p class="under">${escapeHtml(text)} ${link === null ? "" : linkHtml(path, parameters, { text: link, changes })}</p>`;
+}
+
+const noWords: Nothing = { title: "Nothing was found", why: "", ways: [] };
+
 function writeNothing(
   path: string,
   parameters: URLSearchParams,
   words: ExploreWords,
   source: { caveat: string },
 ) {
-  const { title, why, ways } = words.nothing ?? { title: "Nothing was found", why: "", ways: [] };
-  const links = ways.map(({ text, changes }) => {
-    const query = new URLSearchParams(parameters);
-    for (const [name, value] of Object.entries(changes ?? {}))
-      if (value === null) query.delete(name);
-      else query.set(name, value);
-    return `<a href="${escapeHtml(changes === null ? "/" : `${path}?${query}`)}">${text}</a>`;
-  });
+  const { title, why, ways, see, before, matches } = words.nothing ?? noWords;
+  const linkTo = (way: Way) => linkHtml(path, parameters, way);
+  const links = [
+    ...(see ? [`<a href="${escapeHtml(see)}">${escapeHtml(seeTitle)}</a>`] : []),
+    ...ways.map(linkTo),
+  ];
+  const under = (html: string) => `<p class="under">${html}</p>`;
+  const list = (matches ?? []).map((one) =>
+    under(`${linkTo(one)} <small class="quiet">${escapeHtml(one.detail)}</small>`),
+  );
   return {
     title: words.title || title,
-    description: `${title}. ${why}`,
-    sentence: `<h1>${escapeHtml(title)}.</h1><p class="under">${escapeHtml(why)} ${links.join(" · ")}</p>`,
+    description: [`${title}.`, why, before].filter(Boolean).join(" "),
+    sentence: `<h1>${escapeHtml(title)}.</h1>${under(`${escapeHtml(why)} ${links.join(" · ")}`)}${before ? under(escapeHtml(before)) : ""}${list.join("")}${versionHtml(path, parameters, words)}`,
     tables: [noteOf(source)],
   };
 }

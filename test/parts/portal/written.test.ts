@@ -12,10 +12,11 @@ import { ApiError } from "../../../server/api/errors.ts";
 import type {
   FacilitiesAnswer,
   FacilityAnswer,
+  Known,
   ProcedureAnswer,
 } from "../../../server/parts/portal/browser/answers.ts";
-import type { Known } from "../../../server/parts/portal/browser/asking.ts";
 import { hospitalText } from "../../../server/parts/portal/browser/hospital-words.ts";
+import { plainOf } from "../../../server/parts/portal/browser/procedures.ts";
 import {
   mainClause,
   milesText,
@@ -187,6 +188,86 @@ test("around a ZIP code, the nearest come first, with what a patient pays before
   assert.ok(metaOf(none, "description")?.includes(escapeHtml(said)), said);
   assert.ok(none.includes(`within=${Math.ceil(distance)}`));
   assert.equal(await sample.stop(), 0);
+});
+
+const sampleVersions = versionsOf(
+  imageOf(syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 8000, seed: 1 })),
+);
+const writtenAt = (query: string, versions = sampleVersions) =>
+  write("/", new URLSearchParams(query), (path, query) =>
+    Object(askEndpoint(versions, `${path.slice("/api/v1".length)}?${query}`)),
+  );
+
+test("words that surely mean one procedure show it, in the place among the words", () => {
+  for (const [words, code, where] of [
+    ["knee replacement 27447", "5115", ""],
+    ["reemplazo de rodilla", "5115", ""],
+    ["cataract surgery in Texas", "5491", "In Texas, "],
+    ["cirugía de cataratas en Texas", "5491", "In Texas, "],
+  ] as const) {
+    const { sentence, head } = writtenAt(`q=${encodeURIComponent(words)}`);
+    const plain = plainOf(code)?.name ?? assert.fail();
+    assert.ok(textIn(sentence, "h1").startsWith(where), words);
+    assert.match(textIn(sentence, "h1"), new RegExp(`${plain}\\. .*Medicare allows`), words);
+    assert.match(textIn(head, "title"), where === "" ? /, 2024 – / : / in Texas, 2024 – /);
+  }
+});
+
+test("what the data can't have is the first answer, without any price, and with a link to where it is", () => {
+  for (const [words, name] of [
+    ["colonoscopy", /^Colonoscopy /],
+    ["colonoscopia", /^Colonoscopy /],
+    ["colonoscopy 45378, possible polyp removal", /^Colonoscopy /],
+    ["mri", /^MRI/],
+    ["stitches 27447", /^Stitches/],
+  ] as const) {
+    const { sentence, noscript, head } = writtenAt(`q=${encodeURIComponent(words)}`);
+    assert.match(textIn(sentence, "h1"), name);
+    assert.match(textIn(sentence, "h1"), /: not in this data\.$/);
+    assert.match(
+      sentence,
+      /Medicare publishes no hospital prices for it in this file: .*<a href="https:\/\/www\.medicare\.gov\//,
+    );
+    for (const html of [sentence, noscript, head]) assert.doesNotMatch(html, /\$\d/, words);
+  }
+});
+
+test("words that were set aside are named, and what remains is offered with the place", () => {
+  const { sentence } = writtenAt("q=zzxqy+cataract+surgery+in+Texas&year=2024");
+  assert.match(sentence, /Nothing matches all words\. Set aside: zzxqy\. .*in Texas:/);
+  assert.match(sentence, /href="\/\?year=2024&#38;procedure=5491&#38;state=TX"/);
+  assert.match(writtenAt("q=colonoscopy+45378").sentence, /Set aside: 45378\./);
+  const none = writtenAt("q=qqqq+%3Cb%3E").sentence;
+  assert.match(none, /<h1>Nothing matches “qqqq &#60;b&#62;”\.<\/h1>.*See what there is/);
+});
+
+test("a page of an older data version links to the newest; a version that is gone keeps procedure and place", () => {
+  const [newest, older] = [2024, 2023].map((dataYear) =>
+    imageOf(syntheticSnapshot({ dataYear, revision: 1, rows: 8000, seed: 1 })),
+  );
+  const versions = versionsOf(newest, older);
+  const place = "procedure=5491&state=TX";
+  assert.match(
+    writtenAt(`${place}&year=2023.1`, versions).sentence,
+    /This is data version 2023\.1\. <a href="\/\?procedure=5491&#38;state=TX">See the newest, 2024\.1<\/a>/,
+  );
+  for (const year of ["2024", "2024.1"])
+    assert.doesNotMatch(writtenAt(`${place}&year=${year}`, versions).sentence, /data version/);
+  for (const year of ["2019.1", "2023.999", "1999"]) {
+    const { sentence, head } = writtenAt(`${place}&year=${year}&versions=2019.1,2024.1`, versions);
+    assert.match(textIn(sentence, "h1"), /^In Texas, .* for cataract surgery/);
+    for (const html of [sentence, head])
+      assert.match(
+        html,
+        new RegExp(
+          `“${year}” isn.{1,5}t in the data .any more.\\. This is the newest data version, 2024\\.1\\.`,
+        ),
+      );
+  }
+});
+
+test("without JavaScript, a form searches by words", () => {
+  assert.match(writtenAt("procedure=5115").noscript, /<form action="\/" role="search">.*<input name="q"/);
 });
 
 test("a charge's rank is described in words", () => {

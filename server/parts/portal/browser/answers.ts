@@ -1,7 +1,7 @@
 import type { InferOutput } from "valibot";
 import type * as responses from "../../../api/responses.ts";
 
-/** Types of the API's answers. */
+/** The API's answers, and how a view asks for them. The browser and the server make the same views. */
 
 export type ProcedureAnswer = InferOutput<typeof responses.procedureResponse>;
 export type StateRow = ProcedureAnswer["data"][number];
@@ -18,4 +18,65 @@ export type ProceduresAnswer = InferOutput<typeof responses.proceduresResponse>;
 export type SearchAnswer = InferOutput<typeof responses.searchResponse>;
 export type DatasetsAnswer = InferOutput<typeof responses.datasetsResponse>;
 export type Dataset = DatasetsAnswer["data"][number];
+export type Absent = NonNullable<SearchAnswer["absent"]>[number];
 export type UsageAnswer = InferOutput<typeof responses.usageResponse>;
+
+export const base = "/api/v1";
+
+interface FailureDetails {
+  param?: string | undefined;
+  /** What the words ask for and this data can't have. */
+  absent?: readonly Absent[] | undefined;
+  retrySeconds?: number | undefined;
+}
+
+/** A failed request. Its type is the type of the API's error, or `offline` if the server can't be reached. */
+export class Failure extends Error {
+  /** The HTTP status; 0 without an answer. */
+  readonly status: number;
+  readonly type: string;
+  readonly param: string | undefined;
+  readonly absent: readonly Absent[];
+  readonly retrySeconds: number | undefined;
+
+  constructor(status: number, type: string, message: string, details: FailureDetails = {}) {
+    super(message);
+    this.status = status;
+    this.type = type;
+    this.param = details.param;
+    this.absent = details.absent ?? [];
+    this.retrySeconds = details.retrySeconds;
+  }
+}
+
+/**
+ * Returns the answers at some paths, or failures where there is no data. A view asks for as many answers at once as it
+ * can, because a browser waits for each call. In a browser, a call throws while an answer is missing, and the view is
+ * made again once it is there. So a view is made by a function without side effects.
+ */
+export type Ask = <Answers extends object[]>(
+  ...paths: { [I in keyof Answers]: string }
+) => { [I in keyof Answers]: Answers[I] | Failure };
+
+/** The answers by path that the server writes into a page. A failure has the arguments of its constructor. */
+export type Known = Record<string, { answer: object } | { failed: [number, string, string, FailureDetails] }>;
+
+export const unlessFailed = <T extends object>(answer: T | Failure | null): T | null =>
+  answer instanceof Failure ? null : answer;
+
+/** Whether an error means that there is no data for the arguments. The same request would fail again. */
+export const isAbsence = (error: unknown): error is Failure =>
+  error instanceof Failure && (error.status === 404 || error.status === 400);
+
+/** Leaves out parameters that are null or empty. @param version a data version or a year */
+export function pathOf(
+  path: string,
+  parameters: Record<string, string | number | null> = {},
+  version: string | null = null,
+): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters))
+    if (value !== null && value !== "") query.set(name, String(value));
+  const of = version === null ? "" : `/versions/${encodeURIComponent(version)}`;
+  return `${base}${of}${path}${query.size === 0 ? "" : `?${query}`}`;
+}

@@ -1,5 +1,5 @@
 import type { PageSettings } from "../pages.ts";
-import { type Ask, Failure, isAbsence, type Known } from "./asking.ts";
+import { type Ask, Failure, isAbsence, type Known } from "./answers.ts";
 
 /** Reads the server's texts in the page. Sends requests with the visitor's key, or else the key of `PORTAL_ACCOUNT`. */
 
@@ -100,9 +100,10 @@ const reached = <T>(awaited: Promise<T>): Promise<T> =>
 
 async function failureOf(response: Response): Promise<Failure> {
   const body = await response.json().catch(() => ({}));
-  const { type = "internal_error", message = response.statusText, param } = body.error ?? {};
+  const { type = "internal_error", message = response.statusText, param, absent } = body.error ?? {};
   const retry = response.headers.get("Retry-After");
-  return new Failure(response.status, type, message, param, retry === null ? undefined : Number(retry));
+  const retrySeconds = retry === null ? undefined : Number(retry);
+  return new Failure(response.status, type, message, { param, absent, retrySeconds });
 }
 
 /** The latest answers by path, oldest first. From them the back button shows a view at once. */

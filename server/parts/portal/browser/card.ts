@@ -1,4 +1,4 @@
-import type { ComponentChildren } from "preact";
+import { type ComponentChild, type ComponentChildren, render } from "preact";
 import { useId, useRef, useState } from "preact/hooks";
 import { change, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
@@ -27,6 +27,10 @@ interface CardProps {
   sentence?: string;
   /** Text below the picture in a saved file, in a frame and on paper; undefined if the picture can't be saved. */
   source?: string | undefined;
+  /** Makes a drawing for a saved file, if the card shows none. */
+  drawing?: () => ComponentChild;
+  /** The card's id in the page, to which a URL can scroll. */
+  anchor?: string;
   /** Permanent URLs of the page with all pictures, and of the picture alone. */
   links?: { page: string; embed?: string | undefined } | undefined;
   class?: string;
@@ -45,7 +49,7 @@ export function sourceText(
   const real = shown.filter(({ caveat }) => !isSynthetic(caveat));
   const warnings = [...new Set(real.flatMap(({ caveat }) => warningOf(caveat)?.text ?? []))].join(" ");
   const names = pinned.map(({ letter, ccn, entry }) => `${letter}: ${entry?.facility ?? ccn}. `).join("");
-  return `${names}Source: ${titles || location.host} (version ${versions.join(", ")}). ${warnings} ${location.host}`;
+  return `${names}Source: ${titles || location.host} (version ${versions.join(", ")}). ${warnings && `${warnings} `}${location.host}`;
 }
 
 export function Card(props: CardProps) {
@@ -74,7 +78,12 @@ export function Card(props: CardProps) {
       title: [title, subject].filter(Boolean).join(": "),
       ...{ sentence, source: below.filter(Boolean).join(" ") },
     };
-    save(`${name}.${format}`, await pictureOf(section.current, format, caption));
+    const host = document.createElement("div");
+    host.className = "for-saving";
+    section.current.append(host);
+    render(props.drawing?.() ?? null, host);
+    const picture = pictureOf(section.current, format, caption).finally(() => host.remove());
+    save(`${name}.${format}`, await picture);
   };
   // The button itself shows that the text was copied. A message below it would move the content.
   const copyButton = (name: string, text: string) =>
@@ -86,7 +95,7 @@ export function Card(props: CardProps) {
     html`<button type="button" class="plain" aria-expanded=${isOn} aria-describedby=${id} onClick=${set}>${text}</button>`;
   const opener = (text: "Download" | "Share") =>
     toggle(text, open === text, () => setOpen(open === text ? null : text));
-  return html`<section class=${`card ${props.class ?? ""}`} aria-labelledby=${id} ref=${section}>
+  return html`<section id=${props.anchor} class=${`card ${props.class ?? ""}`} aria-labelledby=${id} ref=${section}>
     <header>
       <h2 id=${id}>${title}</h2>
       <p class="about quiet">${about}</p>
@@ -136,7 +145,8 @@ export const figuresOf = <Item>(items: readonly Item[], ...columns: FigureColumn
   rows: items.map((item) => columns.map(([, cellOf]) => cellOf(item))),
 });
 
-export const priceFigures = (entries: readonly Entry[]): Figures =>
+/** @param more further columns */
+export const priceFigures = (entries: readonly Entry[], ...more: FigureColumn<Entry>[]): Figures =>
   figuresOf(
     entries,
     ["ccn", ({ ccn }) => ccn],
@@ -150,6 +160,7 @@ export const priceFigures = (entries: readonly Entry[]): Figures =>
     ["charge", ({ submitted_charge }) => submitted_charge ?? null, money],
     ["allowed", ({ medicare_allowed }) => medicare_allowed ?? null, money],
     ["services", ({ services }) => services ?? null, whole],
+    ...more,
   );
 
 export const trendFigures = (years: TrendYear[], pinned: readonly Pinned[]): Figures =>

@@ -1,4 +1,4 @@
-import type { Priced } from "./answers.ts";
+import type { Priced, SearchAnswer } from "./answers.ts";
 import { stateOf } from "./states.ts";
 
 /** Reads the choices on the Explore page from the address. */
@@ -6,6 +6,8 @@ import { stateOf } from "./states.ts";
 /** If the data lacks this procedure, the page shows the procedure that most hospitals do. */
 export const defaultProcedure = "5072";
 export const maxPinned = 3;
+/** Maximum number of characters of a search by words. The API's maximum. */
+const maxWordsLength = 200;
 export const defaultMiles = 25;
 export const radiusesInMiles = [10, defaultMiles, 50, 100];
 /** The radius, in miles, within which the nearest hospital is looked for. The API's maximum. */
@@ -33,10 +35,12 @@ export const nowhere = { state: null, near: null, within: null, city: null };
 
 export interface Choice {
   procedure: string | null;
+  /** What to look for instead of a chosen procedure, in a visitor's words. */
+  words: string | null;
   state: string | null;
-  /** A ZIP code. With a ZIP code the state is ignored. */
+  /** A ZIP code, or a city with its state. With it the state is ignored. */
   near: string | null;
-  /** Radius around the ZIP code in miles. */
+  /** Radius around it in miles. */
   within: number;
   /** A city that the ZIP code stands for, such as `Los Angeles, CA`. */
   city: string | null;
@@ -59,8 +63,10 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
   const pinned = searchParams.getAll("with").join(",").split(",").filter(Boolean);
   const usual = near === null ? "charge" : "distance";
   const sort = Object.keys(sortKeys).find((one) => one === chosen("sort")) ?? usual;
+  const procedure = chosen("procedure");
   return {
-    procedure: chosen("procedure"),
+    procedure,
+    words: procedure === null ? (chosen("q")?.slice(0, maxWordsLength) ?? null) : null,
     // A text that names no state is kept, so that the page can show it when nothing is found.
     state: state !== null && near === null ? (stateOf(state) ?? state.toUpperCase()) : null,
     near,
@@ -72,6 +78,11 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
     sort: near === null && sort === "distance" ? "charge" : sort,
     order: chosen("order") === "desc" ? "desc" : "asc",
   };
+}
+
+/** Changes of parameters that choose a procedure, and the place that was beside it in the words, if any. */
+export function procedureChanges(procedure: string, place: SearchAnswer["query"]["place"] = null) {
+  return { procedure, q: null, ...(place && { ...nowhere, ...place }) };
 }
 
 export const placeOf = ({ state, near, within }: Choice) => (near === null ? { state } : { near, within });

@@ -14,8 +14,15 @@ export interface Option {
   detail?: string | undefined;
   group?: string | undefined;
   figure?: string | undefined;
+  /** Changes of the address besides the choice itself, such as a place that was beside a procedure in the text. */
+  more?: Record<string, string | null>;
   /** Words of this text are marked in the title and in the detail. */
   mark?: string | undefined;
+}
+
+export interface Doubtful {
+  doubt: string;
+  options: Option[];
 }
 
 interface ChooserProps {
@@ -24,20 +31,24 @@ interface ChooserProps {
   value: string | null;
   detail?: string | undefined;
   placeholder?: string;
-  /** Finds suggestions for a text, or the initial suggestions for an empty text. An error's message is shown. */
-  find: (text: string) => Promise<Option[]>;
-  choose: (id: string) => void;
+  /**
+   * Finds suggestions for a text, or the initial suggestions for an empty text. An error's message is shown. With a
+   * doubt, which is shown above the suggestions, Enter chooses none of them unasked, but calls `search`.
+   */
+  find: (text: string) => Promise<Option[] | Doubtful>;
+  choose: (option: Option) => void;
+  search?: (text: string) => void;
   class?: string;
 }
 
 export function Chooser(props: ChooserProps) {
-  const { label, value, detail, placeholder, find, choose, class: more = "" } = props;
+  const { label, value, detail, placeholder, find, choose, search, class: more = "" } = props;
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLUListElement>(null);
   /** The typed text; null while the field shows the current choice. */
   const [text, setText] = useState<string | null>(null);
-  const [found, setFound] = useState<{ of: string; options: Option[] } | null>(null);
+  const [found, setFound] = useState<(Doubtful & { of: string }) | null>(null);
   const [message, setMessage] = useState("");
   const [active, setActive] = useState(-1);
   const [isCut, setCut] = useState(false);
@@ -46,20 +57,22 @@ export function Chooser(props: ChooserProps) {
   const isTouch = useRef(false);
   const options = found?.options;
   const isOpen = text !== null && (found !== null || message !== "");
-  /** Index of the option that Enter chooses; -1 for none. For a typed text, it is 0 until an arrow key is pressed. */
-  const chosen = active === -1 && text?.trim() ? 0 : active;
+  /** Index of the option that Enter chooses; -1 for none. For a typed text without a doubt, it is 0 until an arrow key is pressed. */
+  const chosen = active === -1 && text?.trim() && !found?.doubt ? 0 : active;
 
   useEffect(() => {
     if (text === null) return;
     let isOver = false;
     const ask = async () => {
       try {
-        const options = await find(text.trim());
+        const answer = await find(text.trim());
         if (isOver) return;
+        const { options, doubt } = Array.isArray(answer) ? { options: answer, doubt: "" } : answer;
         const by = entered.current?.text === text ? entered.current.key : null;
+        if (by === "Enter" && doubt !== "") return searchFor(text);
         const option = by === "Enter" ? options[0] : by === "Tab" ? exact(options, text) : undefined;
         if (option) pick(option);
-        else show({ of: text, options });
+        else show({ of: text, options, doubt });
       } catch (error) {
         if (!isOver) show(null, sentenceOf(asFailure(error)));
       }
@@ -97,7 +110,11 @@ export function Chooser(props: ChooserProps) {
   };
   const pick = (option: Option) => {
     close();
-    choose(option.id);
+    choose(option);
+  };
+  const searchFor = (text: string) => {
+    close();
+    search?.(text.trim());
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const count = options?.length ?? 0;
@@ -115,6 +132,7 @@ export function Chooser(props: ChooserProps) {
       const isAnswered = found?.of === text || message !== "";
       if (!isAnswered) entered.current = text.trim() === "" ? null : { text, key: event.key };
       else if (option) pick(option);
+      else if (event.key === "Enter" && found?.doubt) searchFor(text);
     } else if (event.key === "Escape" && text !== null) {
       event.preventDefault();
       close();
@@ -146,7 +164,8 @@ export function Chooser(props: ChooserProps) {
       onBlur=${() => entered.current === null && close()}
     />
     ${(detail || isCut) && html`<small class=${`detail quiet ${text === null ? "" : "away"}`}>${[isCut && value, detail].filter(Boolean).join(" · ")}</small>`}
-    <ul id=${`${id}-list`} ref=${list} role="listbox" aria-label=${label} hidden=${!isOpen || !options?.length} tabindex="-1">
+    <ul id=${`${id}-list`} ref=${list} role="listbox" aria-label=${label} hidden=${!isOpen || !(options?.length || found?.doubt)} tabindex="-1">
+      ${found?.doubt && html`<li role="presentation" class="group">${found.doubt}</li>`}
       ${options?.map(
         (option, i) => html`${
           option.group !== undefined &&
@@ -172,6 +191,7 @@ export function Chooser(props: ChooserProps) {
         </li>`,
       )}
     </ul>
+    <p class="unseen" role="status">${text === null ? "" : found?.doubt}</p>
     <p class="said" role="status" hidden=${message === "" || text === null}>${text === null ? "" : message}</p>
   </div>`;
 }

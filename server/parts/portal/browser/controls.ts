@@ -1,21 +1,29 @@
 import * as d3 from "../../../shared/browser/d3.ts";
 import { money, printable } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { FacilitiesAnswer, ProceduresAnswer, SearchAnswer } from "./answers.ts";
+import {
+  type FacilitiesAnswer,
+  Failure,
+  type ProceduresAnswer,
+  pathOf,
+  type SearchAnswer,
+  unlessFailed,
+} from "./answers.ts";
 import { ask, askOrFailure } from "./api.ts";
-import { Failure, pathOf, unlessFailed } from "./asking.ts";
 import {
   type Choice,
   defaultMiles,
   defaultProcedure,
   maxPinned,
   nowhere,
+  procedureChanges,
   radiusesInMiles,
 } from "./choice.ts";
-import { Chooser, type Option } from "./chooser.ts";
+import { Chooser, type Doubtful, type Option } from "./chooser.ts";
 import { knownOf, type View } from "./explore-data.ts";
 import { YearField, yearsOf } from "./form.ts";
 import { choose, pin } from "./location.ts";
+import { doubtOf, noMatchText } from "./nothing.ts";
 import { bodyParts, codesBy, includedIn, plainOf, titleOf } from "./procedures.ts";
 import { stateOf, states } from "./states.ts";
 import { placeTitle } from "./words.ts";
@@ -28,13 +36,17 @@ interface ControlsProps {
 }
 
 export function Controls({ choice, view }: ControlsProps) {
-  const { year, pinned } = choice;
+  const { year, pinned, words } = choice;
   const datasets = view?.datasets ?? [];
   const nation = view && unlessFailed(view.nation);
   const code = choice.procedure ?? view?.code ?? defaultProcedure;
   const official = view?.code === code ? (nation ?? view.unpriced)?.procedure?.name : undefined;
   const known = view && knownOf(view);
-  const shownYear = year ?? String(known?.source.data_year ?? yearsOf(datasets)[0] ?? "");
+  const ofYear = datasets.find(
+    ({ data_version, status }) => data_version === year && status !== "superseded",
+  );
+  const chosenYear = view?.gone ? null : ofYear ? String(ofYear.data_year) : year;
+  const shownYear = chosenYear ?? String(known?.source.data_year ?? yearsOf(datasets)[0] ?? "");
   const priced = nation && new Set(nation.data.map((row) => row.state));
   const isFull = pinned.length === maxPinned;
   const ofThem = `${pinned.length} of ${maxPinned}`;
@@ -42,17 +54,18 @@ export function Controls({ choice, view }: ControlsProps) {
     <${Chooser}
       class="procedure"
       label="Procedure"
-      value=${titleOf({ code, name: official ?? code })}
-      detail=${official !== undefined ? `${code} · ${official}` : plainOf(code) ? code : undefined}
-      find=${(text: string) => findProcedure(view?.scope instanceof Failure ? { ...choice, state: null } : choice, text, Array.isArray(nation?.procedure.includes))}
-      choose=${(procedure: string) => choose({ procedure })}
+      value=${words ?? titleOf({ code, name: official ?? code })}
+      detail=${words !== null ? undefined : official !== undefined ? `${code} · ${official}` : plainOf(code) ? code : undefined}
+      find=${(text: string) => findProcedure(view?.scope instanceof Failure ? { ...choice, state: null } : choice, text)}
+      choose=${({ id, more }: Option) => choose({ ...procedureChanges(id), ...more })}
+      search=${(q: string) => choose({ procedure: null, q })}
     />
     <${Chooser}
       class="place"
       label="State, city or ZIP code"
       value=${placeTitle(choice) || "Whole nation"}
       find=${(text: string) => findPlace(choice, text, priced)}
-      choose=${choosePlace}
+      choose=${({ id }: Option) => choosePlace(id)}
     />
     <${Chooser}
       class="hospital"
@@ -61,13 +74,13 @@ export function Controls({ choice, view }: ControlsProps) {
       value=${null}
       detail=${pinned.length === 0 || isFull ? undefined : ofThem}
       find=${(text: string) => findHospital(choice, code, text, choice.state ?? view?.list.data[0]?.state)}
-      choose=${(ccn: string) => pin(choice, ccn)}
+      choose=${({ id }: Option) => pin(choice, id)}
     />
     <${YearField} datasets=${datasets} shown=${shownYear} choose=${(year: string) => choose({ year: year || null })} />
   </search>`;
 }
 
-async function findProcedure({ state, year }: Choice, text: string, hasCodes: boolean): Promise<Option[]> {
+async function findProcedure({ state, year }: Choice, text: string): Promise<Option[] | Doubtful> {
   const path = pathOf("/healthcare/procedures", { sort: "code", limit: 100, state }, year);
   const { data } = await ask<ProceduresAnswer>(path);
   const rows = new Map(data.map((row) => [row.code, row]));
@@ -88,26 +101,27 @@ async function findProcedure({ state, year }: Choice, text: string, hasCodes: bo
     );
   const plain = codesBy(text).flatMap((code) => rows.get(code) ?? []);
   const searched = pathOf("/search", { q: text, type: "procedure", limit: 50 }, year);
-  const found = await ask<SearchAnswer>(searched).catch((error) => {
-    if (plain.length > 0) return null;
-    const isUnknown = error instanceof Failure && error.status === 404;
-    throw isUnknown ? new Error(notFound(text, hasCodes)) : error;
-  });
-  const others = found?.data ?? [];
+  const found = await askOrFailure<SearchAnswer>(searched);
+  const place = unlessFailed(found)?.query.place ?? null;
+  const others = unlessFailed(found)?.data ?? [];
   const options = [
     ...plain.map((row) => optionOf(row, includedIn(row.code, text))),
     ...others.flatMap((one) => (one.type === "procedure" ? [optionOf(one, one.matched)] : [])),
   ];
+  const doubt =
+    doubtOf(found) ||
+    (options.length === 0 ? `Nothing matches “${printable(text)}”. ${noMatchText(text)}` : "");
   // Suggestions are ordered by relevance, so they aren't grouped by part of the body.
-  return [
-    ...new Map(options.reverse().map((option) => [option.id, { ...option, group: undefined }])).values(),
-  ].reverse();
+  const unique = new Map(options.reverse().map((option) => [option.id, option]));
+  const suggested = [...unique.values()].reverse().map((option) => ({
+    ...option,
+    group: undefined,
+    // With a doubt, an amount would look like the answer.
+    figure: doubt === "" ? option.figure : undefined,
+    more: procedureChanges(option.id, place),
+  }));
+  return { doubt, options: suggested };
 }
-
-const notFound = (text: string, hasCodes: boolean) =>
-  /^[A-Z]?\d{4,5}$/i.test(text)
-    ? `The data has no procedure group ${text}. ${hasCodes ? "None of its groups includes that code, either" : "Codes of single procedures aren't loaded here"}: type what is done.`
-    : `Nothing here matches “${printable(text)}”. The data has operations and larger procedures of outpatients. Scans, tests, visits, drugs and hospital stays aren't in it.`;
 
 async function findPlace(choice: Choice, text: string, priced: Set<string> | null): Promise<Option[]> {
   // Finds a ZIP code anywhere in the text, such as after a city and a state. The four digits of ZIP+4 are ignored.

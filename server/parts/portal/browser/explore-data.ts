@@ -1,36 +1,32 @@
-import type {
-  Dataset,
-  DatasetsAnswer,
-  Entry,
-  FacilitiesAnswer,
-  FacilityAnswer,
-  FacilityTrendsAnswer,
-  Priced,
-  ProcedureAnswer,
-  ProceduresAnswer,
-  Standing,
-  TrendsAnswer,
+import {
+  type Ask,
+  type Dataset,
+  type DatasetsAnswer,
+  type Entry,
+  type FacilitiesAnswer,
+  type FacilityAnswer,
+  type FacilityTrendsAnswer,
+  Failure,
+  type Priced,
+  type ProcedureAnswer,
+  type ProceduresAnswer,
+  pathOf,
+  type SearchAnswer,
+  type Standing,
+  type TrendsAnswer,
+  unlessFailed,
 } from "./answers.ts";
-import { type Ask, Failure, pathOf, unlessFailed } from "./asking.ts";
-import { type Choice, comparing, defaultProcedure, farthest, placeOf, sortKeys } from "./choice.ts";
+import { aroundScope, maxPageRows, nearestOf, noPrice, placeMeant, type Scope } from "./around.ts";
+import { type Choice, comparing, defaultProcedure, placeOf, sortKeys } from "./choice.ts";
+import { surelyMeant } from "./nothing.ts";
 import { entryOf, isPriced, type Standings } from "./words.ts";
 
 /** Makes the view of the Explore page from the API's answers. The server makes the same view for its words. */
 
 /** Maximum number of hospitals for a picture with a dot for each hospital. It is also the list's first page. */
 const mostDots = 50;
-const maxPageRows = 100;
-const bins = 20;
-
-type ChargeSummary = Pick<
-  ProcedureAnswer["summary"],
-  "facilities" | `${"min" | "p25" | "median" | "p75" | "max"}_charge` | "median_allowed"
->;
-export type Scope = Pick<ProcedureAnswer, "rows" | "histogram" | "source"> & {
-  procedure: { code: string; name: string };
-  summary: ChargeSummary;
-  allowed: Pick<ProcedureAnswer["allowed"], "min" | "p25" | "median" | "p75" | "max">;
-};
+/** Maximum number of procedures that words may mean. */
+const mostMatches = 10;
 
 export interface Pinned {
   letter: string;
@@ -49,7 +45,12 @@ export interface HospitalList {
 }
 
 export interface View {
+  /** The data year or version in the address that no data has any more, so that the newest is shown; null if none. */
+  gone: string | null;
+  /** What is shown. If words surely mean one procedure, it is chosen here, and so is the place in the words. */
   choice: Choice;
+  /** What the words may mean; null if a procedure is shown. */
+  search: SearchAnswer | Failure | null;
   code: string;
   paths: Record<"scope" | "nation" | "list" | "trends" | "export", string>;
   /** A failure if no hospital in the chosen place has a price. */
@@ -87,9 +88,31 @@ function pathsOf(code: string, choice: Choice): View["paths"] {
   };
 }
 
-const noPrice = new Failure(404, "not_found", "no hospital there has a price");
-
 export function viewOf(choice: Choice, ask: Ask): View {
+  const { year, versions } = choice;
+  if (year === null && versions === null) return servedView(choice, ask);
+  const datasets = unlessFailed(ask<[DatasetsAnswer]>(pathOf("/datasets"))[0])?.data;
+  const isServed = (name: string) =>
+    datasets === undefined ||
+    datasets.some((one) => [String(one.data_year), one.data_version].includes(name));
+  const isLasting = versions?.split(",").every(isServed) ?? true;
+  const gone = year === null || isServed(year) ? null : year;
+  const served = {
+    year: gone === null ? year : null,
+    versions: isLasting && gone === null ? versions : null,
+  };
+  return { ...servedView({ ...choice, ...served }, ask), gone };
+}
+
+/** Parameters that keep a view's content: the address names the procedure and the data versions that are shown. */
+export function lastingOf(view: View) {
+  const versions = unlessFailed(view.trends)?.source.data_versions.join(",") ?? null;
+  const year = (unlessFailed(view.scope) ?? unlessFailed(view.nation))?.source.data_version ?? null;
+  return { procedure: view.code, year, versions };
+}
+
+function servedView(choice: Choice, ask: Ask): View {
+  if (choice.words !== null) return searchedView(choice, choice.words, ask);
   const code = choice.procedure ?? defaultProcedure;
   const paths = pathsOf(code, choice);
   const { state, near, year } = choice;
@@ -101,7 +124,7 @@ export function viewOf(choice: Choice, ask: Ask): View {
   if (choice.procedure === null && nation instanceof Failure) {
     const most = pathOf("/healthcare/procedures", { sort: "facilities", limit: 1 }, year);
     const found = unlessFailed(ask<[ProceduresAnswer]>(most)[0])?.data[0]?.code;
-    if (found && found !== code) return { ...viewOf({ ...choice, procedure: found }, ask), choice };
+    if (found && found !== code) return { ...servedView({ ...choice, procedure: found }, ask), choice };
   }
   const datasets = unlessFailed(versions)?.data ?? [];
   const isCovered =
@@ -117,7 +140,7 @@ export function viewOf(choice: Choice, ask: Ask): View {
   const list = few ? sortedList(few, choice) : hasPrices ? listAt(paths.list, ask) : emptyList;
   const unpriced = scope instanceof Failure && scope.status === 404;
   return {
-    ...{ choice, code, paths, scope, nation, list, trends, datasets },
+    ...{ choice, gone: null, search: null, code, paths, scope, nation, list, trends, datasets },
     few: fewOf(few ?? (list.next === null ? byCharge(list.data) : null)),
     pinned: pinnedOf(choice, code, few, ask),
     unpriced: !unpriced
@@ -130,6 +153,31 @@ export function viewOf(choice: Choice, ask: Ask): View {
             ? unpricedOf(choice, code, ask)
             : null,
     nearest: unpriced && near !== null && unlessFailed(nation) ? nearestOf(code, near, year, ask) : null,
+  };
+}
+
+/** Shows the procedure that words surely mean. Otherwise shows no prices, so that no visitor takes them for an answer. */
+function searchedView(choice: Choice, words: string, ask: Ask): View {
+  const searched = pathOf("/search", { q: words, type: "procedure", limit: mostMatches }, choice.year);
+  const [found, versions] = ask<[SearchAnswer, DatasetsAnswer]>(searched, pathOf("/datasets"));
+  const place = placeMeant(unlessFailed(found)?.query.place ?? null, choice.year, ask);
+  const search = found instanceof Failure ? found : { ...found, query: { ...found.query, place } };
+  const meant = search instanceof Failure ? null : surelyMeant(search);
+  if (meant !== null) {
+    const there = place && { state: null, near: null, city: null, ...place };
+    return servedView({ ...choice, words: null, procedure: meant, ...there }, ask);
+  }
+  return {
+    ...{
+      choice,
+      gone: null,
+      search,
+      code: "",
+      paths: pathsOf("", choice),
+      datasets: unlessFailed(versions)?.data ?? [],
+    },
+    ...{ scope: noPrice, nation: noPrice, trends: noPrice, list: emptyList, few: null },
+    ...{ pinned: [], unpriced: null, nearest: null },
   };
 }
 
@@ -157,50 +205,6 @@ function sortedList(priced: readonly Priced[], { sort, order }: Choice): Hospita
   const ascending = priced.toSorted(comparing(sortKeys[sort]));
   const data = order === "asc" ? ascending : ascending.reverse();
   return { data, next: null, facilities: data.length };
-}
-
-/** Summarizes prices around a ZIP code. The answer must list every hospital in the circle, priced or not. */
-function aroundScope(answer: FacilitiesAnswer | Failure): Scope | Failure {
-  if (answer instanceof Failure) return answer;
-  const { procedure, summary, data, source } = answer;
-  if (procedure === undefined || !isKnown(summary)) return noPrice;
-  const rows = data.filter(isPriced);
-  const amounts = rows.map(({ medicare_allowed }) => medicare_allowed).sort((a, b) => a - b);
-  const [min, p25, median, p75, max] = [0, 0.25, 0.5, 0.75, 1].map((share) => quantile(amounts, share));
-  const isOf = (status: string) => data.filter((row) => row.status === status).length;
-  return {
-    ...{ procedure, source },
-    summary: { ...summary, facilities: rows.length },
-    rows: { priced: rows.length, suppressed: isOf("suppressed"), incomplete: isOf("incomplete") },
-    allowed: { min, p25, median, p75, max },
-    histogram: histogramOf(
-      rows.map(({ submitted_charge }) => submitted_charge),
-      summary,
-    ),
-  };
-}
-
-const isKnown = (summary: FacilitiesAnswer["summary"] | ChargeSummary): summary is ChargeSummary =>
-  typeof summary.median_charge === "number";
-
-/** Interpolates between the two nearest amounts. @param sorted at least one amount, ascending */
-export function quantile(sorted: readonly number[], share: number): number {
-  const at = share * (sorted.length - 1);
-  const [low, high] = [sorted[Math.floor(at)], sorted[Math.ceil(at)]];
-  return low + (high - low) * (at % 1);
-}
-
-/** Counts charges in bins of equal width on a logarithmic scale. If all charges are equal, there is one bin. */
-function histogramOf(charges: number[], { min_charge: min, max_charge: max }: ChargeSummary) {
-  if (min === max) return { edges: [min, max], counts: [charges.length] };
-  const edges = Array.from(
-    { length: bins + 1 },
-    (_, i) => Math.round(100 * min * (max / min) ** (i / bins)) / 100,
-  );
-  const counts = new Array<number>(bins).fill(0);
-  for (const charge of charges)
-    counts[Math.max(0, edges.slice(1, -1).filter((edge) => edge <= charge).length)]++;
-  return { edges, counts };
 }
 
 /** @param around all priced hospitals around the ZIP code, cheapest first; null without a ZIP code */
@@ -236,10 +240,4 @@ function unpricedOf(choice: Choice, procedure: string, ask: Ask): FacilitiesAnsw
   );
   // The API takes words for a procedure, too, but pages take codes only.
   return found?.procedure?.code === procedure ? found : null;
-}
-
-function nearestOf(procedure: string, near: string, year: string | null, ask: Ask): Priced | null {
-  const parameters = { procedure, near, within: farthest, sort: "distance", limit: 1 };
-  const found = unlessFailed(ask<[FacilitiesAnswer]>(pathOf("/healthcare/facilities", parameters, year))[0]);
-  return found?.data.find(isPriced) ?? null;
 }

@@ -1,7 +1,7 @@
-import { money } from "../../../shared/browser/format.ts";
-import { unlessFailed } from "./asking.ts";
+import { money, printable } from "../../../shared/browser/format.ts";
+import { unlessFailed } from "./answers.ts";
 import { knownOf, type View } from "./explore-data.ts";
-import { type Nothing, nothingText } from "./nothing.ts";
+import { type Nothing, nothingText, searchText } from "./nothing.ts";
 import {
   comparison,
   isPriced,
@@ -30,9 +30,23 @@ export interface ExploreWords {
   } | null;
   /** Null if a price was found. */
   nothing: Nothing | null;
+  /** Says that the data version isn't the newest, or that the one in the address is gone; null if neither. */
+  version: { text: string; link: string | null } | null;
 }
 
-export function wordsOf(view: View): ExploreWords {
+export const wordsOf = (view: View): ExploreWords => ({ ...pricesOf(view), version: versionOf(view) });
+
+function versionOf(view: View): ExploreWords["version"] {
+  const shown = knownOf(view)?.source.data_version;
+  if (shown === undefined) return null;
+  const gone = view.gone === null ? "" : `“${printable(view.gone)}” isn't in the data (any more). `;
+  const newest = view.datasets.find(({ status }) => status === "current")?.data_version;
+  if (newest !== undefined && newest !== shown)
+    return { text: `${gone}This is data version ${shown}.`, link: `See the newest, ${newest}` };
+  return gone === "" ? null : { text: `${gone}This is the newest data version, ${shown}.`, link: null };
+}
+
+function pricesOf(view: View): Omit<ExploreWords, "version"> {
   const { choice, code } = view;
   const known = knownOf(view);
   const name = known?.procedure?.name;
@@ -65,7 +79,9 @@ function yearBefore({ trends, scope }: View): string {
   return `In ${other.data_year} the median charge was ${money(other.median_charge)}, and Medicare allowed ${money(other.median_allowed)}.`;
 }
 
-function nothingOf({ choice, code, unpriced, scope, nation, nearest, datasets }: View): Nothing {
+function nothingOf(view: View): Nothing {
+  const { choice, search, code, unpriced, scope, nation, nearest, datasets } = view;
+  if (search !== null) return searchText(choice.words ?? "", search);
   const known = unlessFailed(nation);
   return nothingText({
     ...{ choice, code, unpriced, nearest, datasets },

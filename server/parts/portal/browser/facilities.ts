@@ -1,12 +1,14 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { money, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { FacilitiesAnswer, Priced } from "./answers.ts";
+import type { Entry, FacilitiesAnswer, Priced } from "./answers.ts";
 import { asFailure, get, getFile } from "./api.ts";
-import { Card, priceFigures, save } from "./card.ts";
+import type { Scope } from "./around.ts";
+import { Card, priceFigures, save, sourceText } from "./card.ts";
 import { maxPinned } from "./choice.ts";
-import type { HospitalList, Scope, View } from "./explore-data.ts";
-import { type Column, DotsLegend, List, type Row, ratioColumn } from "./list.ts";
+import type { HospitalList, View } from "./explore-data.ts";
+import { wordsOf } from "./explore-words.ts";
+import { type Column, DotsLegend, List, ListDrawing, type Row, ratioColumn } from "./list.ts";
 import { inYear, pin } from "./location.ts";
 import { dollarScale, Letter } from "./picture.ts";
 import { linksOf } from "./pictures.ts";
@@ -27,7 +29,7 @@ interface More {
 }
 
 export function Facilities({ view, scope }: { view: View; scope: Scope }) {
-  const { choice, code, paths, pinned, list } = view;
+  const { choice, code, paths, pinned, list, datasets } = view;
   const { summary, allowed, source } = scope;
   const [more, setMore] = useState<More | null>(null);
   const [message, setMessage] = useState("");
@@ -119,17 +121,30 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     ...(isNear ? [] : [ratioColumn]),
     { title: "Services", kind: "number services", sort: "services" },
   ];
+  const pays = (entry: Entry) =>
+    isPriced(entry) ? Math.round(100 * shareOf(entry.medicare_allowed, source.data_year)) / 100 : null;
   const listed = rows.filter(({ ccn }) => !top.some(({ entry }) => entry.ccn === ccn));
   const remaining = count - rows.length;
+  const title = [hospitals(count), count > 1 && orderText(choice)].filter(Boolean).join(", ");
+  const shown = [...top.map(({ entry }) => entry), ...listed];
+  const drawn = [...top, ...listed.map((entry) => ({ letter: "", entry }))].map(({ letter, entry }) => ({
+    name: `${letter && `${letter}: `}${entry.facility}, ${entry.city}, ${entry.state}`,
+    ...{ charged: entry.submitted_charge, allowed: entry.medicare_allowed, median },
+  }));
   return html`<${Card}
     class="facilities"
-    title=${[hospitals(count), count > 1 && orderText(choice)].filter(Boolean).join(", ")}
+    anchor="hospitals"
+    title=${title}
+    subject=${wordsOf(view).title}
+    sentence=${`${rows.length < count ? `The first ${rows.length} of ${hospitals(count)}. ` : ""}What each charges, and what Medicare allows it.${median === null ? "" : " The upright line is the median charge."}`}
+    drawing=${() => html`<${ListDrawing} rows=${drawn} x=${x} />`}
+    source=${sourceText([source.data_version], datasets, pinned)}
     about=${html`<${DotsLegend} median=${median === null ? null : ["median charge", placeText(choice)].filter(Boolean).join(" ")} />`}
     name=${name}
-    figures=${count === 0 ? undefined : priceFigures(rows)}
+    figures=${count === 0 ? undefined : priceFigures(shown, ["you pay about", pays, money])}
     isTable=${true}
     all=${isNear ? undefined : { title: "CSV with all rows", save: saveAll }}
-    links=${linksOf(view)}
+    links=${linksOf(view, "hospitals")}
   >
     <${List}
       label="Hospitals"

@@ -1,9 +1,8 @@
 import { useId, useState } from "preact/hooks";
 import * as d3 from "../../../shared/browser/d3.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { Dataset } from "./answers.ts";
+import type { Dataset, Failure } from "./answers.ts";
 import { asFailure } from "./api.ts";
-import type { Failure } from "./asking.ts";
 
 /** Building blocks of forms: fields with their errors, actions on the server, and texts of failures. */
 

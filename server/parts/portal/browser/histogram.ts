@@ -2,8 +2,9 @@ import * as d3 from "../../../shared/browser/d3.ts";
 import { money, percent, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Priced } from "./answers.ts";
+import type { Scope } from "./around.ts";
 import { type FigureColumn, type Figures, figuresOf, pinnedName, priceFigures } from "./card.ts";
-import type { Pinned, Scope, View } from "./explore-data.ts";
+import type { Pinned, View } from "./explore-data.ts";
 import { pin } from "./location.ts";
 import {
   AmountsText,

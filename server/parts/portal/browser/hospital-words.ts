@@ -1,14 +1,17 @@
 import { money, times } from "../../../shared/browser/format.ts";
-import type {
-  Dataset,
-  DatasetsAnswer,
-  FacilitiesAnswer,
-  FacilityAnswer,
-  FacilityRow,
-  FacilityTrendsAnswer,
-  TrendsAnswer,
+import {
+  type Ask,
+  type Dataset,
+  type DatasetsAnswer,
+  type FacilitiesAnswer,
+  type FacilityAnswer,
+  type FacilityRow,
+  type FacilityTrendsAnswer,
+  Failure,
+  pathOf,
+  type TrendsAnswer,
+  unlessFailed,
 } from "./answers.ts";
-import { type Ask, Failure, pathOf, unlessFailed } from "./asking.ts";
 import { nameOf, plainOf } from "./procedures.ts";
 import { stateInSentence } from "./states.ts";
 import { paidByPatients, standingText, whatIsPaid, withoutAnyPrice } from "./words.ts";

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
+import { base } from "./answers.ts";
 import { keepKey, keyChanged, ownKey, post } from "./api.ts";
-import { base } from "./asking.ts";
 import { Command, curlOf } from "./curl.ts";
 import { Field, otherError, useAction } from "./form.ts";
 import { useLeaveWarning, useReadAt } from "./location.ts";

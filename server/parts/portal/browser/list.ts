@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { choose } from "./location.ts";
-import { Key, placedTicks, type Scale, Shape, useWidth } from "./picture.ts";
+import { Key, letterWidth, placedTicks, type Scale, Shape, useWidth } from "./picture.ts";
 
 /** Shows a sortable list, with the amounts of each row as dots on one scale. */
 
@@ -116,6 +116,48 @@ function DotsAxis({ x }: { x: Scale }) {
       </g>`,
     )}
   </svg></div>`;
+}
+
+const drawingWidth = 940;
+const rowHeight = 26;
+/** Left edges of the columns in pixels: after the names, the amounts end here. The scale is the rest. */
+const [nameEnd, chargeEnd, allowedEnd] = [410, 500, 590];
+
+interface DrawingProps {
+  rows: readonly (Amounts & { name: string })[];
+  /** A scale from dollars to percent of the width. */
+  x: Scale;
+}
+
+/** Draws a list for a saved file or for paper: a line for each hospital, with its amounts as numbers and as dots. */
+export function ListDrawing({ rows, x }: DrawingProps) {
+  const scale = x.copy().range([allowedEnd + 24, drawingWidth - 12]);
+  const height = 34 + rows.length * rowHeight;
+  const most = Math.floor(nameEnd / letterWidth);
+  const ticks = placedTicks(
+    x.copy().range([0, drawingWidth - allowedEnd - 36]),
+    drawingWidth - allowedEnd - 36,
+  );
+  return html`<svg class="drawing" width=${drawingWidth} height=${height}>
+    <${Shape} kind="charge" x=${chargeEnd - 60} y=${10} size=${4.5} />
+    <text x=${chargeEnd} y="14" text-anchor="end" class="strong">Charge</text>
+    <${Shape} kind="allowed" x=${allowedEnd - 68} y=${10} size=${4.5} />
+    <text x=${allowedEnd} y="14" text-anchor="end" class="strong">Allowed</text>
+    ${ticks.map(({ tick, at }) => html`<text x=${allowedEnd + 24 + at} y="14" text-anchor="middle">${money(tick)}</text>`)}
+    ${rows.map(({ name, charged, allowed, median }, i) => {
+      const y = 34 + i * rowHeight;
+      return html`<g>
+        <line class="track" x1="0" x2=${drawingWidth} y1=${y + 13} y2=${y + 13} />
+        <text x="0" y=${y} dy="0.32em" class="label">${name.length > most ? `${name.slice(0, most - 1)}…` : name}</text>
+        <text x=${chargeEnd} y=${y} dy="0.32em" text-anchor="end" class="label">${money(charged)}</text>
+        <text x=${allowedEnd} y=${y} dy="0.32em" text-anchor="end" class="label">${money(allowed)}</text>
+        <line class="between" x1=${scale(allowed)} x2=${scale(charged)} y1=${y} y2=${y} />
+        ${median !== null && html`<line class="median" x1=${scale(median)} x2=${scale(median)} y1=${y - 8} y2=${y + 8} />`}
+        <${Shape} kind="charge" x=${scale(charged)} y=${y} size=${4.5} />
+        <${Shape} kind="allowed" x=${scale(allowed)} y=${y} size=${4.5} />
+      </g>`;
+    })}
+  </svg>`;
 }
 
 /** @param median the place whose median is drawn as a line; null without a line */

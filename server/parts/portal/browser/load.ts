@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
+import type { Failure } from "./answers.ts";
 import { asFailure, keepKey, ownKey, settings } from "./api.ts";
-import type { Failure } from "./asking.ts";
 import { PasteKey } from "./key.ts";
 import { warningOf } from "./words.ts";
 
@@ -12,9 +12,16 @@ const patienceMs = 300;
 /**
  * @param key identifies the view; a change of the key loads another view
  * @param now makes the view from answers that are here already; null if some are lacking
- * @returns the last view that was loaded; `isOld` means that the new view is late or failed
+ * @param lastingKey makes another key of a view, which shows the same
+ * @returns the last view that was loaded; `isShown` means that it is the view of the key, `isOld` that the new view is
+ * late or failed
  */
-export function useLoaded<T>(key: string, load: () => Promise<T>, now: () => T | null = () => null) {
+export function useLoaded<T>(
+  key: string,
+  load: () => Promise<T>,
+  now: () => T | null = () => null,
+  lastingKey?: (view: T) => string,
+) {
   const [loaded, setLoaded] = useState<{ key: string; view: T } | null>(() => {
     const view = now();
     return view === null ? null : { key, view };
@@ -22,6 +29,7 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, now: () => T |
   const [failure, setFailure] = useState<Failure | null>(null);
   const [isLate, setLate] = useState(false);
   const [attempt, setAttempt] = useState(0);
+  const isShown = loaded !== null && (loaded.key === key || lastingKey?.(loaded.view) === key);
   useEffect(() => {
     let isOver = false;
     const end = (failure: Failure | null, view?: T) => {
@@ -32,7 +40,7 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, now: () => T |
       if (view !== undefined) setLoaded({ key, view });
     };
     const timer = setTimeout(() => setLate(true), patienceMs);
-    if (loaded?.key === key) end(null);
+    if (isShown) end(null);
     else
       load().then(
         (view) => end(null, view),
@@ -44,8 +52,8 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, now: () => T |
     };
   }, [key, attempt]);
   const retry = () => setAttempt((before) => before + 1);
-  const isOld = loaded !== null && loaded.key !== key && (isLate || failure !== null);
-  return { view: loaded?.view ?? null, failure, isLate, isOld, retry };
+  const isOld = loaded !== null && !isShown && (isLate || failure !== null);
+  return { view: loaded?.view ?? null, failure, isLate, isOld, isShown, retry };
 }
 
 const retryMs = 5000;

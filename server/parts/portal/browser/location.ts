@@ -46,6 +46,14 @@ export function withParameters(changes: Record<string, string | null>): string {
   return url.pathname + url.search;
 }
 
+/** Replaces the address by one that shows the same. No entry of the history is added. */
+export function settle(changes: Record<string, string | null>): void {
+  const settled = withParameters(changes) + location.hash;
+  if (settled === location.pathname + location.search + location.hash) return;
+  history.replaceState(null, "", settled);
+  dispatchEvent(new Event(changed));
+}
+
 /** Changes the choice. A new year drops `versions`. */
 export function choose(changes: Record<string, string | null>): void {
   go(withParameters({ ...("year" in changes && { versions: null }), ...changes }));

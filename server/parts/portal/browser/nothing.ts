@@ -1,11 +1,18 @@
 import { printable, whole } from "../../../shared/browser/format.ts";
-import type { Dataset, FacilitiesAnswer, Priced } from "./answers.ts";
-import { type Choice, nowhere } from "./choice.ts";
-import { plainOf } from "./procedures.ts";
-import { isMarylandZip, states, whyMaryland, whyMissing } from "./states.ts";
+import {
+  type Absent,
+  type Dataset,
+  type FacilitiesAnswer,
+  Failure,
+  type Priced,
+  type SearchAnswer,
+} from "./answers.ts";
+import { type Choice, nowhere, procedureChanges } from "./choice.ts";
+import { plainOf, titleOf } from "./procedures.ts";
+import { isMarylandZip, stateInSentence, states, whyMaryland, whyMissing } from "./states.ts";
 import { placeText } from "./words.ts";
 
-/** Explains why no prices are found, and links to pages with prices. The server runs this module too. */
+/** Explains why no prices are shown, and links to pages with prices. The server runs this module too. */
 
 interface Absence {
   choice: Choice;
@@ -25,18 +32,109 @@ interface Absence {
 export interface Nothing {
   title: string;
   why: string;
-  /** Links to pages with prices. `changes` are changes of the URL's parameters; null removes all parameters. */
-  ways: { text: string; changes: Record<string, string | null> | null }[];
+  /** URL of a site that has what this data can't have. */
+  see?: string;
+  /** Text before the matches. */
+  before?: string;
+  /** The procedures that words may mean. */
+  matches?: (Way & { detail: string })[];
+  ways: Way[];
 }
+
+/** A link to a page with prices. `changes` are changes of the URL's parameters; null removes all parameters. */
+export interface Way {
+  text: string;
+  changes: Record<string, string | null> | null;
+}
+
+/** Text of the link to Medicare's prices. */
+export const seeTitle = "Look it up in Medicare's own price lookup";
+
+/** The first match is surely meant if its score is this much higher than the second match's, as in the API. */
+const clearLead = 0.01;
+const sureScore = 0.5;
+
+export const absentIn = (search: SearchAnswer | Failure): readonly Absent[] => search.absent ?? [];
+
+/** Why Enter doesn't choose the first match: something is absent, or words are set aside; empty if it may. */
+export function doubtOf(search: SearchAnswer | Failure): string {
+  const absent = absentIn(search).map(({ name }) => `${name}: not in this data.`);
+  const ignored = search instanceof Failure ? [] : search.query.ignored;
+  return [...absent, ignored.length > 0 && asideText(ignored)].filter(Boolean).join(" ");
+}
+
+const asideText = (ignored: readonly string[]) =>
+  `Nothing matches all words. Set aside: ${ignored.map(printable).join(", ")}.`;
+
+/** The code of the one procedure that words mean; null if there is any doubt. */
+export function surelyMeant(search: SearchAnswer): string | null {
+  const [first, second] = search.data;
+  const isSure =
+    first?.type === "procedure" &&
+    first.score >= sureScore &&
+    Math.round(1000 * (first.score - (second?.score ?? 0))) >= 1000 * clearLead &&
+    doubtOf(search) === "";
+  return isSure ? first.code : null;
+}
+
+/** Answers words that don't surely mean one procedure. What this data can't have comes first. */
+export function searchText(words: string, search: SearchAnswer | Failure): Nothing {
+  const absent = absentIn(search);
+  const [first] = absent;
+  const found = search instanceof Failure ? [] : search.data;
+  const place = search instanceof Failure ? null : search.query.place;
+  const matches = found.flatMap((one) =>
+    one.type === "procedure"
+      ? [
+          {
+            ...{ text: titleOf(one), detail: detailOf(one.code, one.name) },
+            changes: procedureChanges(one.code, place),
+          },
+        ]
+      : [],
+  );
+  const where = place === null ? "" : ` in ${"near" in place ? place.near : stateInSentence(place.state)}`;
+  const ignored =
+    search instanceof Failure || search.query.ignored.length === 0 ? "" : asideText(search.query.ignored);
+  const offer =
+    matches.length === 0
+      ? ""
+      : `${first ? "Other care with prices" : matches.length === 1 ? "This has prices" : "These have prices"}${where}:`;
+  const reasons = [...new Set(absent.map(({ reason }) => reason))].join("; ");
+  return {
+    title: first
+      ? `${absent.map(({ name }) => name).join(", ")}: not in this data`
+      : matches.length === 0
+        ? `Nothing matches “${printable(words)}”`
+        : `“${printable(words)}” may mean ${matches.length === 1 ? "one procedure" : `one of ${matches.length} procedures`}`,
+    why: first
+      ? `Medicare publishes no hospital prices for it in this file: ${reasons}.`
+      : matches.length === 0
+        ? noMatchText(words)
+        : "",
+    ...(first && { see: first.see }),
+    before: [ignored, offer].filter(Boolean).join(" "),
+    matches,
+    ways: matches.length > 0 ? [] : [{ text: "See what there is", changes: null }],
+  };
+}
+
+const detailOf = (code: string, name: string) =>
+  [`${code} ${name}`, plainOf(code)?.includes].filter(Boolean).join(" · ");
+
+/** Explains why no procedure matches a visitor's words. */
+export const noMatchText = (words: string) =>
+  /^[A-Z]?\d{4,5}$/i.test(words)
+    ? `The data has no procedure group ${words}, and none of its groups is known to include that code: type what is done.`
+    : "The data has operations and larger procedures of outpatients. Scans, tests, visits, drugs and hospital stays aren't in it.";
 
 export function nothingText(absence: Absence): Nothing {
   const { choice, code, official, unpriced, nearest, isZipKnown, version, datasets } = absence;
-  const { state, near, year } = choice;
+  const { state, near } = choice;
   const name = plainOf(code)?.name ?? official;
   const isState = state === null || state in states;
   const hasNation = version !== undefined;
   const where = isState && hasNation ? placeText(choice) : "";
-  const isYear = datasets.some((one) => [String(one.data_year), one.data_version].includes(year ?? ""));
   const dataset = datasets.find(({ data_version }) => data_version === version);
   const missing =
     state === "MD"
@@ -46,9 +144,11 @@ export function nothingText(absence: Absence): Nothing {
   const miles = nearest?.distance ?? null;
   const why = () => {
     if (!isState) return `There is no state “${printable(state)}”.`;
-    if (isUnknown) return `The ZIP code “${printable(near)}” isn't known here.`;
+    if (isUnknown)
+      return /^\d/.test(near)
+        ? `The ZIP code “${printable(near)}” isn't known here.`
+        : `The place “${printable(near)}” isn't known here, or several states have it: write the state, too, as in Columbus, OH.`;
     if (unpriced) return unpricedText(unpriced, where);
-    if (year !== null && datasets.length > 0 && !isYear) return `There is no data of “${printable(year)}”.`;
     if (name === undefined) return `The data has no procedure group “${printable(code)}”.`;
     const none = `No hospital ${where || "in the data"} has a price for it.`;
     if (near !== null && isMarylandZip(near)) return `${none} ${whyMaryland}.`;

@@ -1,34 +1,34 @@
-import { money } from "../../../shared/browser/format.ts";
+import { money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
+import { unlessFailed } from "./answers.ts";
 import { settings } from "./api.ts";
-import { unlessFailed } from "./asking.ts";
-import { Card, sourceText, trendFigures } from "./card.ts";
+import { Card, type FigureColumn, figuresOf, pinnedName, sourceText, trendFigures } from "./card.ts";
 import { defaultMiles } from "./choice.ts";
-import type { View } from "./explore-data.ts";
+import { lastingOf, type Pinned, type View } from "./explore-data.ts";
 import { wordsOf } from "./explore-words.ts";
 import { Histogram, histogramFigures } from "./histogram.ts";
-import { withParameters } from "./location.ts";
+import { ListDrawing } from "./list.ts";
+import { inYear, withParameters } from "./location.ts";
 import { mapFigures, StatesMap } from "./map.ts";
+import { dollarScale, Letter } from "./picture.ts";
 import { titleOf } from "./procedures.ts";
 import { stateName } from "./states.ts";
 import { leastYears, Trend } from "./trend.ts";
-import { isFew, isPriced, mainClause, placeText, pricesTitle, textOf } from "./words.ts";
+import { isFew, isPriced, mainClause, placeText, pricesTitle, shareOf, textOf } from "./words.ts";
 
 /** Shows the pictures of a procedure, each in a card. */
 
 const wholeNation = { state: null, near: null, within: defaultMiles, city: null };
 
 /** Makes permanent URLs for a picture. They name the data versions shown, so their content doesn't change. */
-export function linksOf(view: View, picture?: "charges" | "states" | "years") {
-  const known = unlessFailed(view.scope) ?? unlessFailed(view.nation);
-  const versions = unlessFailed(view.trends)?.source.data_versions.join(",") ?? null;
-  const lasting = { procedure: view.code, year: known?.source.data_version ?? null, versions };
+export function linksOf(view: View, picture: "charges" | "states" | "years" | "hospitals") {
+  const lasting = { ...lastingOf(view), q: null };
   const linkTo = (path: string, more: Record<string, null> = {}) =>
     location.origin + path + new URL(withParameters({ ...lasting, ...more }), location.origin).search;
-  // With a ZIP code, only the picture of the charges shows the place. Other pictures show the nation.
-  const place = picture === "charges" ? {} : { near: null, within: null, city: null };
-  const embed = settings.embeds && picture ? linkTo(`/embed/${picture}`, place) : undefined;
-  return { page: linkTo("/"), embed };
+  // With a ZIP code, the pictures of states and years show the nation.
+  const place = picture === "states" || picture === "years" ? { near: null, within: null, city: null } : {};
+  const embed = settings.embeds ? linkTo(`/embed/${picture}`, place) : undefined;
+  return { page: linkTo("/") + (picture === "hospitals" ? "#hospitals" : ""), embed };
 }
 
 const nameOf = (view: View, what: string, version: string) => {
@@ -56,6 +56,108 @@ export function Charges({ view }: { view: View }) {
     links=${linksOf(view, "charges")}
   >
     <${Histogram} view=${view} scope=${scope} />
+  <//>`;
+}
+
+/** Compares the chosen hospitals side by side, and over the years. */
+export function Compared({ view }: { view: View }) {
+  const { pinned, datasets, choice } = view;
+  const scope = unlessFailed(view.scope);
+  if (!scope || pinned.length === 0) return null;
+  const { data_year, data_version } = scope.source;
+  const { summary } = scope;
+  const years = [
+    ...new Set(pinned.flatMap(({ trend }) => trend?.data.map(({ data_year }) => data_year) ?? [])),
+  ].sort();
+  const dollars = (amount: number | null | undefined) => (typeof amount === "number" ? money(amount) : "–");
+  const allowed = ({ trend }: Pinned, year: number) =>
+    trend?.data.find((row) => row.data_year === year)?.medicare_allowed ?? null;
+  const share = (amount: number | null | undefined) =>
+    typeof amount === "number" ? shareOf(amount, data_year) : null;
+  const median = placeText(choice) === "" ? "Nation's median" : "Median there";
+  const medianIn = (year: number) =>
+    unlessFailed(view.trends)?.data.find((row) => row.data_year === year)?.median_allowed;
+  const lines: [
+    string,
+    (one: Pinned) => number | null | undefined,
+    number | null | undefined,
+    kind?: string,
+  ][] = [
+    ["You pay about", ({ entry }) => share(entry?.medicare_allowed), share(summary.median_allowed), "pays"],
+    ["Medicare allows", ({ entry }) => entry?.medicare_allowed, summary.median_allowed, "allowed"],
+    ["Charge", ({ entry }) => entry?.submitted_charge, summary.median_charge, "charge"],
+  ];
+  // A trend's median is of the nation or of a state, so around a ZIP code there is none.
+  const over =
+    years.length < 2
+      ? []
+      : years.map((year): (typeof lines)[number] => [
+          `Allowed in ${year}`,
+          (one) => allowed(one, year),
+          choice.near === null ? medianIn(year) : null,
+          "allowed",
+        ]);
+  const drawn = pinned.flatMap(({ letter, entry }) =>
+    entry && isPriced(entry)
+      ? [
+          {
+            name: `${letter}: ${entry.facility}, ${entry.city}, ${entry.state}`,
+            charged: entry.submitted_charge,
+            allowed: entry.medicare_allowed,
+            median: null,
+          },
+        ]
+      : [],
+  );
+  const x = dollarScale(
+    drawn.flatMap(({ charged, allowed }) => [charged, allowed]),
+    0,
+    100,
+  );
+  const services = ({ entry }: Pinned) => (typeof entry?.services === "number" ? whole(entry.services) : "–");
+  const row = ([
+    title,
+    of,
+    middle,
+    kind = "",
+  ]: (typeof lines)[number]) => html`<tr><th scope="row">${title}</th>
+    ${pinned.map((one) => html`<td class=${`number ${kind}`}>${dollars(of(one))}</td>`)}
+    <td class="number quiet">${typeof middle === "number" && money(middle)}</td></tr>`;
+  return html`<${Card}
+    class="compared"
+    anchor="compared"
+    title=${pinned.length === 1 ? "The chosen hospital" : "Side by side"}
+    about=${titleOf(scope.procedure)}
+    name=${nameOf(view, "compared", data_version)}
+    figures=${figuresOf<Pinned>(
+      pinned,
+      ["hospital", pinnedName],
+      ...[...lines, ...over].map(
+        ([title, of]): FigureColumn<Pinned> => [title, (one) => of(one) ?? null, money],
+      ),
+      ["Services", ({ entry }) => entry?.services ?? null, whole],
+    )}
+    isTable=${true}
+    subject=${wordsOf(view).title}
+    drawing=${() => html`<${ListDrawing} rows=${drawn} x=${x} />`}
+    source=${drawn.length === 0 ? undefined : sourceText([data_version], datasets)}
+    links=${{ page: `${linksOf(view, "charges").page}#compared` }}
+  >
+    <table>
+      <thead><tr><td></td>
+        ${pinned.map(
+          ({
+            letter,
+            ccn,
+            entry,
+          }) => html`<th scope="col" class="number"><${Letter} letter=${letter} /> <a href=${inYear(`/facilities/${encodeURIComponent(ccn)}`, { procedure: view.code })}>${entry?.facility ?? ccn}</a>
+          ${entry && html`<small class="quiet">${entry.city}, ${entry.state}</small>`}</th>`,
+        )}
+        <th scope="col" class="number">${median}</th></tr></thead>
+      <tbody>${lines.map(row)}
+        <tr><th scope="row">Services</th>${pinned.map((one) => html`<td class="number">${services(one)}</td>`)}<td></td></tr>
+        ${over.map(row)}</tbody>
+    </table>
   <//>`;
 }
 

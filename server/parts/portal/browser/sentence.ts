@@ -1,23 +1,36 @@
 import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import { Failure } from "./asking.ts";
+import { Failure } from "./answers.ts";
+import type { Scope } from "./around.ts";
 import { nowhere, radiusesInMiles } from "./choice.ts";
 import { Command, curlOf } from "./curl.ts";
-import type { Scope, View } from "./explore-data.ts";
+import type { View } from "./explore-data.ts";
 import type { ExploreWords } from "./explore-words.ts";
 import { choose, inYear, pin, withParameters } from "./location.ts";
+import { seeTitle } from "./nothing.ts";
 import { Chip } from "./picture.ts";
 import { isSynthetic, placeTitle, type Word } from "./words.ts";
 
 /** Shows the text around the pictures: the sentence, the choices, and notes on how to read the pictures. */
 
-export function Sentence({ words: { found, nothing }, code }: { words: ExploreWords; code: string }) {
+export function Sentence({ words, code }: { words: ExploreWords; code: string }) {
+  const { version } = words;
+  const newest =
+    version?.link && html`<a href=${withParameters({ year: null, versions: null })}>${version.link}</a>`;
+  return html`<${Prices} words=${words} code=${code} />
+    ${version && html`<p class="under">${version.text} ${newest}</p>`}`;
+}
+
+function Prices({ words: { found, nothing }, code }: { words: ExploreWords; code: string }) {
   if (found === null) {
     const links = (nothing?.ways ?? []).map(
       ({ text, changes }) => html`<a href=${changes === null ? "/" : withParameters(changes)}>${text}</a>`,
     );
-    return html`<h1>${nothing?.title}.</h1>
-      <p class="under">${nothing?.why} ${links.map((link, i) => html`${i > 0 && " · "}${link}`)}</p>`;
+    const { title, why, see, before = "", matches = [] } = nothing ?? {};
+    return html`<h1>${title}.</h1>
+      <p class="under">${why} ${see && html`<a href=${see}>${seeTitle}</a>`} ${links.map((link, i) => html`${i > 0 && " · "}${link}`)}</p>
+      ${before && html`<p class="under">${before}</p>`}
+      ${matches.map(({ text, detail, changes }) => html`<p class="under"><a href=${withParameters(changes ?? {})}>${text}</a> <small class="quiet">${detail}</small></p>`)}`;
   }
   const { main, own, paid, comparison } = found;
   return html`<h1>${main.map(shown)}</h1>

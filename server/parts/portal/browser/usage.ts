@@ -1,8 +1,7 @@
 import * as d3 from "../../../shared/browser/d3.ts";
 import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { UsageAnswer } from "./answers.ts";
-import { Failure } from "./asking.ts";
+import { Failure, type UsageAnswer } from "./answers.ts";
 import { Card, figuresOf } from "./card.ts";
 import { sentenceOf } from "./form.ts";
 import { Grid, Steps, useSteps } from "./picture.ts";

@@ -1,8 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "../../../../shared/browser/html.ts";
-import type { UsageAnswer } from "../answers.ts";
+import { base, Failure, type UsageAnswer } from "../answers.ts";
 import { get, keepKey, post, settings } from "../api.ts";
-import { base, Failure } from "../asking.ts";
 import { Command } from "../curl.ts";
 import { errorOf, Field, type FieldProps, otherError, useAction } from "../form.ts";
 import { PasteKey, useOwnKey } from "../key.ts";

@@ -1,9 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { counted, whole } from "../../../../shared/browser/format.ts";
 import { html } from "../../../../shared/browser/html.ts";
-import type { Dataset, DatasetsAnswer } from "../answers.ts";
+import { base, type Dataset, type DatasetsAnswer, pathOf } from "../answers.ts";
 import { get, getFile, request } from "../api.ts";
-import { base, pathOf } from "../asking.ts";
 import { Card, FiguresTable, figuresOf, save } from "../card.ts";
 import { columns, loadingLines, notInParquet, parquetNames, typedLines } from "../columns.ts";
 import { Command } from "../curl.ts";

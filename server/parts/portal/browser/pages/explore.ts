@@ -1,15 +1,16 @@
 import { useEffect } from "preact/hooks";
 import { html } from "../../../../shared/browser/html.ts";
+import { type Ask, type Failure, unlessFailed } from "../answers.ts";
 import { viewNow, viewOnce } from "../api.ts";
-import { type Ask, type Failure, unlessFailed } from "../asking.ts";
 import { choiceOf } from "../choice.ts";
 import { Controls } from "../controls.ts";
-import { knownOf, type View, viewOf } from "../explore-data.ts";
+import { knownOf, lastingOf, type View, viewOf } from "../explore-data.ts";
 import { wordsOf } from "../explore-words.ts";
 import { Facilities } from "../facilities.ts";
 import { ErrorBand, useLoaded, WarningBand } from "../load.ts";
+import { settle, useScrollToHash } from "../location.ts";
 import { start } from "../main.ts";
-import { Charges, States, Years } from "../pictures.ts";
+import { Charges, Compared, States, Years } from "../pictures.ts";
 import { Chips, Reading, Sentence } from "../sentence.ts";
 import { tabTitle } from "../words.ts";
 
@@ -18,7 +19,10 @@ import { tabTitle } from "../words.ts";
  * picture, for frames on other sites. The URL holds every choice.
  */
 
-const embedded: Readonly<Record<string, typeof Charges>> = { charges: Charges, states: States, years: Years };
+const embedded: Readonly<Record<string, typeof Charges>> = {
+  ...{ charges: Charges, states: States, years: Years },
+  hospitals: Hospitals,
+};
 
 function Page({ url }: { url: URL }) {
   const choice = choiceOf(url);
@@ -27,18 +31,26 @@ function Page({ url }: { url: URL }) {
     JSON.stringify(choice),
     () => viewOnce(make),
     () => viewNow(make),
+    (view) => JSON.stringify({ ...view.choice, ...lastingOf(view) }),
   );
-  const { view, failure, isLate, isOld } = loaded;
-  const title = view && wordsOf(view).title;
+  const { view, failure, isLate, isOld, isShown } = loaded;
+  const words = view && wordsOf(view);
+  const title = words?.title || words?.nothing?.title;
   useEffect(() => {
     if (title) document.title = tabTitle(title);
   }, [title]);
   const [, isEmbedded, picture = "charges"] = /^\/(embed)(?:\/(\w+))?$/.exec(url.pathname) ?? [];
+  // The address names the data version, as a copied link does. Words that surely mean one procedure become it.
+  useEffect(() => {
+    if (isEmbedded || !isShown || view === null || knownOf(view) === null) return;
+    const { state, near, city } = view.choice;
+    settle({ ...lastingOf(view), ...(choice.words !== null && { q: null, state, near, city }) });
+  }, [view, isShown]);
   if (isEmbedded)
     return html`<div class="embed">
       ${view ? html`<${Alone} picture=${embedded[picture]} view=${view} search=${url.search} />` : html`<${Blank} failure=${failure} /><${ErrorBand} of=${loaded} />`}
     </div>`;
-  const shown = isOld ? (title ?? undefined) : undefined;
+  const shown = isOld ? title : undefined;
   return html`<div class=${`explore ${isLate || isOld ? "late" : ""}`} aria-busy=${isLate}>
     <${Controls} choice=${choice} view=${view} />
     <${ErrorBand} of=${loaded} shown=${shown} />
@@ -55,7 +67,8 @@ function Blank({ failure }: { failure: Failure | null }) {
 
 function Shown({ view }: { view: View }) {
   const scope = unlessFailed(view.scope);
-  const list = scope && html`<${Facilities} view=${view} scope=${scope} />`;
+  useScrollToHash(scope !== null);
+  const list = html`<${Hospitals} view=${view} />`;
   const isNear = view.choice.near !== null;
   // The sentence is there before the first answer and must not move, so the warning comes below it.
   return html`<div class="sentence" aria-live="polite">
@@ -64,6 +77,7 @@ function Shown({ view }: { view: View }) {
     </div>
     <${WarningBand} caveat=${caveatOf(view)} />
     <div class=${`pictures ${isNear ? "near-place" : ""}`}>
+      <${Compared} view=${view} />
       ${isNear && list}
       <${Charges} view=${view} />
       ${!isNear && html`<${States} view=${view} />`}
@@ -71,6 +85,11 @@ function Shown({ view }: { view: View }) {
       <${Years} view=${view} />
       ${scope && html`<${Reading} scope=${scope} view=${view} />`}
     </div>`;
+}
+
+function Hospitals({ view }: { view: View }) {
+  const scope = unlessFailed(view.scope);
+  return scope && html`<${Facilities} view=${view} scope=${scope} />`;
 }
 
 /** The caveat of the numbers shown or, without numbers, of the newest data. */

@@ -1,9 +1,8 @@
 import { useEffect } from "preact/hooks";
 import { counted, whole } from "../../../../shared/browser/format.ts";
 import { html } from "../../../../shared/browser/html.ts";
-import type { FacilitiesAnswer } from "../answers.ts";
+import { type Ask, type FacilitiesAnswer, Failure } from "../answers.ts";
 import { viewNow, viewOnce } from "../api.ts";
-import { type Ask, Failure } from "../asking.ts";
 import { Card, sourceText, trendFigures } from "../card.ts";
 import { YearField } from "../form.ts";
 import {

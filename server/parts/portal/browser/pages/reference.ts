@@ -1,8 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../../shared/browser/html.ts";
-import type { FacilitiesAnswer, ProceduresAnswer } from "../answers.ts";
+import { base, type FacilitiesAnswer, type ProceduresAnswer, pathOf } from "../answers.ts";
 import { ask, get } from "../api.ts";
-import { base, pathOf } from "../asking.ts";
 import { Command } from "../curl.ts";
 import { ErrorBand, useLoaded } from "../load.ts";
 import { useScrollToHash } from "../location.ts";
