@@ -339,6 +339,27 @@ for (const [path, { parameters }] of operations) {
     }
   });
 
+  test(`a value for ${path} is refused without another parameter exactly if its description says so`, () => {
+    const url = new URL(found.get(path) ?? "", "http://x");
+    const inQuery = parameters.filter((parameter) => parameter.in === "query");
+    for (const { name, required } of inQuery) if (!required) url.searchParams.delete(name);
+    for (const { name, description, schema, example } of inQuery)
+      for (const value of Array.isArray(schema.enum) ? schema.enum : [example]) {
+        const said = [...description.matchAll(/([^.;]*)\bonly with `(\w+)`/gi)];
+        const ofValue = said.find(([, values]) => values.trim() === "" || values.includes(`\`${value}\``));
+        const asked = new URL(url);
+        asked.searchParams.set(name, String(value));
+        const answer = ask(`${asked.pathname}${asked.search}`);
+        const { param, message = "" } = answer.status === 400 ? answer.json().error : {};
+        const [, needed] = /is for requests with (\w+)/.exec(message) ?? [];
+        assert.deepEqual(
+          [param, needed],
+          ofValue ? [name, ofValue[2]] : [undefined, undefined],
+          asked.search,
+        );
+      }
+  });
+
   test(`an omitted parameter of ${path} has its documented default`, () => {
     const request = new URL(found.get(path) ?? "", "http://x");
     for (const { name, in: place, schema } of parameters) {
