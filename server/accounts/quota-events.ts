@@ -5,7 +5,7 @@ import { type Channel, channels } from "../shared/channels.ts";
 import { isoTime } from "../shared/time.ts";
 import type { Account, Store, StoredEvent } from "../store/store.ts";
 
-/** Records events when a count reaches 80, 90 and 100 % of the quota, and defines when a failed delivery is retried. */
+/** Records events when a count reaches 80, 90 and 100 % of the quota, with a delivery by each channel of the account. */
 
 /** The counts at which events are recorded, in percent of the quota. */
 export const thresholds = [80, 90, 100] as const;
