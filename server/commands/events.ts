@@ -2,7 +2,7 @@ import { shown } from "../../engine/query.ts";
 import { channelsOf } from "../accounts/quota-events.ts";
 import type { CommandOutput } from "../part.ts";
 import { parts } from "../parts.ts";
-import { channels } from "../shared/channels.ts";
+import { addressNames, channels } from "../shared/channels.ts";
 import { isoTime, isoTimeOrNull } from "../shared/time.ts";
 import { type Context, checkEnd, listed, runCommand } from "./command.ts";
 
@@ -46,7 +46,9 @@ function retry([id, ...more]: string[], { store, now }: Context): CommandOutput 
   const account = store.accounts.byId(event.account);
   const reached = account === undefined ? [] : channelsOf(account);
   if (reached.length === 0)
-    throw new Error(`event ${id} can't be sent: its account has no ${channels.join(" or ")}`);
+    throw new Error(
+      `event ${id} can't be sent: its account has no ${channels.map((channel) => addressNames[channel]).join(" and no ")}`,
+    );
   const known = new Map(store.events.deliveries(id).map((delivery) => [delivery.channel, delivery]));
   const undelivered = reached.filter((channel) => known.get(channel)?.state !== "delivered");
   const lines = (undelivered.length > 0 ? undelivered : reached).map((channel) => {
