@@ -141,7 +141,7 @@ test("the service returns the OpenAPI document", () => {
   assert.deepEqual(ask("/api/v1/openapi.json").json(), openapiDocument);
 });
 
-test("the documented paths equal those of the route table and the contract", () => {
+test("the documented paths equal those of the route table and of the requests here", () => {
   const routes = allEndpoints.flatMap(({ path, kind }) => [
     `/api/v1${path}`,
     ...(kind === "versioned" ? [`/api/v1/versions/{version}${path}`] : []),
@@ -192,6 +192,7 @@ const listOf = (value: string) => text(` *${value} *(, *${value} *)*`);
 const state = { ...text(aState), examples: stateCodes };
 const procedure = { type: "string", minLength: 1 };
 const dollars = { type: "number", minimum: 0, maximum: 21_474_836.47 };
+/** The promised parameters. They are repeated here, so that no change of a schema alone changes what is promised. */
 const expectedParameters: Record<string, Record<string, object>> = {
   "/healthcare/prices": { "procedure*": procedure, state, limit: limit(50) },
   "/search": {
@@ -271,7 +272,7 @@ const patterned: Record<string, { taken: string[]; refused: string[] }> = {
 for (const [path, { parameters }] of operations) {
   const plain = path.replace(/^\/api\/v1(\/versions\/\{version\})?/, "");
 
-  test(`the documented parameters of ${path} equal those of the contract and the endpoint's schema`, () => {
+  test(`the documented parameters of ${path} equal those that are expected here and those of the endpoint's schema`, () => {
     const inQuery = parameters.filter((parameter) => parameter.in === "query");
     const named = inQuery.map(({ name, required, schema }) => [`${name}${required ? "*" : ""}`, schema]);
     assert.deepEqual(Object.fromEntries(named), expectedParameters[plain] ?? {});
